@@ -1,7 +1,7 @@
 """The program of the self-contained build: an interpreter that PyInstaller froze, for hostdx's tree beside it.
 
-`hostdx ARGUMENT...` starts itself anew as `hostdx -I start.py app.cli ARGUMENT...`: so every process of hostdx's is
-started, and known as one.
+`hostdx ARGUMENT...` starts itself anew as `hostdx -I start.py hostdx.app.cli ARGUMENT...`: so every process of
+hostdx's is started, and known as one.
 """
 
 import os
@@ -9,7 +9,7 @@ import runpy
 import sys
 from pathlib import Path
 
-START = Path("probes/children/start.py")
+START = Path("hostdx/probes/children/start.py")
 TREE = Path(getattr(sys, "_MEIPASS", "")) / "hostdx"
 LIBRARIES = "LD_LIBRARY_PATH"
 
@@ -27,7 +27,7 @@ def main() -> None:
         runpy.run_path(sys.argv[0], run_name="__main__")
         return
     os.environ["HOSTDX_STARTED_AS"] = sys.executable
-    os.execv(sys.executable, [sys.executable, "-I", str(TREE / START), "app.cli", *sys.argv[1:]])
+    os.execv(sys.executable, [sys.executable, "-I", str(TREE / START), "hostdx.app.cli", *sys.argv[1:]])
 
 
 if __name__ == "__main__":

@@ -6,11 +6,11 @@ import sys
 import time
 import traceback
 
-from app import __version__
-from app.state import make_private, state_dir
-from app.terminal.failure import Failure
-from app.terminal.printable import make_lines_printable
-from probes.reading.secrecy.harmless_words import harmless_words
+from hostdx.app import __version__
+from hostdx.app.state import make_private, state_dir
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.printable import make_lines_printable
+from hostdx.probes.reading.secrecy.harmless_words import harmless_words
 
 _NO_MEMORY = "not enough memory; free some, or raise the limit (ulimit -v, the control group's memory.max)"
 _NO_PROCESS = (

@@ -13,14 +13,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
-from probes.reading.other_package import entry_points_of, load_entry
+from hostdx.probes.reading.other_package import entry_points_of, load_entry
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from app.recordings.session import RunSession
-    from scenarios.contract.results.document import Part, ReportSection
-    from scenarios.contract.results.result import Result
+    from hostdx.app.recordings.session import RunSession
+    from hostdx.scenarios.contract.results.document import Part, ReportSection
+    from hostdx.scenarios.contract.results.result import Result
 
 COMMANDS, SCREENS, REPORT_PARTS = "hostdx.commands", "hostdx.screens", "hostdx.report_parts"
 
@@ -85,7 +85,7 @@ def own_features() -> tuple[Feature, ...]:
     """Return the features that hostdx itself brings, in the order of their folders."""
     folder = Path(__file__).with_name("features")
     names = sorted(path.parent.name for path in folder.glob("*/__init__.py"))
-    declared = (getattr(import_module(f"app.features.{name}"), "FEATURE", None) for name in names)
+    declared = (getattr(import_module(f"hostdx.app.features.{name}"), "FEATURE", None) for name in names)
     return tuple(feature for feature in declared if isinstance(feature, Feature))
 
 
@@ -130,7 +130,7 @@ def parts_of_result(result: Result, width: int) -> tuple[Part, ...] | None:
 
 def external_sections(session: RunSession) -> tuple[ReportSection, ...]:
     """Return what other packages add to the report of a run; one that fails is a section that says so."""
-    from scenarios.contract.results.document import ReportSection, paragraph_of
+    from hostdx.scenarios.contract.results.document import ReportSection, paragraph_of
 
     sections: list[ReportSection] = []
     for entry in entry_points_of(REPORT_PARTS):

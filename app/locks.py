@@ -15,11 +15,11 @@ from pathlib import Path
 
 import msgspec
 
-from app.state import make_private, runtime_dir
-from app.terminal.failure import Failure
-from app.terminal.process import identity_of, is_running_hostdx
-from probes.files.named_file import reopen_regular
-from probes.reading.process_stat import start_time
+from hostdx.app.state import make_private, runtime_dir
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.process import identity_of, is_running_hostdx
+from hostdx.probes.files.named_file import reopen_regular
+from hostdx.probes.reading.process_stat import start_time
 
 CLAIM_LIMIT = 4096  # bytes read of what somebody else wrote
 MAX_NAMES = 20_000  # looked at in a shared temporary directory, where anybody makes as many as he likes

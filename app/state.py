@@ -5,10 +5,10 @@ import resource
 import stat
 from pathlib import Path
 
-from app.terminal.failure import Failure
-from probes.files.path_ownership import find_known_rulers
-from probes.files.rights import write_advice
-from probes.reading.captured.temporary_folder import remove_leftovers
+from hostdx.app.terminal.failure import Failure
+from hostdx.probes.files.path_ownership import find_known_rulers
+from hostdx.probes.files.rights import write_advice
+from hostdx.probes.reading.captured.temporary_folder import remove_leftovers
 
 ELSEWHERE = "name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
 ROOTS_OWN = "as root set XDG_STATE_HOME to a directory that is root's all the way up (default: /var/lib)"

@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from probes.number_text import parse_real
+from hostdx.probes.number_text import parse_real
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 _POWERS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}

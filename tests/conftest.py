@@ -24,8 +24,8 @@ sys.dont_write_bytecode = False
 import pytest  # noqa: E402
 from hypothesis import settings  # noqa: E402
 
-from probes.engine.command.supervised import Supervisors  # noqa: E402
-from scenarios.triage.rules import words  # noqa: E402
+from hostdx.probes.engine.command.supervised import Supervisors  # noqa: E402
+from hostdx.scenarios.triage.rules import words  # noqa: E402
 from tests.app import forked  # noqa: E402
 from tests.needs import need  # noqa: E402
 

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from probes.reading.captured.sosreport import FOLDER, file_name
-from probes.reading.host import Host
-from probes.reading.read_trace import trace_reads
-from scenarios.triage.rules.known import written_rules
-from scenarios.triage.triage import examine_host
+from hostdx.probes.reading.captured.sosreport import FOLDER, file_name
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.read_trace import trace_reads
+from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.triage import examine_host
 from tests.syntax import ROOT
 
 MAX_SHOWN = 400

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from probes.engine.command.taskstats import Exits
+from hostdx.probes.engine.command.taskstats import Exits
 
 Need = Callable[[], str]  # the reason why it is not there; "" where it is
 MEMORY = ("tmpfs", "ramfs")

@@ -21,7 +21,7 @@ from tests.scenarios.box.test_jobs import darshan
 
 DEMOS = Path(__file__).parents[1] / "app" / "recordings" / "demos"
 RULES = Path(__file__).parent / "fixtures" / "rulesets" / "with" / "firewalld-1.3.nft"
-HOSTDX = [sys.executable, "-P", "-m", "app.cli"]
+HOSTDX = [sys.executable, "-P", "-m", "hostdx.app.cli"]
 INSIDE = "--inside"  # this process has namespaces of its own
 TAKE = "--take"
 GUESTS_STATE = "/tmp/state"  # its XDG_STATE_HOME

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from app.recordings import store as recordings
-from app.recordings.reader import load
-from app.report.forms import html
-from app.report.full_report import report
-from app.tui.children.feed import RunFeed
+from hostdx.app.recordings import store as recordings
+from hostdx.app.recordings.reader import load
+from hostdx.app.report.forms import html
+from hostdx.app.report.full_report import report
+from hostdx.app.tui.children.feed import RunFeed
 from tests.app.tui.test_fleet import planted, pushed
 from tests.fakes.terminals.screen import grid, keys, opened, settled
 from tests.real import browser

@@ -11,6 +11,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 COPIED = (
+    ".packaging",
     "app",
     "probes",
     "scenarios",
@@ -23,7 +24,7 @@ ADDED = {
     # a scenario: its card, itself; found by itself
     "scenarios/nap/__init__.py": '''"""How late does this host wake a process?"""
 
-from scenarios.contract.card import Card, Complaint
+from hostdx.scenarios.contract.card import Card, Complaint
 
 CARD = Card(id="nap", complaint=Complaint("timers come late"))
 ''',
@@ -33,12 +34,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from probes.reading.host import Host
-from scenarios.contract.card import Card
-from scenarios.contract.model import Options, Prepared, Run, Scenario
-from scenarios.nap import CARD
-from scenarios.nap.results import Lateness
-from scenarios.contract.plan import Option, PlannedStep
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract.card import Card
+from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario
+from hostdx.scenarios.nap import CARD
+from hostdx.scenarios.nap.results import Lateness
+from hostdx.scenarios.contract.plan import Option, PlannedStep
 
 
 class Nap(Scenario):
@@ -69,10 +70,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from probes.units import format_duration
-from scenarios.contract import ranges as of
-from scenarios.contract.results.document import Part, paragraph_of
-from scenarios.contract.results.result import Result
+from hostdx.probes.units import format_duration
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.results.document import Part, paragraph_of
+from hostdx.scenarios.contract.results.result import Result
 
 
 class Lateness(Result, frozen=True, tag="nap.lateness/1"):
@@ -105,8 +106,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from probes.reading.host import Host
-from probes.types import Entry, make_entry
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Entry, make_entry
 
 
 def glance(host: Host) -> Iterator[Entry]:
@@ -118,9 +119,9 @@ def glance(host: Host) -> Iterator[Entry]:
 
 from __future__ import annotations
 
-from probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult
-from probes.imports.numbers import parse_number
-from probes.imports.source import ImportSource
+from hostdx.probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult
+from hostdx.probes.imports.numbers import parse_number
+from hostdx.probes.imports.source import ImportSource
 
 
 def is_recognised(source: ImportSource) -> bool:
@@ -137,9 +138,9 @@ def parse(source: ImportSource) -> ImportResult:
     # a feature, with a command
     "app/features/nap/__init__.py": '''"""How late a timer is, without a run."""
 
-from app.feature import CommandEntry, Feature
+from hostdx.app.feature import CommandEntry, Feature
 
-ENTRY = CommandEntry("app.features.nap.command:nap", "Sleep, and say how late.", after="pin")
+ENTRY = CommandEntry("hostdx.app.features.nap.command:nap", "Sleep, and say how late.", after="pin")
 FEATURE = Feature(commands={"nap": ENTRY})
 ''',
     "app/features/nap/command.py": '''"""`hostdx nap`."""
@@ -175,7 +176,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     there = tmp_path_factory.mktemp("copy")
     for name in COPIED:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, there / name)  # with what is compiled
+            shutil.copytree(ROOT / name, there / name, symlinks=True)  # with what is compiled
         else:
             (there / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, there / name)
@@ -195,13 +196,17 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def told(copy: Path, *words: str) -> str:
     state = copy / "state"
     state.mkdir(mode=0o700, exist_ok=True)
-    places = {"PYTHONPATH": str(copy), "XDG_STATE_HOME": str(state), "XDG_RUNTIME_DIR": str(state)}
+    places = {
+        "PYTHONPATH": f"{copy / '.packaging/links'}:{copy}",
+        "XDG_STATE_HOME": str(state),
+        "XDG_RUNTIME_DIR": str(state),
+    }
     done = subprocess.run(words, cwd=copy, env=os.environ | places, capture_output=True, text=True)
     assert done.returncode == 0, f"{done.stdout}{done.stderr}"
     return done.stdout
 
 
-HOSTDX = (sys.executable, "-P", "-m", "app.cli")
+HOSTDX = (sys.executable, "-P", "-m", "hostdx.app.cli")
 
 
 def test_each_addition_lies_in_one_folder() -> None:

@@ -1,6 +1,6 @@
 """No function tells by `isdecimal` or `isdigit` whether `int` will take a text: it raises beyond 4,300 digits.
 
-`probes.number_text` is the one way. Read off the syntax of every module.
+`hostdx.probes.number_text` is the one way. Read off the syntax of every module.
 """
 
 import ast

@@ -19,7 +19,6 @@ DOORS = {
     "app/features/bundle/stub.py": {
         "sys.stderr"
     },  # before hostdx is there: fixed words, a version and its own path
-    "app/cli/program.py": {"sys.stderr"},  # where the code that cleans it is not found
     "app/terminal/output.py": {"sys.stdout", "sys.stderr"},
     "app/tui/app.py": {"sys.__stdout__"},  # its size
     "app/tui/widgets/panel.py": {"Segment", "Strip"},
@@ -30,7 +29,7 @@ DOORS = {
         "Console",
         "Markdown",
         "print",
-    },  # laid out into a text, which `app.terminal.output` shows
+    },  # laid out into a text, which `hostdx.app.terminal.output` shows
     "app/run/consent.py": {"sys.stderr"},  # a fixed question
     "app/terminal/glyphs.py": {"sys.__stderr__"},  # its encoding
     "probes/imports/confinement.py": {"print"},  # the kernel's word on an error, to the process that asked

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from app.cli.commands import FOR_THE_SCREEN, with_features
-from scenarios.contract import registry
+from hostdx.app.cli.commands import FOR_THE_SCREEN, with_features
+from hostdx.scenarios.contract import registry
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -232,7 +232,7 @@ def test_data_in_a_test_is_no_word(right: str) -> None:
         "import re\ndef f(one): return re.match(r'\\d', one.text)",
         "P = 1\ndef f(one): return P.search(f'{one.headline}: {one.subject}')",
         "from probes import units\ndef f(n): return units.percent(n).removesuffix(' %')",
-        "from scenarios.experiment.wording import effect_words\ndef f(v): return effect_words(v).partition(' ')",
+        "from hostdx.scenarios.experiment.wording import effect_words\ndef f(v): return effect_words(v).partition(' ')",
         "def f(one):\n    if one.why == 'too slow': pass",
         "def f(one):\n    match one.explain:\n        case 'x': pass",
         "def f(one): return one.label.replace('the treatment', 'the trim')",

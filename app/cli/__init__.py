@@ -3,25 +3,27 @@
 import os
 import sys
 
-from probes.children.environment import STARTED_AS, read_variable, withhold_variables
+from hostdx.probes.children.environment import STARTED_AS, read_variable, withhold_variables
 
 
 def main() -> None:
     """The console script `hostdx`."""
     withhold_variables()
     if sys.argv[1:] in (["--version"], ["--version", "--json"]):
-        from app import __version__
-        from app.terminal.output import print_result
+        from hostdx.app import __version__
+        from hostdx.app.terminal.output import print_result
 
         print_result(_version_document(__version__) if "--json" in sys.argv else f"hostdx {__version__}")
         sys.exit(0)
     try:
         if not sys.argv[1:] and all(s is not None and s.isatty() for s in (sys.stdin, sys.stdout)):
-            from app.tui.app import open_home  # click is not needed for it, and costs a tenth of the start
+            from hostdx.app.tui.app import (
+                open_home,  # click is not needed for it, and costs a tenth of the start
+            )
 
             status = open_home()
         else:
-            from app.cli.entry import run_command_line
+            from hostdx.app.cli.entry import run_command_line
 
             status = run_command_line(sys.argv[1:])
     except KeyboardInterrupt:  # while it was still being imported
@@ -32,7 +34,7 @@ def main() -> None:
             raise
         os.write(2, b"hostdx: not enough memory to start; free some, or raise the limit (ulimit -v)\n")
         sys.exit(3)
-    from app.terminal.output import settle_streams
+    from hostdx.app.terminal.output import settle_streams
 
     settle_streams()
     sys.exit(status)
@@ -43,7 +45,7 @@ def _version_document(version: str) -> str:
     import json
 
     python = ".".join(map(str, sys.version_info[:3]))
-    code = os.path.abspath(__file__).removesuffix("/app/cli/__init__.py")  # noqa: PTH100 (pathlib is slower)
+    code = os.path.realpath(__file__).removesuffix("/app/cli/__init__.py")
     return json.dumps(
         {
             "version": version,

@@ -7,53 +7,62 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from app import __version__
-from app.cli.lazy_group import LazyGroup
-from app.cli.look import look_options
-from app.feature import COMMANDS as EXTERNAL
-from app.feature import command_entries
-from app.terminal.failure import COULD_NOT, USAGE, Failure
-from app.terminal.output import print_result
-from probes.reading.other_package import entry_points_of, load_entry
+from hostdx.app import __version__
+from hostdx.app.cli.lazy_group import LazyGroup
+from hostdx.app.cli.look import look_options
+from hostdx.app.feature import COMMANDS as EXTERNAL
+from hostdx.app.feature import command_entries
+from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
+from hostdx.app.terminal.output import print_result
+from hostdx.probes.reading.other_package import entry_points_of, load_entry
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 # name -> (module, what its line in --help says); a command that does not work yet is not here
 COMMANDS: dict[str, tuple[str, str]] = {
-    "triage": ("app.cli.telling.triage", "Check this host with every read-only rule, in about a second."),
+    "triage": (
+        "hostdx.app.cli.telling.triage",
+        "Check this host with every read-only rule, in about a second.",
+    ),
     "rules": (
-        "app.cli.telling.rules",
+        "hostdx.app.cli.telling.rules",
         "List the read-only rules; explain what one reads, when it finds something, and why.",
     ),
     "capture": (
-        "app.cli.telling.capture",
+        "hostdx.app.cli.telling.capture",
         "Save what the rules read in a file, to check it on another host.",
     ),
     "scenarios": (
-        "app.cli.telling.scenarios",
+        "hostdx.app.cli.telling.scenarios",
         "List the scenarios: what can be run here, and what cannot and why.",
     ),
-    "explain": ("app.cli.telling.explain", "Explain what a scenario measures, how, and what it cannot tell."),
-    "plan": ("app.cli.measuring.plan", "Show what a run would do; changes nothing."),
-    "run": ("app.cli.measuring.run", "Run an experiment: measure, judge, record."),
-    "attach": ("app.cli.screen", "Follow a run that is under way."),
-    "stop": ("app.cli.screen", "Stop a run that is under way; its changes are undone."),
-    "replay": ("app.cli.screen", "Play a recording in the app."),
+    "explain": (
+        "hostdx.app.cli.telling.explain",
+        "Explain what a scenario measures, how, and what it cannot tell.",
+    ),
+    "plan": ("hostdx.app.cli.measuring.plan", "Show what a run would do; changes nothing."),
+    "run": ("hostdx.app.cli.measuring.run", "Run an experiment: measure, judge, record."),
+    "attach": ("hostdx.app.cli.screen", "Follow a run that is under way."),
+    "stop": ("hostdx.app.cli.screen", "Stop a run that is under way; its changes are undone."),
+    "replay": ("hostdx.app.cli.screen", "Play a recording in the app."),
     "compare": (
-        "app.cli.recorded.compare",
+        "hostdx.app.cli.recorded.compare",
         "Compare two sets of recordings: what differs, and how sure that is.",
     ),
-    "report": ("app.cli.recorded.report", "Make a report of a recording, for a ticket."),
-    "baseline": ("app.cli.recorded.baseline", "Keep recordings, to compare later runs with them."),
-    "recordings": ("app.cli.recorded.recordings", "List the recordings and the runs under way."),
-    "rm": ("app.cli.recorded.rm", "Delete recordings."),
-    "pin": ("app.cli.measuring.pin", "Run a command on dedicated cores (on one NUMA node if possible)."),
-    "undo": ("app.cli.telling.undo", "Undo what a killed run left behind."),
-    "completion": ("app.cli.telling.completion", "Print the completion script for bash, zsh or fish."),
-    "man": ("app.cli.telling.man", "Print the manual page."),
-    "pulse": ("app.cli.pulse", ""),
-    "places": ("app.cli.places", ""),
+    "report": ("hostdx.app.cli.recorded.report", "Make a report of a recording, for a ticket."),
+    "baseline": ("hostdx.app.cli.recorded.baseline", "Keep recordings, to compare later runs with them."),
+    "recordings": ("hostdx.app.cli.recorded.recordings", "List the recordings and the runs under way."),
+    "rm": ("hostdx.app.cli.recorded.rm", "Delete recordings."),
+    "pin": (
+        "hostdx.app.cli.measuring.pin",
+        "Run a command on dedicated cores (on one NUMA node if possible).",
+    ),
+    "undo": ("hostdx.app.cli.telling.undo", "Undo what a killed run left behind."),
+    "completion": ("hostdx.app.cli.telling.completion", "Print the completion script for bash, zsh or fish."),
+    "man": ("hostdx.app.cli.telling.man", "Print the manual page."),
+    "pulse": ("hostdx.app.cli.pulse", ""),
+    "places": ("hostdx.app.cli.places", ""),
 }
 NEED_THE_APP = frozenset({"attach", "replay"})
 FOR_THE_SCREEN = frozenset({"pulse", "places"})  # what it asks a child for; nobody types them
@@ -121,7 +130,7 @@ class RootCommands(LazyGroup):
             and not args[0].startswith("-")
             and args[0] not in (names := self.list_commands(ctx))
         ):
-            from scenarios.contract import registry
+            from hostdx.scenarios.contract import registry
 
             suggestions = {name: name for name in names} | {
                 name: f"run {name}" for name in registry.scenario_names()
@@ -172,6 +181,6 @@ def hostdx(ctx: click.Context, /, **look: object) -> int | None:
     if ctx.invoked_subcommand is not None:
         _pass_look_options(ctx, ctx.invoked_subcommand, **look)
         return None
-    from app.cli.screen import open_screen
+    from hostdx.app.cli.screen import open_screen
 
     return open_screen("home", None, look)

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import click
 
-from app.terminal import failure
-from app.terminal.failure import Failure
-from app.terminal.output import print_complaint, take_write_error
+from hostdx.app.terminal import failure
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.output import print_complaint, take_write_error
 
 
 def run_command_line(arguments: Sequence[str]) -> int:
@@ -22,13 +22,13 @@ def run_command_line(arguments: Sequence[str]) -> int:
 
 
 def _run_arguments(arguments: Sequence[str]) -> int:
-    from app.cli.commands import hostdx
+    from hostdx.app.cli.commands import hostdx as commands
 
     if "_HOSTDX_COMPLETE" in os.environ:  # the shell asks: it registers how bash does
-        import app.cli.telling.completion  # noqa: F401
+        import hostdx.app.cli.telling.completion  # noqa: F401
 
     try:
-        status = hostdx.main(args=list(arguments), prog_name="hostdx", standalone_mode=False)
+        status = commands.main(args=list(arguments), prog_name="hostdx", standalone_mode=False)
         return status if isinstance(status, int) else 0
     except click.UsageError as error:
         print_complaint(_usage_line(error))
@@ -48,7 +48,7 @@ def _run_arguments(arguments: Sequence[str]) -> int:
     except Exception as error:
         if os.environ.get("HOSTDX_TRACEBACK"):
             raise
-        from app import bug_report
+        from hostdx.app import bug_report
 
         print_complaint(bug_report.save_traceback(error))
         return failure.COULD_NOT

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from app.terminal.output import set_colour
+from hostdx.app.terminal.output import set_colour
 
 THEMES = ("dark", "light", "colour-blind", "high-contrast", "terminal")
 MIN_COLUMNS, MAX_COLUMNS = 40, 160  # cells
@@ -35,7 +35,7 @@ def add_color_option(command: click.Command) -> click.Command:
 def line_width() -> int:
     """Of the terminal that stdout is; else of a line in a file."""
     if sys.stdout is None or not sys.stdout.isatty():
-        from app.report.delivery import WIDE  # not for every command
+        from hostdx.app.report.delivery import WIDE  # not for every command
 
         return WIDE
     return min(MAX_COLUMNS, max(MIN_COLUMNS, shutil.get_terminal_size((80, 24)).columns))
@@ -58,7 +58,7 @@ def recording_argument(*, default: str | None = None) -> Callable[[Callable[...,
 def complete_recording(_ctx: click.Context, _parameter: click.Parameter, incomplete: str) -> list[Any]:
     from click.shell_completion import CompletionItem
 
-    from app.recordings import store as recordings
+    from hostdx.app.recordings import store as recordings
 
     names = ["last", *recordings.list_demos(), *recordings.list_names()]
     items = [CompletionItem(name) for name in names if name.startswith(incomplete) and name.isprintable()]

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from probes import units
-from probes.types import Json
-from scenarios.contract import option_value
-from scenarios.contract.declared_options import COMMON_OPTIONS
-from scenarios.contract.model import Scenario
-from scenarios.contract.plan import Option
+from hostdx.probes import units
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import option_value
+from hostdx.scenarios.contract.declared_options import COMMON_OPTIONS
+from hostdx.scenarios.contract.model import Scenario
+from hostdx.scenarios.contract.plan import Option
 
 DIRECTORIES = "dir"  # the option that may also be given as arguments
 _ALONE = "directories"

@@ -4,10 +4,10 @@ import os
 
 import click
 
-from app.terminal.output import print_result
-from app.terminal.printable import make_json_printable
-from probes.reading.host import Host
-from probes.reading.lossless_json import encode
+from hostdx.app.terminal.output import print_result
+from hostdx.app.terminal.printable import make_json_printable
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.lossless_json import encode
 
 MAX_CHOICES = 40
 
@@ -22,8 +22,8 @@ def places(paths: tuple[str, ...], mounts: bool, complete: str | None) -> int:
         text, choices = complete_path(complete)
         print_result(make_json_printable(encode({"text": text, "choices": choices})).decode())
         return 0
-    from scenarios.experiment.files.places import directory_choice
-    from scenarios.experiment.files.places import list_directory_choices as all_places
+    from hostdx.scenarios.experiment.files.places import directory_choice
+    from hostdx.scenarios.experiment.files.places import list_directory_choices as all_places
 
     host = Host()
     listed_places = [*(all_places(host) if mounts else ())]

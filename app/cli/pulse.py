@@ -4,11 +4,11 @@ import time
 
 import click
 
-from app.cli.measuring.event_stream import events_option, make_header
-from app.recordings.writer import encode_event
-from app.terminal.output import print_raw
-from probes.reading.host import Host
-from scenarios.experiment.guards.top_processes import PulseSource
+from hostdx.app.cli.measuring.event_stream import events_option, make_header
+from hostdx.app.recordings.writer import encode_event
+from hostdx.app.terminal.output import print_raw
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.experiment.guards.top_processes import PulseSource
 
 FIRST_LOOK_S = 0.4  # the first figures come soon; later ones cost less where they are few
 

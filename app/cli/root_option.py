@@ -4,11 +4,11 @@ import os
 import weakref
 from pathlib import Path
 
-from app.terminal.failure import USAGE, Failure
-from app.terminal.output import print_note
-from probes.reading.captured.temporary_folder import temporary_folder
-from probes.reading.host import Host, root_problem
-from probes.types import is_present
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.output import print_note
+from hostdx.probes.reading.captured.temporary_folder import temporary_folder
+from hostdx.probes.reading.host import Host, root_problem
+from hostdx.probes.types import is_present
 
 NAMES = ("/etc/hostname", "/proc/sys/kernel/hostname", "/hostname")  # the last one: a sosreport's
 
@@ -41,7 +41,7 @@ def captured_name(host: Host, root: str) -> str:
 
 def _unpack_host(archive: str) -> Host:
     """In a private folder that goes with the host."""
-    from probes.reading.captured.archive import (  # not for the live host
+    from hostdx.probes.reading.captured.archive import (  # not for the live host
         MAX_SIBLINGS,
         ArchiveRefusedError,
         unpack_archive,

@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from app.cli.commands import MIN_SIMILARITY
-from app.cli.options import chosen_options, declared_options, make_parameters
-from app.state import state_dir
-from app.terminal.failure import USAGE, Failure
-from probes.types import Json
-from scenarios.contract import registry
-from scenarios.contract.model import Scenario
+from hostdx.app.cli.commands import MIN_SIMILARITY
+from hostdx.app.cli.options import chosen_options, declared_options, make_parameters
+from hostdx.app.state import state_dir
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import registry
+from hostdx.scenarios.contract.model import Scenario
 
 # called with the scenario, the chosen options and the values of `extra`
 Action = Callable[..., int]

@@ -7,20 +7,20 @@ from pathlib import Path
 
 import click
 
-from app.cli.look import look_options, recording_argument
-from app.recordings import store
-from app.recordings.limits import LINE_LIMIT
-from app.run import launch
-from app.terminal.failure import USAGE, Failure
-from app.terminal.output import print_note
-from scenarios.contract import events as ev
+from hostdx.app.cli.look import look_options, recording_argument
+from hostdx.app.recordings import store
+from hostdx.app.recordings.limits import LINE_LIMIT
+from hostdx.app.run import launch
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.output import print_note
+from hostdx.scenarios.contract import events as ev
 
 
 @click.command(params=look_options())
 @recording_argument()
 def attach(recording: str | None, **look: object) -> int:
     """Follow a run that is under way (without a name: the latest)."""
-    from app.recordings import store as recordings
+    from hostdx.app.recordings import store as recordings
 
     if recording is None:
         under_way = [entry for entry in recordings.list_recordings() if entry.state == "running"]
@@ -42,7 +42,7 @@ def attach(recording: str | None, **look: object) -> int:
 )
 def replay(recording: str | None, speed: float, **look: object) -> int:
     """Play a recording in the app. RECORDING: a path, a name, `last`, or `demo:NAME`. Without one: the list."""
-    from app.recordings import store as recordings
+    from hostdx.app.recordings import store as recordings
 
     if recording is None:
         return open_screen("recordings", None, look)
@@ -56,7 +56,7 @@ def open_screen(
     """`look`: what `look_options` say. `target`: in mode `feature`, who opens its screen on `path`."""
     if not (sys.stdin and sys.stdin.isatty() and sys.stdout and sys.stdout.isatty()):
         raise Failure("the app needs a terminal; `hostdx --help` lists the commands that need none", USAGE)
-    open_app = import_module("app.tui.app").open_app  # 0.2 s: only where a screen is opened
+    open_app = import_module("hostdx.app.tui.app").open_app  # 0.2 s: only where a screen is opened
     return int(open_app(mode, path, speed, look["ascii_only"], not look["no_mouse"], look["theme"], target))
 
 

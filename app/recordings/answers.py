@@ -1,8 +1,8 @@
 """The ranked answer of a checkup, and the findings that stand besides it: one list for every view."""
 
-from app.recordings.session import RunSession
-from scenarios.contract.finding import Finding
-from scenarios.contract.results.result import Item, RankedAnswer
+from hostdx.app.recordings.session import RunSession
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.results.result import Item, RankedAnswer
 
 
 def ranked_items(session: RunSession) -> tuple[Item, ...]:

@@ -9,16 +9,16 @@ from typing import cast
 
 import msgspec
 
-from app.feature import call_target, own_features
-from app.recordings import store
-from app.recordings.limits import SIZE_LIMIT
-from app.recordings.sides import read_run_summaries
-from app.state import ELSEWHERE, make_private, state_dir
-from app.terminal.failure import USAGE, Failure
-from probes import units
-from probes.files.named_file import open_regular
-from scenarios.analysis.compare.comparison import ComparedRecordings, compare_recordings
-from scenarios.analysis.compare.run_summary import RunSummary
+from hostdx.app.feature import call_target, own_features
+from hostdx.app.recordings import store
+from hostdx.app.recordings.limits import SIZE_LIMIT
+from hostdx.app.recordings.sides import read_run_summaries
+from hostdx.app.state import ELSEWHERE, make_private, state_dir
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.probes import units
+from hostdx.probes.files.named_file import open_regular
+from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings, compare_recordings
+from hostdx.scenarios.analysis.compare.run_summary import RunSummary
 
 CHUNK = 1 << 20
 WATCH = "watch"  # the nights': made and kept by `hostdx watch`, its baseline is a baseline as any other
@@ -151,7 +151,7 @@ def baselines_of_host(host: str, scenario: str) -> list[str]:
 
 def compare_since(name: str, recording: Path) -> ComparedRecordings:
     """Return what changed from the baseline `name` (side A) to one recording (side B), for
-    `scenarios.analysis.compare.worse`.
+    `hostdx.scenarios.analysis.compare.worse`.
 
     Raises Failure where there is no such baseline, where it has no run of that scenario, or where a file is damaged.
     """

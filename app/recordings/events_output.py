@@ -6,10 +6,10 @@ import queue
 import threading
 from collections.abc import Callable
 
-from app.recordings.writer import encode_event
-from app.terminal import output
-from app.terminal.output_file import open_output
-from scenarios.contract import events as ev
+from hostdx.app.recordings.writer import encode_event
+from hostdx.app.terminal import output
+from hostdx.app.terminal.output_file import open_output
+from hostdx.scenarios.contract import events as ev
 
 HURRY_S = 0.5
 PATIENCE_S = 10.0  # at the end of a run, for a reader that takes nothing at all in that time

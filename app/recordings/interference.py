@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from app.recordings.session import RunSession
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance
+from hostdx.app.recordings.session import RunSession
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance
 
 _QUIET = 1e5  # B/s of others' I/O below which it is called none
 _IN_TURN = 3  # pulses in which others' I/O must show before it is called theirs

@@ -8,9 +8,9 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterable, Sequence
 
-from app.recordings.session import RunSession
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Plan
+from hostdx.app.recordings.session import RunSession
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Plan
 
 SPEEDS: tuple[float, ...] = (0.5, 1, 2, 4, 8, 16, 32, 64, float("inf"))
 GROUP_GAP_S = 0.05  # events closer together than this were written by one thing that happened

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from scenarios.contract import events as ev
-from scenarios.contract.plan import PlannedStep
-from scenarios.contract.verdict.verdict import decide, estimate_of_ratio
-from scenarios.experiment.looks import plan_analyses
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import PlannedStep
+from hostdx.scenarios.contract.verdict.verdict import decide, estimate_of_ratio
+from hostdx.scenarios.experiment.looks import plan_analyses
 
 if TYPE_CHECKING:
-    from app.recordings.session import RunSession
+    from hostdx.app.recordings.session import RunSession
 
 MAX_DONE_SHARE = 0.97  # of a run that has not ended yet
 MAX_SHARE_FALL = 0.2  # by which a bar stands still; beyond it the time left would contradict it

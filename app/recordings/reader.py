@@ -13,17 +13,24 @@ from typing import Any
 
 import msgspec
 
-from app.recordings.limits import LINE_LIMIT, RATIO_FROM, RATIO_LIMIT, SIZE_LIMIT, VALUES_LIMIT, values_in
-from app.recordings.session import RunSession
-from app.terminal.failure import Failure
-from probes import units
-from probes.files.named_file import open_regular
-from probes.reading.lossless_json import Decoder
-from probes.types import Json
-from scenarios.contract import events as ev
-from scenarios.contract.ranges import is_showable
-from scenarios.contract.results import result as result_types
-from scenarios.contract.results.result import Result
+from hostdx.app.recordings.limits import (
+    LINE_LIMIT,
+    RATIO_FROM,
+    RATIO_LIMIT,
+    SIZE_LIMIT,
+    VALUES_LIMIT,
+    values_in,
+)
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.failure import Failure
+from hostdx.probes import units
+from hostdx.probes.files.named_file import open_regular
+from hostdx.probes.reading.lossless_json import Decoder
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.ranges import is_showable
+from hostdx.scenarios.contract.results import result as result_types
+from hostdx.scenarios.contract.results.result import Result
 
 CHUNK = 1 << 20
 

@@ -4,15 +4,15 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple, TypeVar, cast
 
-from app.recordings.progress import MAX_SHARE_FALL, share_now
-from scenarios.contract import events as ev
-from scenarios.contract.card import Card, card_of
-from scenarios.contract.finding import Finding, rank_of
-from scenarios.contract.plan import Metric, Plan, Variant, Workload
-from scenarios.contract.verdict.order import apply_order_guard
-from scenarios.contract.verdict.verdict import OrderEffect
-from scenarios.experiment.order import baseline_first, order_effect
-from scenarios.experiment.schedule.recorded_trains import blocks_in_batch, groups_in_batch
+from hostdx.app.recordings.progress import MAX_SHARE_FALL, share_now
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.card import Card, card_of
+from hostdx.scenarios.contract.finding import Finding, rank_of
+from hostdx.scenarios.contract.plan import Metric, Plan, Variant, Workload
+from hostdx.scenarios.contract.verdict.order import apply_order_guard
+from hostdx.scenarios.contract.verdict.verdict import OrderEffect
+from hostdx.scenarios.experiment.order import baseline_first, order_effect
+from hostdx.scenarios.experiment.schedule.recorded_trains import blocks_in_batch, groups_in_batch
 
 MAX_PULSES = 3600  # of a run, one a second: the graphs show the whole of it
 UNKNOWN_HOST = "unknown host"  # of an import whose files do not say

@@ -5,17 +5,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Union
 
-from app.recordings import store
-from app.recordings.reader import BrokenRecording, pause_collection, read_events
-from app.terminal.failure import USAGE, Failure
-from probes.imports import kinds
-from probes.imports.model import ImportRefusedError
-from probes.imports.path_names import distinguish_paths
-from probes.imports.source import ImportSource
-from probes.imports.storage import io500_table
-from probes.reading.lossless_json import Decoder
-from scenarios.analysis.compare.run_summary import READ, RunSummary, summarise_run
-from scenarios.analysis.compare.snapshot import summarise_import
+from hostdx.app.recordings import store
+from hostdx.app.recordings.reader import BrokenRecording, pause_collection, read_events
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.probes.imports import kinds
+from hostdx.probes.imports.model import ImportRefusedError
+from hostdx.probes.imports.path_names import distinguish_paths
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.storage import io500_table
+from hostdx.probes.reading.lossless_json import Decoder
+from hostdx.scenarios.analysis.compare.run_summary import READ, RunSummary, summarise_run
+from hostdx.scenarios.analysis.compare.snapshot import summarise_import
 
 _decoder = Decoder(Union[READ])  # noqa: UP007
 

@@ -8,17 +8,17 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from app.recordings.limits import LINE_LIMIT
-from app.recordings.reader import BrokenRecording, RecordingFollower
-from app.state import make_private, recordings_dir
-from app.terminal.failure import USAGE, Failure
-from app.terminal.output import print_note
-from app.terminal.process import Identity, is_living
-from probes.files.named_file import open_regular
-from probes.files.safe_read import decode, read_named
-from probes.number_text import parse_unsigned
-from probes.reading.lossless_json import Decoder
-from scenarios.contract import events as ev
+from hostdx.app.recordings.limits import LINE_LIMIT
+from hostdx.app.recordings.reader import BrokenRecording, RecordingFollower
+from hostdx.app.state import make_private, recordings_dir
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.output import print_note
+from hostdx.app.terminal.process import Identity, is_living
+from hostdx.probes.files.named_file import open_regular
+from hostdx.probes.files.safe_read import decode, read_named
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.reading.lossless_json import Decoder
+from hostdx.scenarios.contract import events as ev
 
 State: TypeAlias = Literal["running", "done", "skipped", "failed", "interrupted", "dead", "unreadable"]
 SUFFIXES = (".jsonl", ".jsonl.gz")

@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from app import bug_report
-from app.recordings.events_output import Tee
-from app.recordings.session import RunSession
-from app.recordings.writer import Recorder
-from scenarios.contract import events as ev
+from hostdx.app import bug_report
+from hostdx.app.recordings.events_output import Tee
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.writer import Recorder
+from hostdx.scenarios.contract import events as ev
 
 
 class Stream:

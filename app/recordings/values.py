@@ -6,12 +6,12 @@ import math
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-from probes.units import format_percent
-from scenarios.contract import events as ev
-from scenarios.experiment.levels import values_of_pair, variant_values, with_difference
+from hostdx.probes.units import format_percent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.experiment.levels import values_of_pair, variant_values, with_difference
 
 if TYPE_CHECKING:
-    from app.recordings.session import RunSession
+    from hostdx.app.recordings.session import RunSession
 
 MAX_VALUE = 1e100  # what a recording gives beyond it was not measured, and overflows a sum
 SidesOfPair = tuple[list[float], list[float]]  # each counted group's mean, baseline and variant

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import msgspec
 
-from app.recordings.limits import LINE_LIMIT
-from app.state import remedy_text
-from app.terminal.failure import Failure
-from app.terminal.printable import make_json_printable
-from probes.reading.lossless_json import Decoder, encode
-from probes.reading.secrecy.secrets import mask_tree
-from scenarios.contract import events as ev
+from hostdx.app.recordings.limits import LINE_LIMIT
+from hostdx.app.state import remedy_text
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.printable import make_json_printable
+from hostdx.probes.reading.lossless_json import Decoder, encode
+from hostdx.probes.reading.secrecy.secrets import mask_tree
+from hostdx.scenarios.contract import events as ev
 
 WAITING_LIMIT = 32 << 20  # bytes kept in memory while the disk is full
 

@@ -3,9 +3,9 @@
 import shlex
 from collections.abc import Iterable, Iterator
 
-from app.recordings.session import RunSession
-from scenarios.contract.card import card_of
-from scenarios.contract.finding import Finding
+from hostdx.app.recordings.session import RunSession
+from hostdx.scenarios.contract.card import card_of
+from hostdx.scenarios.contract.finding import Finding
 
 AT_HOME = "/var/tmp"  # of the root file system: what may be written to without being named
 _LOCAL = frozenset({"ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "jfs", "reiserfs"})

@@ -4,18 +4,18 @@ import shlex
 import sys
 from pathlib import Path
 
-from app.recordings.session import RunSession
-from app.recordings.store import shortest_argument
-from app.report.first_page import first_page
-from app.report.forms import html, markdown
-from app.report.forms.cells import brief_lines, fold_spans
-from app.report.headline import find_answer
-from app.report.json_document import encode_document
-from app.report.short_forms import shorten
-from app.terminal.invocation import NAME, command_to_paste
-from app.terminal.lines import Line, clean_line
-from app.terminal.output_file import deliver_text
-from scenarios.contract.results.document import ReportDocument
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.store import shortest_argument
+from hostdx.app.report.first_page import first_page
+from hostdx.app.report.forms import html, markdown
+from hostdx.app.report.forms.cells import brief_lines, fold_spans
+from hostdx.app.report.headline import find_answer
+from hostdx.app.report.json_document import encode_document
+from hostdx.app.report.short_forms import shorten
+from hostdx.app.terminal.invocation import NAME, command_to_paste
+from hostdx.app.terminal.lines import Line, clean_line
+from hostdx.app.terminal.output_file import deliver_text
+from hostdx.scenarios.contract.results.document import ReportDocument
 
 
 def deliver_document(

@@ -1,18 +1,18 @@
 """The report's first page: who and when, both sides' numbers, whether to trust them, and what to do."""
 
-from app.recordings.session import UNKNOWN_HOST, RunSession
-from app.report import wording
-from app.report.figures import latency
-from app.report.figures.verdict_table import effects_part, is_aside, notes_on_values
-from app.report.headline import alone_texts, list_remarks
-from app.report.next_steps import list_remedies
-from app.report.numbers import measured_alone
-from app.report.results.finding_parts import checkup_parts
-from app.report.validity import MARKS, TONES, list_trust_signs
-from probes.units import format_duration
-from scenarios.contract import events as ev
-from scenarios.contract.finding import LOUD, Finding
-from scenarios.contract.results.document import (
+from hostdx.app.recordings.session import UNKNOWN_HOST, RunSession
+from hostdx.app.report import wording
+from hostdx.app.report.figures import latency
+from hostdx.app.report.figures.verdict_table import effects_part, is_aside, notes_on_values
+from hostdx.app.report.headline import alone_texts, list_remarks
+from hostdx.app.report.next_steps import list_remedies
+from hostdx.app.report.numbers import measured_alone
+from hostdx.app.report.results.finding_parts import checkup_parts
+from hostdx.app.report.validity import MARKS, TONES, list_trust_signs
+from hostdx.probes.units import format_duration
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import LOUD, Finding
+from hostdx.scenarios.contract.results.document import (
     Bullets,
     Code,
     Mono,

@@ -2,21 +2,21 @@
 
 from collections.abc import Sequence
 
-from app.feature import external_sections
-from app.recordings.session import RunSession
-from app.report import wording
-from app.report.figures.tiles import summary_tiles
-from app.report.figures.verdict_table import effects_part, lacking_values_note
-from app.report.first_page import describe_run, describe_variants, first_page
-from app.report.headline import find_answer
-from app.report.method import method_parts
-from app.report.numbers import latency_galleries, number_parts, run_galleries
-from app.report.results.command_timeline import timeline_parts
-from app.report.results.finding_parts import finding_parts, finding_title
-from app.report.results.result_parts import result_parts, value_text
-from probes.units import format_duration
-from scenarios.contract import events as ev
-from scenarios.contract.results import document as doc
+from hostdx.app.feature import external_sections
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report import wording
+from hostdx.app.report.figures.tiles import summary_tiles
+from hostdx.app.report.figures.verdict_table import effects_part, lacking_values_note
+from hostdx.app.report.first_page import describe_run, describe_variants, first_page
+from hostdx.app.report.headline import find_answer
+from hostdx.app.report.method import method_parts
+from hostdx.app.report.numbers import latency_galleries, number_parts, run_galleries
+from hostdx.app.report.results.command_timeline import timeline_parts
+from hostdx.app.report.results.finding_parts import finding_parts, finding_title
+from hostdx.app.report.results.result_parts import result_parts, value_text
+from hostdx.probes.units import format_duration
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.results import document as doc
 
 
 def report(

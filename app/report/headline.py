@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from app.recordings.answers import other_findings
-from app.recordings.progress import share_done
-from app.recordings.reader import BrokenRecording, load
-from app.recordings.session import RunSession
-from app.report.validity import list_trust_signs
-from app.report.wording import (
+from hostdx.app.recordings.answers import other_findings
+from hostdx.app.recordings.progress import share_done
+from hostdx.app.recordings.reader import BrokenRecording, load
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.validity import list_trust_signs
+from hostdx.app.report.wording import (
     detectable_text,
     is_measured,
     metric_title,
@@ -20,13 +20,13 @@ from app.report.wording import (
     verdict_title,
     workload_title,
 )
-from probes import units
-from scenarios.contract import events as ev
-from scenarios.contract.finding import LOUD, Finding, Severity
-from scenarios.experiment.wording import resolution_words
+from hostdx.probes import units
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import LOUD, Finding, Severity
+from hostdx.scenarios.experiment.wording import resolution_words
 
 if TYPE_CHECKING:
-    from app.recordings import store  # not for the first screen
+    from hostdx.app.recordings import store  # not for the first screen
 
 Weight: TypeAlias = Severity | Literal["unknown"]
 MAX_READ_BYTES = 8 << 20  # bytes of a recording that is read for its headline

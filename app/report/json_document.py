@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from app.recordings.session import RunSession
-from app.recordings.values import values_beside, with_difference_beside
-from app.report.figures.latency import latency_summaries
-from app.terminal.printable import make_json_printable, make_printable
-from probes.types import Json
-from scenarios.contract import events as ev
-from scenarios.contract.finding import SEVERITIES, Finding
-from scenarios.experiment.wording import explain_verdict
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.values import values_beside, with_difference_beside
+from hostdx.app.report.figures.latency import latency_summaries
+from hostdx.app.terminal.printable import make_json_printable, make_printable
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import SEVERITIES, Finding
+from hostdx.scenarios.experiment.wording import explain_verdict
 
 _VERDICT = (
     "workload", "metric", "baseline", "variant", "verdict", "reason", "ratio", "ci95", "delta", "delta_ci95",

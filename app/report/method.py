@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from itertools import takewhile
 from statistics import median
 
-from app.recordings.session import RunSession
-from app.report import wording
-from app.report.numbers import SAYS, is_imported
-from probes.reading.secrecy.harmless_words import mask_command
-from probes.units import format_duration, format_number, format_percent, format_size
-from scenarios.contract.disturbance import most_frequent_cause
-from scenarios.contract.events import SliceLengthChosen
-from scenarios.contract.results.document import Bullets, Mono, Part, Table, Words, paragraph_of
-from scenarios.experiment.guards.thresholds import MIN_OPERATIONS_PER_S, THRESHOLDS, Threshold
-from scenarios.experiment.looks import nominal_level, plan_analyses
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report import wording
+from hostdx.app.report.numbers import SAYS, is_imported
+from hostdx.probes.reading.secrecy.harmless_words import mask_command
+from hostdx.probes.units import format_duration, format_number, format_percent, format_size
+from hostdx.scenarios.contract.disturbance import most_frequent_cause
+from hostdx.scenarios.contract.events import SliceLengthChosen
+from hostdx.scenarios.contract.results.document import Bullets, Mono, Part, Table, Words, paragraph_of
+from hostdx.scenarios.experiment.guards.thresholds import MIN_OPERATIONS_PER_S, THRESHOLDS, Threshold
+from hostdx.scenarios.experiment.looks import nominal_level, plan_analyses
 
 EXAMPLE_GROUPS = 30
 EXAMPLE_GROUPS_OF_TRAINS = 200

@@ -8,18 +8,18 @@ from typing import TypeAlias
 
 import msgspec
 
-from app.recordings.session import RunSession
-from app.report import confirmation
-from app.report.headline import stopped_itself
-from app.report.wording import is_measured
-from app.state import recordings_dir
-from probes import units
-from scenarios.contract import events as ev
-from scenarios.contract.card import Role, card_with_role
-from scenarios.contract.finding import LOUD, SEVERITIES, Finding, Remedy, SuggestedStep
-from scenarios.contract.option_value import command_arguments
-from scenarios.experiment.wording import reckoned_s
-from scenarios.triage.rules.texts import FindingTexts
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report import confirmation
+from hostdx.app.report.headline import stopped_itself
+from hostdx.app.report.wording import is_measured
+from hostdx.app.state import recordings_dir
+from hostdx.probes import units
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.card import Role, card_with_role
+from hostdx.scenarios.contract.finding import LOUD, SEVERITIES, Finding, Remedy, SuggestedStep
+from hostdx.scenarios.contract.option_value import command_arguments
+from hostdx.scenarios.experiment.wording import reckoned_s
+from hostdx.scenarios.triage.rules.texts import FindingTexts
 
 # of the options beside numbers and flags; the others may hold what is no reader's business
 SAYS = FindingTexts(Path(__file__).with_name("findings.toml"))

@@ -7,14 +7,14 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple, TypeAlias
 
-from app.recordings.session import RunSession
-from app.recordings.values import counted_values, is_counted, shown_value
-from app.report import wording
-from app.report.figures.latency import latency_histograms
-from app.report.figures.plot import nice_axis
-from probes import units
-from scenarios.contract import events as ev
-from scenarios.contract.results.document import (
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.values import counted_values, is_counted, shown_value
+from hostdx.app.report import wording
+from hostdx.app.report.figures.latency import latency_histograms
+from hostdx.app.report.figures.plot import nice_axis
+from hostdx.probes import units
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.results.document import (
     Axis,
     Chart,
     ChartSeries,
@@ -24,7 +24,7 @@ from scenarios.contract.results.document import (
     Table,
     paragraph_of,
 )
-from scenarios.triage.rules.texts import FindingTexts
+from hostdx.scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 MARKS = "ABCDEFGH"

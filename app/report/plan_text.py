@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from rich.cells import cell_len
 
-from probes.units import format_duration, format_percent, format_size
-from scenarios.contract.action import Action
-from scenarios.contract.plan import Plan, Written
-from scenarios.experiment.wording import title_of_workload
+from hostdx.probes.units import format_duration, format_percent, format_size
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.plan import Plan, Written
+from hostdx.scenarios.experiment.wording import title_of_workload
 
 NAME = 12  # cells of a row's name
 WARNED = "▲ changes"

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from app.report.forms.markdown import Block, list_blocks, section_blocks
-from probes.units import count_noun
-from scenarios.contract.results import document as doc
+from hostdx.app.report.forms.markdown import Block, list_blocks, section_blocks
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.contract.results import document as doc
 
 MAX_LINES = 200
 MIN_ROWS = 8  # of a table that is cut

@@ -2,12 +2,12 @@
 
 from collections import Counter
 
-from app.recordings.session import RunSession
-from app.report.forms.cells import brief_lines
-from app.report.results.finding_parts import finding_parts, finding_title
-from app.terminal.lines import Line, clean_line
-from probes.units import count_noun
-from scenarios.contract.results.document import (
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.forms.cells import brief_lines
+from hostdx.app.report.results.finding_parts import finding_parts, finding_title
+from hostdx.app.terminal.lines import Line, clean_line
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.contract.results.document import (
     Bullets,
     Mono,
     ReportDocument,
@@ -50,7 +50,7 @@ def triage_document(session: RunSession, *, facts: bool = False, unknown: bool =
     if items:
         sections.append(ReportSection("What could not be answered", (Bullets(items),), role="unknown"))
     if facts and session.facts:
-        from app.report.results.result_parts import value_text
+        from hostdx.app.report.results.result_parts import value_text
 
         rows = [(fact.label, Mono(value_text(fact.value, fact.unit))) for fact in session.facts.values()]
         sections.append(ReportSection("This host", (Table(("fact", "value"), tuple(rows)),)))

@@ -7,17 +7,21 @@ import math
 from statistics import median
 from typing import Literal, NamedTuple, TypeAlias
 
-from app.recordings.session import RunSession
-from app.recordings.values import group_means, is_counted
-from app.report import wording
-from probes import units
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import most_frequent_cause, most_frequent_culprit, most_frequent_pid
-from scenarios.contract.verdict.order import order_words
-from scenarios.contract.verdict.verdict import OrderEffect
-from scenarios.experiment.guards.thresholds import threshold_of
-from scenarios.experiment.statistics.drift import MIN_POINTS, Drift, drifting_variants, moving_variants
-from scenarios.experiment.wording import drift_text, moves_text
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.values import group_means, is_counted
+from hostdx.app.report import wording
+from hostdx.probes import units
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import (
+    most_frequent_cause,
+    most_frequent_culprit,
+    most_frequent_pid,
+)
+from hostdx.scenarios.contract.verdict.order import order_words
+from hostdx.scenarios.contract.verdict.verdict import OrderEffect
+from hostdx.scenarios.experiment.guards.thresholds import threshold_of
+from hostdx.scenarios.experiment.statistics.drift import MIN_POINTS, Drift, drifting_variants, moving_variants
+from hostdx.scenarios.experiment.wording import drift_text, moves_text
 
 State: TypeAlias = Literal["ok", "notice", "unknown", "unlooked", "critical"]
 MARKS: dict[State, str] = {"ok": "✓", "notice": "▲", "unknown": "?", "unlooked": "–", "critical": "!"}

@@ -2,14 +2,19 @@
 
 from collections.abc import Iterable
 
-from app.recordings.session import RunSession
-from app.recordings.values import with_difference_beside
-from probes import units
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Severity
-from scenarios.contract.plan import Variant
-from scenarios.contract.verdict.verdict import Interval, Word
-from scenarios.experiment.wording import effect_cells, explain_verdict, not_measured_text, title_of_workload
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.values import with_difference_beside
+from hostdx.probes import units
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Severity
+from hostdx.scenarios.contract.plan import Variant
+from hostdx.scenarios.contract.verdict.verdict import Interval, Word
+from hostdx.scenarios.experiment.wording import (
+    effect_cells,
+    explain_verdict,
+    not_measured_text,
+    title_of_workload,
+)
 
 _ROLES = {Word.SLOWER: "critical", Word.FASTER: "ok", Word.EQUAL: "strong"}
 _COLOURS = {Word.SLOWER: "#d64545", Word.FASTER: "#2f9e5b"}

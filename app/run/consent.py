@@ -2,12 +2,12 @@
 
 import sys
 
-from app.report import plan_text
-from app.terminal import output
-from app.terminal.failure import Failure
-from app.undo import killed_ending, undo
-from app.undo.journal import Busy
-from scenarios.contract.plan import Plan
+from hostdx.app.report import plan_text
+from hostdx.app.terminal import output
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.undo import killed_ending, undo
+from hostdx.app.undo.journal import Busy
+from hostdx.scenarios.contract.plan import Plan
 
 
 def ask_for_plan(plan: Plan, *, yes: bool, digest: str, shown: str = "") -> bool:

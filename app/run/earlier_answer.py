@@ -3,13 +3,13 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from app.recordings.reader import load
-from app.recordings.session import RunSession
-from app.recordings.store import ListedRecording, list_recordings
-from app.terminal.failure import Failure
-from probes.types import Fact
-from scenarios.contract.card import card_of
-from scenarios.contract.model import AResult
+from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.store import ListedRecording, list_recordings
+from hostdx.app.terminal.failure import Failure
+from hostdx.probes.types import Fact
+from hostdx.scenarios.contract.card import card_of
+from hostdx.scenarios.contract.model import AResult
 
 MAX_EARLIER_RUNS = 30  # of one scenario's runs, the newest
 

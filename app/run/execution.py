@@ -9,31 +9,31 @@ from pathlib import Path
 
 import msgspec
 
-from app import __version__, bug_report, locks
-from app.recordings.events_output import Tee
-from app.recordings.session import RunSession
-from app.recordings.stream import Stream
-from app.run import consent
-from app.run.runner import LATER, Monotonic, Runner, listen_for_stops
-from app.run.signals import StoppedBySignal, StopRequests, stop_early
-from app.state import check_room, journal_dir, make_private, recordings_dir
-from app.terminal import failure
-from app.terminal.failure import Failure
-from app.terminal.process import Identity, identity_of
-from app.undo import leftovers, undo
-from app.undo.changes import HostChanges
-from app.undo.journal import SCHEMA as JOURNAL_SCHEMA
-from app.undo.journal import JournalHeader
-from probes.reading.host import Host
-from probes.reading.secrecy.harmless_words import (
+from hostdx.app import __version__, bug_report, locks
+from hostdx.app.recordings.events_output import Tee
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.stream import Stream
+from hostdx.app.run import consent
+from hostdx.app.run.runner import LATER, Monotonic, Runner, listen_for_stops
+from hostdx.app.run.signals import StoppedBySignal, StopRequests, stop_early
+from hostdx.app.state import check_room, journal_dir, make_private, recordings_dir
+from hostdx.app.terminal import failure
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.process import Identity, identity_of
+from hostdx.app.undo import leftovers, undo
+from hostdx.app.undo.changes import HostChanges
+from hostdx.app.undo.journal import SCHEMA as JOURNAL_SCHEMA
+from hostdx.app.undo.journal import JournalHeader
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.secrecy.harmless_words import (
     harmless_words,
     mask_command,
 )
-from probes.types import Json
-from scenarios.contract import events as ev
-from scenarios.contract.model import Options, Prepared, RunRefused, Scenario, UsageError
-from scenarios.contract.option_value import OptionRedaction
-from scenarios.contract.plan import Option, Plan
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Options, Prepared, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.option_value import OptionRedaction
+from hostdx.scenarios.contract.plan import Option, Plan
 
 
 class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -204,7 +204,7 @@ class Execution:
 
     def _check_journal_place(self, plan: Plan) -> None:
         """Said before anything is written: the change itself would be refused for it, minutes later."""
-        from app.undo.journal_disk import refusal_reason
+        from hostdx.app.undo.journal_disk import refusal_reason
 
         if why := refusal_reason(self._host, journal_dir(), plan):
             raise RunRefused(why)
@@ -228,8 +228,8 @@ class Execution:
                 )
 
     def _fact_events(self) -> list[ev.AnyEvent]:
-        from app.run.earlier_answer import resolution_sentence
-        from scenarios.triage.triage import fact_events
+        from hostdx.app.run.earlier_answer import resolution_sentence
+        from hostdx.scenarios.triage.triage import fact_events
 
         events = list(fact_events(self._host, self._elapsed_s))
         if self._scenario.card.role != "resolution" and (
@@ -239,7 +239,7 @@ class Execution:
         return events
 
     def _lies_on(self, target: str) -> str:
-        from app.undo.journal_disk import journal_on_device_reason
+        from hostdx.app.undo.journal_disk import journal_on_device_reason
 
         return journal_on_device_reason(self._host, make_private(journal_dir()), target)
 
@@ -290,6 +290,6 @@ class Execution:
 
 
 def _pulse_source(host: Host, plan: Plan) -> Callable[[float], ev.Pulse] | None:
-    from scenarios.experiment.guards.top_processes import PulseSource
+    from hostdx.scenarios.experiment.guards.top_processes import PulseSource
 
     return PulseSource(host, sorted({written.device for written in plan.writes})).next

@@ -7,21 +7,21 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from app.recordings import baselines, store
-from app.recordings.reader import RecordingFollower
-from app.recordings.session import RunSession
-from app.report.headline import find_answer
-from app.report.next_steps import checkup_command, next_steps_for
-from app.run import launch
-from app.run.signals import finish_despite_cancel
-from app.state import make_private
-from app.terminal.failure import Failure
-from probes.types import Json
-from scenarios.analysis.compare import worse
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import OtherRunOutcome, RunRefused, Scenario
-from scenarios.contract.option_value import command_arguments
+from hostdx.app.recordings import baselines, store
+from hostdx.app.recordings.reader import RecordingFollower
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.headline import find_answer
+from hostdx.app.report.next_steps import checkup_command, next_steps_for
+from hostdx.app.run import launch
+from hostdx.app.run.signals import finish_despite_cancel
+from hostdx.app.state import make_private
+from hostdx.app.terminal.failure import Failure
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare import worse
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import OtherRunOutcome, RunRefused, Scenario
+from hostdx.scenarios.contract.option_value import command_arguments
 
 LOOK_S = 0.5
 # for a part that was told to stop and still undoes its changes; then it is left to its supervisor

@@ -9,14 +9,14 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from app.state import check_room, make_private, recordings_dir
-from app.terminal.process import Identity, is_living, is_running_hostdx, is_writing
-from probes.children.environment import hostdx_environment
-from probes.children.own_module import own_module
-from probes.files.named_file import reopen_regular
-from scenarios.contract.events import Began
+from hostdx.app.state import check_room, make_private, recordings_dir
+from hostdx.app.terminal.process import Identity, is_living, is_running_hostdx, is_writing
+from hostdx.probes.children.environment import hostdx_environment
+from hostdx.probes.children.own_module import own_module
+from hostdx.probes.files.named_file import reopen_regular
+from hostdx.scenarios.contract.events import Began
 
-HOSTDX = own_module("app.cli")
+HOSTDX = own_module("hostdx.app.cli")
 GONE = "the runner is gone"
 
 

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.run.signals import PROMISED_S, StopRequests, finish_despite_cancel
-from app.terminal import failure
-from app.terminal.failure import Failure, NotUndone
-from app.undo.changes import HostChanges
-from probes.engine.measured import BenchRefused, NotApplicable
-from probes.reading.host import Host
-from probes.system.running.processes import find_with_descendants
-from probes.types import Json
-from scenarios.contract import events as ev
-from scenarios.contract.action import Action
-from scenarios.contract.model import (
+from hostdx.app.run.signals import PROMISED_S, StopRequests, finish_despite_cancel
+from hostdx.app.terminal import failure
+from hostdx.app.terminal.failure import Failure, NotUndone
+from hostdx.app.undo.changes import HostChanges
+from hostdx.probes.engine.measured import BenchRefused, NotApplicable
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.processes import find_with_descendants
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import (
     Applied,
     AResult,
     Clock,
@@ -33,7 +33,7 @@ from scenarios.contract.model import (
     Scenario,
     UsageError,
 )
-from scenarios.triage.rules.texts import FindingTexts
+from hostdx.scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("findings.toml"))
 PULSE_S = 1.0
@@ -42,7 +42,7 @@ CANCELLED = "the scenario cancelled itself"
 
 
 class Monotonic:
-    """Implements `scenarios.contract.model.Clock`: seconds since an arbitrary moment, never going back."""
+    """Implements `hostdx.scenarios.contract.model.Clock`: seconds since an arbitrary moment, never going back."""
 
     def now(self) -> float:
         return time.monotonic()
@@ -53,7 +53,7 @@ class Monotonic:
 
 @dataclass(kw_only=True, eq=False)
 class Runner(Run):
-    """Implements `scenarios.contract.model.Run`."""
+    """Implements `hostdx.scenarios.contract.model.Run`."""
 
     scenario: str
     host: Host
@@ -92,17 +92,17 @@ class Runner(Run):
         hear: Callable[[ev.AnyEvent], None],
         done: Callable[[OtherRunOutcome], None],
     ) -> None:
-        from app.run.inner_run import run_part
+        from hostdx.app.run.inner_run import run_part
 
         await run_part(self.recording(), scenario, values, hear, done)
 
     def finished_results(self, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
-        from app.run.earlier_answer import earlier_results
+        from hostdx.app.run.earlier_answer import earlier_results
 
         return earlier_results(self.scenario, kind)
 
     def recorded_events(self, path: str) -> Iterator[ev.AnyEvent]:
-        from app.recordings.reader import read_events
+        from hostdx.app.recordings.reader import read_events
 
         try:
             yield from read_events(Path(path))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
-from app.terminal import failure
+from hostdx.app.terminal import failure
 
 T = TypeVar("T")
 STOPS = (signal.SIGINT, signal.SIGTERM)

@@ -1,6 +1,6 @@
 """What ends a command with one line on stderr: never a traceback, never two lines."""
 
-from app.terminal.process import Identity
+from hostdx.app.terminal.process import Identity
 
 USAGE = 2
 COULD_NOT = 3

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
-from app.terminal.printable import make_printable
+from hostdx.app.terminal.printable import make_printable
 
 SIGNS = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓", "unknown": "?"}
 MARKERS = ("●", "○", "■", "□", "▲", "△")  # one a variant, in the plan's order

@@ -6,8 +6,8 @@ import shutil
 import sys
 from pathlib import Path
 
-from probes.children.environment import STARTED_AS, read_variable
-from probes.files.path_ownership import find_root_objection
+from hostdx.probes.children.environment import STARTED_AS, read_variable
+from hostdx.probes.files.path_ownership import find_root_objection
 
 NAME = "hostdx"  # as recordings and reports have it: they are read elsewhere, too
 _MODULE = ("app", "cli", "__main__.py")
@@ -17,7 +17,7 @@ def program_words(*, by_sudo: bool = False) -> str:
     """`hostdx` where the shell finds this very one by it, else its path, or `python -m`. sudo has a path of its own."""
     started = read_variable(STARTED_AS) or sys.argv[0]
     if Path(started).parts[-3:] == _MODULE:
-        return shlex.join((sys.executable, "-P", "-m", "app.cli"))
+        return shlex.join((sys.executable, "-P", "-m", "hostdx.app.cli"))
     path_in_shell = shutil.which(NAME)
     if started.endswith(".pyz"):
         return shlex.join((started,) if os.access(started, os.X_OK) else (sys.executable, started))
@@ -36,7 +36,7 @@ def own_command() -> tuple[str, ...]:
         return sys.executable, path
     if "/" in started and Path(path).name == NAME and os.access(path, os.X_OK):
         return (path,)
-    return sys.executable, "-P", "-m", "app.cli"
+    return sys.executable, "-P", "-m", "hostdx.app.cli"
 
 
 def code_rulers(command: tuple[str, ...]) -> str:

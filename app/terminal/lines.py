@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from rich.cells import cell_len, set_cell_size
 
-from app.terminal import glyphs
-from app.terminal.glyphs import clean_text
+from hostdx.app.terminal import glyphs
+from hostdx.app.terminal.glyphs import clean_text
 
 Span: TypeAlias = tuple[str, str]  # text, role
 Line: TypeAlias = list[Span]

@@ -7,7 +7,7 @@ import select
 import sys
 from collections.abc import Sequence
 
-from app.terminal.printable import make_lines_printable, make_printable
+from hostdx.app.terminal.printable import make_lines_printable, make_printable
 
 _WAIT_S = 0.2  # once: a terminal that is paused (Ctrl-S) or a pipe that nobody empties must not hold up a run
 _AT_ONCE = select.PIPE_BUF  # bytes that a pipe takes whole where poll(2) calls it writable

@@ -12,10 +12,10 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, NamedTuple, TypeAlias
 
-from app.terminal.failure import Failure
-from app.terminal.output import is_coloured as in_colour
-from app.terminal.output import print_parts, print_result
-from probes.files.path_walk import Located, Misled, locate_name, open_trusted
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.output import is_coloured as in_colour
+from hostdx.app.terminal.output import print_parts, print_result
+from hostdx.probes.files.path_walk import Located, Misled, locate_name, open_trusted
 
 RoleText: TypeAlias = tuple[str, str]  # text that may have several lines, and their role
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from probes.reading.process_stat import start_time
+from hostdx.probes.reading.process_stat import start_time
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -41,7 +41,9 @@ def is_running_hostdx(pid: int) -> bool:
         words = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
         return False
-    return program.startswith("python") and any(w == b"app.cli" or w.endswith(b"/hostdx") for w in words)
+    return program.startswith("python") and any(
+        w == b"hostdx.app.cli" or w.endswith(b"/hostdx") for w in words
+    )
 
 
 def is_writing(pid: int, device: int, inode: int) -> bool:

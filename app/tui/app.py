@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from app.tui.children.feed import RunFeed
+    from hostdx.app.tui.children.feed import RunFeed
 
 Mode: TypeAlias = Literal["home", "recordings", "attach", "replay", "feature"]
 REMOTE_FPS = "10"  # a frame costs bytes on the line, and nothing here moves more often than twice a second
@@ -43,8 +43,8 @@ def open_app(
 ) -> int:
     """Opens the terminal app and returns its exit status; in mode `feature` with the screen that `target` opens on the
     folder `recording`. Raises Failure for a recording that cannot be read."""
-    from app.run.launch import HOSTDX
-    from app.tui.children.event_child import EventChild
+    from hostdx.app.run.launch import HOSTDX
+    from hostdx.app.tui.children.event_child import EventChild
 
     prepare_environment()
     gc.disable()  # what is imported never becomes garbage: a tenth of the start; `Shell` turns it on again
@@ -54,8 +54,8 @@ def open_app(
     child = EventChild([*HOSTDX, "triage", "--events", "-"]) if at_once else None
     shell = None
     try:
-        from app.terminal.glyphs import wants_ascii
-        from app.tui.shell import Shell
+        from hostdx.app.terminal.glyphs import wants_ascii
+        from hostdx.app.tui.shell import Shell
 
         feed = _open_run_feed(mode, Path(recording), speed) if recording is not None and not watches else None
         shell = Shell(triage=child, feed=feed, ascii_only=ascii or wants_ascii())
@@ -67,7 +67,7 @@ def open_app(
         status = shell.run(mouse=mouse)
         words = shell.parting_words()
         if words:
-            from app.terminal.output import print_result  # quiet where the terminal is gone
+            from hostdx.app.terminal.output import print_result  # quiet where the terminal is gone
 
             print_result(words)
         return shell.return_code or status or 0
@@ -79,7 +79,7 @@ def open_app(
 
 def _open_run_feed(mode: Mode, recording: Path, speed: float) -> RunFeed:
     """A run under way at its end, anything else from its first block. Raises BrokenRecording."""
-    from app.tui.children.feed import RunFeed
+    from hostdx.app.tui.children.feed import RunFeed
 
     feed = RunFeed(recording, speed=speed)
     if mode == "attach":
@@ -91,18 +91,18 @@ def _open_run_feed(mode: Mode, recording: Path, speed: float) -> RunFeed:
 
 def open_home() -> int:
     """`hostdx` alone, without the command line's parser; what goes wrong is one line on stderr, never a traceback."""
-    from app.terminal.failure import COULD_NOT, Failure
+    from hostdx.app.terminal.failure import COULD_NOT, Failure
 
     try:
         return open_app("home")
     except Failure as why:
-        from app.terminal.output import print_complaint
+        from hostdx.app.terminal.output import print_complaint
 
         print_complaint(why.text)
         return why.status
     except Exception as error:
-        from app import bug_report
-        from app.terminal.output import print_complaint
+        from hostdx.app import bug_report
+        from hostdx.app.terminal.output import print_complaint
 
         print_complaint(bug_report.save_traceback(error))
         return COULD_NOT

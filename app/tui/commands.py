@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from textual.screen import Screen
 
-    from app.recordings.session import RunSession
-    from app.tui.children.event_child import EventChild
-    from app.tui.children.feed import RunFeed
-    from app.undo.change_report import UndoneChange
-    from scenarios.contract.events import Pulse, RunVerdict
-    from scenarios.contract.finding import Finding
-    from scenarios.contract.plan import Plan
+    from hostdx.app.recordings.session import RunSession
+    from hostdx.app.tui.children.event_child import EventChild
+    from hostdx.app.tui.children.feed import RunFeed
+    from hostdx.app.undo.change_report import UndoneChange
+    from hostdx.scenarios.contract.events import Pulse, RunVerdict
+    from hostdx.scenarios.contract.finding import Finding
+    from hostdx.scenarios.contract.plan import Plan
 
 
 class Example(msgspec.Struct, frozen=True):

@@ -3,13 +3,13 @@
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 
-from app.recordings.session import RunSession
-from app.report.forms.cells import parts_lines
-from app.report.results.finding_parts import finding_parts, finding_title
-from app.report.validity import MARKS, TONES, Sign
-from app.terminal.glyphs import clean_text
-from app.terminal.invocation import command_to_paste
-from app.terminal.lines import (
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.forms.cells import parts_lines
+from hostdx.app.report.results.finding_parts import finding_parts, finding_title
+from hostdx.app.report.validity import MARKS, TONES, Sign
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.invocation import command_to_paste
+from hostdx.app.terminal.lines import (
     Line,
     crop_line,
     digit_target,
@@ -20,10 +20,10 @@ from app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from app.tui.option_values import is_scenario, keeps_all_options
-from scenarios.contract.events import ScenarioOffer
-from scenarios.contract.finding import Finding, Remedy
-from scenarios.contract.results.document import Toned, paragraph_of
+from hostdx.app.tui.option_values import is_scenario, keeps_all_options
+from hostdx.scenarios.contract.events import ScenarioOffer
+from hostdx.scenarios.contract.finding import Finding, Remedy
+from hostdx.scenarios.contract.results.document import Toned, paragraph_of
 
 
 def finding_lines(finding: Finding, session: RunSession, width: int) -> list[Line]:

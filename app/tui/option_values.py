@@ -6,10 +6,10 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from probes import units
-from probes.types import Json
-from scenarios.contract.option_value import command_arguments
-from scenarios.contract.plan import Option
+from hostdx.probes import units
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract.option_value import command_arguments
+from hostdx.scenarios.contract.plan import Option
 
 # What is measured. Anything else comes from the keyboard only: a finding may come from anybody's recording, and
 # `--workload` would run a command of his as the one who presses Enter.

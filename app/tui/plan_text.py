@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence, Set
 
 from rich.cells import cell_len
 
-from app.report.plan_text import (
+from hostdx.app.report.plan_text import (
     NAME,
     WARNED,
     PlanRow,
@@ -14,8 +14,8 @@ from app.report.plan_text import (
     variant_lines,
     written_text,
 )
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import (
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import (
     BLANK,
     Line,
     cell_width,
@@ -26,14 +26,14 @@ from app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from app.tui.widgets.measuring.variants import ROLES
-from app.tui.widgets.word_list import word_lines
-from probes import units
-from scenarios.contract.action import Action
-from scenarios.contract.card import card_with_role
-from scenarios.contract.events import ScenarioOffer
-from scenarios.contract.plan import Option, Plan, Workload
-from scenarios.experiment.wording import title_of_workload
+from hostdx.app.tui.widgets.measuring.variants import ROLES
+from hostdx.app.tui.widgets.word_list import word_lines
+from hostdx.probes import units
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.card import card_with_role
+from hostdx.scenarios.contract.events import ScenarioOffer
+from hostdx.scenarios.contract.plan import Option, Plan, Workload
+from hostdx.scenarios.experiment.wording import title_of_workload
 
 
 def change_lines(action: Action, width: int) -> list[Line]:

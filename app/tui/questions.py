@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
 
-from app.recordings.session import RunSession
-from app.report.confirmation import AT_HOME, MAX_SUSPECTS, data_mounts, local_mounts, named_directories
-from scenarios.contract import card as cards
-from scenarios.contract import events as ev
-from scenarios.contract.card import Card
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.confirmation import AT_HOME, MAX_SUSPECTS, data_mounts, local_mounts, named_directories
+from hostdx.scenarios.contract import card as cards
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.card import Card
 
 MAX_DIRECTORIES = 3
 

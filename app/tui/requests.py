@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING
 import msgspec
 from textual.app import App
 
-from app import state
-from app.recordings.session import RunSession
-from app.run import launch
-from app.terminal.failure import Failure
-from app.terminal.glyphs import clean_text
-from app.terminal.printable import make_lines_printable
-from app.tui.children.command import TIMEOUT_S, CommandOutcome, run_hostdx
-from app.tui.children.event_child import EventChild
-from app.tui.commands import EarlierResults
-from probes.files.safe_read import read_named
-from probes.units import format_duration
-from scenarios.contract.events import RunVerdict, ScenarioOffer
-from scenarios.contract.finding import Finding
-from scenarios.contract.plan import Plan
+from hostdx.app import state
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.run import launch
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.printable import make_lines_printable
+from hostdx.app.tui.children.command import TIMEOUT_S, CommandOutcome, run_hostdx
+from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.commands import EarlierResults
+from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.units import format_duration
+from hostdx.scenarios.contract.events import RunVerdict, ScenarioOffer
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.plan import Plan
 
 if TYPE_CHECKING:
     import subprocess
 
-    from app.tui.children.feed import RunFeed
-    from app.undo.change_report import UndoneChange
+    from hostdx.app.tui.children.feed import RunFeed
+    from hostdx.app.undo.change_report import UndoneChange
 
 RECENT_S = 30  # a run under way writes a pulse every second
 STOP_AGAIN_S = 5.0
@@ -109,7 +109,7 @@ class Errands(App[int]):
 
     def look_for_runs(self) -> None:
         """Only what was written to in the last half minute is opened: there may be thousands."""
-        from app.recordings import store as recordings
+        from hostdx.app.recordings import store as recordings
 
         directory = state.recordings_dir()
         names = recordings.list_names()
@@ -148,7 +148,7 @@ class Errands(App[int]):
 
     def _look_for_changes(self) -> None:
         """What a run that was killed meanwhile has left changed."""
-        from app.tui.screens.undo import LOOK, parse_changes
+        from hostdx.app.tui.screens.undo import LOOK, parse_changes
 
         def take_changes(outcome: CommandOutcome) -> None:
             self.left = parse_changes(outcome)
@@ -174,8 +174,8 @@ class Errands(App[int]):
     ) -> None:
         """`propose` gives the options anew, as triage tells more of the host; `ask` names an option that is asked for
         first of all."""
-        from app.tui.option_values import is_scenario, parse_proposed
-        from app.tui.screens.before.plan import PlanScreen
+        from hostdx.app.tui.option_values import is_scenario, parse_proposed
+        from hostdx.app.tui.screens.before.plan import PlanScreen
 
         if not is_scenario(scenario):
             self.show_message(f"{scenario} is no scenario's name")
@@ -195,28 +195,28 @@ class Errands(App[int]):
         self.push_screen(PlanScreen(offer, parse_proposed(argv, offer.options), propose=propose, ask=ask))
 
     def open_finding(self, finding: Finding, session: RunSession) -> None:
-        from app.tui.screens.finding import FindingScreen
+        from hostdx.app.tui.screens.finding import FindingScreen
 
         self.push_screen(FindingScreen(finding, session))
 
     def open_groups(self, session: RunSession, verdicts: list[RunVerdict], at: int) -> None:
-        from app.tui.screens.groups import GroupsScreen
+        from hostdx.app.tui.screens.groups import GroupsScreen
 
         self.push_screen(GroupsScreen(session, verdicts, at))
 
     def open_facts(self, session: RunSession | None = None) -> None:
-        from app.tui.screens.facts import FactsScreen
+        from hostdx.app.tui.screens.facts import FactsScreen
 
         self.push_screen(FactsScreen(session if session is not None else self.home_session()))
 
     def open_recordings(self) -> None:
-        from app.tui.screens.recordings import RecordingsScreen
+        from hostdx.app.tui.screens.recordings import RecordingsScreen
 
         self.push_screen(RecordingsScreen())
 
     def open_recording(self, path: Path, *, over: bool = False) -> None:
         """From the end where it is under way; a finished one opens on its verdict. `over`: see `open_feed`."""
-        from app.tui.children.feed import RunFeed
+        from hostdx.app.tui.children.feed import RunFeed
 
         try:
             feed = RunFeed(path)
@@ -228,7 +228,7 @@ class Errands(App[int]):
 
     def replay(self, path: Path) -> None:
         """From the first block, playing. Raises Failure."""
-        from app.tui.children.feed import RunFeed
+        from hostdx.app.tui.children.feed import RunFeed
 
         feed = RunFeed(path)
         feed.playback.begin()
@@ -243,7 +243,7 @@ class Errands(App[int]):
     # Running
 
     def start_run(self, scenario: str, argv: Sequence[str], plan: Plan) -> None:
-        from app.tui.children.feed import RunFeed
+        from hostdx.app.tui.children.feed import RunFeed
 
         try:
             path = launch.new_recording_path(scenario)
@@ -315,8 +315,8 @@ class Errands(App[int]):
         self.show_document(argv, "comparison", "comparison")
 
     def show_document(self, argv: Sequence[str], name: str, document_name: str) -> None:
-        from app.tui.screens.report import ReportScreen
-        from scenarios.contract.results.document import ReportDocument
+        from hostdx.app.tui.screens.report import ReportScreen
+        from hostdx.scenarios.contract.results.document import ReportDocument
 
         asking = self.screen
 
@@ -328,7 +328,7 @@ class Errands(App[int]):
         self.ask_command(argv, f"no {document_name}", show)
 
     def open_explanation(self, scenario: str) -> None:
-        from app.tui.screens.explain import ExplainScreen
+        from hostdx.app.tui.screens.explain import ExplainScreen
 
         asking = self.screen
 
@@ -368,7 +368,7 @@ class Errands(App[int]):
     # Undo
 
     def offer_undo(self, asked: bool = False) -> None:
-        from app.tui.screens.undo import LOOK, UndoScreen, parse_changes, parse_report
+        from hostdx.app.tui.screens.undo import LOOK, UndoScreen, parse_changes, parse_report
 
         def show(outcome: CommandOutcome) -> None:
             self.left = parse_changes(outcome)

@@ -20,23 +20,23 @@ from textual.css.query import NoMatches
 from textual.dom import DOMNode
 from textual.screen import Screen
 
-from app.feature import call_target, external_screens, screens_at
-from app.terminal.failure import COULD_NOT, Failure
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import DIGIT
-from app.terminal.printable import make_printable
-from app.terminal.process import boot_id
-from app.tui import theme
-from app.tui.children.event_child import EventChild
-from app.tui.ending import ends_from_outside, resume_only_after_suspend
-from app.tui.requests import Errands
-from app.tui.screens.base import MIN_SIZE_CELLS, Base
-from probes.reading.other_package import load_entry
-from scenarios.contract.card import bundled_cards
-from scenarios.contract.events import Pulse
+from hostdx.app.feature import call_target, external_screens, screens_at
+from hostdx.app.terminal.failure import COULD_NOT, Failure
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import DIGIT
+from hostdx.app.terminal.printable import make_printable
+from hostdx.app.terminal.process import boot_id
+from hostdx.app.tui import theme
+from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.ending import ends_from_outside, resume_only_after_suspend
+from hostdx.app.tui.requests import Errands
+from hostdx.app.tui.screens.base import MIN_SIZE_CELLS, Base
+from hostdx.probes.reading.other_package import load_entry
+from hostdx.scenarios.contract.card import bundled_cards
+from hostdx.scenarios.contract.events import Pulse
 
 if TYPE_CHECKING:
-    from app.tui.children.feed import RunFeed
+    from hostdx.app.tui.children.feed import RunFeed
 
 TICK_S = 0.25
 NOTICED_S = 10.0  # of a run, from which on its end is told
@@ -141,7 +141,7 @@ class Shell(Errands):
 
     def _fatal_error(self) -> None:
         """A mistake of ours: one line, and its traceback in a file. Textual would print every variable's value."""
-        from app.bug_report import save_traceback
+        from hostdx.app.bug_report import save_traceback
 
         self._return_code = COULD_NOT
         line = save_traceback(self._exception or RuntimeError("the screen failed because of a bug in hostdx"))
@@ -149,7 +149,7 @@ class Shell(Errands):
         self._close_messages_no_wait()
 
     def get_default_screen(self) -> Screen[object]:
-        from app.tui.screens.home import HomeScreen
+        from hostdx.app.tui.screens.home import HomeScreen
 
         # a run screen is pushed over an empty one: the lowest screen cannot be switched for another
         return HomeScreen() if self._home else Screen()
@@ -245,7 +245,7 @@ class Shell(Errands):
 
     def _tell_end(self, feed: RunFeed) -> None:
         """A bell, and a notice (OSC 9) from terminals that know it: who started a run of minutes looks elsewhere."""
-        from app.report.headline import find_answer
+        from hostdx.app.report.headline import find_answer
 
         if feed.session.time >= NOTICED_S and self._driver is not None:
             self._driver.write(f"\x07\x1b]9;hostdx: {clean_text(find_answer(feed.session).sentence)}\x07")
@@ -263,7 +263,7 @@ class Shell(Errands):
 
     def settle_view(self) -> None:
         """After the cursor moved: at the end of a run the verdict is shown, before it the blocks; and all is drawn."""
-        from app.tui.screens.run import RunScreen
+        from hostdx.app.tui.screens.run import RunScreen
 
         ended = self.feed.session.ended is not None
         if ended != self._was_ended:
@@ -275,12 +275,12 @@ class Shell(Errands):
         self.draw()
 
     def _run_screen(self, which: str = "") -> Base:
-        from app.report.numbers import is_imported
-        from app.tui.screens.live import LiveScreen
-        from app.tui.screens.verdict import VerdictScreen
+        from hostdx.app.report.numbers import is_imported
+        from hostdx.app.tui.screens.live import LiveScreen
+        from hostdx.app.tui.screens.verdict import VerdictScreen
 
         if which == "inside":
-            from app.tui.screens.command_timeline import InsideScreen
+            from hostdx.app.tui.screens.command_timeline import InsideScreen
 
             return InsideScreen()
         for screen in screens_at("run"):
@@ -296,8 +296,8 @@ class Shell(Errands):
 
         It takes the place of the run screen or plan that is on top.
         """
-        from app.tui.screens.before.plan import PlanScreen
-        from app.tui.screens.run import RunScreen
+        from hostdx.app.tui.screens.before.plan import PlanScreen
+        from hostdx.app.tui.screens.run import RunScreen
 
         screen = self._run_screen(which)
         if isinstance(self.screen, RunScreen | PlanScreen):
@@ -307,8 +307,8 @@ class Shell(Errands):
 
     def open_feed(self, feed: RunFeed, *, over: bool = False) -> None:
         """`over`: what is on the screen is come back to, as is a verdict whose next step was started from a plan."""
-        from app.tui.screens.before.plan import PlanScreen
-        from app.tui.screens.run import RunScreen
+        from hostdx.app.tui.screens.before.plan import PlanScreen
+        from hostdx.app.tui.screens.run import RunScreen
 
         planned = isinstance(self.screen, PlanScreen) and any(
             isinstance(s, RunScreen) for s in self.screen_stack
@@ -326,7 +326,7 @@ class Shell(Errands):
 
     def _to_former(self) -> None:
         """The run whose screen is seen again."""
-        from app.tui.screens.run import RunScreen
+        from hostdx.app.tui.screens.run import RunScreen
 
         if self._former and isinstance(self.screen, RunScreen) and self._feed is not None:
             self._feed.close()
@@ -340,7 +340,7 @@ class Shell(Errands):
         return len(self.screen_stack) <= (1 if self._home else 2)
 
     def go_back(self) -> None:
-        from app.tui.screens.run import RunScreen
+        from hostdx.app.tui.screens.run import RunScreen
 
         if not self.at_bottom:
             left = self.screen
@@ -367,14 +367,14 @@ class Shell(Errands):
         await super().on_event(event)
 
     def show_keys(self, about: Screen[object], *, filtering: bool = False) -> None:
-        from app.tui.screens.keys import KeysScreen
+        from hostdx.app.tui.screens.keys import KeysScreen
 
         if not isinstance(about, KeysScreen):
             self.push_screen(KeysScreen(about, filtering=filtering))
 
     def open_target(self, target: str) -> None:
         """Open what a panel's row, bar or point stands for (`targets.py`)."""
-        from app.tui.screens.load import LoadScreen
+        from hostdx.app.tui.screens.load import LoadScreen
 
         kind, _, name = target.partition(":")
         if kind == "load":
@@ -399,7 +399,7 @@ class Shell(Errands):
         self.open_plan(id)
 
     def action_recorded(self, name: str) -> None:
-        from app.recordings.store import resolve_recording
+        from hostdx.app.recordings.store import resolve_recording
 
         self.open_recording(resolve_recording(name))
 
@@ -426,8 +426,8 @@ class Shell(Errands):
 
     def action_interrupt(self) -> None:
         """Ctrl-C. On a run under way it is asked what is meant: elsewhere it would have stopped the run."""
-        from app.tui.screens.ask import ChoiceScreen
-        from app.tui.screens.run import RunScreen
+        from hostdx.app.tui.screens.ask import ChoiceScreen
+        from hostdx.app.tui.screens.run import RunScreen
 
         if self._feed is None or not self._feed.is_growing or not isinstance(self.screen, RunScreen):
             self.exit(0)

@@ -11,9 +11,9 @@ from functools import cache
 from rich.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
 
-from app.state import make_private, state_dir
-from app.terminal.failure import Failure
-from app.terminal.lines import HIGHLIGHT
+from hostdx.app.state import make_private, state_dir
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.lines import HIGHLIGHT
 
 KEPT = "theme"  # the file in the state directory
 MAX_KEPT_CHARS = 64

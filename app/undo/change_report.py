@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from scenarios.contract.finding import Finding
-from scenarios.triage.rules.texts import FindingTexts
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("findings.toml"))
 

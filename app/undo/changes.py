@@ -5,16 +5,16 @@ import time
 from collections.abc import Callable
 from fnmatch import fnmatchcase
 
-from app.locks import LockFile, target_name
-from app.state import journal_dir, make_private
-from app.terminal.failure import Failure, NotUndone
-from app.terminal.process import is_living
-from app.undo import effects, undo
-from app.undo.journal import Journal, JournalEntry, JournalHeader, UndoOutcome
-from app.undo.supervisor import SupervisorProcess
-from scenarios.contract.action import Action
-from scenarios.contract.model import Applied
-from scenarios.contract.plan import Plan
+from hostdx.app.locks import LockFile, target_name
+from hostdx.app.state import journal_dir, make_private
+from hostdx.app.terminal.failure import Failure, NotUndone
+from hostdx.app.terminal.process import is_living
+from hostdx.app.undo import effects, undo
+from hostdx.app.undo.journal import Journal, JournalEntry, JournalHeader, UndoOutcome
+from hostdx.app.undo.supervisor import SupervisorProcess
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import Applied
+from hostdx.scenarios.contract.plan import Plan
 
 END_S = 5.0  # what a stuck device gets at the run's end before its undoing is left to the supervisor
 LOOK_S = 0.05

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import msgspec
 
-from app.terminal.failure import NotDone
-from app.terminal.process import is_living
-from app.undo.journal import UNDONE, FileSystemId, Journal, JournalEntry, UndoOutcome
-from app.undo.kinds import resources, settings
-from app.undo.kinds.command import TIMEOUT_S, CommandFailed, run_changing_command
-from app.undo.kinds.file_system_identity import file_system_of
-from scenarios.contract.action import Action
+from hostdx.app.terminal.failure import NotDone
+from hostdx.app.terminal.process import is_living
+from hostdx.app.undo.journal import UNDONE, FileSystemId, Journal, JournalEntry, UndoOutcome
+from hostdx.app.undo.kinds import resources, settings
+from hostdx.app.undo.kinds.command import TIMEOUT_S, CommandFailed, run_changing_command
+from hostdx.app.undo.kinds.file_system_identity import file_system_of
+from hostdx.scenarios.contract.action import Action
 
 MAX_OUTPUT_CHARACTERS = 4096  # characters of what a command said
 

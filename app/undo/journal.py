@@ -17,14 +17,14 @@ from typing import Literal, TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from app.state import ROOTS_OWN, remedy_text
-from app.terminal.failure import Failure
-from app.terminal.process import Identity
-from probes import units
-from probes.files.path_ownership import find_known_rulers
-from probes.files.private_directory import Inode
-from probes.reading.lossless_json import Decoder, encode
-from scenarios.contract.action import Action
+from hostdx.app.state import ROOTS_OWN, remedy_text
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.process import Identity
+from hostdx.probes import units
+from hostdx.probes.files.path_ownership import find_known_rulers
+from hostdx.probes.files.private_directory import Inode
+from hostdx.probes.reading.lossless_json import Decoder, encode
+from hostdx.scenarios.contract.action import Action
 
 SCHEMA = "hostdx-journal/1"
 SIZE_LIMIT = 64 << 20

@@ -3,11 +3,11 @@
 import os
 from pathlib import Path
 
-from probes.reading.host import Host
-from probes.system.disk.backing import devices_directly_under
-from probes.system.disk.block import block_devices, list_leaves
-from probes.types import Absent, is_present
-from scenarios.contract.plan import Plan
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.backing import devices_directly_under
+from hostdx.probes.system.disk.block import block_devices, list_leaves
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract.plan import Plan
 
 _ELSEWHERE = "set XDG_STATE_HOME to a directory on another disk or on a tmpfs"
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from app.recordings.limits import LINE_LIMIT
-from app.recordings.writer import encode_event
-from app.undo.journal import JournalHeader
-from app.undo.undo import PATIENCE_S, UndoneEntry, lock_journal, undo_entries
-from scenarios.contract import events as ev
-from scenarios.contract.ranges import Seconds
+from hostdx.app.recordings.limits import LINE_LIMIT
+from hostdx.app.recordings.writer import encode_event
+from hostdx.app.undo.journal import JournalHeader
+from hostdx.app.undo.undo import PATIENCE_S, UndoneEntry, lock_journal, undo_entries
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.ranges import Seconds
 
 KILLED = "the runner was killed, or the power was cut"
 ENDED = ev.RunEnded.__struct_config__.tag

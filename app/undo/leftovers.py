@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from app.undo import undo
-from app.undo.journal import JournalEntry
-from app.undo.journal_disk import device_of
-from app.undo.undo import Leftover
-from probes.reading.host import Host
-from probes.system.disk.backing import devices_directly_under
-from probes.types import Absent
-from probes.units import count_noun, join_names
-from scenarios.contract.plan import Plan
+from hostdx.app.undo import undo
+from hostdx.app.undo.journal import JournalEntry
+from hostdx.app.undo.journal_disk import device_of
+from hostdx.app.undo.undo import Leftover
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.backing import devices_directly_under
+from hostdx.probes.types import Absent
+from hostdx.probes.units import count_noun, join_names
+from hostdx.scenarios.contract.plan import Plan
 
 MAX_NAMED_CHANGES = 3
 

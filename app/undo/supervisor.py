@@ -1,5 +1,6 @@
-"""Undoes at once what a killed runner left behind: `python -m app.undo.supervisor JOURNAL`, started by the runner.
+"""Undoes at once what a killed runner left behind.
 
+The runner starts it as `python -m hostdx.app.undo.supervisor JOURNAL`.
 It has a session of its own, so neither a closed terminal nor a signal to the runner's group reaches it. It waits
 without waking up (a pidfd, and a pipe that the runner holds) and so disturbs no measurement. A change that hangs on
 a stuck device holds the journal's lock: it waits for that too, however long it takes, and undoes it then. Where the
@@ -15,11 +16,11 @@ from contextlib import suppress
 from pathlib import Path
 from time import sleep
 
-from app.terminal.failure import Failure
-from app.terminal.process import Identity, is_living
-from app.undo import undo
-from app.undo.journal import Journal, read_unlocked
-from probes.children.own_module import own_module
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.process import Identity, is_living
+from hostdx.app.undo import undo
+from hostdx.app.undo.journal import Journal, read_unlocked
+from hostdx.probes.children.own_module import own_module
 
 ROUNDS = 1000  # each waits for what hung in the one before, or a while
 AGAIN_S = 10.0
@@ -47,7 +48,7 @@ def main(argv: list[str]) -> int:
         finally:
             journal.close()
         # Half of this program's start, and a run waits for that. Few runs are killed; theirs is undone by now.
-        from app.undo import killed_ending
+        from hostdx.app.undo import killed_ending
 
         with suppress(OSError, Failure):
             killed_ending.write_ending(header, done)
@@ -92,7 +93,7 @@ class SupervisorProcess:
     def __init__(self, journal: Path) -> None:
         self.ready = False
         self._process: subprocess.Popen[bytes] | None = None
-        argv = own_module("app.undo.supervisor", str(journal.absolute()))
+        argv = own_module("hostdx.app.undo.supervisor", str(journal.absolute()))
         try:
             self._process = subprocess.Popen(
                 argv,

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import msgspec
 
-from app.state import journal_dir
-from app.terminal.failure import Failure
-from app.terminal.process import Identity, boot_id, is_living
-from app.undo import effects
-from app.undo.change_report import UndoneChange
-from app.undo.journal import (
+from hostdx.app.state import journal_dir
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.process import Identity, boot_id, is_living
+from hostdx.app.undo import effects
+from hostdx.app.undo.change_report import UndoneChange
+from hostdx.app.undo.journal import (
     Busy,
     Journal,
     JournalEntry,

@@ -9,9 +9,9 @@ import signal
 import subprocess
 import time
 
-from probes.files.path_ownership import find_root_objection
-from probes.files.safe_read import decode
-from probes.types import Absent
+from hostdx.probes.files.path_ownership import find_root_objection
+from hostdx.probes.files.safe_read import decode
+from hostdx.probes.types import Absent
 
 MAX_OUTPUT_BYTES = 8 << 20
 ADMIN_PATH = ("/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/local/bin", "/usr/bin", "/bin")

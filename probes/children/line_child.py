@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.children.bounded_wait import wait_briefly_for
-from probes.children.own_module import own_module
+from hostdx.probes.children.bounded_wait import wait_briefly_for
+from hostdx.probes.children.own_module import own_module
 
 LINE_BYTES = 1 << 16
 

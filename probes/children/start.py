@@ -8,7 +8,7 @@ import os
 import runpy
 import sys
 
-TREE = os.path.abspath(__file__).removesuffix("/probes/children/start.py")  # noqa: PTH100 (pathlib is slower)
+TREE = os.path.abspath(__file__).removesuffix("/hostdx/probes/children/start.py")  # noqa: PTH100 (pathlib is slower)
 
 
 def main() -> None:

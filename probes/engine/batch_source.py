@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, Self, TypeVar
 
-from probes.engine.measured import MeasuredBatch, NotApplicable, VariantsUnfit
+from hostdx.probes.engine.measured import MeasuredBatch, NotApplicable, VariantsUnfit
 
 Served = TypeVar("Served", covariant=True)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.engine.battery_loads import (
+from hostdx.probes.engine.battery_loads import (
     CALL_SLICE_S,
     CALLS,
     DISK_SLICE_S,
@@ -22,16 +22,16 @@ from probes.engine.battery_loads import (
     Slot,
     disk_loads,
 )
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.disk.preparation import Progress
-from probes.engine.disk.storage import StorageBench
-from probes.engine.measured import Measured, NotApplicable
-from probes.engine.pool import SharedWorkers, WorkerPool
-from probes.engine.spec import BlockReply, Spec
-from probes.engine.workloads import MIB, EngineLoad
-from probes.files.private_directory import PrivateDirectory
-from probes.reading.host import Host
-from probes.system.processor.throttle import count_throttles, find_quota_files
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.disk.preparation import Progress
+from hostdx.probes.engine.disk.storage import StorageBench
+from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.probes.engine.pool import SharedWorkers, WorkerPool
+from hostdx.probes.engine.spec import BlockReply, Spec
+from hostdx.probes.engine.workloads import MIB, EngineLoad
+from hostdx.probes.files.private_directory import PrivateDirectory
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.processor.throttle import count_throttles, find_quota_files
 
 LEAD_S = 0.002
 COPIED_BYTES = 256 * MIB  # by all workers together: more than the caches of a socket hold

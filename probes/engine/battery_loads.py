@@ -4,10 +4,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.engine.loads import calls
-from probes.engine.loads.pinned_loads import BLOCK, SYSTEM_CALLS
-from probes.engine.workloads import MIB, EngineLoad
-from probes.files.safe_read import read_own_data
+from hostdx.probes.engine.loads import calls
+from hostdx.probes.engine.loads.pinned_loads import BLOCK, SYSTEM_CALLS
+from hostdx.probes.engine.workloads import MIB, EngineLoad
+from hostdx.probes.files.safe_read import read_own_data
 
 Slot: TypeAlias = Literal["one", "all"]
 SLOTS: tuple[Slot, ...] = ("one", "all")

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from probes import units
-from probes.engine.measured import BenchRefused
-from probes.engine.spec import Spec
-from probes.system.disk.failing import cause_and_advice
+from hostdx.probes import units
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.engine.spec import Spec
+from hostdx.probes.system.disk.failing import cause_and_advice
 
 # What open(2) answers where a file system knows no O_TMPFILE or no O_DIRECT.
 _NOT_THIS_WAY = {errno.EINVAL, errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.ENOSYS}

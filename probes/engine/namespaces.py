@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 from pyroute2 import IPRoute
 
-from probes.engine.measured import BenchRefused
+from hostdx.probes.engine.measured import BenchRefused
 
 CLONE_NEWNET = 0x40000000  # linux/sched.h
 CLONE_NEWUSER = 0x10000000

@@ -13,12 +13,12 @@ import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 
-from probes.engine import histogram, loops
-from probes.engine.completions import count_completions
-from probes.engine.loads import calls, corners
-from probes.engine.loads.metadata import NameCycle, NewFiles
-from probes.engine.priority import set_priority
-from probes.engine.spec import BlockReply, Piece, Spec
+from hostdx.probes.engine import histogram, loops
+from hostdx.probes.engine.completions import count_completions
+from hostdx.probes.engine.loads import calls, corners
+from hostdx.probes.engine.loads.metadata import NameCycle, NewFiles
+from hostdx.probes.engine.priority import set_priority
+from hostdx.probes.engine.spec import BlockReply, Piece, Spec
 
 POOL_BYTES = 4 << 20
 PAGE = 4096

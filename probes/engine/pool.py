@@ -12,11 +12,11 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from probes.children.own_module import own_module
-from probes.engine.measured import BenchRefused
-from probes.engine.spec import BlockReply, Spec
-from probes.files.rights import KILLED
-from probes.reading.process_stat import is_running
+from hostdx.probes.children.own_module import own_module
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.engine.spec import BlockReply, Spec
+from hostdx.probes.files.rights import KILLED
+from hostdx.probes.reading.process_stat import is_running
 
 HELLO_S = 30.0  # sixteen interpreters start on one busy core
 STUCK_S = 60.0  # an operation that takes longer hangs: better to say so than to wait for ever
@@ -111,7 +111,7 @@ class ForkServer:
         self._control, child_end = socket.socketpair()
         with child_end:
             self.process = subprocess.Popen(
-                own_module("probes.engine.worker", str(os.getpid())),
+                own_module("hostdx.probes.engine.worker", str(os.getpid())),
                 stdin=child_end.fileno(),
                 stdout=child_end.fileno(),
                 stderr=child_end.fileno(),

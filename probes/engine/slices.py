@@ -25,10 +25,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from probes.engine import histogram, loops
-from probes.engine.completions import count_completions
-from probes.engine.operations import MAX_OFFSETS, WorkerState, cpu_s, prepare_operation
-from probes.engine.spec import Spec
+from hostdx.probes.engine import histogram, loops
+from hostdx.probes.engine.completions import count_completions
+from hostdx.probes.engine.operations import MAX_OFFSETS, WorkerState, cpu_s, prepare_operation
+from hostdx.probes.engine.spec import Spec
 
 _START = struct.Struct("=q")
 

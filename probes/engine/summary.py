@@ -3,11 +3,11 @@
 import itertools
 from collections.abc import Iterator, Sequence
 
-from probes.engine import histogram
-from probes.engine.completions import sum_workers
-from probes.engine.measured import Measured, ValueWithin
-from probes.engine.spec import BlockReply, Piece
-from probes.engine.workloads import EngineLoad
+from hostdx.probes.engine import histogram
+from hostdx.probes.engine.completions import sum_workers
+from hostdx.probes.engine.measured import Measured, ValueWithin
+from hostdx.probes.engine.spec import BlockReply, Piece
+from hostdx.probes.engine.workloads import EngineLoad
 
 STEP_S = 0.5  # samples inside a longer block: twice a second
 ENGINE_BOUND = 0.70  # of a core a worker

@@ -1,4 +1,4 @@
-"""The storage engine's workers: `python -m probes.engine.worker PARENT_PID`. Standard library only.
+"""The storage engine's workers: `python -m hostdx.probes.engine.worker PARENT_PID`. Standard library only.
 
 The first process only forks: each file descriptor that comes over the socket on fd 0 becomes a worker's socket. Forked
 workers share the interpreter's memory: 16 of them took 7.2 µs of CPU a read, 16 interpreters 10.5 µs (their caches).
@@ -15,12 +15,12 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 
-from probes.children.parent_death import be_expendable, tie_to
-from probes.engine import residency
-from probes.engine.loads import corners
-from probes.engine.operations import POOL_BYTES, WorkerState, run_block
-from probes.engine.slices import Meeting, run_train
-from probes.engine.spec import WorkerCommand
+from hostdx.probes.children.parent_death import be_expendable, tie_to
+from hostdx.probes.engine import residency
+from hostdx.probes.engine.loads import corners
+from hostdx.probes.engine.operations import POOL_BYTES, WorkerState, run_block
+from hostdx.probes.engine.slices import Meeting, run_train
+from hostdx.probes.engine.spec import WorkerCommand
 
 LOOKED_AT = 64  # small files whose residency is asked, a worker
 

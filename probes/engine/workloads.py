@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_own_data
 
 Kind: TypeAlias = Literal["read", "write", "metadata", "cpu"]
 

@@ -8,7 +8,7 @@ import errno
 import os
 import stat
 
-from probes.files.path_walk import Misled, open_trusted
+from hostdx.probes.files.path_walk import Misled, open_trusted
 
 _LOOK = os.O_PATH | os.O_CLOEXEC
 # O_NONBLOCK: some regular files of procfs and tracefs wait for input (/proc/kmsg, trace_pipe)

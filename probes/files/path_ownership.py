@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 
-from probes.files.path_writers import Writers, writers_of
+from hostdx.probes.files.path_writers import Writers, writers_of
 
 MAX_LINKS = 40  # path_resolution(7)
 

@@ -10,8 +10,8 @@ import stat
 from pathlib import Path
 from typing import NamedTuple
 
-from probes.files.path_ownership import MAX_LINKS
-from probes.files.path_writers import writers_of
+from hostdx.probes.files.path_ownership import MAX_LINKS
+from hostdx.probes.files.path_writers import writers_of
 
 
 class Misled(Exception):

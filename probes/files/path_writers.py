@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from probes.number_text import parse_unsigned
+from hostdx.probes.number_text import parse_unsigned
 
 _ACCESS, _DEFAULT, _NFS4 = "system.posix_acl_access", "system.posix_acl_default", "system.nfs4_acl"
 _NOT_THERE = frozenset((errno.ENODATA, errno.EOPNOTSUPP, errno.ENOSYS))

@@ -10,7 +10,7 @@ import re
 import stat
 from functools import cache
 
-from probes.types import Absent
+from hostdx.probes.types import Absent
 
 # Beginnings of paths whose right is not told by their mode. proc(5), kernel Documentation/admin-guide/sysctl.
 _KNOWN: tuple[tuple[str, str], ...] = (

@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 from typing import TypeVar
 
-from probes.files.named_file import open_regular, reopen_regular
+from hostdx.probes.files.named_file import open_regular, reopen_regular
 
 T = TypeVar("T")
 MAX_ENTRIES = 200_000

@@ -13,12 +13,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.imports import json_text
-from probes.imports.formats import load_format
-from probes.imports.model import ImportRefusedError, ImportResult, OmittedFields
-from probes.imports.numbers import parse_number
-from probes.imports.source import ImportSource
-from probes.imports.sysstat.sysstat_table import Sysstat, columns_left_out
+from hostdx.probes.imports import json_text
+from hostdx.probes.imports.formats import load_format
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult, OmittedFields
+from hostdx.probes.imports.numbers import parse_number
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.sysstat.sysstat_table import Sysstat, columns_left_out
 
 Use: TypeAlias = Literal["imported", "condition", "left out", "unknown"]
 MAX_LISTED_BYTES = 8 << 20  # of JSON: as Python objects it takes some ten times its length

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import msgspec
 
-from probes.imports.formats import load_format
+from hostdx.probes.imports.formats import load_format
 
 _MAX_LENGTH = 200
 

@@ -9,11 +9,11 @@ from statistics import fmean
 
 import msgspec
 
-from probes.imports import json_text
-from probes.imports.command_options import neutral_fields
-from probes.imports.dates import epoch_to_iso
-from probes.imports.json_text import as_mapping
-from probes.imports.model import (
+from hostdx.probes.imports import json_text
+from hostdx.probes.imports.command_options import neutral_fields
+from hostdx.probes.imports.dates import epoch_to_iso
+from hostdx.probes.imports.json_text import as_mapping
+from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
     ImportRefusedError,
@@ -23,9 +23,9 @@ from probes.imports.model import (
     compare_claim,
     make_noted,
 )
-from probes.imports.numbers import parse_integer, parse_number
-from probes.imports.source import ImportSource
-from probes.types import Json
+from hostdx.probes.imports.numbers import parse_integer, parse_number
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.types import Json
 
 _MAX_POINTS = 4000  # kept for the drawing, evenly spread
 _BACK = "_bidir_reverse"

@@ -6,10 +6,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from probes import units
-from probes.imports.model import ImportRefusedError
-from probes.imports.numbers import parse_number
-from probes.types import Json
+from hostdx.probes import units
+from hostdx.probes.imports.model import ImportRefusedError
+from hostdx.probes.imports.numbers import parse_number
+from hostdx.probes.types import Json
 
 T = TypeVar("T")
 

@@ -15,17 +15,23 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from probes import units
-from probes.imports import iperf3
-from probes.imports.accounting import add_left_out
-from probes.imports.cluster import elbencho, nccl
-from probes.imports.cpu import hwloc, numactl, perf_stat
-from probes.imports.formats import load_format
-from probes.imports.hep import hep_suite, hepscore, prmon
-from probes.imports.line_format import load_line_format
-from probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult, ImportTrouble, make_noted
-from probes.imports.source import ImportSource
-from probes.imports.storage import (
+from hostdx.probes import units
+from hostdx.probes.imports import iperf3
+from hostdx.probes.imports.accounting import add_left_out
+from hostdx.probes.imports.cluster import elbencho, nccl
+from hostdx.probes.imports.cpu import hwloc, numactl, perf_stat
+from hostdx.probes.imports.formats import load_format
+from hostdx.probes.imports.hep import hep_suite, hepscore, prmon
+from hostdx.probes.imports.line_format import load_line_format
+from hostdx.probes.imports.model import (
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
+    make_noted,
+)
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.storage import (
     darshan,
     darshan_log,
     fio,
@@ -38,9 +44,9 @@ from probes.imports.storage import (
     mdtest,
     mdtest_ranks,
 )
-from probes.imports.sysstat import atop, iostat, pidstat, sar, sysstat_json, vmstat
-from probes.reading import other_package
-from probes.units import format_size
+from hostdx.probes.imports.sysstat import atop, iostat, pidstat, sar, sysstat_json, vmstat
+from hostdx.probes.reading import other_package
+from hostdx.probes.units import format_size
 
 MIN_WORK_SECONDS = 0.05
 MAX_READ_OVER_WRITE = 20  # no disk and no file server reads so many times faster than it writes

@@ -19,11 +19,11 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from probes import units
-from probes.imports.accounting import UNKNOWN_REASON
-from probes.imports.dates import epoch_to_iso, to_iso
-from probes.imports.formats import load_format
-from probes.imports.model import (
+from hostdx.probes import units
+from hostdx.probes.imports.accounting import UNKNOWN_REASON
+from hostdx.probes.imports.dates import epoch_to_iso, to_iso
+from hostdx.probes.imports.formats import load_format
+from hostdx.probes.imports.model import (
     Better,
     Contradiction,
     ImportedMeasure,
@@ -35,9 +35,9 @@ from probes.imports.model import (
     OmittedFields,
     compare_claim,
 )
-from probes.imports.numbers import geometric_mean, parse_number
-from probes.imports.source import ImportSource
-from probes.types import Json
+from hostdx.probes.imports.numbers import geometric_mean, parse_number
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.types import Json
 
 _MAX_BLOCKS = 10_000
 _MAX_FIGURES = 20_000

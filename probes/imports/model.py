@@ -7,9 +7,9 @@ from typing import Any, Literal, TypeAlias
 
 import msgspec
 
-from probes.imports.numbers import is_close
-from probes.imports.sample_series import SampleSeries, SampleTimes
-from probes.types import Json
+from hostdx.probes.imports.numbers import is_close
+from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes
+from hostdx.probes.types import Json
 
 Better: TypeAlias = Literal["more", "less"]
 Of: TypeAlias = Literal["mean", "median", "max"]

@@ -10,7 +10,7 @@ from typing import Literal
 
 import msgspec
 
-from probes.imports.dates import epoch_to_iso, to_iso
+from hostdx.probes.imports.dates import epoch_to_iso, to_iso
 
 MAX_SERIES = 1000
 MAX_VALUES = 8_000_000  # of all series together; a value and its time take 16 bytes

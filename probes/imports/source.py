@@ -10,9 +10,9 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
-from probes import units
-from probes.files.named_file import open_regular
-from probes.imports.model import ImportRefusedError
+from hostdx.probes import units
+from hostdx.probes.files.named_file import open_regular
+from hostdx.probes.imports.model import ImportRefusedError
 
 LIMIT = 256 << 20  # bytes
 HEAD = 64 << 10

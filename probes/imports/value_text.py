@@ -1,6 +1,6 @@
 """A value of an imported file as a person reads it."""
 
-from probes import units
+from hostdx.probes import units
 
 
 def format_value(value: float | str, unit: str) -> str:

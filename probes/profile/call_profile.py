@@ -12,9 +12,18 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeAlias
 
-from probes.profile import perf_ring
-from probes.profile.perf_records import USER_BELOW, Exit, Fork, Lost, Mapping, ProgramStart, Record, Sample
-from probes.profile.takings import HELD_BYTES, Takings, Window, Windows, next_due
+from hostdx.probes.profile import perf_ring
+from hostdx.probes.profile.perf_records import (
+    USER_BELOW,
+    Exit,
+    Fork,
+    Lost,
+    Mapping,
+    ProgramStart,
+    Record,
+    Sample,
+)
+from hostdx.probes.profile.takings import HELD_BYTES, Takings, Window, Windows, next_due
 
 HERTZ = 99  # not 100: what happens each tick is not seen each time
 MAX_HERTZ = 2000  # on all CPUs together
@@ -205,7 +214,7 @@ class CallProfile:
         self.fold.fold_switches(self._switches.oldest_window())
 
     def call_result(self) -> dict[str, object] | None:
-        """As `probes.engine.command.supervised.JobRun.calls` has it; None where nothing may be sampled."""
+        """As `hostdx.probes.engine.command.supervised.JobRun.calls` has it; None where nothing may be sampled."""
         if not self._clock.rings:
             return None
         self.take_samples(last=True)

@@ -10,9 +10,9 @@ import time
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from probes.profile.perf_records import USER_BELOW, Lost, Sample
-from probes.profile.perf_ring import NO_USER_CHAIN
-from probes.profile.takings import HELD_BYTES, Window, Windows, next_due
+from hostdx.probes.profile.perf_records import USER_BELOW, Lost, Sample
+from hostdx.probes.profile.perf_ring import NO_USER_CHAIN
+from hostdx.probes.profile.takings import HELD_BYTES, Window, Windows, next_due
 
 BEGIN, END = "lock/contention_begin", "lock/contention_end"
 MAX_WAYS, MAX_LOCKS, KEPT = 2000, 4096, 300
@@ -92,7 +92,7 @@ class LockProfile:
         self.due = next_due(time.process_time() - cost)
 
     def lock_result(self) -> dict[str, object] | None:
-        """As `probes.engine.command.supervised.JobRun.locks` has it; None where it is not allowed, or not there."""
+        """As in `hostdx.probes.engine.command.supervised.JobRun.locks`; None where it is not allowed or not there."""
         if not self.rings:
             return None
         self.take_samples(last=True)

@@ -6,9 +6,9 @@ import os
 import time
 from collections.abc import Callable, Sequence
 
-from probes.profile.call_profile import CallProfile
-from probes.profile.lock_waits import LockProfile
-from probes.profile.wait_samples import WaitSample, WaitSamples
+from hostdx.probes.profile.call_profile import CallProfile
+from hostdx.probes.profile.lock_waits import LockProfile
+from hostdx.probes.profile.wait_samples import WaitSample, WaitSamples
 
 TOGETHER_S = 0.005  # what is due so soon is done now: to wake up costs more than to look
 
@@ -63,7 +63,7 @@ class Sampling:
         return self._waits.wait_rows(asleep_s)
 
     def all_results(self) -> dict[str, object]:
-        """As `probes.engine.command.supervised.JobRun` has them."""
+        """As `hostdx.probes.engine.command.supervised.JobRun` has them."""
         return {
             "looks": self._waits.looks,
             "calls": self._calls.call_result() if self._calls is not None else None,

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from probes.files.named_file import open_regular
-from probes.profile.call_profile import KERNEL, Frame
+from hostdx.probes.files.named_file import open_regular
+from hostdx.probes.profile.call_profile import KERNEL, Frame
 
 MAX_HEADERS = 512  # of segments, of sections
 MAX_SYMBOLS = 400_000

@@ -2,7 +2,7 @@
 
 import platform
 
-from probes.files.safe_read import read_own_words
+from hostdx.probes.files.safe_read import read_own_words
 
 _TABLES = {"x86_64": "x86_64", "aarch64": "generic", "riscv64": "generic", "loongarch64": "generic"}
 

@@ -14,10 +14,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from probes.number_text import parse_unsigned
-from probes.profile import perf_ring
-from probes.profile.perf_records import Record, count_samples, parse_records
-from probes.profile.perf_ring import Ring
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.profile import perf_ring
+from hostdx.probes.profile.perf_records import Record, count_samples, parse_records
+from hostdx.probes.profile.perf_ring import Ring
 
 MOUNTED = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 # where those who decode the records expect a field, and its size: kernels with more in front (PREEMPT_RT) differ

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from probes.number_text import parse_unsigned
+from hostdx.probes.number_text import parse_unsigned
 
 EVERY_S = 0.01
 SHARE = 0.01  # of a core for all that this process does: looks come as often as that leaves room for

@@ -17,16 +17,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
-from probes.children.command import run_command
-from probes.files.rights import explain_denied, explain_masked
-from probes.files.safe_read import TooLarge, decode, list_directory, read_regular
-from probes.number_text import parse_hexadecimal, parse_signed
-from probes.reading.captured import sosreport
-from probes.reading.captured.captured_paths import resolve_host_path, to_local_path
-from probes.reading.hang_safe.client import GuardedReader, Hung, NotStarted
-from probes.reading.patterns import matches_glob
-from probes.reading.read_trace import ReadTrace, note_read, trace_reads
-from probes.types import Absent, AbsentKind
+from hostdx.probes.children.command import run_command
+from hostdx.probes.files.rights import explain_denied, explain_masked
+from hostdx.probes.files.safe_read import TooLarge, decode, list_directory, read_regular
+from hostdx.probes.number_text import parse_hexadecimal, parse_signed
+from hostdx.probes.reading.captured import sosreport
+from hostdx.probes.reading.captured.captured_paths import resolve_host_path, to_local_path
+from hostdx.probes.reading.hang_safe.client import GuardedReader, Hung, NotStarted
+from hostdx.probes.reading.patterns import matches_glob
+from hostdx.probes.reading.read_trace import ReadTrace, note_read, trace_reads
+from hostdx.probes.types import Absent, AbsentKind
 
 T = TypeVar("T")
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from probes.reading.patterns import lazy_pattern
+from hostdx.probes.reading.patterns import lazy_pattern
 
 _RAW = lazy_pattern(r"[\\\ud800-\udfff]")
 _FORM = lazy_pattern(r"\\(\\|x[89a-f][0-9a-f]|ud[89a-f][0-9a-f]{2})")

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from probes.files.safe_read import read_regular
-from probes.types import Json
+from hostdx.probes.files.safe_read import read_regular
+from hostdx.probes.types import Json
 
 MAX_BYTES = 16 << 20
 _FORM = b"1"  # of what is kept: another form has another name

@@ -12,7 +12,7 @@ from re import _constants as c  # type: ignore[attr-defined]
 from re import _parser  # type: ignore[attr-defined]
 from typing import cast
 
-from probes.types import Json
+from hostdx.probes.types import Json
 
 MIN_LETTERS = 3
 _GLOB_MAGIC = frozenset("*?[")

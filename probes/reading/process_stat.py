@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from probes.number_text import parse_signed, parse_unsigned
+from hostdx.probes.number_text import parse_signed, parse_unsigned
 
 if TYPE_CHECKING:
-    from probes.reading.host import Host
+    from hostdx.probes.reading.host import Host
 
 _FIRST_FIELD = 3  # the number of the field after the name
 _MAX_FIELDS = 42 - _FIRST_FIELD + 1

@@ -13,10 +13,10 @@ import stat
 import tarfile
 from collections.abc import Callable
 
-from probes.reading.captured.captured_paths import resolve_host_path
-from probes.reading.captured.sosreport import FOLDER, file_name
-from probes.reading.host import Host
-from probes.types import Absent, is_present
+from hostdx.probes.reading.captured.captured_paths import resolve_host_path
+from hostdx.probes.reading.captured.sosreport import FOLDER, file_name
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent, is_present
 
 MAX_KEPT_BYTES = 256 << 20
 

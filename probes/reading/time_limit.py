@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from probes.reading.host import Host, OutOfTime
+from hostdx.probes.reading.host import Host, OutOfTime
 
 T = TypeVar("T")
 

@@ -10,11 +10,11 @@ from typing import Literal
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.reading.patterns import lazy_pattern
-from probes.system.kernel_log import read_kernel_log
-from probes.system.processor.topology import read_cpuinfo
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.patterns import lazy_pattern
+from hostdx.probes.system.kernel_log import read_kernel_log
+from hostdx.probes.system.processor.topology import read_cpuinfo
+from hostdx.probes.types import Absent
 
 _APIC_BASE, _X2APIC_BIT, _ENABLED_BIT = 0x1B, 10, 11
 _MAX_XAPIC_NUMBER = 254

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.processor.topology import read_cpuinfo
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.processor.topology import read_cpuinfo
+from hostdx.probes.types import Absent
 
 DMI = "/sys/class/dmi/id"
 

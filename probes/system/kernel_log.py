@@ -10,12 +10,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.number_text import parse_unsigned
-from probes.reading.host import Host
-from probes.reading.patterns import lazy_pattern
-from probes.reading.read_trace import trace_reads
-from probes.system.running.tasks import parse_frame, parse_frames
-from probes.types import Absent, is_present
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.patterns import lazy_pattern
+from hostdx.probes.reading.read_trace import trace_reads
+from hostdx.probes.system.running.tasks import parse_frame, parse_frames
+from hostdx.probes.types import Absent, is_present
 
 MAX_LOG_BYTES = 16 << 20
 _FILES = ("/var/log/dmesg", "/var/log/kern.log", "/var/log/messages", "/var/log/syslog")

@@ -5,11 +5,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.system.disk.drive.link import BusLink, pcie_link
-from probes.system.nodes.numa import NumaTable, read_numa
-from probes.system.processor.cpulist import read_cpus
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.system.disk.drive.link import BusLink, pcie_link
+from hostdx.probes.system.nodes.numa import NumaTable, read_numa
+from hostdx.probes.system.processor.cpulist import read_cpus
+from hostdx.probes.types import Absent, is_present
 
 DEVICES = "/sys/bus/pci/devices"
 DeviceKind: TypeAlias = Literal["NVMe", "SATA", "RAID", "HBA", "virtio disk", "NIC", "GPU", "accelerator"]

@@ -10,9 +10,9 @@ import re
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.pci import DEVICES, PciDevice
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.pci import DEVICES, PciDevice
+from hostdx.probes.types import Absent
 
 _CAPABILITIES, _EXPRESS, _EXTENDED_END = 0x34, 0x10, 0xFC
 _DEVCTL, _DEVCAP2, _DEVCTL2 = 0x08, 0x24, 0x28

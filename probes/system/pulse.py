@@ -8,11 +8,11 @@ import time
 
 import msgspec
 
-from probes.number_text import parse_real
-from probes.reading.host import Host
-from probes.system.disk.diskstats import DiskCounters, disk_counters
-from probes.system.processor.cpu_times import CpuTimes, ProcStat, read_proc_stat
-from probes.types import Absent
+from hostdx.probes.number_text import parse_real
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.diskstats import DiskCounters, disk_counters
+from hostdx.probes.system.processor.cpu_times import CpuTimes, ProcStat, read_proc_stat
+from hostdx.probes.types import Absent
 
 
 class HostCounters(msgspec.Struct, frozen=True):

@@ -2,26 +2,26 @@
 
 from collections.abc import Iterator
 
-from probes.reading.host import Host
-from probes.system.disk.arrays import md_arrays
-from probes.system.disk.block import BlockDevice, block_devices, list_layers
-from probes.system.disk.drive.transport import VIRTUAL_TRANSPORTS
-from probes.system.disk.mounts import read_mounts
-from probes.system.disk.scheduler import queue_path, read_scheduling
-from probes.system.disk.scheduler_origin import find_scheduler_origin
-from probes.system.disk.topology import read_disk_topology
-from probes.system.network.nic import read_nics
-from probes.system.nodes.memory import read_memory
-from probes.system.nodes.numa import read_numa
-from probes.system.processor.cpu import ask_cpuinfo, read_brand, read_cpu
-from probes.system.processor.cpulist import as_list
-from probes.system.processor.frequency import read_frequency
-from probes.system.processor.topology import ROOT
-from probes.system.running.cgroup import read_cgroup
-from probes.system.software.distribution import read_distribution
-from probes.system.software.kernel import read_kernel
-from probes.system.virtualisation import read_virtualisation
-from probes.types import Absent, Entry, Fact, Unread, is_present, make_entry
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.arrays import md_arrays
+from hostdx.probes.system.disk.block import BlockDevice, block_devices, list_layers
+from hostdx.probes.system.disk.drive.transport import VIRTUAL_TRANSPORTS
+from hostdx.probes.system.disk.mounts import read_mounts
+from hostdx.probes.system.disk.scheduler import queue_path, read_scheduling
+from hostdx.probes.system.disk.scheduler_origin import find_scheduler_origin
+from hostdx.probes.system.disk.topology import read_disk_topology
+from hostdx.probes.system.network.nic import read_nics
+from hostdx.probes.system.nodes.memory import read_memory
+from hostdx.probes.system.nodes.numa import read_numa
+from hostdx.probes.system.processor.cpu import ask_cpuinfo, read_brand, read_cpu
+from hostdx.probes.system.processor.cpulist import as_list
+from hostdx.probes.system.processor.frequency import read_frequency
+from hostdx.probes.system.processor.topology import ROOT
+from hostdx.probes.system.running.cgroup import read_cgroup
+from hostdx.probes.system.software.distribution import read_distribution
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.system.virtualisation import read_virtualisation
+from hostdx.probes.types import Absent, Entry, Fact, Unread, is_present, make_entry
 
 MAX_DISKS = 48  # a SAN shows hundreds of paths; the report of a run needs what it ran on
 MAX_MOUNTS = 32

@@ -8,11 +8,11 @@ import re
 
 import msgspec
 
-from probes.files.rights import FIRST_PID_NAMESPACE
-from probes.reading.host import Host, compute_once_per_host
-from probes.system.disk.mounts import find_mount, read_mounts
-from probes.system.processor.cpu import read_cpu
-from probes.types import Absent, is_present
+from hostdx.probes.files.rights import FIRST_PID_NAMESPACE
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.system.disk.mounts import find_mount, read_mounts
+from hostdx.probes.system.processor.cpu import read_cpu
+from hostdx.probes.types import Absent, is_present
 
 # Beginnings of DMI vendor and product names (systemd src/basic/virt.c has the same knowledge).
 _DMI: tuple[tuple[str, str], ...] = (

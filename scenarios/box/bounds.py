@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from probes.imports.model import ImportedMeasure, Noted
-from scenarios.analysis.compare.bounding_box import BoundingBoxFigures, make_boxes, mark_outliers
-from scenarios.analysis.compare.odd import MIN_RUNS, Member, OddRuns, find_outliers
-from scenarios.analysis.compare.run_summary import FigureKey
-from scenarios.analysis.compare.snapshot import Snapshot
-from scenarios.box.results import CornerFigures, Corners, format_amount, name_of
-from scenarios.contract.finding import Finding
-from scenarios.contract.plan import Metric
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.imports.model import ImportedMeasure, Noted
+from hostdx.scenarios.analysis.compare.bounding_box import BoundingBoxFigures, make_boxes, mark_outliers
+from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, Member, OddRuns, find_outliers
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey
+from hostdx.scenarios.analysis.compare.snapshot import Snapshot
+from hostdx.scenarios.box.results import CornerFigures, Corners, format_amount, name_of
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("box")
 THIS = "this run"

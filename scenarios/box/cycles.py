@@ -14,15 +14,15 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
-from probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
-from scenarios.box.measurement.bench import Cached, DirectoryListing
-from scenarios.box.measurement.corner import CORNERS, LOADS, BoxTest, of_load
-from scenarios.box.results import CornerLevel
-from scenarios.contract import events as ev
-from scenarios.contract.model import Run, StepInProgress
-from scenarios.contract.plan import Workload
-from scenarios.contract.verdict.order import apply_order_guard
-from scenarios.contract.verdict.verdict import (
+from hostdx.probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
+from hostdx.scenarios.box.measurement.bench import Cached, DirectoryListing
+from hostdx.scenarios.box.measurement.corner import CORNERS, LOADS, BoxTest, of_load
+from hostdx.scenarios.box.results import CornerLevel
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Run, StepInProgress
+from hostdx.scenarios.contract.plan import Workload
+from hostdx.scenarios.contract.verdict.order import apply_order_guard
+from hostdx.scenarios.contract.verdict.verdict import (
     NOT_YET,
     UNFIT,
     EffectEstimate,
@@ -31,12 +31,12 @@ from scenarios.contract.verdict.verdict import (
     margin_edge,
     ratio_of,
 )
-from scenarios.experiment.groups import GroupBlocks
-from scenarios.experiment.guards.watch import InterferenceWatch
-from scenarios.experiment.levels import variant_values
-from scenarios.experiment.order import order_effect
-from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.experiment.statistics.stats import interval_over_groups, level_interval
+from hostdx.scenarios.experiment.groups import GroupBlocks
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
+from hostdx.scenarios.experiment.levels import variant_values
+from hostdx.scenarios.experiment.order import order_effect
+from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
+from hostdx.scenarios.experiment.statistics.stats import interval_over_groups, level_interval
 
 PILOTS = 2
 SETTLE_S = 1.0  # of idling after a flush, before each block of a load whose two orders contradict each other

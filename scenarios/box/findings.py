@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from probes import units
-from scenarios.box.measurement.corner import of_load
-from scenarios.box.results import CornerFigures, CornerLevel, format_amount, name_of
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.contract.verdict.verdict import estimate_of_ratio
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.scenarios.box.measurement.corner import of_load
+from hostdx.scenarios.box.results import CornerFigures, CornerLevel, format_amount, name_of
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.contract.verdict.verdict import estimate_of_ratio
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("box")
 # How many times slower hard may be before it is named, hostdx's own limits: on local disks hard is 1 to 4 times slower,

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from statistics import median
 
-from probes.imports import kinds
-from probes.imports.model import ImportRefusedError as Unread
-from probes.imports.source import ImportSource
-from scenarios.analysis.compare.bounding_box import Placed, points_of
-from scenarios.contract import events as ev
-from scenarios.experiment.statistics.stats import level_interval
+from hostdx.probes.imports import kinds
+from hostdx.probes.imports.model import ImportRefusedError as Unread
+from hostdx.probes.imports.source import ImportSource
+from hostdx.scenarios.analysis.compare.bounding_box import Placed, points_of
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.experiment.statistics.stats import level_interval
 
 WORKLOAD, USER_CPU = "workload", "user CPU"  # as its recordings have them
 MIN_MOVED_BYTES = 1 << 20  # moved in a run: less says nothing of bandwidth

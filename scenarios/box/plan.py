@@ -7,15 +7,15 @@ import os
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from probes import units
-from probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
-from probes.engine.disk.refusals import keeps_inodes
-from probes.reading.host import Host
-from probes.system.disk.mounts import NETWORK
-from probes.system.running.allowed import read_allowed
-from probes.types import Absent
-from scenarios.box.measurement.bench import MAX_NAMES
-from scenarios.box.measurement.corner import (
+from hostdx.probes import units
+from hostdx.probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
+from hostdx.probes.engine.disk.refusals import keeps_inodes
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import NETWORK
+from hostdx.probes.system.running.allowed import read_allowed
+from hostdx.probes.types import Absent
+from hostdx.scenarios.box.measurement.bench import MAX_NAMES
+from hostdx.scenarios.box.measurement.corner import (
     CORNERS,
     HARD_FILE_BYTES,
     LOADS,
@@ -23,14 +23,14 @@ from scenarios.box.measurement.corner import (
     equivalent_command,
     of_load,
 )
-from scenarios.contract.model import Options, UsageError, directory_action
-from scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
-from scenarios.experiment.files.directories import TestDirectory
-from scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
-from scenarios.triage.knowledge.disks import time_to_fill_s
+from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from hostdx.scenarios.experiment.files.directories import TestDirectory
+from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
+from hostdx.scenarios.triage.knowledge.disks import time_to_fill_s
 
 if TYPE_CHECKING:
-    from scenarios.analysis.compare.bounding_box import Placed
+    from hostdx.scenarios.analysis.compare.bounding_box import Placed
 
 DEFAULT_BUDGET_S = 120.0
 MIN_BUDGET_S = 10.0
@@ -91,8 +91,8 @@ class BoxSetup:
         )
 
     def _add_job(self, path: str) -> None:
-        from probes.imports.model import ImportRefusedError as Unread
-        from scenarios.box.jobs import is_recording, read_job_file  # all importers come with it
+        from hostdx.probes.imports.model import ImportRefusedError as Unread
+        from hostdx.scenarios.box.jobs import is_recording, read_job_file  # all importers come with it
 
         try:
             if is_recording(path):

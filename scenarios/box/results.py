@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import msgspec
 
-from probes import units
-from scenarios.analysis.compare.bounding_box import BoundingBoxFigures, Boxed
-from scenarios.box.measurement.corner import BY_ID
-from scenarios.contract import ranges as of
-from scenarios.contract.results.document import Part, ReportSection, Table, paragraph_of
-from scenarios.contract.results.result import Result
+from hostdx.probes import units
+from hostdx.scenarios.analysis.compare.bounding_box import BoundingBoxFigures, Boxed
+from hostdx.scenarios.box.measurement.corner import BY_ID
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.results.document import Part, ReportSection, Table, paragraph_of
+from hostdx.scenarios.contract.results.result import Result
 
 NAMES = {
     "ior-easy-write": "ior easy write",
@@ -105,7 +105,7 @@ class Jobs(Result, frozen=True, tag="box.jobs/1"):
         return ()
 
     def on_top(self, now: float) -> ReportSection | None:
-        from scenarios.analysis.compare.placing import jobs_table
+        from hostdx.scenarios.analysis.compare.placing import jobs_table
 
         return ReportSection("jobs in the box", (jobs_table(self.value),))
 

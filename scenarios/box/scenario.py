@@ -11,20 +11,20 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-from probes.engine.disk.budget import WriteBudget
-from probes.files.private_directory import PrivateDirectory
-from probes.reading.host import Host
-from scenarios.analysis.compare.bounding_box import Placed, place_applications
-from scenarios.analysis.compare.placing import placing_finding
-from scenarios.box.bounds import boxes_with_outliers, odd_findings, own_boxes, same_setup_runs
-from scenarios.box.cycles import CornerMeasurer, Cycles
-from scenarios.box.findings import box_findings
-from scenarios.box.measurement.bench import CornerBench
-from scenarios.box.plan import DEFAULT_BUDGET_S, MAX_WORKERS, BoxSetup, make, shared_servers_warning
-from scenarios.box.results import BoundingBox, CornerFigures, Corners, Jobs
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
-from scenarios.experiment.guards.watch import InterferenceWatch, watch_for
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.files.private_directory import PrivateDirectory
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.analysis.compare.bounding_box import Placed, place_applications
+from hostdx.scenarios.analysis.compare.placing import placing_finding
+from hostdx.scenarios.box.bounds import boxes_with_outliers, odd_findings, own_boxes, same_setup_runs
+from hostdx.scenarios.box.cycles import CornerMeasurer, Cycles
+from hostdx.scenarios.box.findings import box_findings
+from hostdx.scenarios.box.measurement.bench import CornerBench
+from hostdx.scenarios.box.plan import DEFAULT_BUDGET_S, MAX_WORKERS, BoxSetup, make, shared_servers_warning
+from hostdx.scenarios.box.results import BoundingBox, CornerFigures, Corners, Jobs
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 
 EngineMaker = Callable[[Run, BoxSetup, PrivateDirectory], CornerBench]
 
@@ -74,7 +74,7 @@ class BoxScenario(Scenario):
 
 
 def recorded_points(run: Run, path: str) -> Sequence[Placed]:
-    from scenarios.box.jobs import read_job_recording
+    from hostdx.scenarios.box.jobs import read_job_recording
 
     if points := list(read_job_recording(Path(path).stem, run.recorded_events(path))):
         return points

@@ -1,6 +1,6 @@
 """The whole host in five minutes."""
 
-from scenarios.contract.card import Card, Complaint
+from hostdx.scenarios.contract.card import Card, Complaint
 
 CARD = Card(
     id="checkup",

@@ -13,18 +13,18 @@ from statistics import fmean
 
 import msgspec
 
-from probes import units
-from probes.reading.host import Host
-from probes.system.pulse import HostCounters, Rates, compute_host_rates, read_counters
-from probes.system.running.culprit import NAMED_SHARE, Resource, measure_others_use, rank_users
-from probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
-from probes.system.running.quota_groups import most_stopped, own_quotas
-from scenarios.contract.finding import Finding, SuggestedStep
-from scenarios.contract.model import Run
-from scenarios.contract.results.result import Item
-from scenarios.triage.cpus import priority
-from scenarios.triage.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.pulse import HostCounters, Rates, compute_host_rates, read_counters
+from hostdx.probes.system.running.culprit import NAMED_SHARE, Resource, measure_others_use, rank_users
+from hostdx.probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
+from hostdx.probes.system.running.quota_groups import most_stopped, own_quotas
+from hostdx.scenarios.contract.finding import Finding, SuggestedStep
+from hostdx.scenarios.contract.model import Run
+from hostdx.scenarios.contract.results.result import Item
+from hostdx.scenarios.triage.cpus import priority
+from hostdx.scenarios.triage.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("checkup")
 FIRST_S, BETWEEN_S = 2.0, 1.0  # how long a look takes

@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from probes.engine.disk.refusals import check_suitability
-from probes.reading.host import Host
-from probes.system.disk.topology import DiskTopology, read_disk_topology
-from probes.types import Absent, Json
-from scenarios.contract import registry
-from scenarios.contract.declared_options import COMMON_OPTIONS
-from scenarios.contract.finding import LOUD, Finding
-from scenarios.contract.model import Options, RunRefused, Scenario, UsageError
-from scenarios.contract.plan import Option, Plan
-from scenarios.experiment.files.directories import default_directories, file_system_of
-from scenarios.triage.triage import findings_about
+from hostdx.probes.engine.disk.refusals import check_suitability
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.topology import DiskTopology, read_disk_topology
+from hostdx.probes.types import Absent, Json
+from hostdx.scenarios.contract import registry
+from hostdx.scenarios.contract.declared_options import COMMON_OPTIONS
+from hostdx.scenarios.contract.finding import LOUD, Finding
+from hostdx.scenarios.contract.model import Options, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.plan import Option, Plan
+from hostdx.scenarios.experiment.files.directories import default_directories, file_system_of
+from hostdx.scenarios.triage.triage import findings_about
 
 TIMES = ("budget", "seconds")  # the options by which a scenario is told how long
 MIN_PART_S = 5.0

@@ -8,9 +8,9 @@ from typing import Literal
 
 import msgspec
 
-from probes.units import format_percent, join_names, smallest_effect
-from scenarios.contract import events as ev
-from scenarios.contract.finding import (
+from hostdx.probes.units import format_percent, join_names, smallest_effect
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import (
     LOUD,
     SEVERITIES,
     Confidence,
@@ -20,10 +20,10 @@ from scenarios.contract.finding import (
     Severity,
     SuggestedStep,
 )
-from scenarios.contract.model import OtherRunOutcome, Scenario
-from scenarios.contract.results.result import Item, State
-from scenarios.experiment.wording import not_measured_text
-from scenarios.triage.rules.texts import texts
+from hostdx.scenarios.contract.model import OtherRunOutcome, Scenario
+from hostdx.scenarios.contract.results.result import Item, State
+from hostdx.scenarios.experiment.wording import not_measured_text
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("checkup")
 ORDER: tuple[State, ...] = ("cause", "rule", "remark", "cleared", "open", "not measured", "resolution")

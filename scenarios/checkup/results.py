@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from scenarios.contract.results.result import RankedAnswer
+from hostdx.scenarios.contract.results.result import RankedAnswer
 
 
 class CheckupAnswer(RankedAnswer, frozen=True, tag="checkup.answer/1"):

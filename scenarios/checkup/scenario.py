@@ -15,9 +15,9 @@ from typing import ClassVar
 
 import msgspec
 
-from probes.reading.host import Host
-from scenarios.checkup.others import FIRST_S, HostUseSampler
-from scenarios.checkup.parts import (
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.checkup.others import FIRST_S, HostUseSampler
+from hostdx.scenarios.checkup.parts import (
     TIMES,
     CheckupPart,
     by_suspicion,
@@ -29,17 +29,23 @@ from scenarios.checkup.parts import (
     own_and_common,
     share_seconds,
 )
-from scenarios.checkup.ranking import answer_finding, item_of_outcome, rank_items, rule_item, unmeasured_item
-from scenarios.checkup.results import CheckupAnswer
-from scenarios.contract import events as ev
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.finding import LOUD, Finding
-from scenarios.contract.model import Options, OtherRunOutcome, Prepared, Run, Scenario
-from scenarios.contract.option_value import command_arguments
-from scenarios.contract.plan import Plan, PlannedStep, Written
-from scenarios.contract.results.result import Item, State
-from scenarios.experiment.schedule.recorded_trains import blocks_in_batch
-from scenarios.triage.triage import examine_live_host
+from hostdx.scenarios.checkup.ranking import (
+    answer_finding,
+    item_of_outcome,
+    rank_items,
+    rule_item,
+    unmeasured_item,
+)
+from hostdx.scenarios.checkup.results import CheckupAnswer
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.finding import LOUD, Finding
+from hostdx.scenarios.contract.model import Options, OtherRunOutcome, Prepared, Run, Scenario
+from hostdx.scenarios.contract.option_value import command_arguments
+from hostdx.scenarios.contract.plan import Plan, PlannedStep, Written
+from hostdx.scenarios.contract.results.result import Item, State
+from hostdx.scenarios.experiment.schedule.recorded_trains import blocks_in_batch
+from hostdx.scenarios.triage.triage import examine_live_host
 
 
 def relay_samples(part: str, plan: Plan | None, event: ev.AnyEvent, now_s: float) -> list[ev.SampleTaken]:

@@ -1,5 +1,5 @@
 """Does more in parallel give more? Workers against throughput, the knee, and the lock that makes it."""
 
-from scenarios.contract.card import Card
+from hostdx.scenarios.contract.card import Card
 
 CARD = Card(id="contention", directories="compared", compares=False)

@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-from probes import units
-from scenarios.analysis.profile.call_paths import PLUMBING
-from scenarios.contention.plan import CONTROL
-from scenarios.contention.results import ScalingCurve
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.scenarios.analysis.profile.call_paths import PLUMBING
+from hostdx.scenarios.contention.plan import CONTROL
+from hostdx.scenarios.contention.results import ScalingCurve
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("contention")
 

@@ -19,15 +19,21 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.profile.symbols import Symbols
-from probes.profile.syscall_names import call_name, system_call_names
-from scenarios.analysis.profile.locks import longest_path, waits_by_lock
-from scenarios.analysis.profile.waits import kind_of, words_for_wait
-from scenarios.contention.measurement.bench import ScalingPoint
-from scenarios.contention.plan import CONTROL, MIN_GROUPS, ContentionLoad
-from scenarios.contention.results import Scalability, ScalingCurve, ScalingStep, WorkersLevel, WorkerWait
-from scenarios.contract.verdict.order import contradiction_words, word_by_order
-from scenarios.contract.verdict.verdict import (
+from hostdx.probes.profile.symbols import Symbols
+from hostdx.probes.profile.syscall_names import call_name, system_call_names
+from hostdx.scenarios.analysis.profile.locks import longest_path, waits_by_lock
+from hostdx.scenarios.analysis.profile.waits import kind_of, words_for_wait
+from hostdx.scenarios.contention.measurement.bench import ScalingPoint
+from hostdx.scenarios.contention.plan import CONTROL, MIN_GROUPS, ContentionLoad
+from hostdx.scenarios.contention.results import (
+    Scalability,
+    ScalingCurve,
+    ScalingStep,
+    WorkersLevel,
+    WorkerWait,
+)
+from hostdx.scenarios.contract.verdict.order import contradiction_words, word_by_order
+from hostdx.scenarios.contract.verdict.verdict import (
     OPEN,
     UNFIT,
     EffectEstimate,
@@ -37,9 +43,9 @@ from scenarios.contract.verdict.verdict import (
     decide,
     margin_edge,
 )
-from scenarios.experiment.order import order_effect
-from scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
-from scenarios.experiment.wording import title_of_workload
+from hostdx.scenarios.experiment.order import order_effect
+from hostdx.scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
+from hostdx.scenarios.experiment.wording import title_of_workload
 
 RESAMPLED = 400
 MIN_COUNTS_FOR_COHERENCE = 3  # worker counts: with two of them s and k cannot be told apart

@@ -8,19 +8,19 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes import units
-from probes.engine.battery import own_affinity
-from probes.engine.disk.refusals import Suitability, check_suitability
-from probes.files.safe_read import read_own_data
-from probes.reading.host import Host
-from probes.system.nodes.memory import read_memory
-from probes.types import is_present
-from scenarios.contention.measurement.memory_disks import IMAGE_BYTES, makeable_kinds
-from scenarios.contention.measurement.operations import MAX_SIDE_BYTES
-from scenarios.contract.action import Action
-from scenarios.contract.model import Options, UsageError, directory_action
-from scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
-from scenarios.experiment.files.directories import default_directories
+from hostdx.probes import units
+from hostdx.probes.engine.battery import own_affinity
+from hostdx.probes.engine.disk.refusals import Suitability, check_suitability
+from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.nodes.memory import read_memory
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contention.measurement.memory_disks import IMAGE_BYTES, makeable_kinds
+from hostdx.scenarios.contention.measurement.operations import MAX_SIDE_BYTES
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from hostdx.scenarios.experiment.files.directories import default_directories
 
 CONTROL = "cpu"
 MAX_DIRECTORIES = 2

@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar
 
 import msgspec
 
-from probes import units
-from scenarios.contract import ranges as of
-from scenarios.contract.results.document import (
+from hostdx.probes import units
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.results.document import (
     Axis,
     Cell,
     Chart,
@@ -18,8 +18,8 @@ from scenarios.contract.results.document import (
     Table,
     paragraph_of,
 )
-from scenarios.contract.results.result import Result
-from scenarios.contract.verdict.verdict import NOT_YET, Judged, Word
+from hostdx.scenarios.contract.results.result import Result
+from hostdx.scenarios.contract.verdict.verdict import NOT_YET, Judged, Word
 
 MARKS = "ox+*#@%&"
 IDEAL, FITTED, FITTED_POINTS = "/", ".", 12

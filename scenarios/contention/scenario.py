@@ -6,14 +6,14 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
-from probes import units
-from probes.profile.symbols import Symbols
-from probes.reading.host import Host
-from scenarios.contention.findings import contention_findings
-from scenarios.contention.judge import Key, MeasuredPoints, curves_so_far, judge_curves, with_locks
-from scenarios.contention.measurement.bench import ContentionBench, ScalingPoint
-from scenarios.contention.measurement.operations import MAX_SIDE_BYTES
-from scenarios.contention.plan import (
+from hostdx.probes import units
+from hostdx.probes.profile.symbols import Symbols
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contention.findings import contention_findings
+from hostdx.scenarios.contention.judge import Key, MeasuredPoints, curves_so_far, judge_curves, with_locks
+from hostdx.scenarios.contention.measurement.bench import ContentionBench, ScalingPoint
+from hostdx.scenarios.contention.measurement.operations import MAX_SIDE_BYTES
+from hostdx.scenarios.contention.plan import (
     CONTROL,
     MAX_WRITTEN_BYTES,
     MEMORY_DISKS,
@@ -24,10 +24,10 @@ from scenarios.contention.plan import (
     plan_layout,
     plan_of,
 )
-from scenarios.contention.results import ScalingCurve, ScalingCurves
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.model import Options, Prepared, Run, Scenario, StepInProgress, own_directory
-from scenarios.contract.option_value import command_arguments
+from hostdx.scenarios.contention.results import ScalingCurve, ScalingCurves
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario, StepInProgress, own_directory
+from hostdx.scenarios.contract.option_value import command_arguments
 
 LOCKS_S = 0.3  # of a point in which the kernel tells of its locks
 TRIES = 3  # of a point in which the workers had no CPU

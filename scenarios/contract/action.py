@@ -51,7 +51,7 @@ def private_directory(parent: str, exposed: str = "") -> Action:
     """A directory of hostdx's own (mode 0700) under `parent`; removed with all it holds.
 
     The name is chosen when it is made: `parent/.hostdx-<random>`. `exposed`: who could interfere (see
-    `probes.files.path_ownership`).
+    `hostdx.probes.files.path_ownership`).
     """
     return Action(
         kind="resource",

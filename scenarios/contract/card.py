@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from probes.reading import other_package
-from probes.reading.other_package import load_entry
-from scenarios import GROUP
-from scenarios.contract import ranges as of
-from scenarios.contract.folders import packages_with
+from hostdx.probes.reading import other_package
+from hostdx.probes.reading.other_package import load_entry
+from hostdx.scenarios import GROUP
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.folders import packages_with
 
 if TYPE_CHECKING:
     pass

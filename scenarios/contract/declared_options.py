@@ -10,10 +10,10 @@ from typing import TypeVar
 
 import msgspec
 
-from probes.types import Json
-from scenarios.contract.card import card_of
-from scenarios.contract.knowledge_file import read_tables
-from scenarios.contract.plan import Option
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract.card import card_of
+from hostdx.scenarios.contract.knowledge_file import read_tables
+from hostdx.scenarios.contract.plan import Option
 
 T = TypeVar("T")
 

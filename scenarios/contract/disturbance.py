@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from probes import units
-from scenarios.contract.ranges import Count, Value
+from hostdx.probes import units
+from hostdx.scenarios.contract.ranges import Count, Value
 
 _BRIEF = {
     "cpu": "other processes used the CPUs",

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from scenarios.contract.ranges import Seconds
+from hostdx.scenarios.contract.ranges import Seconds
 
 
 class RunEvent(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True, tag_field="type"):

@@ -8,17 +8,17 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.types import AbsentKind, Fact, Json, Unread
-from scenarios.contract import ranges as of
-from scenarios.contract.action import Action
-from scenarios.contract.card import Card
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.event import RunEvent as RunEvent
-from scenarios.contract.finding import Finding
-from scenarios.contract.plan import Option, Plan
-from scenarios.contract.results.result import Result as Result
-from scenarios.contract.surroundings import Watched as Watched
-from scenarios.contract.verdict.verdict import GroupVerdict, Trend, Word
+from hostdx.probes.types import AbsentKind, Fact, Json, Unread
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.card import Card
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.event import RunEvent as RunEvent
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.plan import Option, Plan
+from hostdx.scenarios.contract.results.result import Result as Result
+from hostdx.scenarios.contract.surroundings import Watched as Watched
+from hostdx.scenarios.contract.verdict.verdict import GroupVerdict, Trend, Word
 
 SCHEMA = "hostdx/1"
 SIDES = "0123456789abcdefghijklmnopqrstuvwxyz"  # a train's order is written in them

@@ -5,8 +5,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.units import format_duration, format_size
-from scenarios.contract import ranges as of
+from hostdx.probes.units import format_duration, format_size
+from hostdx.scenarios.contract import ranges as of
 
 Severity: TypeAlias = Literal["critical", "warning", "notice", "ok"]
 Confidence: TypeAlias = Literal["measured", "rule", "hint"]

@@ -12,6 +12,9 @@ def paths_of(file: str) -> list[Path]:
 
 
 def packages_with(file: str) -> tuple[str, ...]:
-    """Return the packages that hold a file of that name, such as `scenarios.storage` and `scenarios.triage.host`."""
-    folders = (path.parent.relative_to(SCENARIOS.parent) for path in paths_of(file))
+    """Return the packages that hold a file of that name.
+
+    For example `hostdx.scenarios.storage` and `hostdx.scenarios.triage.host`.
+    """
+    folders = (path.parent.relative_to(SCENARIOS.parents[1]) for path in paths_of(file))
     return tuple(".".join(folder.parts) for folder in folders)

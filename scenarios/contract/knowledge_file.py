@@ -10,11 +10,11 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from probes.files.path_ownership import find_root_objection
-from probes.files.safe_read import TooLarge, read_named, read_regular
-from probes.reading.parsed_toml import parse_toml
-from probes.reading.patterns import add_needed_words
-from probes.types import Json
+from hostdx.probes.files.path_ownership import find_root_objection
+from hostdx.probes.files.safe_read import TooLarge, read_named, read_regular
+from hostdx.probes.reading.parsed_toml import parse_toml
+from hostdx.probes.reading.patterns import add_needed_words
+from hostdx.probes.types import Json
 
 PACKAGE = Path(__file__).parents[1]
 KNOWLEDGE = PACKAGE / "triage" / "knowledge"

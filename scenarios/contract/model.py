@@ -10,18 +10,18 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from probes.files.path_ownership import describe_exposure
-from probes.files.private_directory import Inode, PrivateDirectory
-from probes.reading.host import Host
-from probes.types import Absent, Json, make_entry
-from probes.units import format_size
-from scenarios.contract import events as ev
-from scenarios.contract.action import Action, private_directory
-from scenarios.contract.card import Card
-from scenarios.contract.declared_options import COMMON_OPTIONS
-from scenarios.contract.finding import Finding, SuggestedStep
-from scenarios.contract.plan import Option, Plan
-from scenarios.contract.results.result import Result
+from hostdx.probes.files.path_ownership import describe_exposure
+from hostdx.probes.files.private_directory import Inode, PrivateDirectory
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent, Json, make_entry
+from hostdx.probes.units import format_size
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.card import Card
+from hostdx.scenarios.contract.declared_options import COMMON_OPTIONS
+from hostdx.scenarios.contract.finding import Finding, SuggestedStep
+from hostdx.scenarios.contract.plan import Option, Plan
+from hostdx.scenarios.contract.results.result import Result
 
 AResult = TypeVar("AResult", bound=Result)
 

@@ -8,10 +8,10 @@ from functools import partial
 
 import msgspec
 
-from probes.reading.secrecy.harmless_words import harmless_text, harmless_value
-from probes.reading.secrecy.secrets import digest_text
-from probes.types import Json
-from scenarios.contract.plan import Option, Plan, Variant, worded_variant
+from hostdx.probes.reading.secrecy.harmless_words import harmless_text, harmless_value
+from hostdx.probes.reading.secrecy.secrets import digest_text
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract.plan import Option, Plan, Variant, worded_variant
 
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(sec|min|s|m|h|d)\s*")

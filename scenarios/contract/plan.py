@@ -9,10 +9,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.reading.lossless_json import encode
-from probes.types import Json
-from scenarios.contract.action import Action
-from scenarios.contract.ranges import Count, Duration, Number, Rate, Value
+from hostdx.probes.reading.lossless_json import encode
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.ranges import Count, Duration, Number, Rate, Value
 
 OptionKind: TypeAlias = Literal["path", "text", "integer", "number", "bytes", "flag", "choice"]
 
@@ -21,7 +21,8 @@ class Option(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A scenario's option, declared once: feeds the command line, the plan screen and the help.
 
     `least` and `most` bound a number; a path is made absolute before the scenario sees it. A number's `unit` says
-    what may stand behind it when it is typed (`scenarios.contract.option_value`): seconds `90s` or `2m`, a share `5%`.
+    what may stand behind it when it is typed: seconds `90s` or `2m`, a share `5%` (see
+    `hostdx.scenarios.contract.option_value`).
     """
 
     name: str  # without dashes: "dir"
@@ -93,8 +94,9 @@ class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def timed_command(id: str, title: str, *, controls: tuple[str, ...] = ()) -> Workload:
-    """Return a load of which each window is one run of a command (`probes.engine.command.command`), in seconds, however
-    long it takes.
+    """Return a load of which each window is one run of a command (`hostdx.probes.engine.command.command`).
+
+    The window lasts as long as the command; its value is in seconds.
     """
     return Workload(
         id=id,

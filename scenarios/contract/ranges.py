@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta
 
-from probes.types import Json
+from hostdx.probes.types import Json
 
 _MAX_RATIO = 1e305  # where a run clips its intervals: exp(700)
 

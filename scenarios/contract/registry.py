@@ -12,13 +12,13 @@ import re
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
-from probes.reading import other_package
-from probes.reading.other_package import load_entry, package_guard
-from scenarios import GROUP as GROUP
-from scenarios.contract.folders import SCENARIOS
+from hostdx.probes.reading import other_package
+from hostdx.probes.reading.other_package import load_entry, package_guard
+from hostdx.scenarios import GROUP as GROUP
+from hostdx.scenarios.contract.folders import SCENARIOS
 
 if TYPE_CHECKING:
-    from scenarios.contract.model import Scenario
+    from hostdx.scenarios.contract.model import Scenario
 
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -32,9 +32,9 @@ def check_declaration(scenario: Scenario) -> None:
     """Raise ImportError where the scenario declares what no command, list or screen could take."""
     import msgspec
 
-    from scenarios.contract.card import Card
-    from scenarios.contract.declared_options import ScenarioWords
-    from scenarios.contract.plan import Option
+    from hostdx.scenarios.contract.card import Card
+    from hostdx.scenarios.contract.declared_options import ScenarioWords
+    from hostdx.scenarios.contract.plan import Option
 
     words = {name: getattr(scenario, name) for name in ScenarioWords.__struct_fields__}
     try:
@@ -78,7 +78,7 @@ def offer_order(scenario: Scenario) -> tuple[bool, float]:
 def load(name: str) -> Scenario:
     """Return the scenario of that id. Raise KeyError for an unknown one, and what another package's module raises."""
     if name in bundled_names():
-        module = import_module(f"scenarios.{name}.scenario")
+        module = import_module(f"hostdx.scenarios.{name}.scenario")
         for kind in vars(module).values():
             if (
                 isinstance(kind, type)
@@ -98,7 +98,9 @@ def load(name: str) -> Scenario:
 
 
 def _checked_scenario(scenario: Scenario) -> Scenario:
-    from scenarios.contract.model import missing_attributes  # what asks for folders alone needs no scenario
+    from hostdx.scenarios.contract.model import (
+        missing_attributes,  # what asks for folders alone needs no scenario
+    )
 
     if missing := missing_attributes(scenario):
         raise ImportError(f"the scenario does not declare {', '.join(missing)}")

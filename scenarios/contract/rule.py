@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.contract.finding import Finding
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.finding import Finding
 
 T = TypeVar("T")
 

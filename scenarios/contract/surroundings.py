@@ -2,9 +2,9 @@
 
 import msgspec
 
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.event import RunEvent
-from scenarios.contract.ranges import Count, Seconds, Share
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.event import RunEvent
+from hostdx.scenarios.contract.ranges import Count, Seconds, Share
 
 
 class MeasuredSurroundings(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,5 +1,5 @@
 """Does a job use too many cores?"""
 
-from scenarios.contract.card import Card, Complaint
+from hostdx.scenarios.contract.card import Card, Complaint
 
 CARD = Card(id="cpuwatch", complaint=Complaint("one user starves the others", 6), process_option="pid")

@@ -6,21 +6,21 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from probes import units
-from probes.reading.host import Host
-from probes.system.processor.cpulist import as_list
-from probes.system.running.culprit import BusyProcess
-from probes.system.running.job_identity import JobTarget, JobUse
-from probes.system.running.pinned import find_pinned_cpus
-from probes.system.running.processes import owner_of
-from probes.system.running.quota_groups import QuotaGroup
-from scenarios.contract.finding import Evidence, Finding, Remedy
-from scenarios.experiment.statistics.stats import Spread, student_interval
-from scenarios.triage.cpus import priority
-from scenarios.triage.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
-from scenarios.triage.cpus.slot import choose_slot, pin_remedy
-from scenarios.triage.cpus.usable import UsableCpus
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.processor.cpulist import as_list
+from hostdx.probes.system.running.culprit import BusyProcess
+from hostdx.probes.system.running.job_identity import JobTarget, JobUse
+from hostdx.probes.system.running.pinned import find_pinned_cpus
+from hostdx.probes.system.running.processes import owner_of
+from hostdx.probes.system.running.quota_groups import QuotaGroup
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
+from hostdx.scenarios.experiment.statistics.stats import Spread, student_interval
+from hostdx.scenarios.triage.cpus import priority
+from hostdx.scenarios.triage.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
+from hostdx.scenarios.triage.cpus.slot import choose_slot, pin_remedy
+from hostdx.scenarios.triage.cpus.usable import UsableCpus
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("cpuwatch")
 

@@ -7,21 +7,21 @@ from typing import ClassVar
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.pulse import read_pressure_s
-from probes.system.running.culprit import BusyProcess, find_busiest, rank_users
-from probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look, job_use
-from probes.system.running.processes import own_family, owner_of, read_process_table
-from probes.system.running.quota_groups import count_since, find_quotas
-from probes.types import Absent, is_present
-from probes.units import count_noun
-from scenarios.contract import events as ev
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
-from scenarios.contract.plan import PlannedStep
-from scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings, users_finding
-from scenarios.triage.cpus.usable import UsableCpus, usable_cpus
-from scenarios.triage.knowledge.waits import kernel_thread
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.pulse import read_pressure_s
+from hostdx.probes.system.running.culprit import BusyProcess, find_busiest, rank_users
+from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look, job_use
+from hostdx.probes.system.running.processes import own_family, owner_of, read_process_table
+from hostdx.probes.system.running.quota_groups import count_since, find_quotas
+from hostdx.probes.types import Absent, is_present
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.plan import PlannedStep
+from hostdx.scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings, users_finding
+from hostdx.scenarios.triage.cpus.usable import UsableCpus, usable_cpus
+from hostdx.scenarios.triage.knowledge.waits import kernel_thread
 
 DEFAULT_S = 30.0
 TICK_S = 1.0

@@ -1,6 +1,6 @@
 """Which tasks hang in D, and on what?"""
 
-from scenarios.contract.card import Card, Complaint, SampleTrace
+from hostdx.scenarios.contract.card import Card, Complaint, SampleTrace
 
 CARD = Card(
     id="dstate",

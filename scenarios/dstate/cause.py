@@ -5,10 +5,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.system.running.tasks import Task
-from probes.types import is_present
-from scenarios.dstate.location import QUIET_S, DeviceState, MountedDirectory
-from scenarios.triage.knowledge.waits import wait_kind
+from hostdx.probes.system.running.tasks import Task
+from hostdx.probes.types import is_present
+from hostdx.scenarios.dstate.location import QUIET_S, DeviceState, MountedDirectory
+from hostdx.scenarios.triage.knowledge.waits import wait_kind
 
 # A disk under load keeps tasks in D for milliseconds each; three samples, a second apart, of one and the same
 # sleep are no ordinary wait.

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from probes.types import is_present
-from scenarios.contract.finding import Confidence, Evidence, Finding, Remedy, Severity
-from scenarios.dstate.cause import Cause, DeviceLimit, Kind, StuckTaskDetails
-from scenarios.dstate.location import DeviceState
-from scenarios.triage.knowledge.kernels import KernelFault
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract.finding import Confidence, Evidence, Finding, Remedy, Severity
+from hostdx.scenarios.dstate.cause import Cause, DeviceLimit, Kind, StuckTaskDetails
+from hostdx.scenarios.dstate.location import DeviceState
+from hostdx.scenarios.triage.knowledge.kernels import KernelFault
+from hostdx.scenarios.triage.rules.texts import texts
 
 
 def remedies_for(

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.disk.block import block_devices, device_name, list_below, list_layers, list_leaves
-from probes.system.disk.diskstats import DiskCounters
-from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, find_visible_mount, read_mounts_now
-from probes.system.disk.scheduler import hardware_queues, parse_bracketed, read_inflight
-from probes.system.running.tasks import OpenFile, Task, find_open_files
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices, device_name, list_below, list_layers, list_leaves
+from hostdx.probes.system.disk.diskstats import DiskCounters
+from hostdx.probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, find_visible_mount, read_mounts_now
+from hostdx.probes.system.disk.scheduler import hardware_queues, parse_bracketed, read_inflight
+from hostdx.probes.system.running.tasks import OpenFile, Task, find_open_files
+from hostdx.probes.types import Absent, is_present
 
 # Kernel threads carry what they serve in their names (jbd2/sda1-8, xfsaild/dm-0, loop0, md0_raid1, flush-254:0).
 _SERVES = re.compile(

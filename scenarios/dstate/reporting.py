@@ -5,17 +5,17 @@ from typing import Literal
 
 import msgspec
 
-from probes.system.kernel_log import HungTask
-from probes.types import Absent, is_present
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Evidence
-from scenarios.contract.model import Run
-from scenarios.dstate.cause import Cause, Sleep, StuckTaskDetails
-from scenarios.dstate.findings import StuckGroup, finding_of, group_by_cause
-from scenarios.dstate.results import InD, StuckTask
-from scenarios.dstate.watch import TaskLook, log_about
-from scenarios.triage.knowledge.kernels import faults_here
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.system.kernel_log import HungTask
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence
+from hostdx.scenarios.contract.model import Run
+from hostdx.scenarios.dstate.cause import Cause, Sleep, StuckTaskDetails
+from hostdx.scenarios.dstate.findings import StuckGroup, finding_of, group_by_cause
+from hostdx.scenarios.dstate.results import InD, StuckTask
+from hostdx.scenarios.dstate.watch import TaskLook, log_about
+from hostdx.scenarios.triage.knowledge.kernels import faults_here
+from hostdx.scenarios.triage.rules.texts import texts
 
 # A task that stays stuck is told again when it has waited twice as long as it was told last.
 SAYS = texts("dstate")

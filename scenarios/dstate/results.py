@@ -4,10 +4,10 @@ from typing import ClassVar
 
 import msgspec
 
-from probes import units
-from scenarios.contract import ranges as of
-from scenarios.contract.results.document import Part, ReportSection, Table, Toned, paragraph_of
-from scenarios.contract.results.result import Result
+from hostdx.probes import units
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.results.document import Part, ReportSection, Table, Toned, paragraph_of
+from hostdx.scenarios.contract.results.result import Result
 
 
 class StuckTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

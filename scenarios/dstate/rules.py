@@ -4,23 +4,23 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from probes.reading.host import Host, compute_once_if_static
-from probes.system.disk.mounts import NETWORK, Mount, read_mounts
-from probes.system.kernel_log import (
+from hostdx.probes.reading.host import Host, compute_once_if_static
+from hostdx.probes.system.disk.mounts import NETWORK, Mount, read_mounts
+from hostdx.probes.system.kernel_log import (
     HungTask,
     KernelLog,
     find_hung_tasks,
     find_null_dereferences,
     read_kernel_log,
 )
-from probes.system.running.tasks import Scan, Task, find_blocked_tasks, find_still_asleep, kernel_stack
-from probes.types import Absent, is_present
-from probes.units import count_noun
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable, wait_since
-from scenarios.triage.knowledge.kernels import faults_here
-from scenarios.triage.knowledge.waits import WaitReason, wait_reason
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.system.running.tasks import Scan, Task, find_blocked_tasks, find_still_asleep, kernel_stack
+from hostdx.probes.types import Absent, is_present
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable, wait_since
+from hostdx.scenarios.triage.knowledge.kernels import faults_here
+from hostdx.scenarios.triage.knowledge.waits import WaitReason, wait_reason
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("dstate")
 # Ordinary I/O keeps a task in D for milliseconds: one that is still in the same sleep after this is worth a word.

@@ -5,15 +5,15 @@ import os
 from collections.abc import Callable
 from typing import ClassVar
 
-from probes.reading.host import Host
-from probes.system.disk.block import block_devices
-from probes.system.kernel_log import KernelLogFollower, find_hung_tasks
-from probes.types import Absent
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.model import Options, Prepared, Run, Scenario, UsageError
-from scenarios.contract.plan import Plan, PlannedStep
-from scenarios.dstate.reporting import DstateReport
-from scenarios.dstate.watch import Watching, read_look
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.system.kernel_log import KernelLogFollower, find_hung_tasks
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario, UsageError
+from hostdx.scenarios.contract.plan import Plan, PlannedStep
+from hostdx.scenarios.dstate.reporting import DstateReport
+from hostdx.scenarios.dstate.watch import Watching, read_look
 
 DEFAULT_S = 60.0
 WATCH = "watch the tasks' states"

@@ -6,16 +6,16 @@ thousand stuck tasks has a handful of causes.
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.disk.block import block_devices, list_layers
-from probes.system.disk.diskstats import disk_counters
-from probes.system.kernel_log import read_kernel_log
-from probes.system.pulse import read_counters
-from probes.system.running.cgroup import read_cgroup
-from probes.system.running.tasks import Task, find_blocked_tasks, read_task_stack
-from probes.types import Absent, is_present
-from scenarios.dstate.cause import Cause, DeviceLimit, Sleep, StuckTaskDetails, TaskSleeps, cause_of
-from scenarios.dstate.location import DeviceActivity, DeviceState, MountedDirectory, place_of
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices, list_layers
+from hostdx.probes.system.disk.diskstats import disk_counters
+from hostdx.probes.system.kernel_log import read_kernel_log
+from hostdx.probes.system.pulse import read_counters
+from hostdx.probes.system.running.cgroup import read_cgroup
+from hostdx.probes.system.running.tasks import Task, find_blocked_tasks, read_task_stack
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.dstate.cause import Cause, DeviceLimit, Sleep, StuckTaskDetails, TaskSleeps, cause_of
+from hostdx.scenarios.dstate.location import DeviceActivity, DeviceState, MountedDirectory, place_of
 
 MAX_DETAILED_TASKS = 8  # tasks a look whose stack and files are read
 MAX_LOG_LINES = 4000

@@ -10,8 +10,8 @@ so a phase's mean has the error of an AR(1) series with correlation 0.6, as our 
 import math
 from collections.abc import Sequence
 
-from probes import units
-from scenarios.contract.verdict.verdict import (
+from hostdx.probes import units
+from hostdx.scenarios.contract.verdict.verdict import (
     EffectEstimate,
     IntervalWithin,
     PairVerdict,
@@ -20,9 +20,9 @@ from scenarios.contract.verdict.verdict import (
     margin_edge,
     ratio_of,
 )
-from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.stats import Better
-from scenarios.experiment.trend import ASSUMED_CORRELATION, log_ratios
+from hostdx.scenarios.experiment.statistics.distributions import t_quantile
+from hostdx.scenarios.experiment.statistics.stats import Better
+from hostdx.scenarios.experiment.trend import ASSUMED_CORRELATION, log_ratios
 
 MIN_BLOCKS = 6
 WIDENED_BY = 2.0

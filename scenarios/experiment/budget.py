@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from scenarios.contract.model import Clock
-from scenarios.contract.plan import Workload
+from hostdx.scenarios.contract.model import Clock
+from hostdx.scenarios.contract.plan import Workload
 
 
 def group_seconds(workload: Workload, variants: int, block_s: float | None = None) -> float:

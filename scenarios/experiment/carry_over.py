@@ -14,12 +14,12 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from scenarios.contract import events as ev
-from scenarios.contract.verdict.verdict import Word, estimate_of_ratio, hold_word, margin_edge
-from scenarios.experiment.groups import GroupBlocks
-from scenarios.experiment.levels import Pair
-from scenarios.experiment.statistics.stats import Spread, interval_over_groups
-from scenarios.experiment.wording import carry_over_text
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.verdict.verdict import Word, estimate_of_ratio, hold_word, margin_edge
+from hostdx.scenarios.experiment.groups import GroupBlocks
+from hostdx.scenarios.experiment.levels import Pair
+from hostdx.scenarios.experiment.statistics.stats import Spread, interval_over_groups
+from hostdx.scenarios.experiment.wording import carry_over_text
 
 LEVEL = 0.01  # of a test
 LOOKS = 4  # among which it is shared

@@ -13,19 +13,19 @@ from typing import TypeVar
 
 import msgspec
 
-from probes.engine.measured import NotApplicable, VariantsUnfit, WriteBudgetSpent
-from probes.units import count_noun
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance, broken_off_reason
-from scenarios.contract.verdict.verdict import as_undecided
-from scenarios.experiment.budget import Pace, Undecided
-from scenarios.experiment.groups import GroupBlocks, with_differences
-from scenarios.experiment.judge import Judge, judges_for, undecided_load, with_bytes_to_decide
-from scenarios.experiment.levels import Pair
-from scenarios.experiment.scheduler import Lap, LoadScheduler
-from scenarios.experiment.sequential import GROUPS_BEFORE_FIRST_ANALYSIS, draw_orders
-from scenarios.experiment.statistics.stats import sign_test
-from scenarios.experiment.wording import not_measured_text
+from hostdx.probes.engine.measured import NotApplicable, VariantsUnfit, WriteBudgetSpent
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance, broken_off_reason
+from hostdx.scenarios.contract.verdict.verdict import as_undecided
+from hostdx.scenarios.experiment.budget import Pace, Undecided
+from hostdx.scenarios.experiment.groups import GroupBlocks, with_differences
+from hostdx.scenarios.experiment.judge import Judge, judges_for, undecided_load, with_bytes_to_decide
+from hostdx.scenarios.experiment.levels import Pair
+from hostdx.scenarios.experiment.scheduler import Lap, LoadScheduler
+from hostdx.scenarios.experiment.sequential import GROUPS_BEFORE_FIRST_ANALYSIS, draw_orders
+from hostdx.scenarios.experiment.statistics.stats import sign_test
+from hostdx.scenarios.experiment.wording import not_measured_text
 
 Recast = Callable[[ev.RunVerdict], ev.RunVerdict]
 T = TypeVar("T")

@@ -3,12 +3,12 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from probes.engine.measured import Measured
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.plan import Metric, Workload
-from scenarios.experiment.levels import Pair, values_of_pair, variant_values, with_difference
-from scenarios.experiment.statistics.stats import (
+from hostdx.probes.engine.measured import Measured
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.plan import Metric, Workload
+from hostdx.scenarios.experiment.levels import Pair, values_of_pair, variant_values, with_difference
+from hostdx.scenarios.experiment.statistics.stats import (
     OPERATIONS_FOR_P99,
     GroupValue,
     group_value,

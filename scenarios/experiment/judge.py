@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.engine.measured import WriteBudgetSpent
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Metric, Workload
-from scenarios.contract.verdict.verdict import (
+from hostdx.probes.engine.measured import WriteBudgetSpent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Metric, Workload
+from hostdx.scenarios.contract.verdict.verdict import (
     MIN_UNITS_FOR_SMALL_EFFECTS,
     OPEN,
     GroupVerdict,
@@ -19,13 +19,13 @@ from scenarios.contract.verdict.verdict import (
     hold_word,
     with_figures,
 )
-from scenarios.experiment.budget import Pace, Undecided
-from scenarios.experiment.groups import GroupBlocks
-from scenarios.experiment.levels import Pair
-from scenarios.experiment.order import baseline_first
-from scenarios.experiment.sequential import SequentialComparison
-from scenarios.experiment.statistics.drift import drifting_variants
-from scenarios.experiment.wording import drift_text
+from hostdx.scenarios.experiment.budget import Pace, Undecided
+from hostdx.scenarios.experiment.groups import GroupBlocks
+from hostdx.scenarios.experiment.levels import Pair
+from hostdx.scenarios.experiment.order import baseline_first
+from hostdx.scenarios.experiment.sequential import SequentialComparison
+from hostdx.scenarios.experiment.statistics.drift import drifting_variants
+from hostdx.scenarios.experiment.wording import drift_text
 
 
 class Judge:

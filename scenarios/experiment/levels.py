@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from scenarios.contract import events as ev
+from hostdx.scenarios.contract import events as ev
 
 Pair: TypeAlias = tuple[str, str]  # baseline, variant
 FITS = math.log(1.01)

@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from scenarios.contract import events as ev
-from scenarios.contract.model import Run
-from scenarios.contract.plan import Workload
-from scenarios.experiment.budget import Budget, next_undecided
-from scenarios.experiment.experiment import LoadExperiment, Recast
-from scenarios.experiment.guards.watch import InterferenceWatch
-from scenarios.experiment.levels import Pair
-from scenarios.experiment.schedule.blocks import BlockScheduler, VariantBench
-from scenarios.experiment.scheduler import LoadScheduler
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Run
+from hostdx.scenarios.contract.plan import Workload
+from hostdx.scenarios.experiment.budget import Budget, next_undecided
+from hostdx.scenarios.experiment.experiment import LoadExperiment, Recast
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
+from hostdx.scenarios.experiment.levels import Pair
+from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler, VariantBench
+from hostdx.scenarios.experiment.scheduler import LoadScheduler
 
 BEGUN_WITH_S = 1.0
 CONTROL_S = 3.0  # kept for each control that still waits: it must be measured whatever the others take

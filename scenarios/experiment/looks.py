@@ -13,7 +13,7 @@ import math
 from functools import lru_cache
 from typing import NamedTuple
 
-from scenarios.experiment.statistics.distributions import normal_tail
+from hostdx.scenarios.experiment.statistics.distributions import normal_tail
 
 _FIRST_SHARE = 0.05  # of alpha, up to the first look
 _SECOND_SHARE = 0.25

@@ -26,11 +26,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from scenarios.contract.verdict.verdict import OrderEffect, interval_of, margin_edge, ratio_of
-from scenarios.experiment.statistics.dependence import batch_length, batch_means
-from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.hodges_lehmann import walsh_ends
-from scenarios.experiment.statistics.stats import Spread, interval_over_groups
+from hostdx.scenarios.contract.verdict.verdict import OrderEffect, interval_of, margin_edge, ratio_of
+from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means
+from hostdx.scenarios.experiment.statistics.distributions import t_quantile
+from hostdx.scenarios.experiment.statistics.hodges_lehmann import walsh_ends
+from hostdx.scenarios.experiment.statistics.stats import Spread, interval_over_groups
 
 ORDER_LEVEL = 0.005  # of the interval of being second, at each analysis: a run has several
 MIN_GROUPS_BY_ORDER = 4  # in both orders together: two estimates leave two degrees of freedom

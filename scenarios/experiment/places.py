@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from scenarios.experiment.statistics.stats import sample_deviation
+from hostdx.scenarios.experiment.statistics.stats import sample_deviation
 
 MIN_PAIRS = 8  # pairs, and visits to pairs that were seen before: fewer tell nothing of the others
 

@@ -21,7 +21,7 @@ from itertools import pairwise
 
 import msgspec
 
-from scenarios.experiment.before_after import (
+from hostdx.scenarios.experiment.before_after import (
     WIDENED_BY,
     BeforeAfter,
     conclude_before_after,

@@ -6,13 +6,13 @@ The loop (`experiment`) is one for both: guards, looks, budget, what is given up
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, Protocol
 
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.model import Run
-from scenarios.contract.plan import Workload
-from scenarios.experiment.groups import GroupBlocks
-from scenarios.experiment.guards.watch import InterferenceWatch
-from scenarios.experiment.levels import Pair
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.model import Run
+from hostdx.scenarios.contract.plan import Workload
+from hostdx.scenarios.experiment.groups import GroupBlocks
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
+from hostdx.scenarios.experiment.levels import Pair
 
 
 class Lap(NamedTuple):

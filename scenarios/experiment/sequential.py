@@ -16,22 +16,22 @@ from dataclasses import dataclass, field
 from statistics import median
 from typing import NamedTuple
 
-from scenarios.contract.verdict import verdict as rule
-from scenarios.contract.verdict.order import apply_order_guard
-from scenarios.contract.verdict.verdict import (
+from hostdx.scenarios.contract.verdict import verdict as rule
+from hostdx.scenarios.contract.verdict.order import apply_order_guard
+from hostdx.scenarios.contract.verdict.verdict import (
     GroupVerdict,
     OrderEffect,
     UndecidedReason,
     interval_of,
     ratio_of,
 )
-from scenarios.experiment import looks
-from scenarios.experiment.order import order_effect
-from scenarios.experiment.places import MIN_PAIRS as FEWEST_PAIRS
-from scenarios.experiment.places import PlaceScatter, estimate_scatter, means_by_place
-from scenarios.experiment.statistics.dependence import batch_length, batch_means
-from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.stats import (
+from hostdx.scenarios.experiment import looks
+from hostdx.scenarios.experiment.order import order_effect
+from hostdx.scenarios.experiment.places import MIN_PAIRS as FEWEST_PAIRS
+from hostdx.scenarios.experiment.places import PlaceScatter, estimate_scatter, means_by_place
+from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means
+from hostdx.scenarios.experiment.statistics.distributions import t_quantile
+from hostdx.scenarios.experiment.statistics.stats import (
     Better,
     Sides,
     Spread,
@@ -40,7 +40,7 @@ from scenarios.experiment.statistics.stats import (
     sample_deviation,
     slower_pairs,
 )
-from scenarios.experiment.wording import places_text
+from hostdx.scenarios.experiment.wording import places_text
 
 GROUPS_BEFORE_FIRST_ANALYSIS = 6  # groups, as many as the first look has
 _MIN_GROUPS = 3  # with two groups Student's interval spans everything

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.units import format_percent
-from scenarios.contract import events as ev
-from scenarios.contract.verdict.verdict import OPEN, Trend, decide, hold_word, with_figures
-from scenarios.experiment.reference import log_steps as steps_of
-from scenarios.experiment.reference import shared_part, weaken_reference
-from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.least_squares import Coefficient, LeastSquaresFit, least_squares
-from scenarios.experiment.trend import (
+from hostdx.probes.units import format_percent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.verdict.verdict import OPEN, Trend, decide, hold_word, with_figures
+from hostdx.scenarios.experiment.reference import log_steps as steps_of
+from hostdx.scenarios.experiment.reference import shared_part, weaken_reference
+from hostdx.scenarios.experiment.statistics.distributions import t_quantile
+from hostdx.scenarios.experiment.statistics.least_squares import Coefficient, LeastSquaresFit, least_squares
+from hostdx.scenarios.experiment.trend import (
     MATTERS_A_ROUND,
     PerGB,
     conclude_trend,

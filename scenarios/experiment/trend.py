@@ -18,12 +18,12 @@ from typing import TypeAlias
 
 import msgspec
 
-from probes.units import count_noun, format_percent
-from scenarios.contract.verdict import verdict as rule
-from scenarios.contract.verdict.verdict import Trend
-from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.least_squares import Coefficient, LeastSquaresFit, least_squares
-from scenarios.experiment.statistics.stats import Better
+from hostdx.probes.units import count_noun, format_percent
+from hostdx.scenarios.contract.verdict import verdict as rule
+from hostdx.scenarios.contract.verdict.verdict import Trend
+from hostdx.scenarios.experiment.statistics.distributions import t_quantile
+from hostdx.scenarios.experiment.statistics.least_squares import Coefficient, LeastSquaresFit, least_squares
+from hostdx.scenarios.experiment.statistics.stats import Better
 
 MIN_ROUNDS = 6
 CALLED_AT = 0.01

@@ -6,11 +6,11 @@ Whole sentences about what was seen: how large the effect is, how sure that is, 
 import math
 from collections.abc import Sequence
 
-from probes import units
-from scenarios.contract import events as ev
-from scenarios.experiment.places import PlaceScatter
-from scenarios.experiment.statistics.drift import Drift
-from scenarios.experiment.statistics.stats import Spread
+from hostdx.probes import units
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.experiment.places import PlaceScatter
+from hostdx.scenarios.experiment.statistics.drift import Drift
+from hostdx.scenarios.experiment.statistics.stats import Spread
 
 FARTHEST = 10  # times what was measured
 

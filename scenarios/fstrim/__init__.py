@@ -1,5 +1,5 @@
 """Does trimming bring an SSD back?"""
 
-from scenarios.contract.card import Card, Complaint
+from hostdx.scenarios.contract.card import Card, Complaint
 
 CARD = Card(id="fstrim", complaint=Complaint("slower from day to day", 3), directories="first")

@@ -10,17 +10,17 @@ import os
 import random
 from collections.abc import Sequence
 
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.disk.flush import flush_file_system
-from probes.engine.measured import Measured, NotApplicable
-from probes.engine.pool import WorkerFailed, WorkerPool
-from probes.engine.spec import BlockReply, Spec
-from probes.engine.summary import combine_replies, slice_ends
-from probes.engine.workloads import MIB, EngineLoad
-from probes.files.private_directory import PrivateDirectory
-from probes.reading.host import Host
-from probes.system.disk.diskstats import counter_growth, leaf_counters
-from probes.system.disk.failing import cause_and_advice
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.disk.flush import flush_file_system
+from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.probes.engine.pool import WorkerFailed, WorkerPool
+from hostdx.probes.engine.spec import BlockReply, Spec
+from hostdx.probes.engine.summary import combine_replies, slice_ends
+from hostdx.probes.engine.workloads import MIB, EngineLoad
+from hostdx.probes.files.private_directory import PrivateDirectory
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.diskstats import counter_growth, leaf_counters
+from hostdx.probes.system.disk.failing import cause_and_advice
 
 LEAD_S = 0.003
 WORKERS = 4

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from statistics import median
 
-from probes import units
-from probes.reading.host import Host
-from probes.system.disk.trim.trim_timer import TrimTimer
-from probes.types import is_present
-from probes.units import count_noun
-from scenarios.contract.finding import Evidence, Finding, Remedy, Severity
-from scenarios.experiment.before_after import BeforeAfter
-from scenarios.experiment.treated_trend import TreatedTrend
-from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.measurement.phase import MeasuredPhase
-from scenarios.fstrim.remedies import drop_in
-from scenarios.fstrim.remedies import remedies_to_trim as to_trim
-from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.trim.trim_timer import TrimTimer
+from hostdx.probes.types import is_present
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy, Severity
+from hostdx.scenarios.experiment.before_after import BeforeAfter
+from hostdx.scenarios.experiment.treated_trend import TreatedTrend
+from hostdx.scenarios.fstrim.ledger import Ledger
+from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase
+from hostdx.scenarios.fstrim.remedies import drop_in
+from hostdx.scenarios.fstrim.remedies import remedies_to_trim as to_trim
+from hostdx.scenarios.fstrim.trim_setup import TrimSetup
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("fstrim")
 

@@ -5,14 +5,19 @@ Reads only; virtual disks too, which no rule accuses.
 
 from collections.abc import Iterator, Sequence
 
-from probes import units
-from probes.reading.host import Host
-from probes.system.disk.block import block_devices
-from probes.system.disk.diskstats import disk_counters
-from probes.system.disk.trim.discard import DiscardChain, DiscardLayer, discard_chains, own_devices
-from probes.system.disk.trim.trim_jobs import explain_skip
-from probes.system.disk.trim.trim_timer import TrimTimer, explain_timer_miss, explain_untrimmed, trim_timer
-from probes.types import Absent, Entry, Fact, Unread, is_present, make_entry
+from hostdx.probes import units
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.system.disk.diskstats import disk_counters
+from hostdx.probes.system.disk.trim.discard import DiscardChain, DiscardLayer, discard_chains, own_devices
+from hostdx.probes.system.disk.trim.trim_jobs import explain_skip
+from hostdx.probes.system.disk.trim.trim_timer import (
+    TrimTimer,
+    explain_timer_miss,
+    explain_untrimmed,
+    trim_timer,
+)
+from hostdx.probes.types import Absent, Entry, Fact, Unread, is_present, make_entry
 
 MAX_FILE_SYSTEMS = 8  # a host with hundreds of volumes has a list of its own
 

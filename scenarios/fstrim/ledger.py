@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from probes import units
-from scenarios.contract.model import Run
-from scenarios.fstrim.measurement.trim import Discards, Trimmed, read_discards
-from scenarios.fstrim.results import LedgerRow
-from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.triage.knowledge.trims import TrimKnowledge, trim_of
+from hostdx.probes import units
+from hostdx.scenarios.contract.model import Run
+from hostdx.scenarios.fstrim.measurement.trim import Discards, Trimmed, read_discards
+from hostdx.scenarios.fstrim.results import LedgerRow
+from hostdx.scenarios.fstrim.trim_setup import TrimSetup
+from hostdx.scenarios.triage.knowledge.trims import TrimKnowledge, trim_of
 
 # The counters round to sectors and a neighbour may discard too: alike within so much.
 ALIKE = 0.02

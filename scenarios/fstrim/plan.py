@@ -6,23 +6,23 @@ from collections.abc import Callable
 
 import msgspec
 
-from probes import units
-from probes.engine.workloads import fio_directory, fio_equivalent, load_of, shell_line
-from probes.reading.host import Host
-from probes.system.software.kernel import read_kernel
-from probes.types import is_present
-from probes.units import count_noun
-from scenarios.contract.action import Action
-from scenarios.contract.model import Options, UsageError, directory_action
-from scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
-from scenarios.experiment.before_after import MIN_BLOCKS
-from scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
-from scenarios.fstrim.ageing import CHURN
-from scenarios.fstrim.measurement.load import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
-from scenarios.fstrim.measurement.trim import TrimPattern
-from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.triage.knowledge.disks import endurance_share, time_to_fill_s
-from scenarios.triage.knowledge.trims import trim_of
+from hostdx.probes import units
+from hostdx.probes.engine.workloads import fio_directory, fio_equivalent, load_of, shell_line
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.types import is_present
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from hostdx.scenarios.experiment.before_after import MIN_BLOCKS
+from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
+from hostdx.scenarios.fstrim.ageing import CHURN
+from hostdx.scenarios.fstrim.measurement.load import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
+from hostdx.scenarios.fstrim.measurement.trim import TrimPattern
+from hostdx.scenarios.fstrim.trim_setup import TrimSetup
+from hostdx.scenarios.triage.knowledge.disks import endurance_share, time_to_fill_s
+from hostdx.scenarios.triage.knowledge.trims import trim_of
 
 TRIM_AT_MOST_S = 1800.0
 # The last trims of a session: of what its last phase deleted; and, with --again, of nothing new.

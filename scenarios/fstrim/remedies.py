@@ -4,11 +4,11 @@ import re
 import shlex
 from collections.abc import Sequence
 
-from probes.reading.host import Host
-from probes.system.disk.trim.trim_jobs import is_trim_refused
-from probes.system.disk.trim.trim_timer import TrimTimer, explain_timer_miss, explain_untrimmed
-from scenarios.contract.finding import Remedy
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.trim.trim_jobs import is_trim_refused
+from hostdx.probes.system.disk.trim.trim_timer import TrimTimer, explain_timer_miss, explain_untrimmed
+from hostdx.scenarios.contract.finding import Remedy
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("fstrim")
 

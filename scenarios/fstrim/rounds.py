@@ -13,24 +13,24 @@ from pathlib import Path
 
 import msgspec
 
-from probes import units
-from probes.files.named_file import open_regular
-from probes.files.rights import write_advice
-from probes.reading.host import Host
-from probes.reading.secrecy.harmless_words import harmless_text
-from probes.system.disk.trim.discard import own_devices
-from probes.system.disk.trim.trim_timer import TrimTimer, stamp_time
-from probes.system.software.kernel import read_kernel
-from probes.types import Absent, is_present
-from scenarios.contract.model import Run, RunRefused
-from scenarios.experiment.before_after import MIN_BLOCKS
-from scenarios.experiment.treated_trend import TreatedTrend, treated_trend
-from scenarios.fstrim.findings import degradation_finding
-from scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer
-from scenarios.fstrim.measurement.trim import Discards, read_discards
-from scenarios.fstrim.plan import ROUND, TrimRequest
-from scenarios.fstrim.results import Round, Rounds
-from scenarios.fstrim.trim_setup import TrimSetup
+from hostdx.probes import units
+from hostdx.probes.files.named_file import open_regular
+from hostdx.probes.files.rights import write_advice
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.secrecy.harmless_words import harmless_text
+from hostdx.probes.system.disk.trim.discard import own_devices
+from hostdx.probes.system.disk.trim.trim_timer import TrimTimer, stamp_time
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract.model import Run, RunRefused
+from hostdx.scenarios.experiment.before_after import MIN_BLOCKS
+from hostdx.scenarios.experiment.treated_trend import TreatedTrend, treated_trend
+from hostdx.scenarios.fstrim.findings import degradation_finding
+from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer
+from hostdx.scenarios.fstrim.measurement.trim import Discards, read_discards
+from hostdx.scenarios.fstrim.plan import ROUND, TrimRequest
+from hostdx.scenarios.fstrim.results import Round, Rounds
+from hostdx.scenarios.fstrim.trim_setup import TrimSetup
 
 SOURCE = "hostdx"
 COUNTERS, TIMER = "the kernel's counters of discards", "fstrim.timer"

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
-from probes.reading.host import Host
-from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.diskstats import disk_counters
-from probes.system.disk.drive.transport import is_virtual_disk
-from probes.system.disk.trim.discard import DiscardChain, discard_chains
-from probes.system.disk.trim.trim_jobs import is_trim_refused
-from probes.system.disk.trim.trim_timer import explain_untrimmed, trim_timer
-from probes.types import Absent, is_present
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
-from scenarios.fstrim.remedies import remedies_to_trim
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import BlockDevice, block_devices
+from hostdx.probes.system.disk.diskstats import disk_counters
+from hostdx.probes.system.disk.drive.transport import is_virtual_disk
+from hostdx.probes.system.disk.trim.discard import DiscardChain, discard_chains
+from hostdx.probes.system.disk.trim.trim_jobs import is_trim_refused
+from hostdx.probes.system.disk.trim.trim_timer import explain_untrimmed, trim_timer
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
+from hostdx.scenarios.fstrim.remedies import remedies_to_trim
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("fstrim")
 

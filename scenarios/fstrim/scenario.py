@@ -14,27 +14,27 @@ from functools import partial
 
 import msgspec
 
-from probes.engine.disk.budget import WriteBudget
-from probes.files.private_directory import PrivateDirectory
-from probes.reading.host import Host
-from probes.system.disk.trim.trim_timer import TrimTimer, trim_timer
-from probes.system.software.kernel import read_kernel
-from probes.types import is_present
-from scenarios.contract import events as ev
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
-from scenarios.contract.plan import Plan, Workload
-from scenarios.contract.verdict.verdict import OPEN, as_not_applicable, with_figures
-from scenarios.experiment.before_after import BeforeAfter, judge_before_after
-from scenarios.experiment.guards.watch import InterferenceWatch, watch_for
-from scenarios.experiment.reference import judge_beside_reference
-from scenarios.fstrim.findings import TREATMENT, effect_finding, idling_finding, ledger_finding
-from scenarios.fstrim.glance import chain_entries, spare_entries, timer_entry
-from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.measurement.load import BuiltInLoad, CommandLoad, EngineSettings
-from scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer, StoppedByGuards
-from scenarios.fstrim.measurement.trim import Trimmed, TrimPattern, after_warm_up, trim_and_wait
-from scenarios.fstrim.plan import (
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.files.private_directory import PrivateDirectory
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.trim.trim_timer import TrimTimer, trim_timer
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
+from hostdx.scenarios.contract.plan import Plan, Workload
+from hostdx.scenarios.contract.verdict.verdict import OPEN, as_not_applicable, with_figures
+from hostdx.scenarios.experiment.before_after import BeforeAfter, judge_before_after
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
+from hostdx.scenarios.experiment.reference import judge_beside_reference
+from hostdx.scenarios.fstrim.findings import TREATMENT, effect_finding, idling_finding, ledger_finding
+from hostdx.scenarios.fstrim.glance import chain_entries, spare_entries, timer_entry
+from hostdx.scenarios.fstrim.ledger import Ledger
+from hostdx.scenarios.fstrim.measurement.load import BuiltInLoad, CommandLoad, EngineSettings
+from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer, StoppedByGuards
+from hostdx.scenarios.fstrim.measurement.trim import Trimmed, TrimPattern, after_warm_up, trim_and_wait
+from hostdx.scenarios.fstrim.plan import (
     AFTER,
     BEFORE,
     CLOSING,
@@ -44,11 +44,11 @@ from scenarios.fstrim.plan import (
     trim_action,
     without_trim_note,
 )
-from scenarios.fstrim.results import TrimLedger
-from scenarios.fstrim.rounds import measure_one_round
-from scenarios.fstrim.rules import RULES
-from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.triage.triage import apply_rule
+from hostdx.scenarios.fstrim.results import TrimLedger
+from hostdx.scenarios.fstrim.rounds import measure_one_round
+from hostdx.scenarios.fstrim.rules import RULES
+from hostdx.scenarios.fstrim.trim_setup import TrimSetup
+from hostdx.scenarios.triage.triage import apply_rule
 
 TICK_S = 1.0
 

@@ -1,18 +1,18 @@
 """Where scenario `fstrim` works: the stack under the directory, how much may be written, and whether it can trim."""
 
-from probes import units
-from probes.children.command import find_tool
-from probes.engine.disk.refusals import check_suitability
-from probes.engine.disk.size import SHARE_OF_FREE
-from probes.engine.workloads import UNIT
-from probes.reading.host import Host
-from probes.system.disk.backing import served_by_memory
-from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.topology import DirectoryPlacement, read_disk_topology
-from probes.system.disk.trim.discard import TRIMMING, DiscardChain, discard_chain
-from probes.system.running.allowed import may_administer
-from probes.types import Absent, is_present
-from scenarios.fstrim.ageing import LARGEST_FILE, STEP_BYTES, WORKERS, least_bytes
+from hostdx.probes import units
+from hostdx.probes.children.command import find_tool
+from hostdx.probes.engine.disk.refusals import check_suitability
+from hostdx.probes.engine.disk.size import SHARE_OF_FREE
+from hostdx.probes.engine.workloads import UNIT
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.backing import served_by_memory
+from hostdx.probes.system.disk.block import BlockDevice, block_devices
+from hostdx.probes.system.disk.topology import DirectoryPlacement, read_disk_topology
+from hostdx.probes.system.disk.trim.discard import TRIMMING, DiscardChain, discard_chain
+from hostdx.probes.system.running.allowed import may_administer
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.fstrim.ageing import LARGEST_FILE, STEP_BYTES, WORKERS, least_bytes
 
 MAX_WRITTEN_BYTES = 8 << 30
 SHARE_OF_CAPACITY = 0.02

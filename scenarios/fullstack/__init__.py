@@ -1,6 +1,6 @@
 """Can this host feed its disks and its network card at once, and what is the limit?"""
 
-from scenarios.contract.card import Card, Complaint
+from hostdx.scenarios.contract.card import Card, Complaint
 
 CARD = Card(
     id="fullstack",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from probes import units
-from probes.types import is_present
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.fullstack.loads import BESIDE, DISK, LABELS, NETWORK
-from scenarios.fullstack.machine import StreamBounds
-from scenarios.fullstack.results import WORDS, FullstackFigures, StreamLimit, way_words
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.fullstack.loads import BESIDE, DISK, LABELS, NETWORK
+from hostdx.scenarios.fullstack.machine import StreamBounds
+from hostdx.scenarios.fullstack.results import WORDS, FullstackFigures, StreamLimit, way_words
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("fullstack")
 

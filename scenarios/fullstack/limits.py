@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from probes import units
-from scenarios.contract import events as ev
-from scenarios.fullstack.loads import DISK, MIN_GROUPS, NETWORK
-from scenarios.fullstack.machine import Bound, StreamBounds
-from scenarios.fullstack.measurement.messages import PATHS, Direction
-from scenarios.fullstack.results import WORDS, SideRate, StreamLimit
+from hostdx.probes import units
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.fullstack.loads import DISK, MIN_GROUPS, NETWORK
+from hostdx.scenarios.fullstack.machine import Bound, StreamBounds
+from hostdx.scenarios.fullstack.measurement.messages import PATHS, Direction
+from hostdx.scenarios.fullstack.results import WORDS, SideRate, StreamLimit
 
 NEAR = 0.85  # of what a part does alone: what comes so near to it is limited by it
 FULL = 0.90  # of a CPU's time

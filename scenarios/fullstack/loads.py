@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from scenarios.contract.plan import Metric, Variant, Workload
-from scenarios.experiment.levels import Pair
-from scenarios.fullstack.measurement.bench import METRIC
-from scenarios.fullstack.measurement.messages import PATHS, Direction, OwnLink, Side
+from hostdx.scenarios.contract.plan import Metric, Variant, Workload
+from hostdx.scenarios.experiment.levels import Pair
+from hostdx.scenarios.fullstack.measurement.bench import METRIC
+from hostdx.scenarios.fullstack.measurement.messages import PATHS, Direction, OwnLink, Side
 
 # The kernel's limits of a disk meter in periods of 0.1 s and give the first one at once: slices of 20 to 100 ms of a
 # disk that is capped at 100 MiB/s scattered by half and favoured who came after a pause, of 0.3 s by 7 to 11 %.

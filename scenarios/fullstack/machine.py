@@ -7,15 +7,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.drive.link import BusLink
-from probes.system.network.nic import Nic, read_nics
-from probes.system.nodes.numa import read_numa
-from probes.system.pci import read_pci_devices
-from probes.system.running.allowed import read_allowed
-from probes.system.running.cgroup import IoLimit, read_cgroup
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import BlockDevice, block_devices
+from hostdx.probes.system.disk.drive.link import BusLink
+from hostdx.probes.system.network.nic import Nic, read_nics
+from hostdx.probes.system.nodes.numa import read_numa
+from hostdx.probes.system.pci import read_pci_devices
+from hostdx.probes.system.running.allowed import read_allowed
+from hostdx.probes.system.running.cgroup import IoLimit, read_cgroup
+from hostdx.probes.types import Absent, is_present
 
 _ADDRESS = re.compile(r"^\d+: (\S+) +inet6? ([0-9a-fA-F.:]+)/", re.MULTILINE)
 _RATE = re.compile(r"\brate ([0-9.]{1,12})([KMGT]?)bit\b")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-from probes import units
-from probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
-from probes.reading.host import Host
-from scenarios.contract.action import Action
-from scenarios.contract.model import Options, UsageError, directory_action
-from scenarios.contract.plan import Plan, PlannedStep, Written
-from scenarios.experiment.files.directories import TestDirectory
-from scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
-from scenarios.fullstack.loads import LABELS, StreamLoad, slice_s, stream_loads
-from scenarios.fullstack.machine import StreamBounds, read_bounds
-from scenarios.fullstack.measurement.messages import Direction, Where
-from scenarios.fullstack.measurement.remote import unfit_reason
-from scenarios.triage.knowledge.disks import time_to_fill_s
+from hostdx.probes import units
+from hostdx.probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.plan import Plan, PlannedStep, Written
+from hostdx.scenarios.experiment.files.directories import TestDirectory
+from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
+from hostdx.scenarios.fullstack.loads import LABELS, StreamLoad, slice_s, stream_loads
+from hostdx.scenarios.fullstack.machine import StreamBounds, read_bounds
+from hostdx.scenarios.fullstack.measurement.messages import Direction, Where
+from hostdx.scenarios.fullstack.measurement.remote import unfit_reason
+from hostdx.scenarios.triage.knowledge.disks import time_to_fill_s
 
 BUDGET_S, MIN_BUDGET_S = 240.0, 10.0
 MAX_STREAMS = 32

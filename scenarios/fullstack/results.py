@@ -6,11 +6,11 @@ from typing import ClassVar
 
 import msgspec
 
-from probes import units
-from scenarios.contract import ranges as of
-from scenarios.contract.results.document import Part, ReportSection, Table, paragraph_of
-from scenarios.contract.results.result import Result
-from scenarios.fullstack.loads import DISK, LABELS, NETWORK, STREAMS
+from hostdx.probes import units
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.results.document import Part, ReportSection, Table, paragraph_of
+from hostdx.scenarios.contract.results.result import Result
+from hostdx.scenarios.fullstack.loads import DISK, LABELS, NETWORK, STREAMS
 
 WORDS: dict[str, str] = {
     "disk": "the disk",

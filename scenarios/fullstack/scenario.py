@@ -8,29 +8,36 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import ClassVar, Protocol
 
-from probes.engine.disk.budget import WriteBudget
-from probes.files.private_directory import PrivateDirectory
-from probes.reading.host import Host
-from scenarios.contract import events as ev
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.model import Options, Prepared, Run, Scenario, own_directory
-from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import LoadExperiment
-from scenarios.experiment.groups import level_values, values_beside
-from scenarios.experiment.guards.watch import InterferenceWatch, watch_for
-from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
-from scenarios.experiment.schedule.train_scheduler import BatchScheduler
-from scenarios.experiment.statistics.stats import level_interval
-from scenarios.fullstack.findings import fullstack_findings
-from scenarios.fullstack.limits import stream_limit
-from scenarios.fullstack.loads import LINKS, StreamLoad, written_shares
-from scenarios.fullstack.machine import StreamBounds, with_card
-from scenarios.fullstack.measurement.bench import StreamBench, StreamCost
-from scenarios.fullstack.measurement.messages import Open, Side, StreamsReady
-from scenarios.fullstack.measurement.remote import RemotePeer
-from scenarios.fullstack.plan import BUDGET_S, MAX_STREAMS, NAMESPACES, PEER_SPARE_S, FullstackSetup, make
-from scenarios.fullstack.results import FullstackFigures, SideRate, Streams
-from scenarios.fullstack.trains import StreamBatchMeasurer, StreamTrains
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.files.private_directory import PrivateDirectory
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario, own_directory
+from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.experiment import LoadExperiment
+from hostdx.scenarios.experiment.groups import level_values, values_beside
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
+from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
+from hostdx.scenarios.experiment.statistics.stats import level_interval
+from hostdx.scenarios.fullstack.findings import fullstack_findings
+from hostdx.scenarios.fullstack.limits import stream_limit
+from hostdx.scenarios.fullstack.loads import LINKS, StreamLoad, written_shares
+from hostdx.scenarios.fullstack.machine import StreamBounds, with_card
+from hostdx.scenarios.fullstack.measurement.bench import StreamBench, StreamCost
+from hostdx.scenarios.fullstack.measurement.messages import Open, Side, StreamsReady
+from hostdx.scenarios.fullstack.measurement.remote import RemotePeer
+from hostdx.scenarios.fullstack.plan import (
+    BUDGET_S,
+    MAX_STREAMS,
+    NAMESPACES,
+    PEER_SPARE_S,
+    FullstackSetup,
+    make,
+)
+from hostdx.scenarios.fullstack.results import FullstackFigures, SideRate, Streams
+from hostdx.scenarios.fullstack.trains import StreamBatchMeasurer, StreamTrains
 
 
 class OpenedBench(StreamBatchMeasurer, Protocol):

@@ -6,11 +6,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Protocol, Self
 
-from probes.engine.batch_source import BatchSource
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.measured import MeasuredBatch
-from scenarios.fullstack.loads import StreamLoad
-from scenarios.fullstack.measurement.messages import Side
+from hostdx.probes.engine.batch_source import BatchSource
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.measured import MeasuredBatch
+from hostdx.scenarios.fullstack.loads import StreamLoad
+from hostdx.scenarios.fullstack.measurement.messages import Side
 
 FIRST_SLICE_S = 0.05
 HEADROOM = 1.5  # a train is planned for so many times the bytes that its slices wrote until now

@@ -1,5 +1,5 @@
 """Which I/O scheduler suits this device?"""
 
-from scenarios.contract.card import Card
+from hostdx.scenarios.contract.card import Card
 
 CARD = Card(id="iosched", directories="busiest")

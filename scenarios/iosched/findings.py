@@ -7,20 +7,20 @@ from typing import Any
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.disk.scheduler import Scheduling
-from probes.system.disk.scheduler_origin import find_scheduler_origin
-from probes.types import is_present
-from probes.units import count_noun, format_duration, metric_quantity
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Evidence, Finding, Remedy, Severity
-from scenarios.experiment.wording import effect_words, reckoned_s, title_of_workload
-from scenarios.iosched.measurement.mixes import MIXES
-from scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq
-from scenarios.iosched.scheduler_setup import PairLoad
-from scenarios.iosched.target import ScheduledDisks
-from scenarios.triage.knowledge.schedulers import class_of
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.scheduler import Scheduling
+from hostdx.probes.system.disk.scheduler_origin import find_scheduler_origin
+from hostdx.probes.types import is_present
+from hostdx.probes.units import count_noun, format_duration, metric_quantity
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy, Severity
+from hostdx.scenarios.experiment.wording import effect_words, reckoned_s, title_of_workload
+from hostdx.scenarios.iosched.measurement.mixes import MIXES
+from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq
+from hostdx.scenarios.iosched.scheduler_setup import PairLoad
+from hostdx.scenarios.iosched.target import ScheduledDisks
+from hostdx.scenarios.triage.knowledge.schedulers import class_of
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("iosched")
 

@@ -3,17 +3,17 @@
 import math
 from collections.abc import Callable, Sequence
 
-from probes import units
-from probes.reading.host import Host
-from probes.types import is_present
-from scenarios.contract.model import Options, directory_action
-from scenarios.contract.plan import Plan, PlannedStep, Variant, Written
-from scenarios.experiment.schedule.switch import scheduler_change
-from scenarios.iosched.measurement.mixes import files_bytes
-from scenarios.iosched.scheduler_setup import SchedulerSetup, has_hard_disk, needed_seconds
-from scenarios.iosched.target import ScheduledDisks
-from scenarios.triage.knowledge.disks import endurance_share, time_to_fill_s
-from scenarios.triage.knowledge.schedulers import class_of
+from hostdx.probes import units
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract.model import Options, directory_action
+from hostdx.scenarios.contract.plan import Plan, PlannedStep, Variant, Written
+from hostdx.scenarios.experiment.schedule.switch import scheduler_change
+from hostdx.scenarios.iosched.measurement.mixes import files_bytes
+from hostdx.scenarios.iosched.scheduler_setup import SchedulerSetup, has_hard_disk, needed_seconds
+from hostdx.scenarios.iosched.target import ScheduledDisks
+from hostdx.scenarios.triage.knowledge.disks import endurance_share, time_to_fill_s
+from hostdx.scenarios.triage.knowledge.schedulers import class_of
 
 
 def make(host: Host, setup: SchedulerSetup, options: Options, planned: Callable[..., Plan]) -> Plan:

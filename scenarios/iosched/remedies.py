@@ -10,12 +10,12 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from probes.reading.host import Host
-from probes.system.disk.scheduler_origin import SchedulerOrigin, find_tuned_elevator
-from probes.system.software.tuned import tuned_profile
-from probes.types import is_present
-from scenarios.contract.finding import Remedy
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.scheduler_origin import SchedulerOrigin, find_tuned_elevator
+from hostdx.probes.system.software.tuned import tuned_profile
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract.finding import Remedy
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("iosched")
 # One file a device: the remedy of a second one must not take the first one's away.

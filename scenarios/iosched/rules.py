@@ -3,26 +3,26 @@
 import shlex
 from collections.abc import Iterator
 
-from probes.reading.host import Host
-from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.scheduler import Scheduling, read_scheduling
-from probes.system.disk.scheduler_origin import (
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import BlockDevice, block_devices
+from hostdx.probes.system.disk.scheduler import Scheduling, read_scheduling
+from hostdx.probes.system.disk.scheduler_origin import (
     are_rules_known,
     find_scheduler_origin,
     find_tuned_elevator,
     is_rule_for,
     udev_rules,
 )
-from probes.system.disk.zfs import may_be_zfs
-from probes.system.running.ioprio import read_priorities
-from probes.system.software.kernel import read_kernel
-from probes.types import Absent, is_present
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
-from scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq
-from scenarios.triage.knowledge.kernels import KernelFault, faults_here
-from scenarios.triage.knowledge.schedulers import class_of, offered_names
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.system.disk.zfs import may_be_zfs
+from hostdx.probes.system.running.ioprio import read_priorities
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
+from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq
+from hostdx.scenarios.triage.knowledge.kernels import KernelFault, faults_here
+from hostdx.scenarios.triage.knowledge.schedulers import class_of, offered_names
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("iosched")
 _NOT_DISKS = frozenset({"ram", "zram", "rom", "floppy"})

@@ -6,20 +6,20 @@ from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar
 
-from probes.engine.disk.budget import WriteBudget
-from probes.reading.host import Host
-from probes.system.disk.block import block_devices
-from probes.system.disk.scheduler import read_scheduling
-from probes.system.running.tasks import find_blocked_tasks, find_still_asleep
-from probes.types import is_present
-from scenarios.contract import events as ev
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
-from scenarios.experiment.budget import Budget, seconds_for_first
-from scenarios.experiment.load_schedule import measure_workload
-from scenarios.experiment.schedule.guarded import metric_values
-from scenarios.iosched.findings import (
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.system.disk.scheduler import read_scheduling
+from hostdx.probes.system.running.tasks import find_blocked_tasks, find_still_asleep
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
+from hostdx.scenarios.experiment.budget import Budget, seconds_for_first
+from hostdx.scenarios.experiment.load_schedule import measure_workload
+from hostdx.scenarios.experiment.schedule.guarded import metric_values
+from hostdx.scenarios.iosched.findings import (
     OnsetComparison,
     class_finding,
     held_finding,
@@ -27,9 +27,9 @@ from scenarios.iosched.findings import (
     throttling_finding,
     verdict_finding,
 )
-from scenarios.iosched.measurement.mixed import MixedBench
-from scenarios.iosched.plan import make
-from scenarios.iosched.scheduler_setup import (
+from hostdx.scenarios.iosched.measurement.mixed import MixedBench
+from hostdx.scenarios.iosched.plan import make
+from hostdx.scenarios.iosched.scheduler_setup import (
     DEFAULT_BUDGET_S,
     ORDER,
     PairLoad,
@@ -38,8 +38,8 @@ from scenarios.iosched.scheduler_setup import (
     layout,
     needed_seconds,
 )
-from scenarios.iosched.switch import MixedVariantBench, MixedWatch, Switcher
-from scenarios.iosched.target import ScheduledDisks
+from hostdx.scenarios.iosched.switch import MixedVariantBench, MixedWatch, Switcher
+from hostdx.scenarios.iosched.target import ScheduledDisks
 
 # On a host with a storm of hanging tasks a switch hangs as well, and makes it worse.
 STORM = 3

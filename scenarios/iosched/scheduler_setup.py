@@ -5,17 +5,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
-from probes.engine.disk.refusals import check_suitability
-from probes.reading.host import Host
-from probes.types import Absent, is_present
-from scenarios.contract import events as ev
-from scenarios.contract.model import Options, UsageError
-from scenarios.contract.plan import Metric, Workload
-from scenarios.experiment.budget import Need, allotted_seconds, group_seconds, minimum_seconds
-from scenarios.iosched.measurement.mixes import MIXES, Mix, files_bytes, fio_equivalent
-from scenarios.iosched.target import ScheduledDisks, find_refusal, find_scheduled_disks
-from scenarios.triage.knowledge.schedulers import worth_trying
+from hostdx.probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
+from hostdx.probes.engine.disk.refusals import check_suitability
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.plan import Metric, Workload
+from hostdx.scenarios.experiment.budget import Need, allotted_seconds, group_seconds, minimum_seconds
+from hostdx.scenarios.iosched.measurement.mixes import MIXES, Mix, files_bytes, fio_equivalent
+from hostdx.scenarios.iosched.target import ScheduledDisks, find_refusal, find_scheduled_disks
+from hostdx.scenarios.triage.knowledge.schedulers import worth_trying
 
 DEFAULT_BUDGET_S = 480.0
 MIN_GROUPS = 4

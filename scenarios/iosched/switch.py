@@ -6,20 +6,20 @@ Whether the queue is as it was, and whose doing a difference is: ours, or somebo
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 
-from probes.engine.measured import Measured
-from probes.reading.host import Host
-from probes.system.disk.scheduler import Scheduling, queue_path, read_scheduling
-from probes.types import is_present
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.events import ActionState
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.contract.model import Applied, Run, RunRefused
-from scenarios.contract.plan import Workload
-from scenarios.experiment.guards.watch import InterferenceWatch
-from scenarios.experiment.schedule.switch import scheduler_change
-from scenarios.iosched.measurement.mixed import MixedBench
-from scenarios.iosched.measurement.mixes import Mix
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.scheduler import Scheduling, queue_path, read_scheduling
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.events import ActionState
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.contract.model import Applied, Run, RunRefused
+from hostdx.scenarios.contract.plan import Workload
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
+from hostdx.scenarios.experiment.schedule.switch import scheduler_change
+from hostdx.scenarios.iosched.measurement.mixed import MixedBench
+from hostdx.scenarios.iosched.measurement.mixes import Mix
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("iosched")
 

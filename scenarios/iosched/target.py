@@ -2,13 +2,13 @@
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.disk.backing import served_by_memory
-from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.scheduler import Scheduling, read_scheduling
-from probes.system.disk.topology import DirectoryPlacement
-from probes.types import Absent, is_present
-from scenarios.experiment.guards.system_disks import system_leaves
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.backing import served_by_memory
+from hostdx.probes.system.disk.block import BlockDevice, block_devices
+from hostdx.probes.system.disk.scheduler import Scheduling, read_scheduling
+from hostdx.probes.system.disk.topology import DirectoryPlacement
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.experiment.guards.system_disks import system_leaves
 
 
 class ScheduledDisks(msgspec.Struct, frozen=True, kw_only=True):

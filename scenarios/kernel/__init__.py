@@ -1,6 +1,6 @@
 """A battery of everyday loads, recorded to be compared."""
 
-from scenarios.contract.card import Card, Complaint
+from hostdx.scenarios.contract.card import Card, Complaint
 
 CARD = Card(
     id="kernel",

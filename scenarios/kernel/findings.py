@@ -3,14 +3,14 @@
 import math
 from collections.abc import Iterable, Sequence
 
-from probes.engine.battery_loads import Slot
-from probes.engine.measured import Measured
-from probes.units import count_noun, format_factor, format_percent, metric_quantity
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.contract.plan import Plan
-from scenarios.experiment.statistics.stats import sample_deviation
-from scenarios.kernel.plan import TITLES
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.engine.battery_loads import Slot
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.units import count_noun, format_factor, format_percent, metric_quantity
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.contract.plan import Plan
+from hostdx.scenarios.experiment.statistics.stats import sample_deviation
+from hostdx.scenarios.kernel.plan import TITLES
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("kernel")
 

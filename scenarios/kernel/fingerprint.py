@@ -5,19 +5,19 @@ By subject, so that a comparison can tell what each difference is known to move 
 
 from collections.abc import Iterator
 
-from probes.reading.host import Host
-from probes.system.disk.block import block_devices
-from probes.system.disk.topology import DirectoryPlacement
-from probes.system.firmware import DMI, read_firmware
-from probes.system.processor.cpulist import as_list
-from probes.system.processor.topology import read_cpu_topology
-from probes.system.running.allowed import read_allowed
-from probes.system.software.kernel_build import kernel_build
-from probes.system.software.packages import read_packages
-from probes.system.software.security import VULNERABILITIES, read_security
-from probes.system.software.sysctl import path_of, speed_settings
-from probes.system.software.userland import read_userland
-from probes.types import Absent, Entry, is_present, make_entry
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.system.disk.topology import DirectoryPlacement
+from hostdx.probes.system.firmware import DMI, read_firmware
+from hostdx.probes.system.processor.cpulist import as_list
+from hostdx.probes.system.processor.topology import read_cpu_topology
+from hostdx.probes.system.running.allowed import read_allowed
+from hostdx.probes.system.software.kernel_build import kernel_build
+from hostdx.probes.system.software.packages import read_packages
+from hostdx.probes.system.software.security import VULNERABILITIES, read_security
+from hostdx.probes.system.software.sysctl import path_of, speed_settings
+from hostdx.probes.system.software.userland import read_userland
+from hostdx.probes.types import Absent, Entry, is_present, make_entry
 
 THP = "/sys/kernel/mm/transparent_hugepage"
 

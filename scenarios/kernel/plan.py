@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 
-from probes.engine.battery import own_affinity
-from probes.engine.battery_loads import CALLS, FILES, SLOTS, TURNS, CallLoad, Slot, disk_loads
-from probes.engine.workloads import EngineLoad, prepared_bytes
-from probes.reading.host import Host
-from probes.units import format_size
-from scenarios.contract.model import Options, UsageError, directory_action
-from scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
-from scenarios.experiment.files.directories import TestDirectory
-from scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
-from scenarios.triage.knowledge.disks import time_to_fill_s
+from hostdx.probes.engine.battery import own_affinity
+from hostdx.probes.engine.battery_loads import CALLS, FILES, SLOTS, TURNS, CallLoad, Slot, disk_loads
+from hostdx.probes.engine.workloads import EngineLoad, prepared_bytes
+from hostdx.probes.reading.host import Host
+from hostdx.probes.units import format_size
+from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from hostdx.scenarios.experiment.files.directories import TestDirectory
+from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
+from hostdx.scenarios.triage.knowledge.disks import time_to_fill_s
 
 DEFAULT_BUDGET_S = 60.0
 ROUND_S = 3.0  # of all loads, on one CPU and on all: 2.3 s on an idle virtual machine with two

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from scenarios.contract.model import Earlier, Options, SoFar, UsageError
+from hostdx.scenarios.contract.model import Earlier, Options, SoFar, UsageError
 
 Letter: TypeAlias = Literal["A", "B"]  # before, after
 OPTION: dict[Letter, str] = {"A": "--before", "B": "--after"}

@@ -12,28 +12,28 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TypeAlias, TypeVar
 
-from probes.number_text import parse_real
-from probes.reading.host import Host, compute_once_if_static, compute_once_per_host
-from probes.reading.process_stat import read_stat
-from probes.system.disk.arrays import md_arrays
-from probes.system.disk.mounts import read_mounts
-from probes.system.kernel_log import read_kernel_log
-from probes.system.nodes.memory import read_memory
-from probes.system.processor.cpu import read_cpu
-from probes.system.processor.cpu_times import TICKS_PER_S
-from probes.system.processor.throttle import cpu_stat
-from probes.system.pulse import HostCounters, read_counters
-from probes.system.running.cgroup import read_cgroup
-from probes.system.software.kernel import read_kernel
-from probes.system.software.security import VULNERABILITIES
-from probes.system.virtualisation import read_virtualisation
-from probes.types import Absent, is_present
-from probes.units import format_percent
-from scenarios.contract.finding import Evidence, Finding, Remedy
-from scenarios.contract.rule import HostRule, Inapplicable, require_readable, wait_since
-from scenarios.triage.knowledge.hardware import faults_of_module, module_faults
-from scenarios.triage.knowledge.kernels import KernelFault, faults_here
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.number_text import parse_real
+from hostdx.probes.reading.host import Host, compute_once_if_static, compute_once_per_host
+from hostdx.probes.reading.process_stat import read_stat
+from hostdx.probes.system.disk.arrays import md_arrays
+from hostdx.probes.system.disk.mounts import read_mounts
+from hostdx.probes.system.kernel_log import read_kernel_log
+from hostdx.probes.system.nodes.memory import read_memory
+from hostdx.probes.system.processor.cpu import read_cpu
+from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
+from hostdx.probes.system.processor.throttle import cpu_stat
+from hostdx.probes.system.pulse import HostCounters, read_counters
+from hostdx.probes.system.running.cgroup import read_cgroup
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.system.software.security import VULNERABILITIES
+from hostdx.probes.system.virtualisation import read_virtualisation
+from hostdx.probes.types import Absent, is_present
+from hostdx.probes.units import format_percent
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
+from hostdx.scenarios.contract.rule import HostRule, Inapplicable, require_readable, wait_since
+from hostdx.scenarios.triage.knowledge.hardware import faults_of_module, module_faults
+from hostdx.scenarios.triage.knowledge.kernels import KernelFault, faults_here
+from hostdx.scenarios.triage.rules.texts import texts
 
 T = TypeVar("T")
 Answer: TypeAlias = str | Absent

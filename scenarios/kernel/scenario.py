@@ -10,21 +10,21 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import ClassVar
 
-from probes import units
-from probes.engine.battery import BenchmarkSet
-from probes.engine.battery_loads import SLOTS, Slot
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.measured import Measured, NotApplicable
-from probes.reading.host import Host
-from scenarios.contract import events as ev
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.model import Earlier, Options, Prepared, Run, Scenario, SoFar, own_directory
-from scenarios.contract.plan import Plan
-from scenarios.experiment.guards.watch import InterferenceWatch, emit_disturbance, watch_for
-from scenarios.kernel import reboots
-from scenarios.kernel.findings import Figures, build_findings
-from scenarios.kernel.fingerprint import read_fingerprint
-from scenarios.kernel.plan import (
+from hostdx.probes import units
+from hostdx.probes.engine.battery import BenchmarkSet
+from hostdx.probes.engine.battery_loads import SLOTS, Slot
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.model import Earlier, Options, Prepared, Run, Scenario, SoFar, own_directory
+from hostdx.scenarios.contract.plan import Plan
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, emit_disturbance, watch_for
+from hostdx.scenarios.kernel import reboots
+from hostdx.scenarios.kernel.findings import Figures, build_findings
+from hostdx.scenarios.kernel.fingerprint import read_fingerprint
+from hostdx.scenarios.kernel.plan import (
     DEFAULT_BUDGET_S,
     FEWEST_ROUNDS,
     FINGERPRINT,
@@ -34,7 +34,7 @@ from scenarios.kernel.plan import (
     KernelSetup,
     make,
 )
-from scenarios.triage.triage import examine_live_host
+from hostdx.scenarios.triage.triage import examine_live_host
 
 
 @apply_declaration(

@@ -1,5 +1,5 @@
 """Can this host be measured?"""
 
-from scenarios.contract.card import Card
+from hostdx.scenarios.contract.card import Card
 
 CARD = Card(id="null", role="resolution", takes_s=26.0)

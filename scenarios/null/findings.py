@@ -3,12 +3,12 @@
 import math
 from collections.abc import Sequence
 
-from probes.units import smallest_effect
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Evidence, Finding, Severity
-from scenarios.experiment.wording import effect_words, groups_words
-from scenarios.null.results import LeastEffect, NullAnswer, format_left_out
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.units import smallest_effect
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding, Severity
+from hostdx.scenarios.experiment.wording import effect_words, groups_words
+from hostdx.scenarios.null.results import LeastEffect, NullAnswer, format_left_out
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("null")
 

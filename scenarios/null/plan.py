@@ -3,16 +3,16 @@
 import math
 from collections.abc import Callable, Sequence
 
-from probes.engine.workloads import EngineLoad, load_of, prepared_bytes
-from probes.reading.host import Host
-from probes.units import format_size
-from scenarios.contract.model import Options, UsageError, directory_action
-from scenarios.contract.plan import Plan, PlannedStep, Variant, Workload, Written
-from scenarios.experiment.files.directories import TestDirectory
-from scenarios.experiment.files.variant_bench import engine_workload
-from scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
-from scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT, MIN_LOAD_S
-from scenarios.triage.knowledge.disks import time_to_fill_s
+from hostdx.probes.engine.workloads import EngineLoad, load_of, prepared_bytes
+from hostdx.probes.reading.host import Host
+from hostdx.probes.units import format_size
+from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.plan import Plan, PlannedStep, Variant, Workload, Written
+from hostdx.scenarios.experiment.files.directories import TestDirectory
+from hostdx.scenarios.experiment.files.variant_bench import engine_workload
+from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
+from hostdx.scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT, MIN_LOAD_S
+from hostdx.scenarios.triage.knowledge.disks import time_to_fill_s
 
 ITSELF = "A"
 AGAIN = "A'"

@@ -4,10 +4,10 @@ from typing import ClassVar
 
 import msgspec
 
-from probes.units import smallest_effect
-from scenarios.contract import ranges as of
-from scenarios.contract.results.result import Result
-from scenarios.contract.verdict.verdict import Judged, Word
+from hostdx.probes.units import smallest_effect
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.results.result import Result
+from hostdx.scenarios.contract.verdict.verdict import Judged, Word
 
 
 class LeastEffect(msgspec.Struct, Judged, frozen=True, omit_defaults=True):

@@ -9,24 +9,24 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import ClassVar
 
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.disk.storage import StorageBench
-from probes.engine.disk.trains import StorageBatches
-from probes.engine.measured import BenchRefused
-from probes.engine.pool import SharedWorkers
-from probes.files.private_directory import PrivateDirectory
-from probes.reading.host import Host
-from scenarios.contract import events as ev
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
-from scenarios.contract.plan import Workload
-from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import LoadExperiment
-from scenarios.experiment.guards.watch import watch_for
-from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
-from scenarios.experiment.schedule.train_scheduler import BatchScheduler
-from scenarios.null.findings import build_findings, estimate_minute_effect
-from scenarios.null.plan import (
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.disk.storage import StorageBench
+from hostdx.probes.engine.disk.trains import StorageBatches
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.engine.pool import SharedWorkers
+from hostdx.probes.files.private_directory import PrivateDirectory
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
+from hostdx.scenarios.contract.plan import Workload
+from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.experiment import LoadExperiment
+from hostdx.scenarios.experiment.guards.watch import watch_for
+from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
+from hostdx.scenarios.null.findings import build_findings, estimate_minute_effect
+from hostdx.scenarios.null.plan import (
     AGAIN,
     DEFAULT_BUDGET_S,
     ITSELF,
@@ -36,7 +36,7 @@ from scenarios.null.plan import (
     make,
     most_written,
 )
-from scenarios.null.results import NullAnswer, Resolution
+from hostdx.scenarios.null.results import NullAnswer, Resolution
 
 
 @apply_declaration(__file__)

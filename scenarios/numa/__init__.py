@@ -1,5 +1,5 @@
 """Do CPUs and memory give what this machine should?"""
 
-from scenarios.contract.card import Card
+from hostdx.scenarios.contract.card import Card
 
 CARD = Card(id="numa")

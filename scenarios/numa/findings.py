@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from probes import units
-from probes.system.nodes.nodes_per_socket import NodesPerSocket
-from probes.system.pci import STORAGE, PciDevice
-from probes.system.pcie_tags import Tags
-from probes.system.processor.clocksource import Clocksource
-from probes.system.processor.cpulist import as_list
-from probes.types import Absent, is_present
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.numa import remedies
-from scenarios.numa.settings import FirmwareSettings, Held
-from scenarios.triage.knowledge.bios import BiosReading
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.probes.system.nodes.nodes_per_socket import NodesPerSocket
+from hostdx.probes.system.pci import STORAGE, PciDevice
+from hostdx.probes.system.pcie_tags import Tags
+from hostdx.probes.system.processor.clocksource import Clocksource
+from hostdx.probes.system.processor.cpulist import as_list
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.numa import remedies
+from hostdx.scenarios.numa.settings import FirmwareSettings, Held
+from hostdx.scenarios.triage.knowledge.bios import BiosReading
+from hostdx.scenarios.triage.rules.texts import texts
 
 if TYPE_CHECKING:  # triage says what it reads, and loads nothing that measures
-    from scenarios.numa.measurement.cpu import Clocked, CpuResult
-    from scenarios.numa.measurement.figures import RoundsFigure
-    from scenarios.numa.measurement.surroundings import CpuConditions
+    from hostdx.scenarios.numa.measurement.cpu import Clocked, CpuResult
+    from hostdx.scenarios.numa.measurement.figures import RoundsFigure
+    from hostdx.scenarios.numa.measurement.surroundings import CpuConditions
 
 SAYS = texts("numa")
 STEAL_SPEAKS = 0.03
@@ -42,7 +42,7 @@ HELD: dict[Held, str] = {
 
 def cpu_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     """The causes first; that all cores give less than n times one is said with them."""
-    from scenarios.numa.quota import quota_finding
+    from hostdx.scenarios.numa.quota import quota_finding
 
     yield from quota_finding(result, around)
     yield from _steal_findings(around)
@@ -58,7 +58,7 @@ def _steal_findings(around: CpuConditions) -> Iterator[Finding]:
 
 def _competitor_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     """A worker that was alone on its CPU and did not get it: the others on that CPU are counted, the greatest named."""
-    from scenarios.numa.quota import held_back
+    from hostdx.scenarios.numa.quota import held_back
 
     if held_back(result, around):
         return  # the quota takes CPU time from all workers alike
@@ -130,7 +130,7 @@ def _reached_khz(result: CpuResult) -> int | None:
 
 
 def _clock_evidence(clocked: Clocked) -> Evidence:
-    from scenarios.numa.measurement.cpu import CYCLES
+    from hostdx.scenarios.numa.measurement.cpu import CYCLES
 
     sample_kind = "workers" if clocked.source == CYCLES else "readings"
     khz = clocked.reached_khz if is_present(clocked.reached_khz) else 0

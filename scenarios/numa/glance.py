@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from probes import units
-from probes.reading.host import Host
-from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
-from probes.system.nodes.numa import ROOT
-from probes.system.processor.caches import group_by_name, read_caches
-from probes.types import Absent, Entry, Fact, Json, Unread, is_present
-from scenarios.numa.machine import MachineShape, NodeOrSocket, read_machine
+from hostdx.probes import units
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket
+from hostdx.probes.system.nodes.numa import ROOT
+from hostdx.probes.system.processor.caches import group_by_name, read_caches
+from hostdx.probes.types import Absent, Entry, Fact, Json, Unread, is_present
+from hostdx.scenarios.numa.machine import MachineShape, NodeOrSocket, read_machine
 
 MAX_SHOWN_NODES = 16  # more are counted: the scenario's plan folds them
 

@@ -6,17 +6,23 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.system.nodes.nodes_per_socket import NodesPerSocket, read_nodes_per_socket
-from probes.system.nodes.numa import NumaNode, NumaTable, read_numa
-from probes.system.pci import STORAGE, PciDevice, read_pci_devices
-from probes.system.processor.caches import Cache, CacheKind, group_by_name, last_level, read_caches
-from probes.system.processor.cpu import Cpu, arm_parts, read_cpu
-from probes.system.processor.cpulist import as_list, parse_list
-from probes.system.processor.topology import ROOT, CpuTopology, distinct_sets, read_cpu_topology, read_cpuinfo
-from probes.system.running.allowed import read_allowed
-from probes.types import Absent, is_present
-from scenarios.contract import ranges as of
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.system.nodes.nodes_per_socket import NodesPerSocket, read_nodes_per_socket
+from hostdx.probes.system.nodes.numa import NumaNode, NumaTable, read_numa
+from hostdx.probes.system.pci import STORAGE, PciDevice, read_pci_devices
+from hostdx.probes.system.processor.caches import Cache, CacheKind, group_by_name, last_level, read_caches
+from hostdx.probes.system.processor.cpu import Cpu, arm_parts, read_cpu
+from hostdx.probes.system.processor.cpulist import as_list, parse_list
+from hostdx.probes.system.processor.topology import (
+    ROOT,
+    CpuTopology,
+    distinct_sets,
+    read_cpu_topology,
+    read_cpuinfo,
+)
+from hostdx.probes.system.running.allowed import read_allowed
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract import ranges as of
 
 _DISK = re.compile(r"nvme\d+n\d+|[sv]d[a-z]+")
 _SWITCH = {"off": "off", "forceoff": "off", "notsupported": "none", "notimplemented": "none"}

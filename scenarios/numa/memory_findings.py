@@ -6,11 +6,11 @@ The distance slows an access only where both the same cores in their own memory 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from probes import units
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.numa.measurement.figures import RoundsFigure
-from scenarios.numa.measurement.memory import MemoryResult, NodeReach
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.numa.measurement.figures import RoundsFigure
+from hostdx.scenarios.numa.measurement.memory import MemoryResult, NodeReach
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("numa")
 FAR_SUSPECT = 0.35  # remote memory gives half to four fifths of the bandwidth; less means a narrow link

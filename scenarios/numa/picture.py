@@ -5,11 +5,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from probes import units
-from probes.system.processor.caches import CacheKind
-from probes.system.processor.cpulist import MAX_CPUS, as_list, parse_list
-from probes.units import count_noun, join_names
-from scenarios.numa.machine import CoreGroup, DeviceShape, MachineShape, NodeOrSocket
+from hostdx.probes import units
+from hostdx.probes.system.processor.caches import CacheKind
+from hostdx.probes.system.processor.cpulist import MAX_CPUS, as_list, parse_list
+from hostdx.probes.units import count_noun, join_names
+from hostdx.scenarios.numa.machine import CoreGroup, DeviceShape, MachineShape, NodeOrSocket
 
 COLUMNS = 80
 _MAX_RUNS = 16

@@ -6,9 +6,9 @@ of one core (or on cores that share a level 2: modules, clusters of small cores)
 
 import random
 
-from probes.system.processor.cpulist import as_list
-from scenarios.numa.measurement.placement import Seat, WorkerPlacement
-from scenarios.triage.cpus.usable import UsableCpus
+from hostdx.probes.system.processor.cpulist import as_list
+from hostdx.scenarios.numa.measurement.placement import Seat, WorkerPlacement
+from hostdx.scenarios.triage.cpus.usable import UsableCpus
 
 UNPINNED, RANDOM, EACH_PINNED = "unpinned", "random", "each-pinned"
 SAME_OWN, APART_OWN, SAME_SHARED = "one-node", "nodes-apart", "shared-cores"

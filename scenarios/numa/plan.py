@@ -5,27 +5,27 @@ from collections.abc import Callable
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.pci import PciDevice, read_pci_devices
-from probes.types import Absent, is_present
-from scenarios.contract.model import Options, UsageError, directory_action
-from scenarios.contract.plan import Plan, PlannedStep, Variant, Workload
-from scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT
-from scenarios.numa.machine import MachineShape, read_machine
-from scenarios.numa.measurement import locality
-from scenarios.numa.measurement.memory import CpuMemoryPair, limit_pairs, list_node_pairs
-from scenarios.numa.measurement.placement import Seat, WorkerPlacement
-from scenarios.numa.measurement.trains import ASKING, STREAMING, PlacementSide, metrics_for
-from scenarios.numa.picture import draw_picture
-from scenarios.numa.placements import (
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.pci import PciDevice, read_pci_devices
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.plan import Plan, PlannedStep, Variant, Workload
+from hostdx.scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT
+from hostdx.scenarios.numa.machine import MachineShape, read_machine
+from hostdx.scenarios.numa.measurement import locality
+from hostdx.scenarios.numa.measurement.memory import CpuMemoryPair, limit_pairs, list_node_pairs
+from hostdx.scenarios.numa.measurement.placement import Seat, WorkerPlacement
+from hostdx.scenarios.numa.measurement.trains import ASKING, STREAMING, PlacementSide, metrics_for
+from hostdx.scenarios.numa.picture import draw_picture
+from hostdx.scenarios.numa.placements import (
     choose_placements,
     full_placements,
     loopback_placements,
     variant_line,
     why_not,
 )
-from scenarios.numa.settings import source_problem
-from scenarios.triage.cpus.usable import UsableCpus, usable_cpus
+from hostdx.scenarios.numa.settings import source_problem
+from hostdx.scenarios.triage.cpus.usable import UsableCpus, usable_cpus
 
 DEFAULT_BUDGET_S = 60.0
 # Shares of the budget: what a CPU and a memory need for intervals of a few per cent, the rest for the comparisons.

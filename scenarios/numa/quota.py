@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes import units
-from scenarios.contract.finding import Finding
-from scenarios.numa import remedies
-from scenarios.numa.measurement.cpu import CpuResult
-from scenarios.numa.measurement.surroundings import CpuConditions
-from scenarios.triage.cpus.quota import SessionQuota
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.numa import remedies
+from hostdx.scenarios.numa.measurement.cpu import CpuResult
+from hostdx.scenarios.numa.measurement.surroundings import CpuConditions
+from hostdx.scenarios.triage.cpus.quota import SessionQuota
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("numa")
 HELD_SPEAKS = 0.05  # of the time, and of the quota's periods

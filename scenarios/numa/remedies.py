@@ -2,14 +2,14 @@
 
 import shlex
 
-from probes.system.processor.clocksource import Clocksource
-from probes.system.running.cgroup import unit_of
-from probes.system.running.culprit import BusyProcess
-from scenarios.contract.finding import Remedy
-from scenarios.numa.settings import Held
-from scenarios.triage.cpus.quota import persistent_quota_commands
-from scenarios.triage.knowledge.bios import VENDORS, BiosReading
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.system.processor.clocksource import Clocksource
+from hostdx.probes.system.running.cgroup import unit_of
+from hostdx.probes.system.running.culprit import BusyProcess
+from hostdx.scenarios.contract.finding import Remedy
+from hostdx.scenarios.numa.settings import Held
+from hostdx.scenarios.triage.cpus.quota import persistent_quota_commands
+from hostdx.scenarios.triage.knowledge.bios import VENDORS, BiosReading
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("numa")
 _HELD: dict[Held, str] = {"boost off": "boost", "performance limit": "performance-limit"}

@@ -4,12 +4,12 @@ from typing import ClassVar, TypeAlias
 
 import msgspec
 
-from probes import units
-from scenarios.contract import ranges as of
-from scenarios.contract.results.document import Code, Part, ReportSection, Table
-from scenarios.contract.results.result import Result
-from scenarios.numa.machine import MachineShape
-from scenarios.numa.picture import draw_picture
+from hostdx.probes import units
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.results.document import Code, Part, ReportSection, Table
+from hostdx.scenarios.contract.results.result import Result
+from hostdx.scenarios.numa.machine import MachineShape
+from hostdx.scenarios.numa.picture import draw_picture
 
 Ends: TypeAlias = tuple[of.Value, of.Value] | None  # of a 95 % interval
 

@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
-from probes.reading.host import Host
-from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
-from probes.system.nodes.numa import read_numa
-from probes.system.pci import STORAGE, PciDevice, read_pci_devices
-from probes.system.processor.clocksource import read_clocksource
-from probes.system.processor.frequency import read_frequency
-from probes.types import Absent, is_present
-from scenarios.contract.finding import Finding
-from scenarios.contract.rule import HostRule, Inapplicable, require_readable
-from scenarios.numa import findings
-from scenarios.numa.settings import highest_khz, limited_khz, lost_nodes
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket
+from hostdx.probes.system.nodes.numa import read_numa
+from hostdx.probes.system.pci import STORAGE, PciDevice, read_pci_devices
+from hostdx.probes.system.processor.clocksource import read_clocksource
+from hostdx.probes.system.processor.frequency import read_frequency
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.rule import HostRule, Inapplicable, require_readable
+from hostdx.scenarios.numa import findings
+from hostdx.scenarios.numa.settings import highest_khz, limited_khz, lost_nodes
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("numa")
 CARDS = (STORAGE - {"NVMe"}) | {"NIC"}

@@ -4,33 +4,33 @@ import asyncio
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 
-from probes.engine.measured import NotApplicable
-from probes.reading.host import Host
-from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
-from probes.system.pci import read_pci_devices
-from probes.system.processor.clocksource import read_clocksource
-from probes.system.processor.cpu import read_brand, read_cpu
-from probes.types import Absent, is_present
-from scenarios.contract import events as ev
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import Options, Prepared, Run, Scenario, StepInProgress
-from scenarios.contract.plan import Workload
-from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import LoadExperiment
-from scenarios.experiment.guards.watch import watch_for
-from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
-from scenarios.experiment.schedule.train_scheduler import BatchScheduler
-from scenarios.numa import findings, tables
-from scenarios.numa.measurement import locality
-from scenarios.numa.measurement.cpu import SUSTAINED_S, CpuBench
-from scenarios.numa.measurement.memory import MemoryBench
-from scenarios.numa.measurement.placement import PlacementBench
-from scenarios.numa.measurement.surroundings import Surveyor
-from scenarios.numa.measurement.trains import PlacedTrains
-from scenarios.numa.memory_findings import memory_findings
-from scenarios.numa.plan import CPU_SHARE, DISK_SHARE, MEMORY_SHARE, MIN_ROUNDS, NumaSetup, make
-from scenarios.numa.results import (
+from hostdx.probes.engine.measured import NotApplicable
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket
+from hostdx.probes.system.pci import read_pci_devices
+from hostdx.probes.system.processor.clocksource import read_clocksource
+from hostdx.probes.system.processor.cpu import read_brand, read_cpu
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario, StepInProgress
+from hostdx.scenarios.contract.plan import Workload
+from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.experiment import LoadExperiment
+from hostdx.scenarios.experiment.guards.watch import watch_for
+from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
+from hostdx.scenarios.numa import findings, tables
+from hostdx.scenarios.numa.measurement import locality
+from hostdx.scenarios.numa.measurement.cpu import SUSTAINED_S, CpuBench
+from hostdx.scenarios.numa.measurement.memory import MemoryBench
+from hostdx.scenarios.numa.measurement.placement import PlacementBench
+from hostdx.scenarios.numa.measurement.surroundings import Surveyor
+from hostdx.scenarios.numa.measurement.trains import PlacedTrains
+from hostdx.scenarios.numa.memory_findings import memory_findings
+from hostdx.scenarios.numa.plan import CPU_SHARE, DISK_SHARE, MEMORY_SHARE, MIN_ROUNDS, NumaSetup, make
+from hostdx.scenarios.numa.results import (
     Bios,
     CpuRates,
     DevicesResult,
@@ -40,7 +40,13 @@ from scenarios.numa.results import (
     Scaling,
     Shape,
 )
-from scenarios.numa.settings import FirmwareSettings, device_tags, lost_nodes, read_firmware, read_settings
+from hostdx.scenarios.numa.settings import (
+    FirmwareSettings,
+    device_tags,
+    lost_nodes,
+    read_firmware,
+    read_settings,
+)
 
 MAX_ROUNDS = 60
 SIZES = {"chase": 64 << 20, "copy": 16 << 20}  # of each buffer in the comparisons

@@ -5,30 +5,30 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.apic import apic_mode
-from probes.system.bios.attribute_file import read_attribute_file
-from probes.system.bios.attributes import BiosAttributes
-from probes.system.bios.firmware_attributes import firmware_attributes
-from probes.system.nodes.acpi import ROOT as ACPI
-from probes.system.nodes.acpi import read_acpi_tables
-from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
-from probes.system.nodes.numa import ROOT as NODES
-from probes.system.nodes.numa import NumaTable, read_numa
-from probes.system.pci import read_pci_devices
-from probes.system.pcie_tags import Tags, read_tags
-from probes.system.processor.clocksource import read_clocksource
-from probes.system.processor.cpu import read_cpu
-from probes.system.processor.frequency import Frequency, read_frequency
-from probes.system.processor.idle import read_idle_states
-from probes.system.processor.topology import ROOT
-from probes.system.software.kernel import read_kernel
-from probes.system.virtualisation import read_virtualisation
-from probes.types import Absent, Entry, Json, is_present, make_entry
-from scenarios.triage.knowledge.bios import BiosReading, all_readings, is_known_attribute, vendor_of
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.apic import apic_mode
+from hostdx.probes.system.bios.attribute_file import read_attribute_file
+from hostdx.probes.system.bios.attributes import BiosAttributes
+from hostdx.probes.system.bios.firmware_attributes import firmware_attributes
+from hostdx.probes.system.nodes.acpi import ROOT as ACPI
+from hostdx.probes.system.nodes.acpi import read_acpi_tables
+from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket
+from hostdx.probes.system.nodes.numa import ROOT as NODES
+from hostdx.probes.system.nodes.numa import NumaTable, read_numa
+from hostdx.probes.system.pci import read_pci_devices
+from hostdx.probes.system.pcie_tags import Tags, read_tags
+from hostdx.probes.system.processor.clocksource import read_clocksource
+from hostdx.probes.system.processor.cpu import read_cpu
+from hostdx.probes.system.processor.frequency import Frequency, read_frequency
+from hostdx.probes.system.processor.idle import read_idle_states
+from hostdx.probes.system.processor.topology import ROOT
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.system.virtualisation import read_virtualisation
+from hostdx.probes.types import Absent, Entry, Json, is_present, make_entry
+from hostdx.scenarios.triage.knowledge.bios import BiosReading, all_readings, is_known_attribute, vendor_of
 
 if TYPE_CHECKING:
-    from scenarios.contract.model import Options
+    from hostdx.scenarios.contract.model import Options
 
 DMI = "/sys/class/dmi/id"
 Held: TypeAlias = Literal["powersave", "userspace", "performance limit", "boost off"]
@@ -214,7 +214,9 @@ def source_problem(options: "Options") -> str:
     if path:
         attributes = read_attribute_file(path, is_known_attribute)
         return attributes.reason if isinstance(attributes, Absent) else ""
-    from probes.system.bios.redfish import url_problem  # http.client takes 20 ms, and triage asks nobody
+    from hostdx.probes.system.bios.redfish import (
+        url_problem,  # http.client takes 20 ms, and triage asks nobody
+    )
 
     return url_problem(url, authority or None) if url else ""
 
@@ -229,14 +231,14 @@ def read_firmware(host: Host, options: "Options") -> FirmwareSettings:
     if path:
         attributes = read_attribute_file(path, is_known_attribute)
     elif url:
-        from probes.system.bios.redfish import read_redfish_bios
+        from hostdx.probes.system.bios.redfish import read_redfish_bios
 
         attributes = read_redfish_bios(url, is_known_attribute, options.as_string("redfish-ca") or None)
     else:
         attributes = firmware_attributes(host, is_known_attribute)
     if (path or url) and isinstance(attributes, Absent):
         which = "--bios" if path else "--redfish"
-        from scenarios.contract.model import RunRefused
+        from hostdx.scenarios.contract.model import RunRefused
 
         raise RunRefused(
             f"the BIOS settings could not be read: {attributes.reason}; leave out {which} to go on without them"

@@ -5,19 +5,19 @@ from typing import Any
 
 import msgspec
 
-from probes.system.pci import PciDevice
-from probes.system.processor.cpulist import as_list
-from probes.types import Absent, is_present
-from scenarios.contract import events as ev
-from scenarios.contract.finding import SEVERITIES, Finding
-from scenarios.contract.plan import Plan
-from scenarios.numa.measurement.cpu import CpuResult
-from scenarios.numa.measurement.figures import RoundsFigure
-from scenarios.numa.measurement.memory import MemoryResult
-from scenarios.numa.measurement.trains import CPU_TIME
-from scenarios.numa.placements import RANDOM, TITLES, UNPINNED
-from scenarios.numa.plan import NumaSetup
-from scenarios.numa.results import (
+from hostdx.probes.system.pci import PciDevice
+from hostdx.probes.system.processor.cpulist import as_list
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import SEVERITIES, Finding
+from hostdx.scenarios.contract.plan import Plan
+from hostdx.scenarios.numa.measurement.cpu import CpuResult
+from hostdx.scenarios.numa.measurement.figures import RoundsFigure
+from hostdx.scenarios.numa.measurement.memory import MemoryResult
+from hostdx.scenarios.numa.measurement.trains import CPU_TIME
+from hostdx.scenarios.numa.placements import RANDOM, TITLES, UNPINNED
+from hostdx.scenarios.numa.plan import NumaSetup
+from hostdx.scenarios.numa.results import (
     BiosSettingRow,
     CpuRate,
     Device,
@@ -26,9 +26,9 @@ from scenarios.numa.results import (
     PlacementCommand,
     Scaled,
 )
-from scenarios.numa.settings import FirmwareSettings
-from scenarios.triage.cpus.slot import choose_slot, pin_remedy
-from scenarios.triage.rules.texts import texts
+from hostdx.scenarios.numa.settings import FirmwareSettings
+from hostdx.scenarios.triage.cpus.slot import choose_slot, pin_remedy
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("numa")
 

@@ -1,5 +1,5 @@
 """Does a setting help on this host, under this load?"""
 
-from scenarios.contract.card import Card
+from hostdx.scenarios.contract.card import Card
 
 CARD = Card(id="prove", directories="busiest", proves=True)

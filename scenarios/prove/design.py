@@ -13,8 +13,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from scenarios.contract import ranges as of
-from scenarios.experiment.statistics.least_squares import least_squares
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.experiment.statistics.least_squares import least_squares
 
 # The first row of each design; the others are its rotations, and one of only low levels.
 _FIRST_ROWS = {12: "++-+++---+-", 20: "++--++++-+-+----++-", 24: "+++++-+-++--++--+-+----"}

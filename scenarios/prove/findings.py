@@ -7,18 +7,18 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from probes import units
-from probes.reading.host import Host
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Evidence, Finding, Remedy
-from scenarios.experiment.wording import effect_words
-from scenarios.prove.design import ScreenedEffect
-from scenarios.prove.kinds import ProvableSetting
-from scenarios.prove.loads import ProofLoad
-from scenarios.prove.request import ProofVariant
-from scenarios.prove.results import Outcome, ProvenSetting, ScreeningRecord
-from scenarios.triage.rules.settings import setting_lines
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
+from hostdx.scenarios.experiment.wording import effect_words
+from hostdx.scenarios.prove.design import ScreenedEffect
+from hostdx.scenarios.prove.kinds import ProvableSetting
+from hostdx.scenarios.prove.loads import ProofLoad
+from hostdx.scenarios.prove.request import ProofVariant
+from hostdx.scenarios.prove.results import Outcome, ProvenSetting, ScreeningRecord
+from hostdx.scenarios.triage.rules.settings import setting_lines
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("prove")
 LONGER = 4.0  # times the budget: halves the smallest detectable effect

@@ -20,15 +20,15 @@ from typing import TypeAlias
 import msgspec
 from msgspec.structs import replace
 
-from probes.files.safe_read import read_own_data
-from probes.number_text import parse_hexadecimal
-from probes.reading.host import Host
-from probes.system.network.routes import read_ipv4_routes, read_ipv6_routes
-from probes.types import is_present
-from scenarios.contract.action import Action
-from scenarios.contract.model import UsageError
-from scenarios.experiment.guards.system_disks import system_leaves
-from scenarios.experiment.schedule.host_settings import read_setting, setting_change
+from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.number_text import parse_hexadecimal
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.network.routes import read_ipv4_routes, read_ipv6_routes
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import UsageError
+from hostdx.scenarios.experiment.guards.system_disks import system_leaves
+from hostdx.scenarios.experiment.schedule.host_settings import read_setting, setting_change
 
 Address: TypeAlias = "ipaddress.IPv4Address | ipaddress.IPv6Address"
 SSH_PORT = 22

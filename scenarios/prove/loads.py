@@ -9,27 +9,27 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.engine.battery import BenchmarkSet, own_affinity
-from probes.engine.battery_loads import CALLS, DISK_LOADS, FILES
-from probes.engine.command.command import CommandBench
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.disk.refusals import check_suitability
-from probes.engine.measured import Measured
-from probes.reading.host import Host
-from probes.system.disk.topology import find_placement, read_disk_topology
-from probes.types import is_present
-from scenarios.contract.model import Options, Run, RunRefused, UsageError, own_directory
-from scenarios.contract.plan import Metric, Workload, timed_command
-from scenarios.experiment.schedule.switch import SwitchedLoad
-from scenarios.prove.kinds import ProvableSetting
-from scenarios.prove.measurement.buffered import (
+from hostdx.probes.engine.battery import BenchmarkSet, own_affinity
+from hostdx.probes.engine.battery_loads import CALLS, DISK_LOADS, FILES
+from hostdx.probes.engine.command.command import CommandBench
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.disk.refusals import check_suitability
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.topology import find_placement, read_disk_topology
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract.model import Options, Run, RunRefused, UsageError, own_directory
+from hostdx.scenarios.contract.plan import Metric, Workload, timed_command
+from hostdx.scenarios.experiment.schedule.switch import SwitchedLoad
+from hostdx.scenarios.prove.kinds import ProvableSetting
+from hostdx.scenarios.prove.measurement.buffered import (
     SCATTERED_RATE,
     STREAM_RATE,
     BufferedReads,
     open_named_file,
     write_test_file,
 )
-from scenarios.prove.measurement.progress import BYTES, CPU, UNITS, JobProgress
+from hostdx.scenarios.prove.measurement.progress import BYTES, CPU, UNITS, JobProgress
 
 Source: TypeAlias = Literal["cache", "disk", "calls", "command", "job"]
 

@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 
 from msgspec.structs import replace
 
-from probes import units
-from probes.reading.host import Host
-from scenarios.contract.model import Options, directory_action
-from scenarios.contract.plan import Plan, PlannedStep, Variant, Workload, Written
-from scenarios.prove.design import design_rows
-from scenarios.prove.loads import ProofLoad
-from scenarios.prove.request import SCREENING_SHARE, TODAY, ProofRequest, ProofVariant
-from scenarios.prove.screening import SCREENING
+from hostdx.probes import units
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract.model import Options, directory_action
+from hostdx.scenarios.contract.plan import Plan, PlannedStep, Variant, Workload, Written
+from hostdx.scenarios.prove.design import design_rows
+from hostdx.scenarios.prove.loads import ProofLoad
+from hostdx.scenarios.prove.request import SCREENING_SHARE, TODAY, ProofRequest, ProofVariant
+from hostdx.scenarios.prove.screening import SCREENING
 
 FILL_RATE = 200e6  # bytes a second that a disk takes at least, for the time that is foreseen
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from probes.reading.host import Host
-from scenarios.contract.model import Options, UsageError
-from scenarios.prove.design import MAX_SETTINGS
-from scenarios.prove.kinds import ProvableSetting, parse_settings
-from scenarios.prove.loads import ProofLoad, choose_loads
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.prove.design import MAX_SETTINGS
+from hostdx.scenarios.prove.kinds import ProvableSetting, parse_settings
+from hostdx.scenarios.prove.loads import ProofLoad, choose_loads
 
 TODAY, NEW, AGAIN = "today", "new", "again"
 SCREENED_FROM = 4  # fewer settings are tried alone at once: that takes less time than a design

@@ -6,12 +6,12 @@ from typing import ClassVar, Literal, TypeAlias
 
 import msgspec
 
-from probes import units
-from scenarios.contract import ranges as of
-from scenarios.contract.results.document import Mono, Part, ReportSection, Table, paragraph_of
-from scenarios.contract.results.result import Result
-from scenarios.prove.design import MeasuredPair, ScreenedEffect
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.results.document import Mono, Part, ReportSection, Table, paragraph_of
+from hostdx.scenarios.contract.results.result import Result
+from hostdx.scenarios.prove.design import MeasuredPair, ScreenedEffect
+from hostdx.scenarios.triage.rules.texts import texts
 
 Outcome: TypeAlias = Literal["helps", "harms", "equal", "undecided"]
 SAYS = texts("prove")

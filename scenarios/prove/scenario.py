@@ -5,25 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
-from probes.reading.host import Host
-from scenarios.contract import events as ev
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.model import Options, Prepared, Run, Scenario
-from scenarios.experiment.guards.watch import InterferenceWatch, watch_for
-from scenarios.experiment.load_schedule import measure_workload
-from scenarios.experiment.schedule.switch import SwitchedLoad
-from scenarios.prove.findings import (
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
+from hostdx.scenarios.experiment.load_schedule import measure_workload
+from hostdx.scenarios.experiment.schedule.switch import SwitchedLoad
+from hostdx.scenarios.prove.findings import (
     control_finding,
     mixed_finding,
     proven_alone,
     proven_by_screening,
     setting_finding,
 )
-from scenarios.prove.loads import LOADS, ProofLoad, check_reach, open_load
-from scenarios.prove.plan import make_plan
-from scenarios.prove.request import AGAIN, SCREENING_SHARE, TODAY, ProofRequest, ProofVariant, parse_request
-from scenarios.prove.results import Proof, ProofResult, ProvenSetting, ScreeningRecord, ScreeningResult
-from scenarios.prove.screening import SCREENING, ProofBench, Screening, SettingsSwitch
+from hostdx.scenarios.prove.loads import LOADS, ProofLoad, check_reach, open_load
+from hostdx.scenarios.prove.plan import make_plan
+from hostdx.scenarios.prove.request import (
+    AGAIN,
+    SCREENING_SHARE,
+    TODAY,
+    ProofRequest,
+    ProofVariant,
+    parse_request,
+)
+from hostdx.scenarios.prove.results import Proof, ProofResult, ProvenSetting, ScreeningRecord, ScreeningResult
+from hostdx.scenarios.prove.screening import SCREENING, ProofBench, Screening, SettingsSwitch
 
 
 @apply_declaration(__file__, loads=", ".join(LOADS))

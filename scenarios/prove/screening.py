@@ -10,13 +10,13 @@ from collections import deque
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 
-from scenarios.contract.model import Run, RunRefused
-from scenarios.contract.plan import Workload
-from scenarios.experiment.guards.watch import InterferenceWatch
-from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.experiment.schedule.host_settings import read_setting
-from scenarios.experiment.schedule.switch import SwitchedBench, SwitchedLoad
-from scenarios.prove.design import (
+from hostdx.scenarios.contract.model import Run, RunRefused
+from hostdx.scenarios.contract.plan import Workload
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
+from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
+from hostdx.scenarios.experiment.schedule.host_settings import read_setting
+from hostdx.scenarios.experiment.schedule.switch import SwitchedBench, SwitchedLoad
+from hostdx.scenarios.prove.design import (
     MIN_REPLICATES,
     MeasuredPair,
     count_replicates,
@@ -24,8 +24,8 @@ from scenarios.prove.design import (
     draw_pairs,
     estimate_effects,
 )
-from scenarios.prove.kinds import ProvableSetting
-from scenarios.prove.results import ScreeningRecord
+from hostdx.scenarios.prove.kinds import ProvableSetting
+from hostdx.scenarios.prove.results import ScreeningRecord
 
 
 class SettingsSwitch:

@@ -4,21 +4,21 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from probes import units
-from probes.system.network.line_rate import NetworkCard
-from probes.system.network.packet_rates import PacketRates
-from probes.types import Absent
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Evidence, Finding, Severity
-from scenarios.experiment.wording import effect_cells
-from scenarios.rpfilter.cost_model import LineRateCost, PacketCost, Share, at_line_rate, core_share
-from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
-from scenarios.rpfilter.measurement.variants import CHECK, SETTINGS, Trial
-from scenarios.rpfilter.results import CheckCost, LineRate
-from scenarios.rpfilter.rule_change import switch_off_setting
-from scenarios.rpfilter.rules import FAST_MBIT
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.probes.system.network.line_rate import NetworkCard
+from hostdx.probes.system.network.packet_rates import PacketRates
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding, Severity
+from hostdx.scenarios.experiment.wording import effect_cells
+from hostdx.scenarios.rpfilter.cost_model import LineRateCost, PacketCost, Share, at_line_rate, core_share
+from hostdx.scenarios.rpfilter.facts import Facts
+from hostdx.scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
+from hostdx.scenarios.rpfilter.measurement.variants import CHECK, SETTINGS, Trial
+from hostdx.scenarios.rpfilter.results import CheckCost, LineRate
+from hostdx.scenarios.rpfilter.rule_change import switch_off_setting
+from hostdx.scenarios.rpfilter.rules import FAST_MBIT
+from hostdx.scenarios.triage.rules.texts import texts
 
 MODEL = (
     "The interval covers the measurement, not the model: other packet sizes, several receiving cores, "

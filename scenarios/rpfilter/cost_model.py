@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.firewall.rp_filter import count_drops
-from probes.system.network.packet_rates import PacketCounters, compute_rates, read_packet_counters
-from probes.system.pulse import uptime_s
-from probes.types import Absent
-from scenarios.contract.finding import Evidence
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.firewall.rp_filter import count_drops
+from hostdx.probes.system.network.packet_rates import PacketCounters, compute_rates, read_packet_counters
+from hostdx.probes.system.pulse import uptime_s
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.finding import Evidence
 
 Interval = tuple[float, float]
 AGGREGATE_BYTES = 65536

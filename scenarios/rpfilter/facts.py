@@ -4,23 +4,23 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.system.firewall.firewalld import Firewalld, read_firewalld
-from probes.system.firewall.reverse_path import Protocol, ReversePathRule
-from probes.system.firewall.rp_filter import RpFilter, rp_filter
-from probes.system.firewall.rules import Ruleset, read_ruleset
-from probes.system.firewall.summary import firewall_facts
-from probes.system.network.line_rate import NetworkCard, list_cards
-from probes.system.network.packet_rates import PacketRates
-from probes.system.network.routes import (
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.system.firewall.firewalld import Firewalld, read_firewalld
+from hostdx.probes.system.firewall.reverse_path import Protocol, ReversePathRule
+from hostdx.probes.system.firewall.rp_filter import RpFilter, rp_filter
+from hostdx.probes.system.firewall.rules import Ruleset, read_ruleset
+from hostdx.probes.system.firewall.summary import firewall_facts
+from hostdx.probes.system.network.line_rate import NetworkCard, list_cards
+from hostdx.probes.system.network.packet_rates import PacketRates
+from hostdx.probes.system.network.routes import (
     RouteTable,
     count_policy_rules,
     read_forwarding,
     read_ipv4_routes,
     read_ipv6_routes,
 )
-from probes.types import Absent, Entry, Fact, Unread, make_entry
-from scenarios.triage.knowledge.firewalld import Meaning, configured_meaning
+from hostdx.probes.types import Absent, Entry, Fact, Unread, make_entry
+from hostdx.scenarios.triage.knowledge.firewalld import Meaning, configured_meaning
 
 IF_INET6 = "/proc/net/if_inet6"
 

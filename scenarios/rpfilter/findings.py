@@ -1,18 +1,18 @@
 """The measured cost in words: beside this host's rates, at line rate, what one core holds; and what to do."""
 
-from probes import units
-from probes.system.network.line_rate import NetworkCard
-from probes.system.network.packet_rates import PacketRates
-from probes.types import Absent
-from scenarios.contract.finding import Evidence, Finding, Remedy
-from scenarios.rpfilter import remedies
-from scenarios.rpfilter.cost import MODEL, CostAnswer, cost_severity
-from scenarios.rpfilter.cost_model import Share, core_holds
-from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
-from scenarios.rpfilter.rule_change import switch_off_setting
-from scenarios.rpfilter.rules import check_evidence
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.probes.system.network.line_rate import NetworkCard
+from hostdx.probes.system.network.packet_rates import PacketRates
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
+from hostdx.scenarios.rpfilter import remedies
+from hostdx.scenarios.rpfilter.cost import MODEL, CostAnswer, cost_severity
+from hostdx.scenarios.rpfilter.cost_model import Share, core_holds
+from hostdx.scenarios.rpfilter.facts import Facts
+from hostdx.scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
+from hostdx.scenarios.rpfilter.rule_change import switch_off_setting
+from hostdx.scenarios.rpfilter.rules import check_evidence
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("rpfilter")
 

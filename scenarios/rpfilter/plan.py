@@ -4,19 +4,19 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from probes.reading.host import Host
-from probes.system.firewall.reverse_path import Protocol
-from probes.system.running.allowed import may_administer
-from probes.types import Absent
-from scenarios.contract.action import Action
-from scenarios.contract.model import Options, UsageError
-from scenarios.contract.plan import PlannedStep
-from scenarios.experiment.budget import minimum_seconds
-from scenarios.experiment.load_schedule import MIN_LOAD_S
-from scenarios.rpfilter.facts import Facts, read
-from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, choose_check
-from scenarios.rpfilter.measurement.route_set import MAX_ROUTES, RouteSet, scale_routes
-from scenarios.rpfilter.measurement.variants import Trial, build_trials
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.firewall.reverse_path import Protocol
+from hostdx.probes.system.running.allowed import may_administer
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.plan import PlannedStep
+from hostdx.scenarios.experiment.budget import minimum_seconds
+from hostdx.scenarios.experiment.load_schedule import MIN_LOAD_S
+from hostdx.scenarios.rpfilter.facts import Facts, read
+from hostdx.scenarios.rpfilter.measurement.measured_check import MeasuredCheck, choose_check
+from hostdx.scenarios.rpfilter.measurement.route_set import MAX_ROUTES, RouteSet, scale_routes
+from hostdx.scenarios.rpfilter.measurement.variants import Trial, build_trials
 
 RATES_S = 3.0  # how long this host's own packets are counted before anything is sent
 MAX_RATES_S = 60.0

@@ -3,13 +3,13 @@
 hostdx shows these commands and never runs them.
 """
 
-from probes.system.firewall.firewalld import CONF, Firewalld
-from probes.system.firewall.reverse_path import Protocol, ReversePathRule
-from probes.types import Absent
-from scenarios.contract.finding import Remedy
-from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.rule_change import deletion_remedy, iptables_remedy, nftables_remedy
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.system.firewall.firewalld import CONF, Firewalld
+from hostdx.probes.system.firewall.reverse_path import Protocol, ReversePathRule
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.finding import Remedy
+from hostdx.scenarios.rpfilter.facts import Facts
+from hostdx.scenarios.rpfilter.rule_change import deletion_remedy, iptables_remedy, nftables_remedy
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("rpfilter")
 

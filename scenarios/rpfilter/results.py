@@ -4,8 +4,8 @@ from typing import ClassVar
 
 import msgspec
 
-from scenarios.contract import ranges as of
-from scenarios.contract.results.result import Result
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.results.result import Result
 
 
 class CheckCost(msgspec.Struct, frozen=True, kw_only=True):

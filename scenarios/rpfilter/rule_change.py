@@ -9,12 +9,12 @@ import re
 import shlex
 from collections.abc import Mapping
 
-from probes.system.firewall.reverse_path import CONNTRACK, ReversePathRule
-from probes.system.firewall.rp_filter import WORDS, RpFilter
-from probes.types import Absent
-from probes.units import join_names
-from scenarios.contract.finding import Remedy
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.system.firewall.reverse_path import CONNTRACK, ReversePathRule
+from hostdx.probes.system.firewall.rp_filter import WORDS, RpFilter
+from hostdx.probes.types import Absent
+from hostdx.probes.units import join_names
+from hostdx.scenarios.contract.finding import Remedy
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("rpfilter")
 

@@ -4,22 +4,22 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from probes import units
-from probes.reading.host import Host
-from probes.system.firewall.reverse_path import Protocol, ReversePathRule
-from probes.system.firewall.rp_filter import WORDS
-from probes.system.firewall.rules import Ruleset
-from probes.system.kernel_log import read_kernel_log
-from probes.system.network.routes import RouteTable
-from probes.types import Absent
-from probes.units import count_noun
-from scenarios.contract.finding import Evidence, Finding, Severity
-from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
-from scenarios.rpfilter import remedies
-from scenarios.rpfilter.cost_model import list_averages
-from scenarios.rpfilter.facts import Facts, read
-from scenarios.rpfilter.rule_change import loosen_setting, tighten_setting
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.firewall.reverse_path import Protocol, ReversePathRule
+from hostdx.probes.system.firewall.rp_filter import WORDS
+from hostdx.probes.system.firewall.rules import Ruleset
+from hostdx.probes.system.kernel_log import read_kernel_log
+from hostdx.probes.system.network.routes import RouteTable
+from hostdx.probes.types import Absent
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.contract.finding import Evidence, Finding, Severity
+from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from hostdx.scenarios.rpfilter import remedies
+from hostdx.scenarios.rpfilter.cost_model import list_averages
+from hostdx.scenarios.rpfilter.facts import Facts, read
+from hostdx.scenarios.rpfilter.rule_change import loosen_setting, tighten_setting
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("rpfilter")
 

@@ -7,34 +7,34 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack
 from typing import ClassVar
 
-from probes.children.command import find_tool
-from probes.engine.measured import BenchRefused
-from probes.reading.host import Host
-from probes.system.network.packet_rates import PacketRates, compute_rates, read_packet_counters
-from probes.types import Absent
-from scenarios.contract import events as ev
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, StepInProgress
-from scenarios.contract.rule import Inapplicable, Unreadable
-from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import LoadExperiment
-from scenarios.experiment.groups import values_beside
-from scenarios.experiment.guards.watch import watch_for
-from scenarios.experiment.load_schedule import MIN_LOAD_S, ScheduledLoad, run_campaign
-from scenarios.experiment.schedule.blocks import BlockScheduler
-from scenarios.experiment.schedule.train_scheduler import BatchScheduler
-from scenarios.experiment.scheduler import LoadScheduler
-from scenarios.rpfilter import cost
-from scenarios.rpfilter.cost import build_cost_answer, check_cost, line_rates
-from scenarios.rpfilter.facts import Facts, list_entries, rate_entries, read
-from scenarios.rpfilter.findings import cost_finding
-from scenarios.rpfilter.measurement.measured_check import choose_check
-from scenarios.rpfilter.measurement.network import Network
-from scenarios.rpfilter.measurement.route_set import MAX_ROUTES
-from scenarios.rpfilter.measurement.trains import NetworkTrains, NetworkVariantBench, Pairs
-from scenarios.rpfilter.measurement.variants import NONE, Trial
-from scenarios.rpfilter.plan import (
+from hostdx.probes.children.command import find_tool
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.network.packet_rates import PacketRates, compute_rates, read_packet_counters
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, StepInProgress
+from hostdx.scenarios.contract.rule import Inapplicable, Unreadable
+from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.experiment import LoadExperiment
+from hostdx.scenarios.experiment.groups import values_beside
+from hostdx.scenarios.experiment.guards.watch import watch_for
+from hostdx.scenarios.experiment.load_schedule import MIN_LOAD_S, ScheduledLoad, run_campaign
+from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
+from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
+from hostdx.scenarios.experiment.scheduler import LoadScheduler
+from hostdx.scenarios.rpfilter import cost
+from hostdx.scenarios.rpfilter.cost import build_cost_answer, check_cost, line_rates
+from hostdx.scenarios.rpfilter.facts import Facts, list_entries, rate_entries, read
+from hostdx.scenarios.rpfilter.findings import cost_finding
+from hostdx.scenarios.rpfilter.measurement.measured_check import choose_check
+from hostdx.scenarios.rpfilter.measurement.network import Network
+from hostdx.scenarios.rpfilter.measurement.route_set import MAX_ROUTES
+from hostdx.scenarios.rpfilter.measurement.trains import NetworkTrains, NetworkVariantBench, Pairs
+from hostdx.scenarios.rpfilter.measurement.variants import NONE, Trial
+from hostdx.scenarios.rpfilter.plan import (
     BLOCK_S,
     BUDGET_ALL_S,
     BUDGET_S,
@@ -49,8 +49,8 @@ from scenarios.rpfilter.plan import (
     trials_of,
     why_no_namespaces,
 )
-from scenarios.rpfilter.results import AtLineRate, Cost
-from scenarios.rpfilter.rules import RULES, subject_of
+from hostdx.scenarios.rpfilter.results import AtLineRate, Cost
+from hostdx.scenarios.rpfilter.rules import RULES, subject_of
 
 
 @apply_declaration(
@@ -62,7 +62,7 @@ from scenarios.rpfilter.rules import RULES, subject_of
     budget_all_s=BUDGET_ALL_S,
 )
 class Rpfilter(Scenario):
-    """See scenarios.contract.model.Scenario. `start` opens the bench; tests bring one that needs no kernel."""
+    """See hostdx.scenarios.contract.model.Scenario. `start` opens the bench; tests bring one that needs no kernel."""
 
     takes_s: ClassVar[float] = BUDGET_S + RATES_S + PREPARING_S
 

@@ -1,5 +1,5 @@
 """Is it the disk?"""
 
-from scenarios.contract.card import Card, Complaint
+from hostdx.scenarios.contract.card import Card, Complaint
 
 CARD = Card(id="storage", complaint=Complaint("this disk, or this directory", 2), directories="compared")

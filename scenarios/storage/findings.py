@@ -4,19 +4,19 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from probes.engine.loops import cost_ns
-from probes.engine.workloads import load_of
-from probes.system.disk.block import BlockDevice
-from probes.types import is_present
-from probes.units import format_percent, format_prefixed, latency_quantity, metric_quantity
-from scenarios.contract.events import RunVerdict
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.experiment.files.places import ComparedDirectory
-from scenarios.experiment.statistics.stats import percentile_ns
-from scenarios.experiment.wording import effect_words, groups_words
-from scenarios.storage.results import DirectoryLevel
-from scenarios.triage.knowledge.disks import disk_class, link_share
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.engine.loops import cost_ns
+from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.system.disk.block import BlockDevice
+from hostdx.probes.types import is_present
+from hostdx.probes.units import format_percent, format_prefixed, latency_quantity, metric_quantity
+from hostdx.scenarios.contract.events import RunVerdict
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.experiment.files.places import ComparedDirectory
+from hostdx.scenarios.experiment.statistics.stats import percentile_ns
+from hostdx.scenarios.experiment.wording import effect_words, groups_words
+from hostdx.scenarios.storage.results import DirectoryLevel
+from hostdx.scenarios.triage.knowledge.disks import disk_class, link_share
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("storage")
 # A stream that reaches this share of its link's payload rate is held by the link, not by the medium.

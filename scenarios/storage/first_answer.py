@@ -6,15 +6,15 @@ from statistics import fmean
 
 import msgspec
 
-from probes.engine.workloads import load_of
-from probes.reading.host import Host
-from probes.system.disk.drive.transport import is_virtual_disk
-from probes.units import format_duration, format_latency, format_number, join_names, metric_quantity
-from scenarios.contract.finding import SEVERITIES, Evidence, Finding, Remedy
-from scenarios.experiment.files.places import ComparedDirectory
-from scenarios.storage.findings import engine_cost
-from scenarios.storage.results import DirectoryLevel
-from scenarios.triage.knowledge.disks import (
+from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.drive.transport import is_virtual_disk
+from hostdx.probes.units import format_duration, format_latency, format_number, join_names, metric_quantity
+from hostdx.scenarios.contract.finding import SEVERITIES, Evidence, Finding, Remedy
+from hostdx.scenarios.experiment.files.places import ComparedDirectory
+from hostdx.scenarios.storage.findings import engine_cost
+from hostdx.scenarios.storage.results import DirectoryLevel
+from hostdx.scenarios.triage.knowledge.disks import (
     JobKind,
     cloud_disks,
     cloud_disks_of_size,
@@ -22,7 +22,7 @@ from scenarios.triage.knowledge.disks import (
     disk_classes,
     job_kinds,
 )
-from scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("storage")
 KNOWLEDGE = "scenarios/triage/knowledge/storage.toml"

@@ -7,23 +7,23 @@ from functools import cached_property
 
 import msgspec
 
-from probes import units
-from probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
-from probes.engine.disk.refusals import Suitability, check_suitability, keeps_inodes
-from probes.engine.workloads import LOADS, USUAL_PLACES, place_count, write_file_bytes
-from probes.reading.host import Host
-from probes.system.disk.block import block_devices
-from probes.system.running.cgroup import cgroup_folders, no_cgroup
-from probes.types import Absent, is_present
-from probes.units import format_size
-from scenarios.contract.model import Options, UsageError, directory_action
-from scenarios.contract.plan import Plan, PlannedStep, Variant, Workload, Written
-from scenarios.experiment.files.directories import default_directories
-from scenarios.experiment.files.places import ComparedDirectory, compared_directory
-from scenarios.experiment.files.variant_bench import engine_workload
-from scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
-from scenarios.experiment.load_schedule import CONTROL_S, MAY_BE_LEFT_OUT, MIN_LOAD_S
-from scenarios.storage.targets import (
+from hostdx.probes import units
+from hostdx.probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
+from hostdx.probes.engine.disk.refusals import Suitability, check_suitability, keeps_inodes
+from hostdx.probes.engine.workloads import LOADS, USUAL_PLACES, place_count, write_file_bytes
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.system.running.cgroup import cgroup_folders, no_cgroup
+from hostdx.probes.types import Absent, is_present
+from hostdx.probes.units import format_size
+from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.plan import Plan, PlannedStep, Variant, Workload, Written
+from hostdx.scenarios.experiment.files.directories import default_directories
+from hostdx.scenarios.experiment.files.places import ComparedDirectory, compared_directory
+from hostdx.scenarios.experiment.files.variant_bench import engine_workload
+from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
+from hostdx.scenarios.experiment.load_schedule import CONTROL_S, MAY_BE_LEFT_OUT, MIN_LOAD_S
+from hostdx.scenarios.storage.targets import (
     Shared,
     describe_shared,
     find_shared,
@@ -32,7 +32,7 @@ from scenarios.storage.targets import (
     make_variant,
     on_one_file_system,
 )
-from scenarios.triage.knowledge.disks import disk_class, endurance_share, time_to_fill_s
+from hostdx.scenarios.triage.knowledge.disks import disk_class, endurance_share, time_to_fill_s
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_BUDGET_S = 60.0

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from probes.reading.host import Host
-from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.virtualisation import read_virtualisation
-from probes.types import is_present
-from scenarios.contract.finding import Finding
-from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import BlockDevice, block_devices
+from hostdx.probes.system.virtualisation import read_virtualisation
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from hostdx.scenarios.triage.rules.texts import texts
 
 ALONE = frozenset({"sata", "sas"})  # outside of virtual machines storage.write-cache looks at each of these
 

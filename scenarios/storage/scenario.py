@@ -12,18 +12,18 @@ from contextlib import AsyncExitStack
 from functools import partial
 from typing import ClassVar
 
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.disk.refusals import indirect_kind
-from probes.engine.disk.storage import StorageBench
-from probes.engine.disk.trains import StorageBatches
-from probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
-from probes.engine.pool import SharedWorkers
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.contract import events as ev
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import (
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.disk.refusals import indirect_kind
+from hostdx.probes.engine.disk.storage import StorageBench
+from hostdx.probes.engine.disk.trains import StorageBatches
+from hostdx.probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
+from hostdx.probes.engine.pool import SharedWorkers
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import (
     Options,
     Prepared,
     Run,
@@ -32,18 +32,18 @@ from scenarios.contract.model import (
     UsageError,
     own_directory,
 )
-from scenarios.contract.plan import Plan, Workload
-from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import LoadExperiment
-from scenarios.experiment.files.places import ComparedDirectory
-from scenarios.experiment.files.variant_bench import StorageVariantBench
-from scenarios.experiment.groups import level_values, values_beside
-from scenarios.experiment.guards.watch import InterferenceWatch, watch_for
-from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
-from scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
-from scenarios.experiment.schedule.train_scheduler import BatchScheduler
-from scenarios.experiment.statistics.stats import level_interval
-from scenarios.storage.findings import (
+from hostdx.scenarios.contract.plan import Plan, Workload
+from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.experiment import LoadExperiment
+from hostdx.scenarios.experiment.files.places import ComparedDirectory
+from hostdx.scenarios.experiment.files.variant_bench import StorageVariantBench
+from hostdx.scenarios.experiment.groups import level_values, values_beside
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
+from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
+from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
+from hostdx.scenarios.experiment.statistics.stats import level_interval
+from hostdx.scenarios.storage.findings import (
     build_level,
     class_findings,
     control_moved,
@@ -52,16 +52,16 @@ from scenarios.storage.findings import (
     lesson_finding,
     link_findings,
 )
-from scenarios.storage.first_answer import first_answer, suspicion_findings
-from scenarios.storage.measurement.io_delay import JobIoWait as Waited
-from scenarios.storage.measurement.io_delay import watch_job
-from scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, StorageSetup, make
-from scenarios.storage.results import DirectoryLevel, JobWaits, Levels, WatchedJobWait
-from scenarios.storage.targets import describe_shared, list_known_findings, same_device
-from scenarios.storage.throttling.caps import DiskLimit, Throttle, find_throttles, watched_s
-from scenarios.storage.throttling.common_cap import courses_of, recast_verdict
-from scenarios.storage.throttling.detection import BlockCompletions
-from scenarios.storage.throttling.findings import (
+from hostdx.scenarios.storage.first_answer import first_answer, suspicion_findings
+from hostdx.scenarios.storage.measurement.io_delay import JobIoWait as Waited
+from hostdx.scenarios.storage.measurement.io_delay import watch_job
+from hostdx.scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, StorageSetup, make
+from hostdx.scenarios.storage.results import DirectoryLevel, JobWaits, Levels, WatchedJobWait
+from hostdx.scenarios.storage.targets import describe_shared, list_known_findings, same_device
+from hostdx.scenarios.storage.throttling.caps import DiskLimit, Throttle, find_throttles, watched_s
+from hostdx.scenarios.storage.throttling.common_cap import courses_of, recast_verdict
+from hostdx.scenarios.storage.throttling.detection import BlockCompletions
+from hostdx.scenarios.storage.throttling.findings import (
     cpu_pauses,
     ebs_findings,
     ebs_of,

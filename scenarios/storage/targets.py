@@ -6,18 +6,18 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.number_text import parse_unsigned
-from probes.reading.host import Host
-from probes.system.disk.block import block_devices
-from probes.system.disk.directory import directory_traits, file_system_number
-from probes.system.disk.mounts import read_mounts
-from probes.system.disk.topology import memory_of
-from probes.types import Absent, is_present
-from scenarios.contract.finding import Finding
-from scenarios.contract.plan import Variant
-from scenarios.experiment.files.directories import file_system_of
-from scenarios.experiment.files.places import NO_DATA, ComparedDirectory, text
-from scenarios.triage.triage import findings_about
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.system.disk.directory import directory_traits, file_system_number
+from hostdx.probes.system.disk.mounts import read_mounts
+from hostdx.probes.system.disk.topology import memory_of
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.plan import Variant
+from hostdx.scenarios.experiment.files.directories import file_system_of
+from hostdx.scenarios.experiment.files.places import NO_DATA, ComparedDirectory, text
+from hostdx.scenarios.triage.triage import findings_about
 
 # Mount options that say nothing about speed.
 _QUIET_OPTIONS = frozenset({"rw", "relatime", "nosuid", "nodev", "seclabel", "inode64", "attr2", "noquota"})

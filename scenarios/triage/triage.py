@@ -12,21 +12,21 @@ from typing import TYPE_CHECKING, Literal, cast
 
 from msgspec import structs
 
-from probes.reading import other_package
-from probes.reading.host import Host, OutOfTime
-from probes.types import Absent, Entry, Unread
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding, fold_alike, rank_of
-from scenarios.contract.folders import packages_with
-from scenarios.contract.registry import load, offer_order, scenario_names
-from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
-from scenarios.triage.rules.engine import rule_of
-from scenarios.triage.rules.known import written_rules
+from hostdx.probes.reading import other_package
+from hostdx.probes.reading.host import Host, OutOfTime
+from hostdx.probes.types import Absent, Entry, Unread
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding, fold_alike, rank_of
+from hostdx.scenarios.contract.folders import packages_with
+from hostdx.scenarios.contract.registry import load, offer_order, scenario_names
+from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from hostdx.scenarios.triage.rules.engine import rule_of
+from hostdx.scenarios.triage.rules.known import written_rules
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from scenarios.contract.model import Scenario
+    from hostdx.scenarios.contract.model import Scenario
 
 RULES, FACTS = "hostdx.rules", "hostdx.facts"  # entry point groups of other packages
 OUT_OF_TIME = "not read within the time limit: too much to read, or too slow"
@@ -81,13 +81,13 @@ def _external_facts(entry: EntryPoint, host: Host) -> Iterator[Entry]:
 
 def fact_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
     """Yield the host's facts as events; a fact that could not be read is `absent`, with its reason."""
-    from probes.system.summary import summary_facts  # the rules alone need none of them
+    from hostdx.probes.system.summary import summary_facts  # the rules alone need none of them
 
     return as_events(summary_facts(host), time)
 
 
 def _firewall_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
-    from probes.system.firewall.summary import firewall_facts
+    from hostdx.probes.system.firewall.summary import firewall_facts
 
     return as_events(firewall_facts(host), time)
 

@@ -1,5 +1,5 @@
 """A command of one's own, under variants."""
 
-from scenarios.contract.card import Card
+from hostdx.scenarios.contract.card import Card
 
 CARD = Card(id="workload")

@@ -7,18 +7,18 @@ import stat
 from collections.abc import Sequence
 from string import Template
 
-from probes.children.own_module import own_module
-from probes.engine.command.supervised import RunOrder, Supervisors
-from probes.engine.measured import NotApplicable
-from probes.files.named_file import describe_kind, open_path_only
-from probes.number_text import parse_unsigned
-from probes.units import format_size
-from scenarios.contract.action import Action
-from scenarios.contract.model import Run
-from scenarios.workload.variants import CommandVariant
+from hostdx.probes.children.own_module import own_module
+from hostdx.probes.engine.command.supervised import RunOrder, Supervisors
+from hostdx.probes.engine.measured import NotApplicable
+from hostdx.probes.files.named_file import describe_kind, open_path_only
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.units import format_size
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import Run
+from hostdx.scenarios.workload.variants import CommandVariant
 
 ALL = "all"
-_MODULE = "probes.engine.command.drop_cache"
+_MODULE = "hostdx.probes.engine.command.drop_cache"
 _OUTPUT = 256
 
 WHOLE = Action(

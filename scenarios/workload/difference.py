@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from probes.units import format_number, format_signed
-from scenarios.analysis.profile.results import differs_word
-from scenarios.analysis.profile.waits import words_for_wait
-from scenarios.contract.results.document import Cell, Part, Strong, Table, paragraph_of
-from scenarios.workload.parts import BlockedOn, Split, TimePart
-from scenarios.workload.variant_bench import (
+from hostdx.probes.units import format_number, format_signed
+from hostdx.scenarios.analysis.profile.results import differs_word
+from hostdx.scenarios.analysis.profile.waits import words_for_wait
+from hostdx.scenarios.contract.results.document import Cell, Part, Strong, Table, paragraph_of
+from hostdx.scenarios.workload.parts import BlockedOn, Split, TimePart
+from hostdx.scenarios.workload.variant_bench import (
     BLOCKED,
     MEMORY,
     MUTEX,

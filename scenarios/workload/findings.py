@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from probes.units import format_number, format_size
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.experiment.wording import effect_words
-from scenarios.triage.rules.texts import texts
-from scenarios.workload.difference import (
+from hostdx.probes.units import format_number, format_size
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.experiment.wording import effect_words
+from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.workload.difference import (
     WHY_UNKNOWN,
     difference_words,
     max_seconds,
@@ -15,8 +15,8 @@ from scenarios.workload.difference import (
     name_part,
     wait_words,
 )
-from scenarios.workload.parts import Split
-from scenarios.workload.results import AtLimit
+from hostdx.scenarios.workload.parts import Split
+from hostdx.scenarios.workload.results import AtLimit
 
 SAYS = texts("workload")
 

@@ -11,17 +11,17 @@ from pathlib import Path
 
 import msgspec
 
-from probes.engine.command.supervised import TreeSample
-from probes.number_text import parse_unsigned_list
-from probes.reading.host import Host
-from probes.system.disk.mounts import read_mounts
-from probes.system.processor.cpulist import as_list, parse_list
-from probes.system.running.cgroup import find_group_folders, parse_groups
-from probes.types import Absent, is_present
-from probes.units import format_cpus, format_size, parse_size
-from scenarios.contract import events as ev
-from scenarios.contract.action import Action
-from scenarios.contract.model import Run, UsageError
+from hostdx.probes.engine.command.supervised import TreeSample
+from hostdx.probes.number_text import parse_unsigned_list
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import read_mounts
+from hostdx.probes.system.processor.cpulist import as_list, parse_list
+from hostdx.probes.system.running.cgroup import find_group_folders, parse_groups
+from hostdx.probes.types import Absent, is_present
+from hostdx.probes.units import format_cpus, format_size, parse_size
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import Run, UsageError
 
 LIMITS = ("memory.max", "memory.high", "memory.swap.max", "cpu.max", "cpu.weight", "io.max", "pids.max")
 PERIOD_US = 100_000  # the kernel's own for cpu.max

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from scenarios.analysis.profile.results import ComparedSeconds
-from scenarios.contract import ranges as of
+from hostdx.scenarios.analysis.profile.results import ComparedSeconds
+from hostdx.scenarios.contract import ranges as of
 
 
 class TimePart(ComparedSeconds, frozen=True, kw_only=True):

@@ -6,20 +6,20 @@ import os
 import shlex
 from os.path import normpath, realpath
 
-from probes.engine.command.energy import counter_access
-from probes.engine.command.perf_events import PerfCounters
-from probes.engine.command.topdown import top_down
-from probes.files.path_ownership import find_known_rulers
-from probes.reading.host import Host
-from probes.reading.secrecy.secrets import digest_text, mask_tree
-from probes.types import Absent
-from probes.units import format_size
-from scenarios.contract.action import Action
-from scenarios.contract.plan import Variant, worded_variant
-from scenarios.workload.cold import ALL, WHOLE, paths
-from scenarios.workload.group import InheritedLimits, group_action
-from scenarios.workload.request import CommandRequest
-from scenarios.workload.variants import CommandVariant
+from hostdx.probes.engine.command.energy import counter_access
+from hostdx.probes.engine.command.perf_events import PerfCounters
+from hostdx.probes.engine.command.topdown import top_down
+from hostdx.probes.files.path_ownership import find_known_rulers
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.secrecy.secrets import digest_text, mask_tree
+from hostdx.probes.types import Absent
+from hostdx.probes.units import format_size
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.plan import Variant, worded_variant
+from hostdx.scenarios.workload.cold import ALL, WHOLE, paths
+from hostdx.scenarios.workload.group import InheritedLimits, group_action
+from hostdx.scenarios.workload.request import CommandRequest
+from hostdx.scenarios.workload.variants import CommandVariant
 
 WITHOUT_ENERGY = {
     "missing": "this host shows no RAPL counters",

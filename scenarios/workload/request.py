@@ -9,19 +9,19 @@ from typing import Any
 
 import msgspec
 
-from probes import units
-from probes.engine.command.energy import is_readable
-from probes.files.safe_read import TooLarge, read_named
-from probes.types import Json
-from probes.units import parse_size
-from scenarios.contract.declared_options import COMMON_OPTIONS, declared_options
-from scenarios.contract.model import Options, UsageError
-from scenarios.contract.option_value import parse_number
-from scenarios.contract.plan import Metric, Option, Workload
-from scenarios.workload.cold import ALL
-from scenarios.workload.group import ScoreReader
-from scenarios.workload.variant_bench import CPU, ENERGY, SCORE, SHOWN, WALL
-from scenarios.workload.variants import (
+from hostdx.probes import units
+from hostdx.probes.engine.command.energy import is_readable
+from hostdx.probes.files.safe_read import TooLarge, read_named
+from hostdx.probes.types import Json
+from hostdx.probes.units import parse_size
+from hostdx.scenarios.contract.declared_options import COMMON_OPTIONS, declared_options
+from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.option_value import parse_number
+from hostdx.scenarios.contract.plan import Metric, Option, Workload
+from hostdx.scenarios.workload.cold import ALL
+from hostdx.scenarios.workload.group import ScoreReader
+from hostdx.scenarios.workload.variant_bench import CPU, ENERGY, SCORE, SHOWN, WALL
+from hostdx.scenarios.workload.variants import (
     CommandVariant,
     check_startable,
     make_variant,
@@ -34,7 +34,7 @@ MAX_VARIANTS = 8
 EVERY = 5  # runs between two treatments
 EXAMPLE_VARIANTS = "--variant 'nvme: TMPDIR=/scratch' --variant 'sata: TMPDIR=/data'"
 EXAMPLE_SERIES = "--series 20 --treat 'fstrim -v /scratch' --every 5"
-MIN_SERIES_RUNS = 6  # scenarios.experiment.trend tells no trend of fewer
+MIN_SERIES_RUNS = 6  # hostdx.scenarios.experiment.trend tells no trend of fewer
 IN_FILE = {
     option.name: option
     for option in declared_options(__file__, least_series=MIN_SERIES_RUNS)

@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import msgspec
 
-from scenarios.contract import ranges as of
-from scenarios.contract.results.document import Part, ReportSection, paragraph_of
-from scenarios.contract.results.result import Result
-from scenarios.workload.parts import Split, TimePart
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.results.document import Part, ReportSection, paragraph_of
+from hostdx.scenarios.contract.results.result import Result
+from hostdx.scenarios.workload.parts import Split, TimePart
 
 
 class Splits(Result, frozen=True, tag="workload.where/1"):
@@ -18,12 +18,12 @@ class Splits(Result, frozen=True, tag="workload.where/1"):
 
     @property
     def result_parts(self) -> tuple[Part, ...]:
-        from scenarios.workload.difference import build_table  # what runs commands comes along
+        from hostdx.scenarios.workload.difference import build_table  # what runs commands comes along
 
         return tuple(part for time_split in self.value for part in build_table(time_split))
 
     def on_top(self, now: float) -> ReportSection | None:
-        from scenarios.workload.difference import LIKELY, MIN_NAMED_SHARE, build_views
+        from hostdx.scenarios.workload.difference import LIKELY, MIN_NAMED_SHARE, build_views
 
         tables = [
             table for split in self.value if split.parts for table in build_views(split, MIN_NAMED_SHARE)

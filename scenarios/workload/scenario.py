@@ -13,26 +13,26 @@ from functools import partial
 from itertools import chain
 from typing import ClassVar
 
-from probes.engine.command.supervised import Supervisors
-from probes.engine.measured import BenchRefused, NotApplicable, WriteBudgetSpent
-from probes.profile.symbols import Symbols
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.analysis.profile.results import CallPaths, LocksResult
-from scenarios.contract.declared_options import apply_declaration
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
-from scenarios.contract.option_value import OptionRedaction
-from scenarios.contract.plan import PlannedStep
-from scenarios.experiment.guards.watch import watch_for
-from scenarios.experiment.load_schedule import measure_workload
-from scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
-from scenarios.experiment.schedule.host_settings import Stay
-from scenarios.experiment.treated_trend import TreatedTrend, treated_trend
-from scenarios.triage.rules.texts import texts
-from scenarios.workload.cold import Cold, explain_undroppable, paths
-from scenarios.workload.findings import failing_finding, undecided_finding, wall_finding
-from scenarios.workload.group import (
+from hostdx.probes.engine.command.supervised import Supervisors
+from hostdx.probes.engine.measured import BenchRefused, NotApplicable, WriteBudgetSpent
+from hostdx.probes.profile.symbols import Symbols
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.analysis.profile.results import CallPaths, LocksResult
+from hostdx.scenarios.contract.declared_options import apply_declaration
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.option_value import OptionRedaction
+from hostdx.scenarios.contract.plan import PlannedStep
+from hostdx.scenarios.experiment.guards.watch import watch_for
+from hostdx.scenarios.experiment.load_schedule import measure_workload
+from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
+from hostdx.scenarios.experiment.schedule.host_settings import Stay
+from hostdx.scenarios.experiment.treated_trend import TreatedTrend, treated_trend
+from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.workload.cold import Cold, explain_undroppable, paths
+from hostdx.scenarios.workload.findings import failing_finding, undecided_finding, wall_finding
+from hostdx.scenarios.workload.group import (
     SampleCurves,
     ScoreReader,
     carry_limits,
@@ -40,25 +40,25 @@ from scenarios.workload.group import (
     find_group_root,
     group_action,
 )
-from scenarios.workload.plan import left_out, list_actions, list_commands, make_variant
-from scenarios.workload.plan import list_sentences as planned_sentences
-from scenarios.workload.request import MIN_SERIES_RUNS, CommandRequest, parse_request
-from scenarios.workload.results import MemoryLimits, Splits
-from scenarios.workload.split import (
+from hostdx.scenarios.workload.plan import left_out, list_actions, list_commands, make_variant
+from hostdx.scenarios.workload.plan import list_sentences as planned_sentences
+from hostdx.scenarios.workload.request import MIN_SERIES_RUNS, CommandRequest, parse_request
+from hostdx.scenarios.workload.results import MemoryLimits, Splits
+from hostdx.scenarios.workload.split import (
     Profiles,
     collect_profiles,
     find_limit_cause,
     split_wall_time,
     values_beside,
 )
-from scenarios.workload.variant_bench import (
+from hostdx.scenarios.workload.variant_bench import (
     WALL,
     Allowance,
     CommandVariantBench,
     LeafBytes,
     named_directories,
 )
-from scenarios.workload.variants import CommandVariant
+from hostdx.scenarios.workload.variants import CommandVariant
 
 SAYS = texts("workload")
 

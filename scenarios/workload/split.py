@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import asdict, replace
 
-from probes.engine.command import perf_events, topdown
-from probes.profile.symbols import Symbols
-from scenarios.analysis.profile.call_paths import (
+from hostdx.probes.engine.command import perf_events, topdown
+from hostdx.probes.profile.symbols import Symbols
+from hostdx.scenarios.analysis.profile.call_paths import (
     MAX_NODES,
     GroupPaths,
     RunCalls,
@@ -24,16 +24,16 @@ from scenarios.analysis.profile.call_paths import (
     compare_seconds,
     seconds_by_path,
 )
-from scenarios.analysis.profile.locks import lock_table, waits_by_lock
-from scenarios.analysis.profile.results import LockTable, PathTree
-from scenarios.analysis.profile.waits import UNSEEN, Waited, longest_calls
-from scenarios.contract import events as ev
-from scenarios.experiment.levels import values_of_pair, variant_values
-from scenarios.experiment.statistics.stats import student_interval
-from scenarios.workload.difference import REST
-from scenarios.workload.parts import BlockedOn, CounterRate, Split, TimePart
-from scenarios.workload.results import AtLimit
-from scenarios.workload.variant_bench import (
+from hostdx.scenarios.analysis.profile.locks import lock_table, waits_by_lock
+from hostdx.scenarios.analysis.profile.results import LockTable, PathTree
+from hostdx.scenarios.analysis.profile.waits import UNSEEN, Waited, longest_calls
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.experiment.levels import values_of_pair, variant_values
+from hostdx.scenarios.experiment.statistics.stats import student_interval
+from hostdx.scenarios.workload.difference import REST
+from hostdx.scenarios.workload.parts import BlockedOn, CounterRate, Split, TimePart
+from hostdx.scenarios.workload.results import AtLimit
+from hostdx.scenarios.workload.variant_bench import (
     ALL_WAIT,
     BLOCKED,
     HITS,

@@ -11,25 +11,25 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from probes import units
-from probes.engine.command import perf_events, topdown
-from probes.engine.command.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
-from probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
-from probes.profile import wait_samples
-from probes.reading.host import Host
-from probes.system.disk.diskstats import DiskCounters, leaf_counters
-from probes.system.disk.topology import find_placement
-from probes.types import Absent
-from probes.units import format_duration, format_size
-from scenarios.analysis.profile.call_paths import MAX_RUNS, RunCalls, keep_run_calls
-from scenarios.analysis.profile.waits import Waited, summarise_waits
-from scenarios.contract.model import Run
-from scenarios.contract.plan import Metric
-from scenarios.experiment.schedule.blocks import VariantBench
-from scenarios.experiment.schedule.host_settings import Stay
-from scenarios.workload.cold import Cold
-from scenarios.workload.group import SampleCurves, ScoreReader
-from scenarios.workload.variants import CommandVariant
+from hostdx.probes import units
+from hostdx.probes.engine.command import perf_events, topdown
+from hostdx.probes.engine.command.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
+from hostdx.probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
+from hostdx.probes.profile import wait_samples
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.diskstats import DiskCounters, leaf_counters
+from hostdx.probes.system.disk.topology import find_placement
+from hostdx.probes.types import Absent
+from hostdx.probes.units import format_duration, format_size
+from hostdx.scenarios.analysis.profile.call_paths import MAX_RUNS, RunCalls, keep_run_calls
+from hostdx.scenarios.analysis.profile.waits import Waited, summarise_waits
+from hostdx.scenarios.contract.model import Run
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.experiment.schedule.blocks import VariantBench
+from hostdx.scenarios.experiment.schedule.host_settings import Stay
+from hostdx.scenarios.workload.cold import Cold
+from hostdx.scenarios.workload.group import SampleCurves, ScoreReader
+from hostdx.scenarios.workload.variants import CommandVariant
 
 
 class BytesMoved(NamedTuple):

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import msgspec
 
-from probes.engine.command.supervised import RunOrder
-from probes.number_text import parse_signed, parse_unsigned
-from probes.system.processor.cpulist import parse_list
-from scenarios.contract.action import Action
-from scenarios.contract.model import UsageError
-from scenarios.experiment.schedule.host_settings import KINDS, setting_change
-from scenarios.workload.group import LIMITS, parse_limit
+from hostdx.probes.engine.command.supervised import RunOrder
+from hostdx.probes.number_text import parse_signed, parse_unsigned
+from hostdx.probes.system.processor.cpulist import parse_list
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import UsageError
+from hostdx.scenarios.experiment.schedule.host_settings import KINDS, setting_change
+from hostdx.scenarios.workload.group import LIMITS, parse_limit
 
 WORDS = ("cmd", "cwd", "wrap", "cpus", "node", "nice", "ionice", *LIMITS, "env")
 IONICE = {"realtime": 1, "best-effort": 2, "idle": 3}  # ioprio_set(2)

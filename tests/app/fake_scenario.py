@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 from typing import ClassVar
 
-from probes.reading.host import Host
-from scenarios.contract import events as ev
-from scenarios.contract.action import Action, private_directory
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
-from scenarios.contract.plan import Metric, Option, Plan, Variant, Workload, Written
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.plan import Metric, Option, Plan, Variant, Workload, Written
 
 
 class Fake(Scenario):

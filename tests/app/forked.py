@@ -1,6 +1,7 @@
-"""`Popen` and `run` as in subprocess, for `python -P -m app.cli …` without the imports of a start: a parent process
-that has imported hostdx forks once for each command. `OwnModulePopen` does so for the children that hostdx starts
-in the test process (`own_module`).
+"""`Popen` and `run` as in subprocess, for `python -P -m hostdx.app.cli …` without the imports of a start.
+
+A parent process that has imported hostdx forks once for each command. `OwnModulePopen` does so for the children that
+hostdx starts in the test process (`own_module`).
 
 The command becomes a child of the test process, with its own pid, arguments, environment, directory, streams and exit
 status. A real start is made instead where a fork would differ: another locale, other PYTHON* variables, other options
@@ -30,23 +31,30 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from probes.children import start
-from probes.reading.process_stat import is_running
+from hostdx.probes.children import start
+from hostdx.probes.reading.process_stat import is_running
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCALE = "C.UTF-8"
 # hostdx's word by which it is known in /proc/PID/cmdline: a fork has the words of its parent
-PARENT = (sys.executable, "-P", str(Path(__file__).resolve()), "app.cli")
-OF_COMMANDS = ("app.cli", "app.recordings", "app.report", "app.run", "app.undo", "scenarios")
-OF_THE_SCREEN = ("app.tui",)
+PARENT = (sys.executable, "-P", str(Path(__file__).resolve()), "hostdx.app.cli")
+OF_COMMANDS = (
+    "hostdx.app.cli",
+    "hostdx.app.recordings",
+    "hostdx.app.report",
+    "hostdx.app.run",
+    "hostdx.app.undo",
+    "hostdx.scenarios",
+)
+OF_THE_SCREEN = ("hostdx.app.tui",)
 OF_THE_PARENT = (
     "HOME",
     "PATH",
     "PYTHONPATH",
 )  # no test's own state: it would be taken for a process of that test
 OWN_MODULES = (
-    "app.undo.",
-    "probes.reading.hang_safe.",
+    "hostdx.app.undo.",
+    "hostdx.probes.reading.hang_safe.",
 )  # no bench: a fork's own forks take longer than a start's
 PR_SET_CHILD_SUBREAPER = 36  # prctl(2)
 HEADER_BYTES = 8
@@ -87,7 +95,7 @@ class ForkingParent:
 
     def fork(self, request: Request, streams: Sequence[int]) -> int:
         """Return the pid of a child of this process. Raises EOFError where the parent has ended."""
-        data = pickle.dumps(request)
+        data = pickle.dumps(tuple(request))
         prctl = ctypes.CDLL(None, use_errno=True).prctl
         with self._lock:
             prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
@@ -306,7 +314,7 @@ def serve(connection: socket.socket) -> Request:
         header, streams, _, _ = socket.recv_fds(connection, HEADER_BYTES, MAX_STREAMS)
         if not header:
             os._exit(0)
-        request = pickle.loads(connection.recv(int.from_bytes(header), socket.MSG_WAITALL))
+        request = Request(*pickle.loads(connection.recv(int.from_bytes(header), socket.MSG_WAITALL)))
         if request.has_terminal:
             import_packages(OF_THE_SCREEN)
         child = fork_for_grandparent()

@@ -11,14 +11,14 @@ from tests.app import forked
 ROOT = Path(__file__).resolve().parents[2]
 CODE = (
     "import sys; sys.path.insert(0, {root!r}); del sys.argv[1]; from importlib.metadata import EntryPoint; "
-    "from probes.reading import other_package; from app.cli import main; "
+    "from hostdx.probes.reading import other_package; from hostdx.app.cli import main; "
     "other_package.entry_points_of = lambda group: [EntryPoint('fake', 'tests.app.fake_scenario:Fake', group)]; main()"
 )
 
 
 def argv(*arguments: str) -> list[str]:
     # the word by which a process is known as hostdx comes first
-    return [sys.executable, "-P", "-c", CODE.format(root=str(ROOT)), "app.cli", *arguments]
+    return [sys.executable, "-P", "-c", CODE.format(root=str(ROOT)), "hostdx.app.cli", *arguments]
 
 
 def environment(directory: Path) -> dict[str, str]:

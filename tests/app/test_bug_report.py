@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app import bug_report
-from app.state import state_dir
+from hostdx.app import bug_report
+from hostdx.app.state import state_dir
 from tests.app.launcher import ROOT, environment
 from tests.needs import one_always
 
@@ -49,7 +49,7 @@ def test_a_process_with_little_says_so_in_one_line(
     tmp_path: Path, limit: int, most: int, command: str
 ) -> None:
     done = subprocess.run(
-        [sys.executable, "-P", "-m", "app.cli", *command.split()],
+        [sys.executable, "-P", "-m", "hostdx.app.cli", *command.split()],
         env=environment(tmp_path) | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
         preexec_fn=lambda: resource.setrlimit(limit, (most, most)), stdin=subprocess.DEVNULL,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from probes.children.own_module import own_module
+from hostdx.probes.children.own_module import own_module
 from tests.app import forked
 
 SEEN = """
@@ -96,7 +96,7 @@ def test_it_ends_as_a_start_ends(environment: dict[str, str], end: str) -> None:
 
 def test_hostdx_itself_says_the_same(environment: dict[str, str]) -> None:
     for words in (("no-such-command",), ("report", "demo:null")):
-        argv = [sys.executable, "-P", "-m", "app.cli", *words]
+        argv = [sys.executable, "-P", "-m", "hostdx.app.cli", *words]
         started, made = (
             run(argv, env=environment, capture_output=True, timeout=60)
             for run in (subprocess.run, forked.run)

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from app.cli.entry import run_command_line
-from app.cli.measuring import progress, progress_rich
-from app.recordings.writer import encode_event
-from app.report.json_document import encode_document as result_encoded
-from probes.reading.lossless_json import Decoder, encode
-from scenarios.contract import events as ev
-from scenarios.numa.results import NodePairs, Scaling
-from scenarios.rpfilter.results import AtLineRate
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.cli.measuring import progress, progress_rich
+from hostdx.app.recordings.writer import encode_event
+from hostdx.app.report.json_document import encode_document as result_encoded
+from hostdx.probes.reading.lossless_json import Decoder, encode
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.numa.results import NodePairs, Scaling
+from hostdx.scenarios.rpfilter.results import AtLineRate
 from tests.fakes.streams import hostile
 from tests.fakes.streams.event_types import EVERY
 from tests.fakes.streams.story import RECORDINGS

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from scenarios.contract.card import bundled_cards
-from scenarios.contract.registry import scenario_names
+from hostdx.scenarios.contract.card import bundled_cards
+from hostdx.scenarios.contract.registry import scenario_names
 from tests.every_case import every_case
 from tests.syntax import modules, nodes
 
@@ -29,9 +29,9 @@ def faults(module: Sequence[ast.AST]) -> Iterator[str]:
                 yield f"line {node.lineno}: compares with {', '.join(sorted(named))}"
         elif isinstance(node, ast.MatchValue | ast.Tuple | ast.List | ast.Set | ast.Dict) and named & PLAIN:
             yield f"lists {', '.join(sorted(named))}"
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("scenarios."):
-            if (room := (node.module or "").split(".")[1]) in scenario_names():
-                yield f"line {node.lineno}: imports from scenarios.{room}"
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hostdx.scenarios."):
+            if (room := (node.module or "").split(".")[2]) in scenario_names():
+                yield f"line {node.lineno}: imports from hostdx.scenarios.{room}"
         elif isinstance(node, ast.Constant) and id(node) not in told and _is_named(str(node.value)):
             yield f"line {node.lineno}: names {str(node.value)[:60]!r}"
 
@@ -57,7 +57,7 @@ def test_no_file_knows_a_scenario() -> None:
         'if session.began.scenario == "kernel": pass',
         'x = offer.id in ("storage", "null")',
         'ORDER = ("rpfilter", "dstate")',
-        "from scenarios.null.results import Resolution",
+        "from hostdx.scenarios.null.results import Resolution",
         'found = results.get("fstrim")',
         'step = "hostdx run null"',
     ],

@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app import locks, state
-from app.terminal.failure import Failure
-from app.terminal.process import Identity, boot_id, identity_of, is_living
-from probes.reading.process_stat import start_time
+from hostdx.app import locks, state
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.process import Identity, boot_id, identity_of, is_living
+from hostdx.probes.reading.process_stat import start_time
 
 pytestmark = pytest.mark.usefixtures("own_state")
 

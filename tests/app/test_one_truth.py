@@ -11,41 +11,41 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.recordings import reader
-from app.recordings.interference import others_io
-from app.recordings.reader import read_events
-from app.recordings.session import RunSession
-from app.recordings.store import list_demos, resolve_recording
-from app.recordings.values import value_of, values_beside, with_difference_beside
-from app.report import json_document, wording
-from app.report.figures import verdict_table
-from app.report.figures.latency import latency_summaries
-from app.report.figures.tiles import summary_tiles
-from app.report.first_page import first_page
-from app.report.forms import csv_rows, html, markdown
-from app.report.full_report import report
-from app.report.headline import list_remarks
-from app.report.numbers import number_parts
-from app.report.validity import list_trust_signs
-from app.tui.widgets.measuring.levels import variant_levels
-from app.tui.widgets.measuring.load_cards import VALUE_CELLS, format_short, row_lines
-from app.tui.widgets.measuring.pulse_line import OTHERS_IO, pulse_lines
-from app.tui.widgets.measuring.standing import pairs_of
-from app.tui.widgets.verdict_list import list_effects
-from probes import units
-from scenarios.analysis.compare.bounding_box import Boxed
-from scenarios.box.measurement.corner import CORNERS
-from scenarios.box.results import Corners, Jobs
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Metric
-from scenarios.contract.results.document import Bullets, Table, plain_text
-from scenarios.fullstack.loads import DISK, NETWORK
-from scenarios.fullstack.results import Streams
-from scenarios.null.findings import MINUTE_S
-from scenarios.null.results import Resolution
-from scenarios.rpfilter.measurement.variants import CHECK, NONE
-from scenarios.rpfilter.results import Cost
-from scenarios.storage.results import Levels
+from hostdx.app.recordings import reader
+from hostdx.app.recordings.interference import others_io
+from hostdx.app.recordings.reader import read_events
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.store import list_demos, resolve_recording
+from hostdx.app.recordings.values import value_of, values_beside, with_difference_beside
+from hostdx.app.report import json_document, wording
+from hostdx.app.report.figures import verdict_table
+from hostdx.app.report.figures.latency import latency_summaries
+from hostdx.app.report.figures.tiles import summary_tiles
+from hostdx.app.report.first_page import first_page
+from hostdx.app.report.forms import csv_rows, html, markdown
+from hostdx.app.report.full_report import report
+from hostdx.app.report.headline import list_remarks
+from hostdx.app.report.numbers import number_parts
+from hostdx.app.report.validity import list_trust_signs
+from hostdx.app.tui.widgets.measuring.levels import variant_levels
+from hostdx.app.tui.widgets.measuring.load_cards import VALUE_CELLS, format_short, row_lines
+from hostdx.app.tui.widgets.measuring.pulse_line import OTHERS_IO, pulse_lines
+from hostdx.app.tui.widgets.measuring.standing import pairs_of
+from hostdx.app.tui.widgets.verdict_list import list_effects
+from hostdx.probes import units
+from hostdx.scenarios.analysis.compare.bounding_box import Boxed
+from hostdx.scenarios.box.measurement.corner import CORNERS
+from hostdx.scenarios.box.results import Corners, Jobs
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.contract.results.document import Bullets, Table, plain_text
+from hostdx.scenarios.fullstack.loads import DISK, NETWORK
+from hostdx.scenarios.fullstack.results import Streams
+from hostdx.scenarios.null.findings import MINUTE_S
+from hostdx.scenarios.null.results import Resolution
+from hostdx.scenarios.rpfilter.measurement.variants import CHECK, NONE
+from hostdx.scenarios.rpfilter.results import Cost
+from hostdx.scenarios.storage.results import Levels
 from tests.contract.fake_runs import RUNS
 from tests.every_case import every_case
 

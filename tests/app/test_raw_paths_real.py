@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.commands import with_features
-from app.recordings.reader import load
-from app.report.forms import html
-from app.report.full_report import report
-from app.report.json_document import document_json
+from hostdx.app.cli.commands import with_features
+from hostdx.app.recordings.reader import load
+from hostdx.app.report.forms import html
+from hostdx.app.report.full_report import report
+from hostdx.app.report.json_document import document_json
 from tests.app import forked
 from tests.app.launcher import ROOT
 from tests.needs import need, one_always, some_always
@@ -97,7 +97,7 @@ class Hostdx:
         )
 
     def __call__(self, *words: str) -> subprocess.CompletedProcess[bytes]:
-        argv = [sys.executable, "-P", "-m", "app.cli", *words]
+        argv = [sys.executable, "-P", "-m", "hostdx.app.cli", *words]
         return forked.run(
             argv, env=self.environment | {"PYTHONPATH": str(ROOT)}, cwd=self.raw, capture_output=True, timeout=120,
             stdin=subprocess.DEVNULL,

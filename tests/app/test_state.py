@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app import state
-from app.state import ELSEWHERE, make_private, recordings_dir, remedy_text, runtime_dir
-from app.terminal.failure import Failure
+from hostdx.app import state
+from hostdx.app.state import ELSEWHERE, make_private, recordings_dir, remedy_text, runtime_dir
+from hostdx.app.terminal.failure import Failure
 from tests.needs import ROOT, needs
 
 
@@ -21,7 +21,7 @@ def test_root_makes_nothing_below_another_users_state_directory(
 ) -> None:
     home = tmp_path / "alice"
     home.mkdir()
-    monkeypatch.setattr("app.state.find_known_rulers", ruled)
+    monkeypatch.setattr("hostdx.app.state.find_known_rulers", ruled)
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
     with pytest.raises(Failure, match="belongs to alice; as root set XDG_STATE_HOME"):
         make_private(recordings_dir())
@@ -31,7 +31,7 @@ def test_root_makes_nothing_below_another_users_state_directory(
 def test_roots_locks_do_not_lie_in_the_runtime_directory_of_who_called_su(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.state.find_known_rulers", ruled)
+    monkeypatch.setattr("hostdx.app.state.find_known_rulers", ruled)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "alice"))
     assert runtime_dir() == Path("/run/hostdx")

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.recordings.reader import read_events
-from app.recordings.session import RunSession
-from app.recordings.store import list_demos, resolve_recording
-from app.report import json_document
-from app.report.figures import verdict_table
-from app.report.figures.interval_chart import drawable_interval, is_drawable_value
-from app.report.headline import find_answer
-from app.report.wording import is_measured, verdict_role
-from app.tui.widgets.measuring.standing import list_standings
-from app.tui.widgets.verdict_list import list_effects
-from scenarios.contract import events as ev
-from scenarios.contract.results.document import Toned
+from hostdx.app.recordings.reader import read_events
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.store import list_demos, resolve_recording
+from hostdx.app.report import json_document
+from hostdx.app.report.figures import verdict_table
+from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
+from hostdx.app.report.headline import find_answer
+from hostdx.app.report.wording import is_measured, verdict_role
+from hostdx.app.tui.widgets.measuring.standing import list_standings
+from hostdx.app.tui.widgets.verdict_list import list_effects
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.results.document import Toned
 from tests.needs import some_always
 
 CHANGING = (

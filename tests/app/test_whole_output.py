@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
-from app.features.bundle import build
-from app.features.bundle.build import BuiltBundle
-from app.terminal.failure import Failure
-from app.terminal.output_file import OutputFile, check_outputs, write_bytes, write_files
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.features.bundle import build
+from hostdx.app.features.bundle.build import BuiltBundle
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.output_file import OutputFile, check_outputs, write_bytes, write_files
 from tests.app.cli.test_command_line import own_state  # noqa: F401
 from tests.app.launcher import ROOT as TREE
 
@@ -115,7 +115,7 @@ def test_a_place_that_is_not_there_is_refused_before_anything_is_made(
         pytest.fail("it was made")
 
     monkeypatch.setattr(build, "build_bundle", never)
-    monkeypatch.setattr("app.cli.telling.capture.RecordedHost", never)
+    monkeypatch.setattr("hostdx.app.cli.telling.capture.RecordedHost", never)
     for where in (folder / "no" / "x", folder):
         assert run_command_line([*COMMANDS[name], str(where)]) == 3
         assert len(capsys.readouterr().err.splitlines()) == 1

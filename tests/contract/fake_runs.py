@@ -15,23 +15,23 @@ from typing import Any
 
 import pytest
 
-from probes.engine.measured import Measured
-from probes.reading.host import Host
-from probes.types import Json
-from scenarios.box.scenario import BoxScenario
-from scenarios.checkup.scenario import Checkup
-from scenarios.contention import plan as contention_plan
-from scenarios.contract.model import Options, Scenario
-from scenarios.dstate import scenario as dstate
-from scenarios.experiment.files import directories
-from scenarios.kernel import plan as kernel_plan
-from scenarios.kernel import scenario as kernel
-from scenarios.null.scenario import Null
-from scenarios.numa.scenario import NumaScenario
-from scenarios.storage import plan as storage_plan
-from scenarios.storage import scenario as storage
-from scenarios.workload import scenario as workload
-from scenarios.workload.variant_bench import CPU, WALL
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Json
+from hostdx.scenarios.box.scenario import BoxScenario
+from hostdx.scenarios.checkup.scenario import Checkup
+from hostdx.scenarios.contention import plan as contention_plan
+from hostdx.scenarios.contract.model import Options, Scenario
+from hostdx.scenarios.dstate import scenario as dstate
+from hostdx.scenarios.experiment.files import directories
+from hostdx.scenarios.kernel import plan as kernel_plan
+from hostdx.scenarios.kernel import scenario as kernel
+from hostdx.scenarios.null.scenario import Null
+from hostdx.scenarios.numa.scenario import NumaScenario
+from hostdx.scenarios.storage import plan as storage_plan
+from hostdx.scenarios.storage import scenario as storage
+from hostdx.scenarios.workload import scenario as workload
+from hostdx.scenarios.workload.variant_bench import CPU, WALL
 from tests.fakes.clock import FakeClock
 from tests.fakes.noise import white
 from tests.fakes.run import FakeRun, conduct
@@ -145,8 +145,8 @@ def run_box(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
 
 def run_checkup(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     parts = (of_checkup.STORAGE, of_checkup.WALL, of_checkup.NULL, of_checkup.REFUSED, of_checkup.ASKS)
-    patch.setattr("scenarios.checkup.parts.candidate_scenarios", lambda: parts)
-    patch.setattr("scenarios.triage.triage.examine_host", lambda *_, **__: iter(()))
+    patch.setattr("hostdx.scenarios.checkup.parts.candidate_scenarios", lambda: parts)
+    patch.setattr("hostdx.scenarios.triage.triage.examine_host", lambda *_, **__: iter(()))
     run = of_checkup.Conducted(options={"dir": ["/a b", "/c"]})
     asyncio.run(conduct(Checkup(), run))
     return run
@@ -160,7 +160,7 @@ def run_contention(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
         """As root it would ask the kernel for locks."""
         return made
 
-    patch.setattr("scenarios.contention.scenario._add_locks", ask_no_kernel)
+    patch.setattr("hostdx.scenarios.contention.scenario._add_locks", ask_no_kernel)
     patch.setattr(of_contention, "Host", made_host)
 
     def rate(load: str, side: int, workers: int) -> float:
@@ -241,14 +241,14 @@ def run_storage(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     suit_everywhere(patch)
     patch.setattr(DrawnStorage, "clock", clock, raising=False)
     patch.setattr(storage, "StorageBench", DrawnStorage)
-    patch.setattr("scenarios.storage.findings.cost_ns", lambda: 500)
+    patch.setattr("hostdx.scenarios.storage.findings.cost_ns", lambda: 500)
 
     def trains(benches: Mapping[str, DrawnStorage], load: str) -> FakeTrains:
         rates = dict(zip(benches, (10_000.0, 8_000.0), strict=True))
         metric = next(one.metric for one in storage_plan.LOADS if one.id == load)
         return FakeTrains(clock, rates, metric=metric, noise=white(len(load), 0.02), device=load != "cpu")
 
-    patch.setattr("scenarios.storage.scenario.StorageBatches", trains)
+    patch.setattr("hostdx.scenarios.storage.scenario.StorageBatches", trains)
     for name in "ab":
         (own / name).mkdir()
     only = ("randread-4k-qd1", "fsync-4k-qd1", "cpu")

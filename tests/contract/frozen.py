@@ -12,8 +12,8 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import get_args
 
-from probes.types import Json
-from scenarios.contract.verdict.verdict import Word
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract.verdict.verdict import Word
 
 FROZEN = Path(__file__).with_name("frozen")
 WORDS = re.compile(r"\S\s+\S")  # two words or more

@@ -8,15 +8,17 @@ import pytest
 from textual.binding import Binding
 from textual.dom import DOMNode
 
-import app.features
-import app.tui
-from app.cli.commands import hostdx
-from probes.reading import other_package
-from probes.types import Json
-from scenarios.contract import registry
+from hostdx.app import features, tui
+from hostdx.app.cli.commands import hostdx
+from hostdx.probes.reading import other_package
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import registry
 from tests.contract.frozen import assert_frozen
 
-STARTED = ("app.features.bundle.stub", "app.features.fleet.launch.agent")  # programs, not modules
+STARTED = (
+    "hostdx.app.features.bundle.stub",
+    "hostdx.app.features.fleet.launch.agent",
+)  # programs, not modules
 
 
 def describe_parameter(parameter: click.Parameter) -> dict[str, Json]:
@@ -80,7 +82,7 @@ def test_options_of_scenarios() -> None:
 def test_keys() -> None:
     """A list for each screen, for the app and for each part of a screen with keys of its own; how a class is called is
     no promise."""
-    for package in (app.tui, app.features):
+    for package in (tui, features):
         for module in walk_packages(package.__path__, f"{package.__name__}."):
             if module.name not in STARTED:
                 import_module(module.name)
@@ -88,7 +90,9 @@ def test_keys() -> None:
     while classes:
         one = classes.pop()
         classes += one.__subclasses__()
-        if one.__module__.startswith(("app.tui", "app.features")) and (own := one.__dict__.get("BINDINGS")):
+        if one.__module__.startswith(("hostdx.app.tui", "hostdx.app.features")) and (
+            own := one.__dict__.get("BINDINGS")
+        ):
             bindings = [b if isinstance(b, Binding) else Binding(*b) for b in own]
             keys[one.__name__] = sorted(b.key for b in bindings)
     assert {"Shell", "HomeScreen"} & keys.keys(), "the screens were not found"

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
-from app.recordings import store
-from probes.types import Json
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.recordings import store
+from hostdx.probes.types import Json
 from tests.contract.frozen import FROZEN, assert_frozen, without_sentences
 from tests.fakes.hosts.server import Server
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from app.recordings import store
-from app.recordings.reader import read_events
-from probes.types import Json
-from scenarios.contract import events as ev
-from scenarios.contract.results.result import Result
+from hostdx.app.recordings import store
+from hostdx.app.recordings.reader import read_events
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.results.result import Result
 from tests.contract.frozen import assert_frozen, without_sentences
 from tests.contract.test_documents import FORMER
 from tests.every_case import every_case
@@ -23,7 +23,7 @@ def result_types() -> list[type[Result]]:
     while left:
         one = left.pop()
         left += one.__subclasses__()
-        if one.__module__.startswith("scenarios.") and one.__struct_config__.tag:
+        if one.__module__.startswith("hostdx.scenarios.") and one.__struct_config__.tag:
             found.append(one)
     return sorted(found, key=lambda one: str(one.__struct_config__.tag))
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.types import Json
-from scenarios.contract import registry
-from scenarios.contract.events import AnyEvent
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import registry
+from hostdx.scenarios.contract.events import AnyEvent
 from tests.contract.fake_runs import RUNS
 from tests.contract.frozen import assert_frozen, without_sentences
 from tests.every_case import every_case

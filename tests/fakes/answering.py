@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from probes.reading.host import Host
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
 
 
 class Answering(Host):

@@ -4,15 +4,15 @@ import random
 from collections.abc import Sequence
 from typing import Literal
 
-from probes.engine.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable
-from scenarios.rpfilter.measurement.firewall_rules import Treatment
-from scenarios.rpfilter.measurement.lab_messages import LabReady
-from scenarios.rpfilter.measurement.route_set import RouteSet
+from hostdx.probes.engine.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable
+from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
+from hostdx.scenarios.rpfilter.measurement.lab_messages import LabReady
+from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
 from tests.fakes.clock import FakeClock
 
 
 class FakeBench:
-    """Stands for `scenarios.rpfilter.measurement.network.Network`.
+    """Stands for `hostdx.scenarios.rpfilter.measurement.network.Network`.
 
     `costs` are ns by what the treatment does; scatter 1 %."""
 

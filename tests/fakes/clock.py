@@ -4,7 +4,7 @@ import asyncio
 
 
 class FakeClock:
-    """Implements `scenarios.contract.model.Clock`. Sleeping advances the time at once and lets other tasks run."""
+    """Implements `hostdx.scenarios.contract.model.Clock`. Sleeping advances the time at once, and other tasks run."""
 
     def __init__(self, start_s: float = 0.0) -> None:
         self.seconds = start_s

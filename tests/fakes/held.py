@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from probes.files.private_directory import Inode, PrivateDirectory, inode_of
+from hostdx.probes.files.private_directory import Inode, PrivateDirectory, inode_of
 
 
 def inode_at(path: Path) -> Inode:

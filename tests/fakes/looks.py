@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable
 
-from probes.system.running.host_looks import CloseLook, HostLook, ProcessUse
+from hostdx.probes.system.running.host_looks import CloseLook, HostLook, ProcessUse
 
 FIRST_WALL_S, FIRST_BOOT_S = 1_795_900_000.0, 5000.0
 STEP_S = 10.0

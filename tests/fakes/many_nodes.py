@@ -4,13 +4,13 @@ import math
 import random
 from collections.abc import Callable, Iterable, Sequence
 
-from probes.types import Json
-from scenarios.analysis.compare.run_summary import FactKey, FigureKey, PlannedLoad
-from scenarios.analysis.peers.facts import FactTable, spell_facts
-from scenarios.analysis.peers.node import Hardware, PeerNode
-from scenarios.analysis.peers.retest import Round, loads_left, next_suspects
-from scenarios.analysis.peers.screen import Screen, peers_for, screen_nodes
-from scenarios.contract.plan import Metric
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.run_summary import FactKey, FigureKey, PlannedLoad
+from hostdx.scenarios.analysis.peers.facts import FactTable, spell_facts
+from hostdx.scenarios.analysis.peers.node import Hardware, PeerNode
+from hostdx.scenarios.analysis.peers.retest import Round, loads_left, next_suspects
+from hostdx.scenarios.analysis.peers.screen import Screen, peers_for, screen_nodes
+from hostdx.scenarios.contract.plan import Metric
 
 RATE = Metric("rate", "1/s")
 HARDWARE: Hardware = (("CPU", "a model"),)

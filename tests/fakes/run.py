@@ -9,13 +9,13 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from probes.files.private_directory import Inode
-from probes.reading.host import Host
-from probes.types import Json
-from scenarios.contract.action import Action
-from scenarios.contract.events import AnyEvent
-from scenarios.contract.model import Applied, Clock, Options, Run, RunRefused, Scenario
-from scenarios.contract.plan import Option, Plan
+from hostdx.probes.files.private_directory import Inode
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.events import AnyEvent
+from hostdx.scenarios.contract.model import Applied, Clock, Options, Run, RunRefused, Scenario
+from hostdx.scenarios.contract.plan import Option, Plan
 from tests.fakes.clock import FakeClock
 from tests.fakes.held import inode_at
 
@@ -25,7 +25,7 @@ EMPTY_PLAN = Plan(scenario="fake", title="a fake", question="does it work?")
 
 
 class FakeRun(Run):
-    """Implements `scenarios.contract.model.Run`.
+    """Implements `hostdx.scenarios.contract.model.Run`.
 
     Actions are recorded in `applied` and `reverted`, in order. Directory resources are really made (under the
     action's parent, which must exist) and removed again; everything else happens in the record only.

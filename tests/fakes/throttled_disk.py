@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from probes.engine.measured import Measured, MeasuredBatch
-from scenarios.storage.throttling.detection import STEP_S, BlockCompletions
+from hostdx.probes.engine.measured import Measured, MeasuredBatch
+from hostdx.scenarios.storage.throttling.detection import STEP_S, BlockCompletions
 
 Meter = Callable[[float], float]  # when an operation that asks now may begin; called in the order of time
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 
-from probes.engine.batch_source import BatchSource
-from probes.engine.measured import Measured, MeasuredBatch
-from scenarios.contract.model import Clock
+from hostdx.probes.engine.batch_source import BatchSource
+from hostdx.probes.engine.measured import Measured, MeasuredBatch
+from hostdx.scenarios.contract.model import Clock
 from tests.fakes.noise import Noise, quiet
 
 

@@ -3,13 +3,13 @@
 import asyncio
 from collections.abc import Mapping
 
-from probes.engine.measured import Measured, NotApplicable
-from scenarios.contract.model import Clock
+from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.scenarios.contract.model import Clock
 from tests.fakes.noise import Noise, quiet
 
 
 class FakeVariantBench:
-    """Implements `scenarios.experiment.schedule.blocks.VariantBench`.
+    """Implements `hostdx.scenarios.experiment.schedule.blocks.VariantBench`.
 
     `values` maps metric names to what a quiet machine gives (multiplied by the noise; the names in `less` are
     divided by it). `calls` is the log of what was called, shared between variants if given:

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 
-from probes.engine.measured import Measured
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.model import Run
-from scenarios.experiment.guards.watch import InterferenceWatch
+from hostdx.probes.engine.measured import Measured
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.model import Run
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 
 Script = Callable[[int], Disturbance | None]  # the number of the block since the beginning, warm-up included
 

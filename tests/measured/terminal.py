@@ -16,12 +16,12 @@ from pathlib import Path
 
 import msgspec
 
-from app.recordings.reader import read_events
-from app.terminal.process import identity_of
+from hostdx.app.recordings.reader import read_events
+from hostdx.app.terminal.process import identity_of
 from tests.fakes.streams.story import storage
 from tests.fakes.terminals.terminal import Terminal
 
-HOSTDX = [sys.executable, "-P", "-m", "app.cli"]
+HOSTDX = [sys.executable, "-P", "-m", "hostdx.app.cli"]
 BARE = """
 from textual.app import App
 from textual.widgets import Static

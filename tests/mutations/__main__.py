@@ -24,8 +24,9 @@ from typing import Literal, TypeAlias
 import msgspec
 
 ROOT = Path(__file__).parent.parent.parent
-COPIED = ("app", "probes", "scenarios", "tests", "pyproject.toml", "README.md")
+COPIED = (".packaging", "app", "probes", "scenarios", "tests", "pyproject.toml", "README.md")
 NOT_COPIED = shutil.ignore_patterns("__pycache__", ".hypothesis", ".mypy_cache", ".venv")
+LINKS = ".packaging/links"  # by which the folders are hostdx.app, hostdx.probes, hostdx.scenarios
 AT_ONCE = 2
 FILES_AT_ONCE = 12  # tests that must pass without a mistake
 LONGEST_S = 300.0  # the tests near a mistake; a mutation that makes them hang belongs to another place
@@ -57,7 +58,7 @@ class Tree:
         self.root = root
         for name in COPIED:
             if (ROOT / name).is_dir():
-                shutil.copytree(ROOT / name, root / name, ignore=NOT_COPIED)
+                shutil.copytree(ROOT / name, root / name, symlinks=True, ignore=NOT_COPIED)
             else:
                 shutil.copy2(ROOT / name, root / name)
 
@@ -91,7 +92,7 @@ class Tree:
             "--tb=no",
             "--hypothesis-seed=0",
         )
-        env = os.environ | {"PYTHONPATH": str(self.root)}
+        env = os.environ | {"PYTHONPATH": f"{self.root / LINKS}:{self.root}"}
         try:
             done = subprocess.run(
                 [*command, *tests], cwd=self.root, env=env, capture_output=True, text=True, timeout=LONGEST_S

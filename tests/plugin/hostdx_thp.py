@@ -4,20 +4,20 @@ import os
 from functools import partial
 from typing import ClassVar
 
-from probes.engine.command.command import CommandBench
-from probes.reading.host import Host
-from probes.system.nodes.memory import read_memory
-from probes.types import is_present
-from scenarios.contract.action import Action
-from scenarios.contract.card import Card, Complaint
-from scenarios.contract.finding import Evidence, Finding, Remedy
-from scenarios.contract.model import Options, Prepared, Run, Scenario, directory_action, own_directory
-from scenarios.contract.plan import Option, PlannedStep, Variant, timed_command
-from scenarios.contract.results.result import Result
-from scenarios.experiment.guards.watch import watch_for
-from scenarios.experiment.load_schedule import measure_workload
-from scenarios.experiment.schedule.switch import Switch, SwitchedVariantBench, attribute_change
-from scenarios.experiment.wording import effect_words
+from hostdx.probes.engine.command.command import CommandBench
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.nodes.memory import read_memory
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.card import Card, Complaint
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
+from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario, directory_action, own_directory
+from hostdx.scenarios.contract.plan import Option, PlannedStep, Variant, timed_command
+from hostdx.scenarios.contract.results.result import Result
+from hostdx.scenarios.experiment.guards.watch import watch_for
+from hostdx.scenarios.experiment.load_schedule import measure_workload
+from hostdx.scenarios.experiment.schedule.switch import Switch, SwitchedVariantBench, attribute_change
+from hostdx.scenarios.experiment.wording import effect_words
 
 SETTING = "/sys/kernel/mm/transparent_hugepage/enabled"
 BUDGET_S = 120.0

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING
 import click
 from hostdx_thp import SETTING, Pages, active
 
-from probes.imports.kinds import ImportKind
-from probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult
-from probes.imports.numbers import parse_number
-from probes.imports.source import ImportSource
-from probes.reading.host import Host
-from probes.types import Entry, make_entry
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.contract.results.document import Part, paragraph_of
-from scenarios.contract.rule import HostRule, require_readable
+from hostdx.probes.imports.kinds import ImportKind
+from hostdx.probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult
+from hostdx.probes.imports.numbers import parse_number
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Entry, make_entry
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.contract.results.document import Part, paragraph_of
+from hostdx.scenarios.contract.rule import HostRule, require_readable
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from app.recordings.session import RunSession
+    from hostdx.app.recordings.session import RunSession
 
 DEFRAG = "/sys/kernel/mm/transparent_hugepage/defrag"
 

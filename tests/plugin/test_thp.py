@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from app import feature
-from app.feature import REPORT_PARTS
-from app.recordings.reader import load
-from app.recordings.session import RunSession
-from app.report.full_report import report
-from app.report.json_document import make_document
-from app.tui.questions import all_questions, card_for
-from probes.engine.measured import Measured
-from probes.reading.host import Host
-from scenarios.contract import events as ev
-from scenarios.contract.action import Action
-from scenarios.contract.model import Applied, RunRefused, missing_attributes
-from scenarios.contract.results.document import paragraph_of
+from hostdx.app import feature
+from hostdx.app.feature import REPORT_PARTS
+from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.full_report import report
+from hostdx.app.report.json_document import make_document
+from hostdx.app.tui.questions import all_questions, card_for
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import Applied, RunRefused, missing_attributes
+from hostdx.scenarios.contract.results.document import paragraph_of
 from tests.app import forked
 from tests.fakes.noise import white
 from tests.fakes.run import FakeRun, conduct
@@ -163,7 +163,7 @@ def installed(site: Path, tmp_path: Path) -> dict[str, str]:
     }
 
 
-HOSTDX = (sys.executable, "-P", "-m", "app.cli")
+HOSTDX = (sys.executable, "-P", "-m", "hostdx.app.cli")
 
 
 def test_installed_it_is_offered_and_planned(installed: dict[str, str], tmp_path: Path) -> None:

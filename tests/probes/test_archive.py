@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.captured import archive as archive_module
-from probes.reading.captured import archive as bounds
-from probes.reading.captured.archive import ArchiveRefusedError, unpack_archive
+from hostdx.probes.reading.captured import archive as archive_module
+from hostdx.probes.reading.captured import archive as bounds
+from hostdx.probes.reading.captured.archive import ArchiveRefusedError, unpack_archive
 from tests.every_case import every_case
 
 

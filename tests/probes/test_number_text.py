@@ -1,6 +1,6 @@
 """Digits of a foreign text: a number of up to 64 bits, or none."""
 
-from probes.number_text import (
+from hostdx.probes.number_text import (
     parse_hexadecimal,
     parse_hexadecimal_list,
     parse_real,

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.captured import temporary_folder as module
-from probes.reading.captured.temporary_folder import remove_leftovers, temporary_folder
+from hostdx.probes.reading.captured import temporary_folder as module
+from hostdx.probes.reading.captured.temporary_folder import remove_leftovers, temporary_folder
 
 KILLED = """
 import os, signal
-from probes.reading.captured.temporary_folder import temporary_folder
+from hostdx.probes.reading.captured.temporary_folder import temporary_folder
 made = temporary_folder()
 open(made.name + "/file", "w").close()
 print(made.name, flush=True)

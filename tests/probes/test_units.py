@@ -6,7 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes import units
+from hostdx.probes import units
 from tests.every_case import every_case
 
 

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from probes.reading.process_stat import read_own_stat
+from hostdx.probes.reading.process_stat import read_own_stat
 from tests.needs import LOOP, need
 from tests.real.polled import within
 

@@ -1,6 +1,6 @@
 """A short run of every scenario on a disk of the test's own; one that needs no options has none here."""
 
-from scenarios.contract import registry
+from hostdx.scenarios.contract import registry
 from tests.needs import KNOWN_DISK, NET_NAMESPACE, Need, program
 from tests.real.iosched_kill import BRIEF
 from tests.real.loop_disk import LoopDisk

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.files.rights import write_advice
+from hostdx.probes.files.rights import write_advice
 from tests.app.launcher import hostdx, started
 from tests.needs import KNOWN_DISK, LOOP, ROOT, need, needs, one_always, program
 from tests.real.iosched_kill import kill_all

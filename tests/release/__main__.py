@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
-from app import __version__
+from hostdx.app import __version__
 from tests import needs
 from tests.app.launcher import own_state
 from tests.fakes.terminals.terminal import Terminal

@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from app.features.watch import timer as timers
-from app.features.watch.battery import WatchSettings
-from app.features.watch.timer import NAME, WatchTimer
+from hostdx.app.features.watch import timer as timers
+from hostdx.app.features.watch.battery import WatchSettings
+from hostdx.app.features.watch.timer import NAME, WatchTimer
 from tests.syntax import ROOT
 
 RECIPES = ROOT / ".packaging"

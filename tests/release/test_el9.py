@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.features.bundle.build import GLIBC
+from hostdx.app.features.bundle.build import GLIBC
 from tests.release.own_python import newest_glibc
 from tests.release.packages import staged
 

@@ -16,7 +16,7 @@ PROGRAM = str(RECIPES / "own_python.py")
 @pytest.fixture
 def frozen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "_MEIPASS", str(tmp_path), raising=False)
-    start = tmp_path / "hostdx/probes/children/start.py"
+    start = tmp_path / "hostdx/hostdx/probes/children/start.py"
     start.parent.mkdir(parents=True)
     start.write_text("import sys; sys.told = (__name__, list(sys.argv))", encoding="utf-8")
     for name in ("LD_LIBRARY_PATH", "LD_LIBRARY_PATH_ORIG", "_PYI_ARCHIVE_FILE", "HOSTDX_STARTED_AS"):
@@ -31,7 +31,7 @@ def test_it_starts_itself_anew_as_every_child_is_started(
     monkeypatch.setattr(os, "execv", lambda path, argv: ran.append([path, *argv]))
     monkeypatch.setattr(sys, "argv", ["hostdx", "triage", "--json"])
     runpy.run_path(PROGRAM, run_name="__main__")
-    assert ran == [[sys.executable, sys.executable, "-I", str(frozen), "app.cli", "triage", "--json"]]
+    assert ran == [[sys.executable, sys.executable, "-I", str(frozen), "hostdx.app.cli", "triage", "--json"]]
     assert os.environ["HOSTDX_STARTED_AS"] == sys.executable
 
 
@@ -39,10 +39,10 @@ def test_it_starts_itself_anew_as_every_child_is_started(
 def test_as_an_interpreter_it_runs_our_start_alone(
     frozen: Path, monkeypatch: pytest.MonkeyPatch, flag: str
 ) -> None:
-    monkeypatch.setattr(sys, "argv", ["hostdx", flag, str(frozen), "app.cli", "triage"])
+    monkeypatch.setattr(sys, "argv", ["hostdx", flag, str(frozen), "hostdx.app.cli", "triage"])
     monkeypatch.setattr(sys, "told", None, raising=False)
     runpy.run_path(PROGRAM, run_name="__main__")
-    assert getattr(sys, "told", None) == ("__main__", [str(frozen), "app.cli", "triage"])
+    assert getattr(sys, "told", None) == ("__main__", [str(frozen), "hostdx.app.cli", "triage"])
 
 
 @pytest.mark.parametrize("before", ["/the/users", None])

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from itertools import chain
 from pathlib import Path
 
-from probes.reading.host import Host
-from probes.system.firewall.summary import firewall_facts
-from probes.system.summary import summary_facts
-from scenarios.analysis.compare.run_summary import FactKey
-from scenarios.triage.triage import scenario_facts
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.firewall.summary import firewall_facts
+from hostdx.probes.system.summary import summary_facts
+from hostdx.scenarios.analysis.compare.run_summary import FactKey
+from hostdx.scenarios.triage.triage import scenario_facts
 from tests.every_case import assert_each
 from tests.fakes.hosts import odd_machines
 from tests.fakes.hosts.server import Server

@@ -1,6 +1,6 @@
 """Many findings of one kind become one; findings of different kinds stay."""
 
-from scenarios.contract.finding import Evidence, Finding, Severity, fold_alike
+from hostdx.scenarios.contract.finding import Evidence, Finding, Severity, fold_alike
 
 
 def one(name: str, severity: Severity = "notice", what: str = "runs none") -> Finding:

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.telling import triage as command
-from probes.reading.host import Host
-from probes.reading.time_limit import iterate_in_time
-from scenarios.contract import events as ev
-from scenarios.contract.knowledge_file import read_tables
-from scenarios.contract.rule import HostRule
-from scenarios.triage import triage
-from scenarios.triage.rules.read import Read, read_value
-from scenarios.triage.rules.rule_file import parse_rule_file
-from scenarios.workload.group import ScoreReader
+from hostdx.app.cli.telling import triage as command
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.time_limit import iterate_in_time
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.knowledge_file import read_tables
+from hostdx.scenarios.contract.rule import HostRule
+from hostdx.scenarios.triage import triage
+from hostdx.scenarios.triage.rules.read import Read, read_value
+from hostdx.scenarios.triage.rules.rule_file import parse_rule_file
+from hostdx.scenarios.workload.group import ScoreReader
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
@@ -66,7 +66,7 @@ def test_the_command_ends_a_rule_that_is_busy_for_ever(
         while True:
             pass
 
-    monkeypatch.setattr("probes.reading.time_limit.AGAIN_S", 0.05)
+    monkeypatch.setattr("hostdx.probes.reading.time_limit.AGAIN_S", 0.05)
     monkeypatch.setattr(command, "MAX_TRIAGE_S", 0.05)
     rules = [HostRule(f"test.{n}", "test", "endless", endless) for n in range(2)]
     monkeypatch.setattr(triage, "all_rules", lambda: rules)

@@ -14,14 +14,15 @@ names = [found.name for found in pkgutil.walk_packages(package.__path__, package
 for name in names:
     importlib.import_module(name)
 print(len(names))
-print(sorted({name.split(".")[0] for name in sys.modules} & set(sys.argv[2:])))
+loaded = {".".join(name.split(".")[:depth]) for name in sys.modules for depth in (1, 2)}
+print(sorted(loaded & set(sys.argv[2:])))
 """
 AT_WORK = """
 import sys
-from probes.reading.host import Host
-from scenarios.triage.triage import examine_host
-from scenarios.storage.scenario import Storage
-from scenarios.contract.model import Options
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.triage.triage import examine_host
+from hostdx.scenarios.storage.scenario import Storage
+from hostdx.scenarios.contract.model import Options
 for event in examine_host(Host(), lambda: 0.0):
     pass
 scenario = Storage()
@@ -39,7 +40,10 @@ def said(code: str, *arguments: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize(("package", "never"), [("probes", ("scenarios", "app")), ("scenarios", ("app",))])
+@pytest.mark.parametrize(
+    ("package", "never"),
+    [("hostdx.probes", ("hostdx.scenarios", "hostdx.app")), ("hostdx.scenarios", ("hostdx.app",))],
+)
 def test_no_module_loads_a_screen_or_a_layer_above(package: str, never: tuple[str, ...]) -> None:
     count, loaded = said(ALL_OF_IT, package, *SCREEN, *never)
     assert int(count) > 50
@@ -52,4 +56,4 @@ def test_neither_triage_nor_a_plan_loads_a_screen() -> None:
 
 def test_the_proof_would_see_one() -> None:
     code = ALL_OF_IT.replace("print(len(names))", "import rich; print(len(names))")
-    assert said(code, "probes.engine", *SCREEN)[-1] == "['rich']"
+    assert said(code, "hostdx.probes.engine", *SCREEN)[-1] == "['rich']"

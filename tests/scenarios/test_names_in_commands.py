@@ -8,7 +8,7 @@ import os
 import re
 from pathlib import Path
 
-from scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.finding import Finding
 from tests.fakes.hosts.server import Server
 from tests.scenarios import test_planted_faults as planted
 from tests.scenarios.test_planted_faults import findings

@@ -1,9 +1,9 @@
 """`--private`: values that can hold secrets are told as digests, the same for the same value."""
 
-from probes.reading.secrecy.secrets import digest_text
-from probes.types import Json
-from scenarios.contract.option_value import OptionRedaction
-from scenarios.contract.plan import Option, Plan, Variant
+from hostdx.probes.reading.secrecy.secrets import digest_text
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract.option_value import OptionRedaction
+from hostdx.scenarios.contract.plan import Option, Plan, Variant
 
 DECLARED = (
     Option(name="cmd", kind="text", help="", secret=True),

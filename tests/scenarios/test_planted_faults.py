@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.network.nic import read_nics
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
-from scenarios.contract.rule import HostRule
-from scenarios.triage.rules.known import written_rules
-from scenarios.triage.rules.rule_file import RuleText
-from scenarios.triage.triage import all_rules, apply_rule
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.network.nic import read_nics
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.rule import HostRule
+from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.rule_file import RuleText
+from hostdx.scenarios.triage.triage import all_rules, apply_rule
 from tests.every_case import assert_each
 from tests.fakes.hosts.server import CHANNELS, CPU, FEATURES, RINGS, Server
 from tests.scenarios import planted_classes as classes

@@ -21,12 +21,12 @@ from unittest.mock import patch
 from textual import events
 from textual.geometry import Size
 
-from app.recordings.session import RunSession
-from app.run.launch import HOSTDX
-from app.tui.children.command import CommandOutcome
-from app.tui.children.event_child import EventChild
-from app.tui.children.feed import RunFeed
-from app.tui.shell import Shell
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.run.launch import HOSTDX
+from hostdx.app.tui.children.command import CommandOutcome
+from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.shell import Shell
 from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import opened
 from tests.soak.figures import Figures
@@ -143,20 +143,20 @@ def soak(seconds: int, seed: int) -> Figures:
         with (
             tempfile.TemporaryDirectory(prefix="hostdx-soak-") as place,
             chdir(place),  # p saves pictures
-            patch("app.tui.children.command.run_command", _late),
+            patch("hostdx.app.tui.children.command.run_command", _late),
             patch(
-                "app.tui.screens.before.plan.start_planner",
+                "hostdx.app.tui.screens.before.plan.start_planner",
                 lambda _argv: Slow(random.choice(("storage", "iosched"))),
             ),
-            patch("app.tui.screens.home.EventChild", lambda _argv: Slow("storage")),
-            patch("app.tui.screens.home.WATCH_AFTER_S", 0.01),
-            patch("app.tui.shell.STARTED_S", 0.01),
-            patch("app.tui.shell.TICK_S", 0.01),
-            patch("app.tui.requests.EventChild", lambda _argv: Slow("triage")),
-            patch("app.run.launch.start_runner", lambda *_a, recording, **_k: _Runner(recording)),
-            patch("app.run.launch.stop_runner", return_value="not stopped: this is a soak"),
-            patch("app.tui.children.feed.stop_runner", return_value="not stopped: this is a soak"),
-            patch("app.tui.children.feed.is_running", lambda _began: random.random() < 0.98),
+            patch("hostdx.app.tui.screens.home.EventChild", lambda _argv: Slow("storage")),
+            patch("hostdx.app.tui.screens.home.WATCH_AFTER_S", 0.01),
+            patch("hostdx.app.tui.shell.STARTED_S", 0.01),
+            patch("hostdx.app.tui.shell.TICK_S", 0.01),
+            patch("hostdx.app.tui.requests.EventChild", lambda _argv: Slow("triage")),
+            patch("hostdx.app.run.launch.start_runner", lambda *_a, recording, **_k: _Runner(recording)),
+            patch("hostdx.app.run.launch.stop_runner", return_value="not stopped: this is a soak"),
+            patch("hostdx.app.tui.children.feed.stop_runner", return_value="not stopped: this is a soak"),
+            patch("hostdx.app.tui.children.feed.is_running", lambda _began: random.random() < 0.98),
         ):
             asyncio.run(_session(seed, Path(place), figures))
         seed += 1

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from app.terminal.failure import Failure
-from app.tui.children.feed import RunFeed
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.tui.children.feed import RunFeed
 from tests.fakes.terminals.screen import SIZES, idle, opened
 from tests.soak.figures import Figures
 from tests.soak.recordings import SOURCES, shown

@@ -15,8 +15,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from app.terminal.failure import Failure
-from app.undo.journal import read_unlocked
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.undo.journal import read_unlocked
 from tests.app.launcher import hostdx, started
 from tests.real.iosched_kill import journals, kill_all, left_behind
 from tests.real.loop_disk import LoopDisk

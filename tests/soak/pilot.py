@@ -13,11 +13,11 @@ from unittest.mock import patch
 
 import msgspec
 
-from app.terminal.failure import Failure
-from app.tui.children.command import CommandOutcome
-from app.tui.children.event_child import EventChild
-from app.tui.children.feed import RunFeed
-from app.undo.change_report import ChangeReport, UndoneChange
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.tui.children.command import CommandOutcome
+from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.undo.change_report import ChangeReport, UndoneChange
 from tests.fakes.streams import hostile
 from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import COPY, SIZES, grid, idle, opened
@@ -49,10 +49,10 @@ def soak(seconds: int, seed: int) -> Figures:
     rng = random.Random(seed)
     end = time.monotonic() + seconds
     with (
-        patch("app.tui.children.command.run_command", _said),
-        patch("app.tui.screens.before.plan.start_planner", _planned),
-        patch("app.run.launch.start_runner", side_effect=OSError("not started: this is a soak")),
-        patch("app.run.launch.stop_runner", return_value="not stopped: this is a soak"),
+        patch("hostdx.app.tui.children.command.run_command", _said),
+        patch("hostdx.app.tui.screens.before.plan.start_planner", _planned),
+        patch("hostdx.app.run.launch.start_runner", side_effect=OSError("not started: this is a soak")),
+        patch("hostdx.app.run.launch.stop_runner", return_value="not stopped: this is a soak"),
     ):
         while time.monotonic() < end:
             with tempfile.TemporaryDirectory(prefix="hostdx-soak-") as place:

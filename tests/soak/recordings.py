@@ -18,26 +18,26 @@ from typing import Any
 
 import msgspec
 
-from app.cli.measuring import progress
-from app.recordings.playback import Playback
-from app.recordings.reader import load, read_events
-from app.recordings.sides import read_run_summaries
-from app.recordings.store import examine_recording
-from app.report import json_document
-from app.report.delivery import summary_lines
-from app.report.forms import html, markdown
-from app.report.forms.cells import document_lines
-from app.report.full_report import report
-from app.report.headline import find_answer
-from app.report.results.comparison import comparison_document
-from app.terminal.failure import Failure
-from app.terminal.lines import clean_line
-from app.terminal.printable import make_printable
-from app.tui.screens.recordings import RecordingRow, _recording_line
-from probes.units import format_duration
-from scenarios.analysis.compare import worse
-from scenarios.analysis.compare.comparison import compare_recordings
-from scenarios.analysis.compare.run_summary import RunSummary
+from hostdx.app.cli.measuring import progress
+from hostdx.app.recordings.playback import Playback
+from hostdx.app.recordings.reader import load, read_events
+from hostdx.app.recordings.sides import read_run_summaries
+from hostdx.app.recordings.store import examine_recording
+from hostdx.app.report import json_document
+from hostdx.app.report.delivery import summary_lines
+from hostdx.app.report.forms import html, markdown
+from hostdx.app.report.forms.cells import document_lines
+from hostdx.app.report.full_report import report
+from hostdx.app.report.headline import find_answer
+from hostdx.app.report.results.comparison import comparison_document
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.lines import clean_line
+from hostdx.app.terminal.printable import make_printable
+from hostdx.app.tui.screens.recordings import RecordingRow, _recording_line
+from hostdx.probes.units import format_duration
+from hostdx.scenarios.analysis.compare import worse
+from hostdx.scenarios.analysis.compare.comparison import compare_recordings
+from hostdx.scenarios.analysis.compare.run_summary import RunSummary
 from tests.fakes.streams import hostile
 from tests.soak.figures import Figures
 

@@ -12,8 +12,8 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from app.recordings.reader import read_events
-from scenarios.contract import events as ev
+from hostdx.app.recordings.reader import read_events
+from hostdx.scenarios.contract import events as ev
 from tests.fakes.streams.event_types import EVERY, as_formerly
 from tests.soak.recordings import SOURCES
 

@@ -17,15 +17,15 @@ from pathlib import Path
 
 import msgspec
 
-from app.recordings.session import RunSession
-from app.recordings.writer import encode_event
-from app.report import json_document
-from app.report.forms import markdown
-from app.report.full_report import report
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.contract import events as ev
-from scenarios.triage.triage import examine_host
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.writer import encode_event
+from hostdx.app.report import json_document
+from hostdx.app.report.forms import markdown
+from hostdx.app.report.full_report import report
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.triage.triage import examine_host
 from tests.fakes.streams import hostile
 from tests.soak.figures import Figures
 

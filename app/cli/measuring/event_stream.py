@@ -10,10 +10,10 @@ from datetime import UTC, datetime
 
 import click
 
-from app import __version__
-from app.terminal.process import identity_of
-from probes.types import Json
-from scenarios.contract import events as ev
+from hostdx.app import __version__
+from hostdx.app.terminal.process import identity_of
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
 
 
 def make_header(scenario: str, options: dict[str, Json], host: str = "") -> ev.Began:

@@ -9,10 +9,10 @@ import platform
 
 import click
 
-from app.terminal.failure import COULD_NOT, Failure
-from app.terminal.output import print_complaint
-from app.terminal.printable import make_printable
-from probes.units import count_noun
+from hostdx.app.terminal.failure import COULD_NOT, Failure
+from hostdx.app.terminal.output import print_complaint
+from hostdx.app.terminal.printable import make_printable
+from hostdx.probes.units import count_noun
 
 _SET_MEMPOLICY = {"x86_64": 238, "aarch64": 237, "riscv64": 237, "ppc64le": 261, "ppc64": 261, "s390x": 270}
 _PREFERRED, _INTERLEAVE = 1, 3  # include/uapi/linux/mempolicy.h
@@ -35,12 +35,12 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
 
     Memory is preferred on the same node, not bound to it. CPUs of other pinned processes are avoided.
     """
-    from probes.children.parent_death import as_a_shell_would
-    from probes.reading.host import Host
-    from probes.system.processor.cpulist import as_list
-    from probes.system.running.pinned import find_pinned_cpus
-    from scenarios.triage.cpus.slot import choose_slot
-    from scenarios.triage.cpus.usable import usable_cpus
+    from hostdx.probes.children.parent_death import as_a_shell_would
+    from hostdx.probes.reading.host import Host
+    from hostdx.probes.system.processor.cpulist import as_list
+    from hostdx.probes.system.running.pinned import find_pinned_cpus
+    from hostdx.scenarios.triage.cpus.slot import choose_slot
+    from hostdx.scenarios.triage.cpus.usable import usable_cpus
 
     if not command and not dry_run:
         raise click.UsageError("name a command: hostdx pin --cores 8 -- COMMAND")

@@ -7,26 +7,26 @@ from typing import Any
 import click
 import msgspec
 
-from app.cli.look import color_option
-from app.cli.measuring.event_stream import events_option, make_header
-from app.cli.measuring.several_runs import check_run_series
-from app.cli.root_option import host_at
-from app.cli.scenario_command import Scenarios
-from app.recordings.writer import encode_event
-from app.report.json_document import encode_document as encoded_document
-from app.report.plan_text import plan_lines
-from app.state import journal_dir
-from app.terminal import failure
-from app.terminal.failure import Failure
-from app.terminal.output import print_complaint, print_line, print_parts, print_raw, print_result
-from app.undo.journal_disk import refusal_reason
-from app.undo.leftovers import leftover_lines
-from probes.reading.host import Host
-from probes.system.disk.topology import network_file_systems
-from probes.types import Json
-from scenarios.contract import events as ev
-from scenarios.contract.model import Options, RunRefused, Scenario, UsageError
-from scenarios.contract.plan import Option, Plan
+from hostdx.app.cli.look import color_option
+from hostdx.app.cli.measuring.event_stream import events_option, make_header
+from hostdx.app.cli.measuring.several_runs import check_run_series
+from hostdx.app.cli.root_option import host_at
+from hostdx.app.cli.scenario_command import Scenarios
+from hostdx.app.recordings.writer import encode_event
+from hostdx.app.report.json_document import encode_document as encoded_document
+from hostdx.app.report.plan_text import plan_lines
+from hostdx.app.state import journal_dir
+from hostdx.app.terminal import failure
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.output import print_complaint, print_line, print_parts, print_raw, print_result
+from hostdx.app.undo.journal_disk import refusal_reason
+from hostdx.app.undo.leftovers import leftover_lines
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.topology import network_file_systems
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Options, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.plan import Option, Plan
 
 
 def _plan(

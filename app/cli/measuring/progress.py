@@ -1,11 +1,11 @@
 """What a person at the terminal sees on stderr while `hostdx run` measures."""
 
-from app.recordings.session import RunSession
-from app.report.wording import verdict_sentence
-from app.terminal import output
-from app.terminal.printable import make_printable
-from probes.units import format_duration
-from scenarios.contract import events as ev
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.wording import verdict_sentence
+from hostdx.app.terminal import output
+from hostdx.app.terminal.printable import make_printable
+from hostdx.probes.units import format_duration
+from hostdx.scenarios.contract import events as ev
 
 # of the events' time: what is being done is said this often where no terminal redraws it
 PLAIN_EVERY_S = 15.0

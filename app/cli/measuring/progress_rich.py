@@ -11,12 +11,12 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from app.cli.measuring.progress import Notable, Quiet, time_left_text
-from app.recordings.session import RunSession, pair_key
-from app.report.wording import interval, ratio, workload_title
-from app.terminal import output
-from app.terminal.printable import make_printable
-from scenarios.contract import events as ev
+from hostdx.app.cli.measuring.progress import Notable, Quiet, time_left_text
+from hostdx.app.recordings.session import RunSession, pair_key
+from hostdx.app.report.wording import interval, ratio, workload_title
+from hostdx.app.terminal import output
+from hostdx.app.terminal.printable import make_printable
+from hostdx.scenarios.contract import events as ev
 
 
 class Unhurried:

@@ -8,21 +8,21 @@ from typing import Any
 import click
 import msgspec
 
-from app.cli.look import color_option, line_width
-from app.cli.measuring.progress import Plain, Quiet
-from app.cli.measuring.several_runs import check_run_series, describe_progress
-from app.cli.scenario_command import Scenarios
-from app.report import json_document
-from app.terminal import failure
-from app.terminal.failure import Failure
-from app.terminal.invocation import command_to_paste
-from app.terminal.output import print_complaint, print_line, print_parts, print_result
-from probes.reading.host import Host
-from probes.types import Json
-from scenarios.analysis.compare.comparison import ComparedRecordings
-from scenarios.contract.finding import SEVERITIES
-from scenarios.contract.model import Scenario
-from scenarios.contract.plan import Option
+from hostdx.app.cli.look import color_option, line_width
+from hostdx.app.cli.measuring.progress import Plain, Quiet
+from hostdx.app.cli.measuring.several_runs import check_run_series, describe_progress
+from hostdx.app.cli.scenario_command import Scenarios
+from hostdx.app.report import json_document
+from hostdx.app.terminal import failure
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.invocation import command_to_paste
+from hostdx.app.terminal.output import print_complaint, print_line, print_parts, print_result
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
+from hostdx.scenarios.contract.finding import SEVERITIES
+from hostdx.scenarios.contract.model import Scenario
+from hostdx.scenarios.contract.plan import Option
 
 
 @contextmanager
@@ -31,7 +31,7 @@ def _open_progress(*, quiet: bool) -> Iterator[Quiet]:
     if quiet:
         yield Quiet()
     elif sys.stderr is not None and sys.stderr.isatty():
-        from app.cli.measuring.progress_rich import Drawn
+        from hostdx.app.cli.measuring.progress_rich import Drawn
 
         with Drawn() as drawn:
             yield drawn
@@ -55,17 +55,17 @@ def _run(
     with_arguments: bool,
     tied: int | None,
 ) -> int:
-    from app.run.execution import Execution, RunRequest
+    from hostdx.app.run.execution import Execution, RunRequest
 
     if tied is not None:
         import signal
 
-        from probes.children.parent_death import tie_to
+        from hostdx.probes.children.parent_death import tie_to
 
         tie_to(tied, signal.SIGTERM)
 
     if against:
-        from app.recordings.baselines import load_baseline_runs
+        from hostdx.app.recordings.baselines import load_baseline_runs
 
         # that there is one, and that it can be read, is asked before anything is measured
         load_baseline_runs(against, scenario.id)
@@ -90,7 +90,7 @@ def _run(
         print_complaint(failure.of_scenario("run", scenario.id, ended.reason or "no reason given"))
     compared = None
     if against and execution.recording_path is not None and ended.status == "done":
-        from app.recordings.baselines import compare_since
+        from hostdx.app.recordings.baselines import compare_since
 
         compared = compare_since(against, execution.recording_path)
     if as_json:
@@ -101,7 +101,7 @@ def _run(
             document["against"] = {"baseline": against, **msgspec.to_builtins(compared)}
         print_result(json_document.encode_document(document))
     elif events != "-" and ended.exit != failure.USAGE:  # nothing was begun: its one line says all
-        from app.report.delivery import summary_lines
+        from hostdx.app.report.delivery import summary_lines
 
         for line in summary_lines(session, execution.recording_path, line_width()):
             print_parts(line)
@@ -118,7 +118,7 @@ def _run(
 
 def _comparison_lines(name: str, compared: ComparedRecordings, recording: str) -> Iterator[str]:
     """Yield what got worse, what else to know, and the command for the rest."""
-    from scenarios.analysis.compare import worse
+    from hostdx.scenarios.analysis.compare import worse
 
     finding = worse.worse_finding(compared, name, recording)
     yield f"against the baseline: {finding.title}"

@@ -4,14 +4,14 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from app.recordings import store
-from app.recordings.reader import BrokenRecording
-from app.state import recordings_dir
-from app.terminal.failure import USAGE, Failure, of_scenario
-from app.terminal.process import boot_id
-from probes.types import Json
-from scenarios.contract import events as ev
-from scenarios.contract.model import Earlier, Options, Scenario, UsageError
+from hostdx.app.recordings import store
+from hostdx.app.recordings.reader import BrokenRecording
+from hostdx.app.state import recordings_dir
+from hostdx.app.terminal.failure import USAGE, Failure, of_scenario
+from hostdx.app.terminal.process import boot_id
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Earlier, Options, Scenario, UsageError
 
 
 def find_earlier_runs(scenario: Scenario) -> list[Earlier]:
@@ -63,9 +63,9 @@ def describe_progress(scenario: Scenario) -> Iterator[str]:
     progress = scenario.describe_series(find_earlier_runs(scenario))
     yield from progress.lines
     if progress.sides is not None:
-        from app.recordings.sides import read_run_summaries, resolve_paths
-        from app.report.results.comparison import headline_text
-        from scenarios.analysis.compare.comparison import compare_recordings
+        from hostdx.app.recordings.sides import read_run_summaries, resolve_paths
+        from hostdx.app.report.results.comparison import headline_text
+        from hostdx.scenarios.analysis.compare.comparison import compare_recordings
 
         a, b = progress.sides
         yield headline_text(

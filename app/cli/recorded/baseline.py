@@ -2,11 +2,11 @@
 
 import click
 
-from app.cli.look import add_color_option
-from app.report.json_document import encode_document
-from app.terminal.output import print_parts, print_result
-from probes.units import count_noun
-from scenarios.contract import events as ev
+from hostdx.app.cli.look import add_color_option
+from hostdx.app.report.json_document import encode_document
+from hostdx.app.terminal.output import print_parts, print_result
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.contract import events as ev
 
 
 @click.group(short_help="Recordings kept to compare later runs with.")
@@ -19,8 +19,8 @@ def baseline() -> None:
 @click.argument("recordings", nargs=-1, metavar="[RECORDING]...")
 def save(name: str, recordings: tuple[str, ...]) -> int:
     """Add recordings (default: the last one) to the baseline NAME."""
-    from app.recordings import baselines
-    from app.recordings.sides import resolve_paths
+    from hostdx.app.recordings import baselines
+    from hostdx.app.recordings.sides import resolve_paths
 
     saved = baselines.save(name, resolve_paths(recordings or ("last",)))
     count = len(saved.recordings)
@@ -35,7 +35,7 @@ def save(name: str, recordings: tuple[str, ...]) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def print_baselines(as_json: bool) -> int:
     """The baselines and how many recordings each has."""
-    from app.recordings import baselines
+    from hostdx.app.recordings import baselines
 
     stored = baselines.list_baselines()
     if as_json:

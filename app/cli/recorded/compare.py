@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from app.cli.look import add_color_option
-from app.cli.options import form_option, margin_option, output_option
-from app.report.json_document import encode_document
-from app.terminal.failure import USAGE, Failure
-from app.terminal.output_file import deliver_text
-from scenarios.analysis.compare.comparison import ComparedRecordings
-from scenarios.contract import events as ev
+from hostdx.app.cli.look import add_color_option
+from hostdx.app.cli.options import form_option, margin_option, output_option
+from hostdx.app.report.json_document import encode_document
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.output_file import deliver_text
+from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
+from hostdx.scenarios.contract import events as ev
 
 
 class TwoSides(click.Command):
@@ -76,18 +76,18 @@ def compare(
         document = {"schema": ev.SCHEMA, **msgspec.to_builtins(result)}
         deliver_text("compare", output, encode_document(document) + "\n")
     elif form == "csv":
-        from app.report.forms import csv_rows
+        from hostdx.app.report.forms import csv_rows
 
         deliver_text("compare", output, csv_rows.csv_of_comparison(result))
     else:
-        from app.report.delivery import deliver_document
-        from app.report.results.comparison import comparison_document
+        from hostdx.app.report.delivery import deliver_document
+        from hostdx.app.report.results.comparison import comparison_document
 
         deliver_document("compare", output, comparison_document(result), form)
     if not (form == "document" or result.effects or result.scores):
         raise Failure(f"compare: nothing compared: {_explain_nothing_compared(result)}")
     if fail_on:
-        from scenarios.analysis.compare.worse import worse_effects
+        from hostdx.scenarios.analysis.compare.worse import worse_effects
 
         return int(bool(worse_effects(result)))
     return 0
@@ -97,10 +97,10 @@ def _print_outliers(
     recordings: Sequence[str], against: str | None, anyway: bool, form: str, output: str | None
 ) -> int:
     """`against`: the pile has those of the baseline as well."""
-    from app.recordings.baselines import baseline_recordings as kept
-    from app.recordings.sides import read_run_summaries, resolve_paths
-    from scenarios.analysis.compare.conditions import rename_by_conditions, without_twins
-    from scenarios.analysis.compare.odd import MIN_RUNS, find_outliers, member_of_run
+    from hostdx.app.recordings.baselines import baseline_recordings as kept
+    from hostdx.app.recordings.sides import read_run_summaries, resolve_paths
+    from hostdx.scenarios.analysis.compare.conditions import rename_by_conditions, without_twins
+    from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, find_outliers, member_of_run
 
     if form == "csv":
         raise Failure("compare: --format csv is of two sides; --odd has md, html and json", USAGE)
@@ -119,8 +119,8 @@ def _print_outliers(
             encode_document({"schema": ev.SCHEMA, "twins": twins, **msgspec.to_builtins(outliers)}) + "\n",
         )
     else:
-        from app.report.delivery import deliver_document
-        from app.report.results.comparison import outlier_document
+        from hostdx.app.report.delivery import deliver_document
+        from hostdx.app.report.results.comparison import outlier_document
 
         deliver_document("compare", output, outlier_document(outliers, twins), form)
     if not outliers.loads:
@@ -134,7 +134,7 @@ def _split_sides(
     first: tuple[str, ...], second: tuple[str, ...], against: str | None
 ) -> tuple[Sequence[str], Sequence[str]]:
     if against is not None:
-        from app.recordings.baselines import baseline_recordings as kept
+        from hostdx.app.recordings.baselines import baseline_recordings as kept
 
         if second:
             raise Failure(
@@ -161,8 +161,8 @@ def _explain_nothing_compared(result: ComparedRecordings) -> str:
 
 
 def _compare_paths(a: Sequence[str], b: Sequence[str], margin: float, anyway: bool) -> ComparedRecordings:
-    from app.recordings.sides import read_run_summaries, resolve_paths
-    from scenarios.analysis.compare.comparison import compare_recordings
+    from hostdx.app.recordings.sides import read_run_summaries, resolve_paths
+    from hostdx.scenarios.analysis.compare.comparison import compare_recordings
 
     left, right = resolve_paths(a), resolve_paths(b)
     if both := set(left) & set(right):

@@ -6,16 +6,16 @@ import sys
 
 import click
 
-from app.cli.look import add_color_option
-from app.recordings import store as kept
-from app.report.headline import headline_of, read_recording
-from app.report.json_document import encode_document
-from app.state import recordings_dir
-from app.terminal.output import print_parts, print_result
-from app.terminal.printable import make_printable
-from probes.units import format_duration
-from scenarios.contract import events as ev
-from scenarios.contract.card import card_with_role
+from hostdx.app.cli.look import add_color_option
+from hostdx.app.recordings import store as kept
+from hostdx.app.report.headline import headline_of, read_recording
+from hostdx.app.report.json_document import encode_document
+from hostdx.app.state import recordings_dir
+from hostdx.app.terminal.output import print_parts, print_result
+from hostdx.app.terminal.printable import make_printable
+from hostdx.probes.units import format_duration
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.card import card_with_role
 
 MAX_EXAMPLES = 8  # on the home screen
 MAX_HEADLINES = 30  # of the newest: each is read whole for it

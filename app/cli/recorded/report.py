@@ -4,15 +4,15 @@ import shlex
 
 import click
 
-from app.cli.look import add_color_option, recording_argument
-from app.cli.options import form_option, output_option
-from app.feature import call_target, report_forms
-from app.recordings import store as recordings
-from app.recordings.reader import load
-from app.report import json_document
-from app.report.delivery import deliver_document
-from app.terminal.failure import USAGE, Failure
-from app.terminal.output_file import deliver_text
+from hostdx.app.cli.look import add_color_option, recording_argument
+from hostdx.app.cli.options import form_option, output_option
+from hostdx.app.feature import call_target, report_forms
+from hostdx.app.recordings import store as recordings
+from hostdx.app.recordings.reader import load
+from hostdx.app.report import json_document
+from hostdx.app.report.delivery import deliver_document
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.output_file import deliver_text
 
 
 @add_color_option
@@ -47,14 +47,14 @@ def report(
     if form == "json":
         deliver_text("report", output, json_document.document_json(session, path.name) + "\n")
     elif form == "csv":
-        from app.report.forms import csv_rows
+        from hostdx.app.report.forms import csv_rows
 
         deliver_text("report", output, csv_rows.csv_of_recording(session, name))
     elif form in report_forms():
         deliver_text("report", output, str(call_target(report_forms()[form].target, session, path.name)))
     else:
-        from app.report.full_report import report as made
-        from app.report.short_forms import cut_to_first_page, shorten
+        from hostdx.app.report.full_report import report as made
+        from hostdx.app.report.short_forms import cut_to_first_page, shorten
 
         label = recordings.read_label(path)
         document = made(session, name, label=label, with_arguments=with_arguments)

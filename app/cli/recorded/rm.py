@@ -4,13 +4,13 @@ from pathlib import Path
 
 import click
 
-from app.cli.look import complete_recording
-from app.recordings import store
-from app.run.consent import ask_yes_no
-from app.state import recordings_dir
-from app.terminal.failure import USAGE, Failure
-from app.terminal.output import print_note
-from app.terminal.printable import make_printable
+from hostdx.app.cli.look import complete_recording
+from hostdx.app.recordings import store
+from hostdx.app.run.consent import ask_yes_no
+from hostdx.app.state import recordings_dir
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.output import print_note
+from hostdx.app.terminal.printable import make_printable
 
 
 @click.command()

@@ -5,12 +5,12 @@ import os
 
 import click
 
-from app.terminal.output import print_complaint, print_line
-from app.terminal.output_file import check_outputs, write_bytes
-from probes.reading.recorded_host import RecordedHost, write_archive
-from probes.reading.secrecy.redaction import Redaction, list_people, strip_secrets
-from probes.reading.time_limit import iterate_in_time
-from probes.units import format_size
+from hostdx.app.terminal.output import print_complaint, print_line
+from hostdx.app.terminal.output_file import check_outputs, write_bytes
+from hostdx.probes.reading.recorded_host import RecordedHost, write_archive
+from hostdx.probes.reading.secrecy.redaction import Redaction, list_people, strip_secrets
+from hostdx.probes.reading.time_limit import iterate_in_time
+from hostdx.probes.units import format_size
 
 MAX_CAPTURE_S = 120.0  # usually two seconds, the commands among them
 
@@ -24,7 +24,7 @@ MAX_CAPTURE_S = 120.0  # usually two seconds, the commands among them
 )
 def capture(output: str, redact: bool) -> int:
     """Takes what the rules read, and nothing else. Look at it with `hostdx triage --root FILE`."""
-    from scenarios.triage.triage import examine_host
+    from hostdx.scenarios.triage.triage import examine_host
 
     check_outputs("capture", output)
     host = RecordedHost()

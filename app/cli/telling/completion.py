@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from click import shell_completion
 
-from app.terminal.output import print_result
+from hostdx.app.terminal.output import print_result
 
 
 @shell_completion.add_completion_class

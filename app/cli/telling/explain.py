@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from app.cli.scenario_command import find_scenario, unknown_scenario_failure
-from app.terminal.output import print_result
-from app.terminal.printable import make_lines_printable
-from scenarios.contract.model import Scenario
+from hostdx.app.cli.scenario_command import find_scenario, unknown_scenario_failure
+from hostdx.app.terminal.output import print_result
+from hostdx.app.terminal.printable import make_lines_printable
+from hostdx.scenarios.contract.model import Scenario
 
 MAX_PAGE_BYTES = 1 << 18
 SUMMARY_COLUMNS = 79

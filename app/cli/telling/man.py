@@ -6,9 +6,9 @@ from typing import cast
 import click
 import msgspec
 
-from app import __version__
-from app.terminal.output import print_result
-from probes.files.safe_read import read_own_data
+from hostdx.app import __version__
+from hostdx.app.terminal.output import print_result
+from hostdx.probes.files.safe_read import read_own_data
 
 
 class _Said(msgspec.Struct):
@@ -51,10 +51,10 @@ def render_page(root: click.Context) -> Iterator[str]:
         yield from _option_lines(command, context)
         if isinstance(command, click.Group):
             yield from _subcommand_lines(command, context)
-    from app.feature import load_target, own_features
+    from hostdx.app.feature import load_target, own_features
 
     tables = [table for feature in own_features() for table in feature.columns]
-    from app.report.forms.csv_rows import COMPARED, MEASURED  # 60 ms that no other command needs
+    from hostdx.app.report.forms.csv_rows import COMPARED, MEASURED  # 60 ms that no other command needs
 
     for columns, title in (
         (MEASURED, "REPORT \\-\\-FORMAT CSV"),

@@ -4,13 +4,13 @@ import inspect
 
 import click
 
-from app.cli.look import add_color_option
-from app.report import json_document
-from app.terminal.failure import USAGE, Failure
-from app.terminal.output import print_complaint, print_parts, print_result
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.contract.rule import HostRule
+from hostdx.app.cli.look import add_color_option
+from hostdx.app.report import json_document
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.output import print_complaint, print_parts, print_result
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.rule import HostRule
 
 MAX_ROWS = 50  # looked through for names of columns
 
@@ -28,14 +28,14 @@ MAX_ROWS = 50  # looked through for names of columns
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def rules(explain: str | None, tables: bool, as_json: bool) -> int:
     """The read-only rules that triage asks. Your own go to /etc/hostdx/knowledge.d/*.toml."""
-    from scenarios.triage.rules.known import written_rules
-    from scenarios.triage.triage import all_rules
+    from hostdx.scenarios.triage.rules.known import written_rules
+    from hostdx.scenarios.triage.triage import all_rules
 
     rules_by_id = {rule.id: rule for rule in all_rules()}
     for problem in written_rules().problems:
         print_complaint(f"a rule was left out: {problem}")
     if tables:
-        from scenarios.triage.rules.known import TABLES
+        from hostdx.scenarios.triage.rules.known import TABLES
 
         host = Host()
         for name, table in TABLES.items():

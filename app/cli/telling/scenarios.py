@@ -3,12 +3,12 @@
 import click
 import msgspec
 
-from app.cli.look import add_color_option
-from app.report.json_document import encode_document
-from app.terminal.output import print_parts, print_result
-from probes.reading.host import Host
-from probes.units import format_duration
-from scenarios.contract import events as ev
+from hostdx.app.cli.look import add_color_option
+from hostdx.app.report.json_document import encode_document
+from hostdx.app.terminal.output import print_parts, print_result
+from hostdx.probes.reading.host import Host
+from hostdx.probes.units import format_duration
+from hostdx.scenarios.contract import events as ev
 
 
 @add_color_option
@@ -16,7 +16,7 @@ from scenarios.contract import events as ev
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def scenarios(as_json: bool) -> int:
     """What can be run here, what it answers, how long it takes, and why it cannot be run."""
-    from scenarios.triage.triage import scenario_offers
+    from hostdx.scenarios.triage.triage import scenario_offers
 
     listed_offers = list(scenario_offers(Host(), lambda: 0.0))
     if as_json:

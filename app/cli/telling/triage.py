@@ -7,17 +7,17 @@ from functools import cache
 import click
 from msgspec import structs
 
-from app.cli.look import color_option
-from app.cli.measuring.event_stream import events_option, make_header
-from app.cli.root_option import captured_name, host_at
-from app.recordings.session import RunSession
-from app.state import has_journals
-from app.terminal.output import print_complaint, print_parts, print_raw, print_result
-from probes.reading.host import Host
-from probes.reading.time_limit import iterate_in_time
-from probes.types import Fact
-from scenarios.contract import events as ev
-from scenarios.contract.finding import SEVERITIES, Evidence, Finding
+from hostdx.app.cli.look import color_option
+from hostdx.app.cli.measuring.event_stream import events_option, make_header
+from hostdx.app.cli.root_option import captured_name, host_at
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.state import has_journals
+from hostdx.app.terminal.output import print_complaint, print_parts, print_raw, print_result
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.time_limit import iterate_in_time
+from hostdx.probes.types import Fact
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import SEVERITIES, Evidence, Finding
 
 FINDING_STATUS = 1  # exit status: a finding at or above --fail-on
 
@@ -46,7 +46,9 @@ def triage(
 ) -> int:
     """The host at a glance: every read-only rule. Writes nothing and starts no load."""
     if events:
-        from app.recordings.writer import encode_event  # masks secrets by patterns that take 20 ms to compile
+        from hostdx.app.recordings.writer import (
+            encode_event,  # masks secrets by patterns that take 20 ms to compile
+        )
     session = RunSession()
     for event in _triage_events(host_at(root), root, facts=facts or as_json or events):
         session.apply(event)
@@ -54,10 +56,10 @@ def triage(
             return 0  # nobody reads any more
     if events and not fail_on:
         return 0  # what follows them has no use for a report's modules
-    from app.report import triage_text
+    from hostdx.app.report import triage_text
 
     if as_json:
-        from app.report import json_document
+        from hostdx.app.report import json_document
 
         for note in session.notes:
             print_complaint(note.text)
@@ -67,7 +69,7 @@ def triage(
             )
         )
     elif not events and form == "md":
-        from app.report.forms import markdown
+        from hostdx.app.report.forms import markdown
 
         print_result(markdown.render_markdown(triage_text.triage_document(session)).rstrip("\n"))
     elif not events:
@@ -75,7 +77,7 @@ def triage(
             print_parts(line)
     if not fail_on:
         return 0
-    from app.report.json_document import has_severity
+    from hostdx.app.report.json_document import has_severity
 
     return FINDING_STATUS if has_severity(session, fail_on) else 0
 
@@ -104,13 +106,13 @@ def _mentions() -> list[str]:
     """Return a line for each journal of a killed run; without one, what reads them is not imported."""
     if not has_journals():
         return []
-    from app.undo.leftovers import leftover_lines
+    from hostdx.app.undo.leftovers import leftover_lines
 
     return leftover_lines()
 
 
 def _read_rates() -> dict[str, Fact]:
-    from app.run.earlier_answer import read_line_rates
+    from hostdx.app.run.earlier_answer import read_line_rates
 
     return read_line_rates()
 
@@ -120,7 +122,7 @@ def _has_settings(finding: Finding) -> bool:
 
 
 def _read_proofs() -> dict[str, Fact]:
-    from app.run.earlier_answer import read_proofs
+    from hostdx.app.run.earlier_answer import read_proofs
 
     return read_proofs()
 
@@ -129,7 +131,7 @@ def _triage_events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.
     began = time.monotonic()
     if root is None:
         host.start_reader()  # while the rules are imported
-    from scenarios.triage.triage import examine_host
+    from hostdx.scenarios.triage.triage import examine_host
 
     host.is_static = True  # a second's look: a host that changes meanwhile is looked at again
 

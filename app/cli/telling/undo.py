@@ -7,18 +7,18 @@ from pathlib import Path
 import click
 import msgspec
 
-from app.cli.look import add_color_option
-from app.report.json_document import encode_document
-from app.run import consent
-from app.run.signals import hold_back_signals
-from app.state import journal_dir
-from app.terminal.failure import Failure
-from app.terminal.output import print_complaint, print_line, print_parts, print_result
-from app.undo import killed_ending
-from app.undo import undo as undoing
-from app.undo.change_report import ChangeReport, UndoneChange
-from app.undo.journal import Busy, discard_journal, list_journals, read_legible_entries
-from scenarios.contract.events import SCHEMA
+from hostdx.app.cli.look import add_color_option
+from hostdx.app.report.json_document import encode_document
+from hostdx.app.run import consent
+from hostdx.app.run.signals import hold_back_signals
+from hostdx.app.state import journal_dir
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.output import print_complaint, print_line, print_parts, print_result
+from hostdx.app.undo import killed_ending
+from hostdx.app.undo import undo as undoing
+from hostdx.app.undo.change_report import ChangeReport, UndoneChange
+from hostdx.app.undo.journal import Busy, discard_journal, list_journals, read_legible_entries
+from hostdx.scenarios.contract.events import SCHEMA
 
 _ROLES = {"open": "warning", "reverted": "ok", "kept": "warning"}
 

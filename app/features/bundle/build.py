@@ -16,14 +16,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from app import __version__
-from app.terminal.failure import USAGE, Failure
-from probes.number_text import parse_unsigned
+from hostdx.app import __version__
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.probes.number_text import parse_unsigned
 
-TREE = Path(__file__).parents[3]
-OWN = ("app", "probes", "scenarios")
+TREE = Path(__file__).parents[4]
+OWN = ("hostdx/app", "hostdx/probes", "hostdx/scenarios")
 EPOCH, OLDEST_S = "SOURCE_DATE_EPOCH", 315532800  # 1980: a zip knows nothing older
-CONSOLE_SCRIPT = TREE / "app/cli/program.py"  # in a wheel it lies elsewhere: the bytes must be the same
 LEFT_OUT = (".pyi", ".c", ".h", ".pyc")
 
 
@@ -67,8 +66,8 @@ def build_bundle() -> BuiltBundle:
         },
     }
     members = {
-        "__main__.py": (TREE / "app/features/bundle/stub.py").read_bytes(),
-        "hostdx_unpack.py": (TREE / "app/features/bundle/unpack.py").read_bytes(),
+        "__main__.py": (TREE / "hostdx/app/features/bundle/stub.py").read_bytes(),
+        "hostdx_unpack.py": (TREE / "hostdx/app/features/bundle/unpack.py").read_bytes(),
         "manifest.json": msgspec.json.encode(manifest),
         **{f"{name}.zip": data for name, data in packed.items()},
     }
@@ -133,11 +132,11 @@ def _part_name(wheel: str) -> str:
 
 
 def _own_files() -> dict[str, bytes]:
-    files = (path for folder in OWN for path in (TREE / folder).rglob("*") if path.is_file())
+    folders = (path for folder in OWN for path in (TREE / folder).rglob("*") if path.is_file())
     return {
         str(path.relative_to(TREE)): path.read_bytes()
-        for path in files
-        if path.suffix not in LEFT_OUT and not path.name.startswith(".") and path != CONSOLE_SCRIPT
+        for path in (TREE / "hostdx/__init__.py", *folders)
+        if path.suffix not in LEFT_OUT and not path.name.startswith(".")
     }
 
 

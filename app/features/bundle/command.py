@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from app.terminal.output import print_line
-from app.terminal.output_file import OutputFile, check_outputs, write_files
-from probes.units import format_size
+from hostdx.app.terminal.output import print_line
+from hostdx.app.terminal.output_file import OutputFile, check_outputs, write_files
+from hostdx.probes.units import format_size
 
 
 @click.command()
@@ -19,7 +19,7 @@ def bundle(output: str) -> int:
 
     Beside it: its SHA-256 sums, and what it holds as a CycloneDX bill of materials.
     """
-    from app.features.bundle.build import build_bundle
+    from hostdx.app.features.bundle.build import build_bundle
 
     materials, sums = f"{output}.cdx.json", f"{output}.sha256"
     check_outputs("bundle", output, materials, sums)

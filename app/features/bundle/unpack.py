@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import IO, Any
 
 STARTED_AS = "HOSTDX_STARTED_AS"
-START = "probes/children/start.py"
+START = "hostdx/probes/children/start.py"
 MAX_LINKS = 40  # path_resolution(7)
 UNUSED_S = 30 * 86400.0  # an older version's folder goes when nobody started it for so long
 
@@ -239,5 +239,5 @@ def main(out: IO[str] = sys.stderr) -> None:
     except UnfitBundle as why:
         out.write(f"hostdx: {path}: {why}\n")
         sys.exit(3)
-    argv = [sys.executable, "-I", f"{folder}/{START}", "app.cli", *sys.argv[1:]]
+    argv = [sys.executable, "-I", f"{folder}/{START}", "hostdx.app.cli", *sys.argv[1:]]
     os.execve(sys.executable, argv, {**os.environ, STARTED_AS: path})

@@ -6,10 +6,10 @@ from importlib.util import find_spec
 
 import click
 
-from app.features.export.output import FORMS, Form
-from app.terminal.failure import COULD_NOT, USAGE, Failure
-from app.terminal.output import print_complaint, print_note, print_result
-from probes.units import count_noun
+from hostdx.app.features.export.output import FORMS, Form
+from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
+from hostdx.app.terminal.output import print_complaint, print_note, print_result
+from hostdx.probes.units import count_noun
 
 
 @click.command()
@@ -41,8 +41,8 @@ def export(
     Reads recordings, other tools' results, triages, the folder of a fleet run, and the recordings of a baseline
     (`watch`: this host's nights). A file that cannot be read is named, and the others are exported.
     """
-    from app.features.export.schema import document_names, document_schema, schema_document
-    from app.report.json_document import encode_document
+    from hostdx.app.features.export.schema import document_names, document_schema, schema_document
+    from hostdx.app.report.json_document import encode_document
 
     if schema:
         print_result(encode_document(schema_document()))
@@ -58,9 +58,9 @@ def export(
 
 
 def _write_tables(recordings: tuple[str, ...], output: str, form: Form) -> int:
-    from app.features.export.output import ExportFolder
-    from app.features.export.sources import Unexported, digest_of, find_sources, read_source
-    from app.recordings.reader import pause_collection
+    from hostdx.app.features.export.output import ExportFolder
+    from hostdx.app.features.export.sources import Unexported, digest_of, find_sources, read_source
+    from hostdx.app.recordings.reader import pause_collection
 
     sources = find_sources(recordings)
     files: dict[str, str] = {}  # by run_id

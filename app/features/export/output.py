@@ -15,12 +15,12 @@ from typing import IO, TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 import msgspec
 
-from app.features.export.rows import Cells
-from app.features.export.schema import COLUMNS, ColumnSchema, schema_document
-from app.report.json_document import encode_document
-from app.terminal.failure import USAGE, Failure
-from app.terminal.printable import make_json_printable, make_printable
-from probes.files.path_walk import Misled, locate_name
+from hostdx.app.features.export.rows import Cells
+from hostdx.app.features.export.schema import COLUMNS, ColumnSchema, schema_document
+from hostdx.app.report.json_document import encode_document
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.printable import make_json_printable, make_printable
+from hostdx.probes.files.path_walk import Misled, locate_name
 
 if TYPE_CHECKING:
     import pyarrow

@@ -9,16 +9,16 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from app.recordings.reader import BrokenRecording
-from app.recordings.session import RunSession
-from app.recordings.values import values_beside
-from app.report.figures.latency import latency_summaries
-from probes.types import Json
-from scenarios.analysis.profile.results import ComparedSeconds
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.finding import Evidence
-from scenarios.experiment.schedule.recorded_trains import groups_in_batch, slices_in_batch
+from hostdx.app.recordings.reader import BrokenRecording
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.values import values_beside
+from hostdx.app.report.figures.latency import latency_summaries
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.profile.results import ComparedSeconds
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.finding import Evidence
+from hostdx.scenarios.experiment.schedule.recorded_trains import groups_in_batch, slices_in_batch
 
 Cells: TypeAlias = tuple[object, ...]  # of a row, in the order of `tables.toml`
 MAX_SECONDS = 1e9  # a foreign recording may say any time

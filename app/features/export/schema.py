@@ -7,8 +7,8 @@ from typing import Literal, TypeAlias, Union, cast
 
 import msgspec
 
-from probes.files.safe_read import read_own_data
-from probes.types import Json
+from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.types import Json
 
 SCHEMA = "hostdx-export/1"
 RESULTS = "results"  # of scenarios: lines of a recording whose type has a dot
@@ -61,7 +61,7 @@ def document_schema(name: str) -> str:
     """Return the text of a JSON Schema."""
     if name != RESULTS:
         return (_DOCUMENTS / f"{name}.schema.json").read_text("utf-8")
-    from scenarios.contract.results.result import bundled_results
+    from hostdx.scenarios.contract.results.result import bundled_results
 
     schema = msgspec.json.schema(Union[*bundled_results().values()])
     return msgspec.json.format(msgspec.json.encode(schema), indent=1).decode()

@@ -13,27 +13,27 @@ from typing import NamedTuple
 
 import msgspec
 
-from app.features.export.rows import RunFile, RunRows
-from app.recordings import store
-from app.recordings.baselines import baselines_dir
-from app.recordings.limits import SIZE_LIMIT
-from app.recordings.reader import BrokenRecording, RecordingFollower
-from app.recordings.store import files_below
-from app.terminal.failure import USAGE, Failure
-from probes.files.named_file import open_regular
-from probes.files.safe_read import read_named
-from probes.imports import kinds
-from probes.imports.model import ImportRefusedError
-from probes.imports.source import ImportSource
-from probes.reading.lossless_json import Decoder
-from probes.types import Json
-from scenarios.analysis.compare.snapshot import Imported
-from scenarios.analysis.imported import CARD
-from scenarios.analysis.imported.pile import make_result_set
-from scenarios.analysis.imported.recording import recording_events
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
-from scenarios.contract.ranges import is_showable
+from hostdx.app.features.export.rows import RunFile, RunRows
+from hostdx.app.recordings import store
+from hostdx.app.recordings.baselines import baselines_dir
+from hostdx.app.recordings.limits import SIZE_LIMIT
+from hostdx.app.recordings.reader import BrokenRecording, RecordingFollower
+from hostdx.app.recordings.store import files_below
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.probes.files.named_file import open_regular
+from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.imports import kinds
+from hostdx.probes.imports.model import ImportRefusedError
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.reading.lossless_json import Decoder
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.snapshot import Imported
+from hostdx.scenarios.analysis.imported import CARD
+from hostdx.scenarios.analysis.imported.pile import make_result_set
+from hostdx.scenarios.analysis.imported.recording import recording_events
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.ranges import is_showable
 
 MAX_TRIAGE_BYTES = 16 << 20
 FLEET_NODES = "nodes"  # the folder of a fleet run that holds one folder for each node

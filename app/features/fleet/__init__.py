@@ -1,17 +1,21 @@
 """Many nodes: launched over ssh, judged against each other, and looked at as one."""
 
-from app.feature import Columns, CommandEntry, Feature, ScreenEntry
+from hostdx.app.feature import Columns, CommandEntry, Feature, ScreenEntry
 
 FEATURE = Feature(
     commands={
         "fleet": CommandEntry(
-            "app.features.fleet.cli.group:fleet",
+            "hostdx.app.features.fleet.cli.group:fleet",
             "Find the outlier among many nodes, and the setting that differs on it.",
             after="rm",
         )
     },
     screens=(
-        ScreenEntry("fleet", "F", "many nodes", "recordings", "app.features.fleet.screen:ask_for_folder"),
+        ScreenEntry(
+            "fleet", "F", "many nodes", "recordings", "hostdx.app.features.fleet.screen:ask_for_folder"
+        ),
     ),
-    columns=(Columns("FLEET JUDGE \\-\\-FORMAT NDJSON, \\-\\-PARQUET", "app.features.fleet.rows:COLUMNS"),),
+    columns=(
+        Columns("FLEET JUDGE \\-\\-FORMAT NDJSON, \\-\\-PARQUET", "hostdx.app.features.fleet.rows:COLUMNS"),
+    ),
 )

@@ -11,13 +11,13 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from app.state import make_private
-from app.terminal.failure import USAGE, Failure
-from app.terminal.output_file import write_bytes
-from probes.files.rights import write_advice
-from probes.files.safe_read import read_named
-from probes.types import Json
-from scenarios.contract import ranges as of
+from hostdx.app.state import make_private
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.output_file import write_bytes
+from hostdx.probes.files.rights import write_advice
+from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import ranges as of
 
 SCHEMA = "hostdx-fleet/1"
 TRIAGE = "triage"

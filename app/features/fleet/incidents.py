@@ -7,21 +7,21 @@ from pathlib import Path
 
 import msgspec
 
-from app.features.fleet.summary import is_answer_file
-from app.recordings.store import files_below
-from app.report.delivery import deliver_document
-from app.report.json_document import encode_document
-from app.report.results.finding_parts import incident_parts
-from app.terminal.failure import USAGE, Failure
-from app.terminal.output import print_note
-from app.terminal.output_file import deliver_text
-from probes.files.named_file import open_regular
-from probes.files.safe_read import read_regular
-from probes.units import count_noun
-from scenarios.analysis.incidents.nodes import NodeBook, NodesJudgement, judge_nodes, shared_findings
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
-from scenarios.contract.results import document as doc
+from hostdx.app.features.fleet.summary import is_answer_file
+from hostdx.app.recordings.store import files_below
+from hostdx.app.report.delivery import deliver_document
+from hostdx.app.report.json_document import encode_document
+from hostdx.app.report.results.finding_parts import incident_parts
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.output import print_note
+from hostdx.app.terminal.output_file import deliver_text
+from hostdx.probes.files.named_file import open_regular
+from hostdx.probes.files.safe_read import read_regular
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.analysis.incidents.nodes import NodeBook, NodesJudgement, judge_nodes, shared_findings
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.results import document as doc
 
 MAX_BOOK_BYTES = 16 << 20
 HEAD_BYTES = 4096

@@ -14,18 +14,18 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from app.features.fleet.folder import FleetFolder
-from app.features.fleet.summary import AnswerSummary, is_answer_file, summarise_answer
-from app.recordings.store import files_below
-from app.terminal.failure import USAGE, Failure
-from probes.children.parent_death import tie_to
-from probes.files.rights import KILLED
-from probes.imports.path_names import distinguish_paths
-from scenarios.analysis.compare.run_summary import FigureKey, PlannedLoad
-from scenarios.analysis.peers.facts import FactTable
-from scenarios.analysis.peers.judge import judge_fleet
-from scenarios.analysis.peers.judgement import FleetJudgement, MissingNode
-from scenarios.analysis.peers.node import PeerNode
+from hostdx.app.features.fleet.folder import FleetFolder
+from hostdx.app.features.fleet.summary import AnswerSummary, is_answer_file, summarise_answer
+from hostdx.app.recordings.store import files_below
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.probes.children.parent_death import tie_to
+from hostdx.probes.files.rights import KILLED
+from hostdx.probes.imports.path_names import distinguish_paths
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey, PlannedLoad
+from hostdx.scenarios.analysis.peers.facts import FactTable
+from hostdx.scenarios.analysis.peers.judge import judge_fleet
+from hostdx.scenarios.analysis.peers.judgement import FleetJudgement, MissingNode
+from hostdx.scenarios.analysis.peers.node import PeerNode
 
 _ALONE = 64  # files, up to which another process costs more than it saves
 _BATCH = 16

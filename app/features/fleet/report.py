@@ -4,17 +4,17 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.features.fleet.strip import strip_lines, strip_svg
-from app.features.fleet.together import format_amount, sum_words, together_sections
-from probes import units
-from probes.types import Json
-from probes.units import count_noun, format_percent, join_names
-from scenarios.analysis.peers import judgement as peers
-from scenarios.analysis.peers.node import fold_names
-from scenarios.analysis.peers.retest import MAX_ROUNDS, MIN_ROUNDS, RetestedSuspect
-from scenarios.analysis.peers.screen import DRAWN, MIN_PEERS
-from scenarios.contract.results import document as doc
-from scenarios.triage.rules.texts import FindingTexts
+from hostdx.app.features.fleet.strip import strip_lines, strip_svg
+from hostdx.app.features.fleet.together import format_amount, sum_words, together_sections
+from hostdx.probes import units
+from hostdx.probes.types import Json
+from hostdx.probes.units import count_noun, format_percent, join_names
+from hostdx.scenarios.analysis.peers import judgement as peers
+from hostdx.scenarios.analysis.peers.node import fold_names
+from hostdx.scenarios.analysis.peers.retest import MAX_ROUNDS, MIN_ROUNDS, RetestedSuspect
+from hostdx.scenarios.analysis.peers.screen import DRAWN, MIN_PEERS
+from hostdx.scenarios.contract.results import document as doc
+from hostdx.scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 WIDTH = 78

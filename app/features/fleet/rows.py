@@ -5,12 +5,12 @@ from collections.abc import Iterator
 
 import msgspec
 
-from app.terminal.failure import Failure
-from app.terminal.output_file import write_bytes
-from app.terminal.printable import make_json_printable
-from probes.files.safe_read import read_own_data
-from scenarios.analysis.peers.judgement import FleetJudgement
-from scenarios.analysis.peers.retest import RetestedSuspect
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.output_file import write_bytes
+from hostdx.app.terminal.printable import make_json_printable
+from hostdx.probes.files.safe_read import read_own_data
+from hostdx.scenarios.analysis.peers.judgement import FleetJudgement
+from hostdx.scenarios.analysis.peers.retest import RetestedSuspect
 
 COLUMNS = read_own_data(__file__, "columns.toml", dict[str, str])
 

@@ -11,17 +11,17 @@ from textual.app import App
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.features.fleet.report import lead_sentences
-from app.features.fleet.table import ORDERS, FleetView, NodePicker, Strips
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import Line, crop_line, wrap_text
-from app.tui.commands import ShellCommands
-from app.tui.screens.ask import AskScreen
-from app.tui.screens.base import Base
-from app.tui.widgets.panel import DrawnPanel
-from app.tui.widgets.picker import Picker
-from app.tui.widgets.selected_line import Whole
-from scenarios.analysis.peers.judgement import FleetJudgement
+from hostdx.app.features.fleet.report import lead_sentences
+from hostdx.app.features.fleet.table import ORDERS, FleetView, NodePicker, Strips
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import Line, crop_line, wrap_text
+from hostdx.app.tui.commands import ShellCommands
+from hostdx.app.tui.screens.ask import AskScreen
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.widgets.panel import DrawnPanel
+from hostdx.app.tui.widgets.picker import Picker
+from hostdx.app.tui.widgets.selected_line import Whole
+from hostdx.scenarios.analysis.peers.judgement import FleetJudgement
 
 MAX_LEAD_LINES = 3
 READ_S = 600.0  # ten thousand recordings on a slow shared file system

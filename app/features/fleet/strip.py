@@ -7,11 +7,11 @@ from collections.abc import Collection
 from html import escape
 from typing import NamedTuple
 
-from app.terminal.glyphs import SPARKS
-from app.terminal.lines import Line, merge_spans, pad_line, split_line
-from app.terminal.printable import make_printable
-from probes import units
-from scenarios.analysis.peers.judgement import FleetMeasure
+from hostdx.app.terminal.glyphs import SPARKS
+from hostdx.app.terminal.lines import Line, merge_spans, pad_line, split_line
+from hostdx.app.terminal.printable import make_printable
+from hostdx.probes import units
+from hostdx.scenarios.analysis.peers.judgement import FleetMeasure
 
 ODD, SUSPECT = "▲", "?"
 _MIN_FULL_MARK_NODES = 8  # nodes in a cell, up to which each makes the mark higher

@@ -9,13 +9,13 @@ from typing import Union
 
 import msgspec
 
-from app.recordings.reader import BrokenRecording, pause_collection, read_events
-from app.recordings.sides import read_other_tool
-from app.terminal.failure import Failure
-from probes.files.safe_read import read_named
-from probes.reading.lossless_json import Decoder
-from probes.types import Json
-from scenarios.analysis.compare.run_summary import (
+from hostdx.app.recordings.reader import BrokenRecording, pause_collection, read_events
+from hostdx.app.recordings.sides import read_other_tool
+from hostdx.app.terminal.failure import Failure
+from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.reading.lossless_json import Decoder
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.run_summary import (
     MAX_FACTS,
     MAX_FINDINGS,
     READ,
@@ -24,10 +24,10 @@ from scenarios.analysis.compare.run_summary import (
     PlannedLoad,
     summarise_run,
 )
-from scenarios.analysis.peers.facts import spell_facts
-from scenarios.analysis.peers.node import Hardware, hardware_of, loads_of, node_of_run
-from scenarios.contract import events as ev
-from scenarios.contract.ranges import is_showable
+from hostdx.scenarios.analysis.peers.facts import spell_facts
+from hostdx.scenarios.analysis.peers.node import Hardware, hardware_of, loads_of, node_of_run
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.ranges import is_showable
 
 MAX_JSON_BYTES = 16 << 20  # bytes: a host of a thousand disks has 2 MiB
 _NAME = 255  # characters of a host's name

@@ -5,11 +5,11 @@ from collections.abc import Callable, Collection
 from functools import partial
 from typing import Literal, NamedTuple, TypeAlias
 
-from app.features.fleet.node_names import node_matcher
-from app.features.fleet.report import setting_words, standing_words
-from app.features.fleet.strip import strip_lines
-from app.terminal.glyphs import SIGNS, clean_text
-from app.terminal.lines import (
+from hostdx.app.features.fleet.node_names import node_matcher
+from hostdx.app.features.fleet.report import setting_words, standing_words
+from hostdx.app.features.fleet.strip import strip_lines
+from hostdx.app.terminal.glyphs import SIGNS, clean_text
+from hostdx.app.terminal.lines import (
     BLANK,
     Line,
     crop_line,
@@ -19,11 +19,11 @@ from app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from app.tui.widgets.panel import Panel
-from app.tui.widgets.picker import Picker, PickerRow
-from probes.units import format_percent, join_names
-from scenarios.analysis.peers.judgement import FleetJudgement, FleetMeasure, MissingNode
-from scenarios.contract.verdict.verdict import OPEN
+from hostdx.app.tui.widgets.panel import Panel
+from hostdx.app.tui.widgets.picker import Picker, PickerRow
+from hostdx.probes.units import format_percent, join_names
+from hostdx.scenarios.analysis.peers.judgement import FleetJudgement, FleetMeasure, MissingNode
+from hostdx.scenarios.contract.verdict.verdict import OPEN
 
 Order: TypeAlias = Literal["largest deviation", "this measure", "name"]
 ORDERS: tuple[Order, ...] = ("largest deviation", "this measure", "name")

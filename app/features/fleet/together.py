@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from probes import units
-from probes.units import count_noun, format_percent, join_names
-from scenarios.analysis.peers.judgement import Sum
-from scenarios.contract.plan import Metric
-from scenarios.contract.results.document import Cell, ReportSection, Table, paragraph_of
-from scenarios.triage.rules.texts import FindingTexts
+from hostdx.probes import units
+from hostdx.probes.units import count_noun, format_percent, join_names
+from hostdx.scenarios.analysis.peers.judgement import Sum
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.contract.results.document import Cell, ReportSection, Table, paragraph_of
+from hostdx.scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 _MAX_NODES = 64  # columns of a table that a person reads

@@ -1,18 +1,18 @@
 """Whether a node may take the next job: rules, leftovers, and a short test of its speed, in bounded time."""
 
-from app.feature import CommandEntry, Feature, FormEntry
+from hostdx.app.feature import CommandEntry, Feature, FormEntry
 
 FEATURE = Feature(
     commands={
         "health": CommandEntry(
-            "app.features.health.command:health",
+            "hostdx.app.features.health.command:health",
             "Say within seconds whether this node is fit for the next job.",
             after="report",
         )
     },
     report_forms={
         "openmetrics": FormEntry(
-            "app.features.health.metrics:metrics_of_session",
+            "hostdx.app.features.health.metrics:metrics_of_session",
             "findings and effects for node_exporter's textfile collector",
         )
     },

@@ -15,22 +15,22 @@ from typing import Literal
 
 import msgspec
 
-from app.features.health.leftovers import Leftover
-from app.features.health.node_class import LOADS, NodeClass, rounds_of
-from app.features.health.speed import MIN_ROUNDS, LoadStanding, compare_rounds, is_surely_fit
-from app.recordings.session import RunSession
-from app.state import make_private, state_dir
-from app.terminal.failure import Failure
-from probes.children.bounded_wait import wait_briefly
-from probes.children.environment import hostdx_environment
-from probes.children.own_module import own_module
-from probes.reading.host import Host
-from probes.reading.lossless_json import Decoder
-from probes.reading.process_stat import parse_stat
-from probes.system.disk.mounts import NETWORK, read_mounts
-from probes.types import Absent
-from scenarios.contract import events as ev
-from scenarios.contract.card import card_with_role
+from hostdx.app.features.health.leftovers import Leftover
+from hostdx.app.features.health.node_class import LOADS, NodeClass, rounds_of
+from hostdx.app.features.health.speed import MIN_ROUNDS, LoadStanding, compare_rounds, is_surely_fit
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.state import make_private, state_dir
+from hostdx.app.terminal.failure import Failure
+from hostdx.probes.children.bounded_wait import wait_briefly
+from hostdx.probes.children.environment import hostdx_environment
+from hostdx.probes.children.own_module import own_module
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.lossless_json import Decoder
+from hostdx.probes.reading.process_stat import parse_stat
+from hostdx.probes.system.disk.mounts import NETWORK, read_mounts
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.card import card_with_role
 
 STOP_S, ANSWER_S = 2.0, 0.5  # a stopped run has undone everything within 2 s
 RULES_S = 6.0  # usually one
@@ -144,8 +144,8 @@ def _give_up(child: subprocess.Popen[bytes]) -> None:
 
 def _check_rules(check: HealthCheck, ends: float) -> None:
     """Ask the read-only rules, and what the last job left behind, at the same time."""
-    rules = _start_child("app.cli", "triage", "--events", "-")
-    leftovers = _start_child("app.features.health.leftovers")
+    rules = _start_child("hostdx.app.cli", "triage", "--events", "-")
+    leftovers = _start_child("hostdx.app.features.health.leftovers")
     try:
         for line in b"".join(_read_chunks(rules, ends)).splitlines():
             with suppress(msgspec.MsgspecError):
@@ -212,7 +212,7 @@ class _SpeedTest:
             recording.unlink()
         loads = [load for load in LOADS if any(load == own.load for own in self._class.loads)]
         child = _start_child(
-            "app.cli", "run", card_with_role("battery").id, "--quiet", "--events", "-", "--size", SIZE,
+            "hostdx.app.cli", "run", card_with_role("battery").id, "--quiet", "--events", "-", "--size", SIZE,
             "--recording", str(recording), "--tied", str(os.getpid()), "--budget", f"{max(4.0, budget):.1f}",
             *(word for load in loads for word in ("--only", load)),
             *(("--dir", directory) if directory else ()),

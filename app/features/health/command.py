@@ -7,12 +7,12 @@ import time
 
 import click
 
-from app.cli.options import Directory, Number
-from app.features.health.check import Answer
-from app.features.health.forms import FORMS, NAGIOS, Form
-from app.terminal.failure import Failure
-from app.terminal.output import print_line, print_result
-from scenarios.contract.plan import Option
+from hostdx.app.cli.options import Directory, Number
+from hostdx.app.features.health.check import Answer
+from hostdx.app.features.health.forms import FORMS, NAGIOS, Form
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.output import print_line, print_result
+from hostdx.scenarios.contract.plan import Option
 
 WITHIN = Option(name="within", kind="number", unit="s", help="", least=5, most=600)
 
@@ -60,10 +60,10 @@ def health(within: float, class_name: str | None, directory: str | None, form: F
     disk) with the node's class. Exit status: 0 fit, 1 not fit, 3 not sure; with --format nagios 0, 2, 3.
     """
     began = time.monotonic()
-    from app.features.health.check import check_node, make_failed_check
-    from app.features.health.forms import spell_check, spell_rates, status_of
-    from app.features.health.node_class import class_of_own_baseline, read_class
-    from app.features.health.speed import error_rates
+    from hostdx.app.features.health.check import check_node, make_failed_check
+    from hostdx.app.features.health.forms import spell_check, spell_rates, status_of
+    from hostdx.app.features.health.node_class import class_of_own_baseline, read_class
+    from hostdx.app.features.health.speed import error_rates
 
     try:
         node_class = read_class(class_name) if class_name else class_of_own_baseline()

@@ -7,13 +7,13 @@ from typing import Literal, TypeAlias, get_args
 
 import msgspec
 
-from app.features.health.check import Answer, HealthCheck
-from app.features.health.speed import LoadRates
-from app.report.forms.openmetrics import Sample, gauge_lines
-from app.report.json_document import encode_document
-from app.terminal.printable import make_printable
-from probes.units import format_duration
-from scenarios.contract import events as ev
+from hostdx.app.features.health.check import Answer, HealthCheck
+from hostdx.app.features.health.speed import LoadRates
+from hostdx.app.report.forms.openmetrics import Sample, gauge_lines
+from hostdx.app.report.json_document import encode_document
+from hostdx.app.terminal.printable import make_printable
+from hostdx.probes.units import format_duration
+from hostdx.scenarios.contract import events as ev
 
 Form: TypeAlias = Literal["text", "slurm", "nhc", "nagios", "openmetrics", "json"]
 FORMS: tuple[Form, ...] = get_args(Form)

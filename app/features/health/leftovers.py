@@ -1,7 +1,7 @@
 """What the last job left behind on an idle node: processes, files, memory, huge pages, loop devices. Reads only.
 
-Runs as a process of its own (`python -m app.features.health.leftovers`): a file on a mount that does not answer holds
-it for ever, and then it is given up.
+Runs as a process of its own (`python -m hostdx.app.features.health.leftovers`): a file on a mount that does not answer
+holds it for ever, and then it is given up.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pathlib import Path
 
 import msgspec
 
-from probes import units
-from probes.number_text import parse_unsigned
-from probes.reading.host import Host
-from probes.system.nodes.memory import read_meminfo
-from probes.system.running.processes import own_family, read_process_table
-from probes.types import Absent, is_present
+from hostdx.probes import units
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.nodes.memory import read_meminfo
+from hostdx.probes.system.running.processes import own_family, read_process_table
+from hostdx.probes.types import Absent, is_present
 
 FIRST_USER = 1000  # where /etc/login.defs says nothing (login.defs(5), UID_MIN)
 NOBODY = 65534

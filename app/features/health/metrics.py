@@ -1,8 +1,8 @@
 """Findings and effects of a recording for node_exporter: `hostdx report --format openmetrics`."""
 
-from app.recordings.session import RunSession
-from app.report.forms.openmetrics import Sample, gauge_lines, gauges_text
-from scenarios.contract.finding import SEVERITIES
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.forms.openmetrics import Sample, gauge_lines, gauges_text
+from hostdx.scenarios.contract.finding import SEVERITIES
 
 
 def metrics_of_session(session: RunSession, recording: str) -> str:

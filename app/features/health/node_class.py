@@ -14,16 +14,16 @@ from statistics import fmean, median
 
 import msgspec
 
-from app.recordings.baselines import baseline_recordings, baselines_of_host
-from app.recordings.reader import BrokenRecording, load
-from app.recordings.session import RunSession
-from app.recordings.values import is_counted
-from app.state import make_private, state_dir
-from app.terminal.failure import USAGE, Failure
-from app.terminal.output_file import write_bytes
-from probes.files.safe_read import read_named
-from scenarios.contract import ranges as of
-from scenarios.contract.card import card_with_role
+from hostdx.app.recordings.baselines import baseline_recordings, baselines_of_host
+from hostdx.app.recordings.reader import BrokenRecording, load
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.values import is_counted
+from hostdx.app.state import make_private, state_dir
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.output_file import write_bytes
+from hostdx.probes.files.safe_read import read_named
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.card import card_with_role
 
 SCHEMA = "hostdx-class/1"
 LOADS = (

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from app.features.health.node_class import ClassLoad, LoadKey, NodeClass, Rounds, level_of
-from scenarios.contract.verdict.verdict import margin_edge
-from scenarios.experiment.statistics.distributions import normal_quantile, normal_tail, t_quantile
+from hostdx.app.features.health.node_class import ClassLoad, LoadKey, NodeClass, Rounds, level_of
+from hostdx.scenarios.contract.verdict.verdict import margin_edge
+from hostdx.scenarios.experiment.statistics.distributions import normal_quantile, normal_tail, t_quantile
 
 FALSE_DRAINS = 1e-4  # of checks of a fit node, for all loads together
 MARGIN = margin_edge(0.10)  # a node that is less than this slower is fit, however surely

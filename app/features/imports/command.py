@@ -6,22 +6,22 @@ from pathlib import Path
 import click
 import msgspec
 
-from app.features.imports import recording as imported
-from app.report.json_document import encode_document
-from app.terminal.failure import COULD_NOT, USAGE, Failure
-from app.terminal.output import print_complaint, print_line, print_result
-from app.terminal.output_file import check_outputs, write_bytes
-from probes.imports import kinds
-from probes.imports.hep.prmon import PrmonJson, PrmonText, compare_pair
-from probes.imports.path_names import distinguish_paths
-from probes.units import count_noun
-from scenarios.analysis.compare.bounding_box import points_of
-from scenarios.analysis.compare.snapshot import Imported
-from scenarios.analysis.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
-from scenarios.analysis.imported.pile import ResultSet, make_result_set
-from scenarios.analysis.incidents.findings import INCIDENT, QUIET
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
+from hostdx.app.features.imports import recording as imported
+from hostdx.app.report.json_document import encode_document
+from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
+from hostdx.app.terminal.output import print_complaint, print_line, print_result
+from hostdx.app.terminal.output_file import check_outputs, write_bytes
+from hostdx.probes.imports import kinds
+from hostdx.probes.imports.hep.prmon import PrmonJson, PrmonText, compare_pair
+from hostdx.probes.imports.path_names import distinguish_paths
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.analysis.compare.bounding_box import points_of
+from hostdx.scenarios.analysis.compare.snapshot import Imported
+from hostdx.scenarios.analysis.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
+from hostdx.scenarios.analysis.imported.pile import ResultSet, make_result_set
+from hostdx.scenarios.analysis.incidents.findings import INCIDENT, QUIET
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
 
 _LINES = 4  # of a finding's evidence
 _LISTED = "\n".join(f"  {kind.id:<15} {kind.title}" for kind in kinds.all_kinds())

@@ -3,13 +3,13 @@
 import math
 from collections.abc import Sequence
 
-from app.report.figures.load_lines import LoadLine, load_lines_svg
-from app.terminal.glyphs import spark_cell
-from app.terminal.printable import make_printable
-from probes import units
-from probes.imports.value_text import format_value
-from scenarios.analysis.imported.results import Histories, HistoriesResult, WorkloadHistory
-from scenarios.contract.results.document import Part, Picture, Table
+from hostdx.app.report.figures.load_lines import LoadLine, load_lines_svg
+from hostdx.app.terminal.glyphs import spark_cell
+from hostdx.app.terminal.printable import make_printable
+from hostdx.probes import units
+from hostdx.probes.imports.value_text import format_value
+from hostdx.scenarios.analysis.imported.results import Histories, HistoriesResult, WorkloadHistory
+from hostdx.scenarios.contract.results.document import Part, Picture, Table
 
 _MAX_WORKLOADS = 60  # workloads
 _NAME = 30

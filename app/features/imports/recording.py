@@ -6,23 +6,23 @@ from pathlib import Path
 
 from msgspec import structs
 
-from app import __version__
-from app.recordings.session import UNKNOWN_HOST
-from app.recordings.writer import encode_event
-from app.state import make_private, recordings_dir, remedy_text
-from app.terminal.failure import Failure
-from app.terminal.output_file import write_bytes
-from probes.imports.kinds import ImportKind, parse
-from probes.imports.model import ImportRefusedError
-from probes.imports.source import ImportSource
-from probes.reading.host import OutOfTime
-from probes.reading.time_limit import limit_time
-from scenarios.analysis.compare.snapshot import Imported
-from scenarios.analysis.imported import CARD
-from scenarios.analysis.imported.pile import ResultSet
-from scenarios.analysis.imported.recording import recording_events
-from scenarios.analysis.incidents.incidents import judge_samples
-from scenarios.contract import events as ev
+from hostdx.app import __version__
+from hostdx.app.recordings.session import UNKNOWN_HOST
+from hostdx.app.recordings.writer import encode_event
+from hostdx.app.state import make_private, recordings_dir, remedy_text
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.output_file import write_bytes
+from hostdx.probes.imports.kinds import ImportKind, parse
+from hostdx.probes.imports.model import ImportRefusedError
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.reading.host import OutOfTime
+from hostdx.probes.reading.time_limit import limit_time
+from hostdx.scenarios.analysis.compare.snapshot import Imported
+from hostdx.scenarios.analysis.imported import CARD
+from hostdx.scenarios.analysis.imported.pile import ResultSet
+from hostdx.scenarios.analysis.imported.recording import recording_events
+from hostdx.scenarios.analysis.incidents.incidents import judge_samples
+from hostdx.scenarios.contract import events as ev
 
 MAX_READ_S = 300.0  # a file of the largest size takes a minute
 

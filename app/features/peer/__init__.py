@@ -1,11 +1,13 @@
 """The other end of network streams, for one client."""
 
-from app.feature import CommandEntry, Feature
+from hostdx.app.feature import CommandEntry, Feature
 
 FEATURE = Feature(
     commands={
         "peer": CommandEntry(
-            "app.features.peer.command:peer", "Act as the network test partner for one client.", after="pin"
+            "hostdx.app.features.peer.command:peer",
+            "Act as the network test partner for one client.",
+            after="pin",
         )
     }
 )

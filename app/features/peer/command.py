@@ -5,8 +5,8 @@ import sys
 
 import click
 
-from app.terminal.failure import COULD_NOT, Failure
-from app.terminal.output import print_note
+from hostdx.app.terminal.failure import COULD_NOT, Failure
+from hostdx.app.terminal.output import print_note
 
 SECONDS = click.FloatRange(1, 86400)
 SECONDS.name = "seconds"
@@ -27,8 +27,8 @@ def peer(bind: str, port: int, seconds: float) -> int:
     It prints its port and a token that holds once. It opens no file and runs nothing; it ends after its client, after
     its time, or with this terminal. With --peer HOST alone hostdx starts one over ssh itself.
     """
-    from probes.children.parent_death import tie_to
-    from scenarios.fullstack.measurement.peer import Peer, new_token, open_listener
+    from hostdx.probes.children.parent_death import tie_to
+    from hostdx.scenarios.fullstack.measurement.peer import Peer, new_token, open_listener
 
     tie_to(os.getppid())
     token = new_token()

@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from app.recordings.session import RunSession
-from app.terminal.failure import USAGE, Failure
-from app.terminal.printable import make_printable
-from probes.units import format_number, format_signed
-from scenarios.analysis.profile.results import CallNode, CallPaths, PathTree
-from scenarios.contract.results.document import Part, Picture
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.printable import make_printable
+from hostdx.probes.units import format_number, format_signed
+from hostdx.scenarios.analysis.profile.results import CallNode, CallPaths, PathTree
+from hostdx.scenarios.contract.results.document import Part, Picture
 
 WIDE, HIGH = 720, 17  # of the drawing, of a row
 MAX_ROWS = 40

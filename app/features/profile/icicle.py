@@ -11,7 +11,7 @@ from itertools import zip_longest
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.features.profile.flame import (
+from hostdx.app.features.profile.flame import (
     FlameBox,
     call_path,
     describe_node,
@@ -19,12 +19,12 @@ from app.features.profile.flame import (
     lay_out_boxes,
     merge_addresses,
 )
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import Line, crop_line, pad_line, split_line, text_line, wrap_text
-from app.tui.screens.run import RunScreen
-from app.tui.widgets.reader import Reader
-from probes.units import format_percent
-from scenarios.analysis.profile.results import CallPaths, PathTree
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import Line, crop_line, pad_line, split_line, text_line, wrap_text
+from hostdx.app.tui.screens.run import RunScreen
+from hostdx.app.tui.widgets.reader import Reader
+from hostdx.probes.units import format_percent
+from hostdx.scenarios.analysis.profile.results import CallPaths, PathTree
 
 TOLD = 3  # lines about the box under the cursor
 NAMES_CELLS, MIN_CELLS_WITH_NAMES = 40, 100  # of the list beside the picture, and of a panel that has one

@@ -1,11 +1,11 @@
 """From a finding, all findings or a tuned profile to a run of the scenario `prove`."""
 
-from app.feature import CommandEntry, Feature
+from hostdx.app.feature import CommandEntry, Feature
 
 FEATURE = Feature(
     commands={
         "prove": CommandEntry(
-            "app.features.prove.command:prove",
+            "hostdx.app.features.prove.command:prove",
             "Try a finding's remedy on this host before you believe it.",
             after="run",
         )

@@ -9,18 +9,18 @@ from contextlib import closing
 
 import click
 
-from app.features.prove.sources import (
+from hostdx.app.features.prove.sources import (
     SettingsChoice,
     find_finding,
     settings_of_finding,
     settings_of_findings,
     settings_of_profile,
 )
-from app.terminal.failure import COULD_NOT, USAGE, Failure
-from app.terminal.output import print_note
-from probes.reading.host import Host
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import UsageError
+from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
+from hostdx.app.terminal.output import print_note
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import UsageError
 
 LOADS = ("--load", "--cmd", "--pid", "--cgroup")
 SHOWN = 12  # of the settings that are left out
@@ -64,7 +64,7 @@ def prove(
 def _choose_settings(host: Host, name: str | None, profile: str) -> SettingsChoice:
     if profile:
         return settings_of_profile(host, profile)
-    from scenarios.triage.triage import examine_live_host
+    from hostdx.scenarios.triage.triage import examine_live_host
 
     began = time.monotonic()
     _, findings = examine_live_host(lambda: time.monotonic() - began)
@@ -96,7 +96,7 @@ def _explain_other_way(finding: Finding, choice: SettingsChoice) -> str:
 
 def _start_run(choice: SettingsChoice, options: Sequence[str], verb: str) -> int:
     """Run or plan the scenario with these settings and the user's own options."""
-    from app.cli.commands import hostdx
+    from hostdx.app.cli.commands import hostdx
 
     words = [word for setting in choice.settings for word in ("--setting", setting)]
     if choice.finding:

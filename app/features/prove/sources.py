@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.software.tuned import FOLDERS, TunedSection, profile_sections
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import UsageError
-from scenarios.prove.kinds import parse_setting
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.software.tuned import FOLDERS, TunedSection, profile_sections
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import UsageError
+from hostdx.scenarios.prove.kinds import parse_setting
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 GOVERNOR = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"

@@ -5,13 +5,13 @@ from contextlib import closing
 
 import msgspec
 
-from app.terminal.failure import USAGE, Failure
-from probes.reading.host import Host
-from probes.types import Json
-from scenarios.contract import registry
-from scenarios.contract.card import card_with_role
-from scenarios.contract.model import Options, Scenario
-from scenarios.contract.plan import Plan
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import registry
+from hostdx.scenarios.contract.card import card_with_role
+from hostdx.scenarios.contract.model import Options, Scenario
+from hostdx.scenarios.contract.plan import Plan
 
 BUDGET_S = 45.0
 SIZE_BYTES = 64 << 20

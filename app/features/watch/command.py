@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.cli.look import add_color_option, check_clock
-from app.cli.options import Directory
-from app.terminal.failure import COULD_NOT, USAGE, Failure
-from app.terminal.output import print_complaint, print_line, print_parts, print_result
-from app.terminal.printable import make_printable
-from scenarios.contract.finding import SEVERITIES
+from hostdx.app.cli.look import add_color_option, check_clock
+from hostdx.app.cli.options import Directory
+from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
+from hostdx.app.terminal.output import print_complaint, print_line, print_parts, print_result
+from hostdx.app.terminal.printable import make_printable
+from hostdx.scenarios.contract.finding import SEVERITIES
 
 if TYPE_CHECKING:
-    from app.features.watch.battery import WatchSettings
-    from app.features.watch.night import Tonight
-    from app.features.watch.timer import Installable
-    from scenarios.analysis.nights.history import HostHistory
+    from hostdx.app.features.watch.battery import WatchSettings
+    from hostdx.app.features.watch.night import Tonight
+    from hostdx.app.features.watch.timer import Installable
+    from hostdx.scenarios.analysis.nights.history import HostHistory
 
 AT = "02:30"
 MIN_KEPT_RUNS, KEEP = 7, 180  # nights
@@ -98,8 +98,8 @@ def watch(
         if night:
             raise click.UsageError("--night and --incidents: choose one")
         return _serve_incidents(install=install, remove=remove, units=units, yes=yes, dry_run=dry_run)
-    from app.features.watch.battery import WatchSettings
-    from app.features.watch.openmetrics import SUFFIX
+    from hostdx.app.features.watch.battery import WatchSettings
+    from hostdx.app.features.watch.openmetrics import SUFFIX
 
     if textfile is not None and not textfile.endswith(SUFFIX):
         raise Failure(f"watch: {textfile}: node_exporter reads files that end in {SUFFIX} only", USAGE)
@@ -110,8 +110,8 @@ def watch(
         fleet=os.path.abspath(fleet) if fleet else "",  # noqa: PTH100
     )
     if install or units:
-        from app.features.watch.battery import check_directories
-        from app.features.watch.timer import WatchTimer
+        from hostdx.app.features.watch.battery import check_directories
+        from hostdx.app.features.watch.timer import WatchTimer
 
         check_directories(wanted)
         return _install(WatchTimer(at=at, wanted=wanted), yes=yes, dry_run=dry_run, only_print=units)
@@ -123,12 +123,12 @@ def watch(
 
 
 def _install(units: Installable, *, yes: bool, dry_run: bool, only_print: bool) -> int:
-    from app.features.watch.timer import check_own_program, install_timer, systemd_runs, units_text
+    from hostdx.app.features.watch.timer import check_own_program, install_timer, systemd_runs, units_text
 
     if os.geteuid() == 0:
         check_own_program()
     if dry_run:
-        from app.report.plan_text import plan_lines
+        from hostdx.app.report.plan_text import plan_lines
 
         for line in plan_lines(units.install_plan()):
             print_parts(line)
@@ -148,11 +148,11 @@ def _record_incidents() -> int:
     """Until it is stopped. A second recorder of the same book would only write everything twice."""
     from datetime import UTC, datetime
 
-    from app.features.watch.incidents.book import BookWriter, book_dir
-    from app.features.watch.incidents.recorder import PressureTriggers, Recorder
-    from app.features.watch.incidents.service import NICE
-    from app.features.watch.incidents.summaries import update_summaries
-    from app.locks import LockFile
+    from hostdx.app.features.watch.incidents.book import BookWriter, book_dir
+    from hostdx.app.features.watch.incidents.recorder import PressureTriggers, Recorder
+    from hostdx.app.features.watch.incidents.service import NICE
+    from hostdx.app.features.watch.incidents.summaries import update_summaries
+    from hostdx.app.locks import LockFile
 
     lock = LockFile("incidents", "watch --incidents", "watch", f"{datetime.now(UTC):%Y-%m-%d %H:%M}")
     book, triggers = BookWriter(book_dir(), after_segment=update_summaries), PressureTriggers()
@@ -169,7 +169,7 @@ def _record_incidents() -> int:
 
 def _serve_incidents(*, install: bool, remove: bool, units: bool, yes: bool, dry_run: bool) -> int:
     """Without `install`, `remove` and `units` the book is recorded."""
-    from app.features.watch.incidents.service import REMOVE, IncidentService
+    from hostdx.app.features.watch.incidents.service import REMOVE, IncidentService
 
     if remove:
         return _remove(REMOVE)
@@ -179,7 +179,7 @@ def _serve_incidents(*, install: bool, remove: bool, units: bool, yes: bool, dry
 
 
 def _remove(remove_command: str | None = None) -> int:
-    from app.features.watch.timer import REMOVE, remove_timer
+    from hostdx.app.features.watch.timer import REMOVE, remove_timer
 
     failed = False
     for removal in remove_timer(remove_command or REMOVE):
@@ -190,10 +190,10 @@ def _remove(remove_command: str | None = None) -> int:
 
 
 def _measure_night(wanted: WatchSettings, *, as_json: bool, fail_on: str | None) -> int:
-    from app.features.watch import night as nights
-    from app.features.watch.history_command import reaches_severity
-    from app.report.json_document import encode_document
-    from probes.reading.host import Host
+    from hostdx.app.features.watch import night as nights
+    from hostdx.app.features.watch.history_command import reaches_severity
+    from hostdx.app.report.json_document import encode_document
+    from hostdx.probes.reading.host import Host
 
     def find_busy_reason() -> str:
         with closing(Host()) as host:
@@ -204,7 +204,7 @@ def _measure_night(wanted: WatchSettings, *, as_json: bool, fail_on: str | None)
     if as_json:
         import msgspec
 
-        from scenarios.contract import events as ev
+        from hostdx.scenarios.contract import events as ev
 
         document = msgspec.to_builtins(tonight.history, str_keys=True)
         print_result(encode_document({"schema": ev.SCHEMA, "skipped": tonight.skipped, **document}))
@@ -224,15 +224,15 @@ def _print_outcome(tonight: Tonight) -> None:
 
 
 def _print_headline(history: HostHistory) -> None:
-    from app.features.watch.report import headline_text
+    from hostdx.app.features.watch.report import headline_text
 
     print_line(headline_text(history))
 
 
 def _print_status() -> int:
-    from app.features.watch.night import nights_folder
-    from app.features.watch.nights import Nights
-    from app.features.watch.timer import find_installation
+    from hostdx.app.features.watch.night import nights_folder
+    from hostdx.app.features.watch.nights import Nights
+    from hostdx.app.features.watch.timer import find_installation
 
     timer = find_installation()
     if timer is None:

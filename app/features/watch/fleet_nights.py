@@ -10,15 +10,15 @@ from pathlib import Path
 
 import msgspec
 
-from app.recordings import store
-from app.recordings.sides import read_run_summary
-from app.state import make_private, state_dir
-from app.terminal.failure import Failure
-from app.terminal.output_file import write_bytes
-from probes.files.safe_read import read_named
-from probes.units import count_noun
-from scenarios.analysis.compare.run_summary import FigureKey
-from scenarios.analysis.nights.fleet import OtherNight
+from hostdx.app.recordings import store
+from hostdx.app.recordings.sides import read_run_summary
+from hostdx.app.state import make_private, state_dir
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.output_file import write_bytes
+from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey
+from hostdx.scenarios.analysis.nights.fleet import OtherNight
 
 _MAX_CACHE_BYTES = 1 << 30
 _ANSWERS = "answers.jsonl"  # of a fleet run: no recording

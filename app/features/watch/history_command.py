@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from app.cli.look import add_color_option
-from app.cli.options import form_option, output_option
-from app.report.json_document import encode_document
-from app.terminal.failure import USAGE, Failure
-from app.terminal.output import print_complaint
-from app.terminal.output_file import deliver_text
-from probes.units import count_noun
-from scenarios.analysis.nights.findings import slowdown_findings
-from scenarios.analysis.nights.history import HostHistory
-from scenarios.contract import events as ev
-from scenarios.contract.finding import SEVERITIES
+from hostdx.app.cli.look import add_color_option
+from hostdx.app.cli.options import form_option, output_option
+from hostdx.app.report.json_document import encode_document
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.output import print_complaint
+from hostdx.app.terminal.output_file import deliver_text
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.analysis.nights.findings import slowdown_findings
+from hostdx.scenarios.analysis.nights.history import HostHistory
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import SEVERITIES
 
 if TYPE_CHECKING:
-    from app.features.watch.nights import Others
-    from app.recordings.store import ListedRecording
+    from hostdx.app.features.watch.nights import Others
+    from hostdx.app.recordings.store import ListedRecording
 
 
 @add_color_option
@@ -51,7 +51,7 @@ def history(
     Of HOST: its recordings that are kept here. NAME: a baseline's recordings. Recordings and directories: each
     recording is a night.
     """
-    from app.features.watch.fleet_nights import FleetNights, read_fleet_nights
+    from hostdx.app.features.watch.fleet_nights import FleetNights, read_fleet_nights
 
     nights = read_fleet_nights(os.path.abspath(fleet)) if fleet else FleetNights()  # noqa: PTH100 (a Path would keep `..`)
     if nights.trouble:
@@ -66,12 +66,12 @@ def history(
         }
         deliver_text("history", output, encode_document(document) + "\n")
     elif form == "openmetrics":
-        from app.features.watch.openmetrics import metrics_text
+        from hostdx.app.features.watch.openmetrics import metrics_text
 
         deliver_text("history", output, metrics_text(host_history))
     else:
-        from app.features.watch.report import nights_document
-        from app.report.delivery import deliver_document
+        from hostdx.app.features.watch.report import nights_document
+        from hostdx.app.report.delivery import deliver_document
 
         deliver_document("history", output, nights_document(host_history, troubles), form)
     return int(reaches_severity(host_history, fail_on))
@@ -86,9 +86,9 @@ def reaches_severity(host_history: HostHistory, fail_on: str | None) -> bool:
 
 
 def _read_history(names: Sequence[str], fleet: Others) -> tuple[HostHistory, Sequence[str]]:
-    from app.features.watch.nights import Nights, history_of_recordings
-    from app.recordings import baselines, store
-    from app.recordings.sides import resolve_paths
+    from hostdx.app.features.watch.nights import Nights, history_of_recordings
+    from hostdx.app.recordings import baselines, store
+    from hostdx.app.recordings.sides import resolve_paths
 
     watch = Nights(baselines.baselines_dir() / baselines.WATCH)
     own = os.uname().nodename
@@ -120,7 +120,7 @@ def _read_history(names: Sequence[str], fleet: Others) -> tuple[HostHistory, Seq
 
 def _host_recordings(host: str, listed: Sequence[ListedRecording]) -> list[Path]:
     """The battery's recordings of a host: other scenarios' loads are no nights."""
-    from scenarios.contract.card import card_with_role
+    from hostdx.scenarios.contract.card import card_with_role
 
     wanted = card_with_role("battery").id
     return [

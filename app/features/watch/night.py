@@ -13,22 +13,22 @@ from typing import TypeAlias
 
 import msgspec
 
-from app import locks
-from app.features.watch.battery import WatchSettings, load_benchmark_set, scenario_options
-from app.features.watch.fleet_nights import FleetNights, read_fleet_nights
-from app.features.watch.nights import Nights
-from app.features.watch.openmetrics import write_metrics
-from app.recordings import baselines
-from app.run.execution import Execution, RunRequest
-from app.terminal.failure import Failure
-from app.undo import killed_ending, undo
-from app.undo.journal import Busy
-from probes.number_text import parse_real
-from probes.reading.host import Host
-from probes.types import Absent
-from probes.units import format_percent
-from scenarios.analysis.nights.history import HostHistory
-from scenarios.contract import events as ev
+from hostdx.app import locks
+from hostdx.app.features.watch.battery import WatchSettings, load_benchmark_set, scenario_options
+from hostdx.app.features.watch.fleet_nights import FleetNights, read_fleet_nights
+from hostdx.app.features.watch.nights import Nights
+from hostdx.app.features.watch.openmetrics import write_metrics
+from hostdx.app.recordings import baselines
+from hostdx.app.run.execution import Execution, RunRequest
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.undo import killed_ending, undo
+from hostdx.app.undo.journal import Busy
+from hostdx.probes.number_text import parse_real
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.probes.units import format_percent
+from hostdx.scenarios.analysis.nights.history import HostHistory
+from hostdx.scenarios.contract import events as ev
 
 SAME_NIGHT = timedelta(hours=12)
 # Of the last five minutes some task waited for the resource so long: a job is at work that would be disturbed, and

@@ -13,17 +13,17 @@ from typing import TypeAlias
 
 import msgspec
 
-from app.recordings import store
-from app.recordings.sides import read_run_summaries
-from app.state import make_private
-from app.terminal.failure import Failure
-from app.terminal.output_file import write_bytes
-from probes.files.safe_read import read_named
-from probes.reading.lossless_json import Decoder, encode
-from scenarios.analysis.compare.run_summary import RunSummary
-from scenarios.analysis.nights.fleet import OtherNight, remove_common_effects
-from scenarios.analysis.nights.history import HostHistory, make_history
-from scenarios.analysis.nights.night import NightRun, night_run
+from hostdx.app.recordings import store
+from hostdx.app.recordings.sides import read_run_summaries
+from hostdx.app.state import make_private
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.output_file import write_bytes
+from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.reading.lossless_json import Decoder, encode
+from hostdx.scenarios.analysis.compare.run_summary import RunSummary
+from hostdx.scenarios.analysis.nights.fleet import OtherNight, remove_common_effects
+from hostdx.scenarios.analysis.nights.history import HostHistory, make_history
+from hostdx.scenarios.analysis.nights.night import NightRun, night_run
 
 SCHEMA = "hostdx-nights/1"
 INDEX = "index.json"

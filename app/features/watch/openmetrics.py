@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from app.report.forms.openmetrics import Sample, gauge_lines, gauges_text
-from app.terminal.failure import Failure
-from scenarios.analysis.nights.history import HostHistory, LoadNights
+from hostdx.app.report.forms.openmetrics import Sample, gauge_lines, gauges_text
+from hostdx.app.terminal.failure import Failure
+from hostdx.scenarios.analysis.nights.history import HostHistory, LoadNights
 
 STATES = ("done", "skipped", "failed", "interrupted")
 SUFFIX = ".prom"  # the collector reads no other

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.report.figures.load_lines import LoadLine, load_lines_svg
-from app.terminal.glyphs import spark_cell
-from app.terminal.printable import make_printable
-from probes.units import count_noun, format_number, format_percent
-from scenarios.analysis.nights.cusum import BASELINE_NIGHTS, CLIP, DRIFT, LIMIT
-from scenarios.analysis.nights.findings import (
+from hostdx.app.report.figures.load_lines import LoadLine, load_lines_svg
+from hostdx.app.terminal.glyphs import spark_cell
+from hostdx.app.terminal.printable import make_printable
+from hostdx.probes.units import count_noun, format_number, format_percent
+from hostdx.scenarios.analysis.nights.cusum import BASELINE_NIGHTS, CLIP, DRIFT, LIMIT
+from hostdx.scenarios.analysis.nights.findings import (
     change_text,
     load_name,
     ratio_text_with_interval,
     suspects_text,
 )
-from scenarios.analysis.nights.history import HostHistory, LoadNights, Slowdown
-from scenarios.contract.results import document as doc
-from scenarios.triage.rules.texts import FindingTexts
+from hostdx.scenarios.analysis.nights.history import HostHistory, LoadNights, Slowdown
+from hostdx.scenarios.contract.results import document as doc
+from hostdx.scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 _LOW, _HIGH = 0.8, 1.2  # of the baseline: what a line's height shows

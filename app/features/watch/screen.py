@@ -10,10 +10,10 @@ import msgspec
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.features.watch.report import headline_text, line_order, night_ratios, share_of_line
-from app.report.figures.plot import draw_plot
-from app.terminal.glyphs import SIGNS, clean_text, spark_cell
-from app.terminal.lines import (
+from hostdx.app.features.watch.report import headline_text, line_order, night_ratios, share_of_line
+from hostdx.app.report.figures.plot import draw_plot
+from hostdx.app.terminal.glyphs import SIGNS, clean_text, spark_cell
+from hostdx.app.terminal.lines import (
     BLANK,
     Line,
     crop_line,
@@ -24,21 +24,21 @@ from app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from app.tui.screens.base import Base
-from app.tui.screens.recordings import RecordingsScreen
-from app.tui.widgets.panel import DrawnPanel
-from app.tui.widgets.picker import Picker, PickerRow
-from probes import units
-from probes.units import count_noun, format_percent
-from scenarios.analysis.compare.effects import metric_ratio_text
-from scenarios.analysis.nights.findings import (
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.screens.recordings import RecordingsScreen
+from hostdx.app.tui.widgets.panel import DrawnPanel
+from hostdx.app.tui.widgets.picker import Picker, PickerRow
+from hostdx.probes import units
+from hostdx.probes.units import count_noun, format_percent
+from hostdx.scenarios.analysis.compare.effects import metric_ratio_text
+from hostdx.scenarios.analysis.nights.findings import (
     change_text,
     load_name,
     ratio_text_with_interval,
     suspects_text,
 )
-from scenarios.analysis.nights.history import HostHistory, LoadNights, Slowdown, Turn
-from scenarios.contract.results.document import Axis, ChartSeries
+from hostdx.scenarios.analysis.nights.history import HostHistory, LoadNights, Slowdown, Turn
+from hostdx.scenarios.contract.results.document import Axis, ChartSeries
 
 _CHANGED = "↓"
 _TAIL = 30  # cells right of the lines

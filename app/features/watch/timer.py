@@ -13,19 +13,19 @@ from typing import Protocol
 
 import msgspec
 
-from app.features.watch.battery import WRITES_BYTES, WatchSettings, command_arguments, plan_of_night
-from app.run import consent
-from app.state import check_room, journal_dir
-from app.terminal.failure import Failure
-from app.terminal.invocation import code_rulers, own_command
-from app.terminal.process import identity_of
-from app.undo import undo
-from app.undo.changes import HostChanges
-from app.undo.journal import SCHEMA, Busy, JournalHeader
-from probes.files.path_ownership import describe_exposure
-from probes.units import format_size
-from scenarios.contract.action import Action
-from scenarios.contract.plan import Plan
+from hostdx.app.features.watch.battery import WRITES_BYTES, WatchSettings, command_arguments, plan_of_night
+from hostdx.app.run import consent
+from hostdx.app.state import check_room, journal_dir
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.invocation import code_rulers, own_command
+from hostdx.app.terminal.process import identity_of
+from hostdx.app.undo import undo
+from hostdx.app.undo.changes import HostChanges
+from hostdx.app.undo.journal import SCHEMA, Busy, JournalHeader
+from hostdx.probes.files.path_ownership import describe_exposure
+from hostdx.probes.units import format_size
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.plan import Plan
 
 UNITS = Path("/etc/systemd/system")
 NAME = "hostdx-watch"

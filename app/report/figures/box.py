@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import NamedTuple
 
-from app.terminal.printable import make_printable
-from probes import units
-from scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxCorner
-from scenarios.contract.results.document import Table
+from hostdx.app.terminal.printable import make_printable
+from hostdx.probes import units
+from hostdx.scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxCorner
+from hostdx.scenarios.contract.results.document import Table
 
 _MAX_RUNS = 400  # runs that are drawn
 _SIDE = 11  # cells for the labels of the vertical axis

@@ -6,11 +6,19 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeGuard
 
-from app.report import wording
-from app.terminal.lines import Line, cell_width, crop_line, merge_spans, pad_line, shorten_middle, text_line
-from probes import units
-from scenarios.contract.results.document import Bar, Intervals
-from scenarios.contract.verdict.verdict import Interval
+from hostdx.app.report import wording
+from hostdx.app.terminal.lines import (
+    Line,
+    cell_width,
+    crop_line,
+    merge_spans,
+    pad_line,
+    shorten_middle,
+    text_line,
+)
+from hostdx.probes import units
+from hostdx.scenarios.contract.results.document import Bar, Intervals
+from hostdx.scenarios.contract.verdict.verdict import Interval
 
 MARGIN = 0.05
 _TICKS = (10.0, 2.0, 100.0, 5.0, 3.0, 20.0, 1.3)  # those that have room, these first

@@ -6,16 +6,16 @@ import math
 from collections import Counter
 from typing import NamedTuple
 
-from app.recordings.session import RunSession
-from app.recordings.values import is_counted, last_groups
-from app.report import wording
-from app.report.figures.verdict_table import list_verdict_rows as verdict_rows
-from app.terminal.glyphs import spark_cell
-from app.terminal.lines import Line, cell_width, crop_line, pad_line, text_line
-from probes import units
-from scenarios.contract.results.document import Histogram, Table
-from scenarios.experiment.statistics.stats import percentile_ns
-from scenarios.experiment.wording import title_of_workload
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.values import is_counted, last_groups
+from hostdx.app.report import wording
+from hostdx.app.report.figures.verdict_table import list_verdict_rows as verdict_rows
+from hostdx.app.terminal.glyphs import spark_cell
+from hostdx.app.terminal.lines import Line, cell_width, crop_line, pad_line, text_line
+from hostdx.probes import units
+from hostdx.scenarios.contract.results.document import Histogram, Table
+from hostdx.scenarios.experiment.statistics.stats import percentile_ns
+from hostdx.scenarios.experiment.wording import title_of_workload
 
 MIN_OPERATIONS_ABOVE = 5  # operations beyond a percentile: one or two say how the worst one went
 SHARES = (("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
-from app.terminal.printable import make_printable
+from hostdx.app.terminal.printable import make_printable
 
 _WIDE, _ROW, _LEFT, _RIGHT = 640, 44, 205, 170
 _RED = "#c62828"

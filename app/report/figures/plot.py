@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from app.terminal.lines import flow_parts
-from app.terminal.printable import make_printable
-from probes import units
-from scenarios.contract.results.document import Axis, Chart, ChartSeries
+from hostdx.app.terminal.lines import flow_parts
+from hostdx.app.terminal.printable import make_printable
+from hostdx.probes import units
+from hostdx.scenarios.contract.results.document import Axis, Chart, ChartSeries
 
 HEIGHT = 16  # of a chart in a document
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from app.recordings.session import RunSession
-from app.report import wording
-from app.report.figures import verdict_table
-from app.report.headline import list_remarks
-from probes import units
-from scenarios.contract.results.document import Tile, Tiles
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report import wording
+from hostdx.app.report.figures import verdict_table
+from hostdx.app.report.headline import list_remarks
+from hostdx.probes import units
+from hostdx.scenarios.contract.results.document import Tile, Tiles
 
 _FROM = 2  # tiles: a single one is no summary
 

@@ -2,15 +2,15 @@
 
 from collections.abc import Sequence
 
-from app.report.figures.load_lines import LoadLine, load_lines_svg
-from app.terminal.glyphs import spark_cell
-from app.terminal.printable import make_printable
-from probes import units
-from probes.imports.value_text import format_value
-from scenarios.analysis.imported.results import TimelineResult
-from scenarios.analysis.incidents.findings import clock_text, period_text
-from scenarios.analysis.incidents.incidents import Timeline, TimelineRow
-from scenarios.contract.results.document import Part, Picture
+from hostdx.app.report.figures.load_lines import LoadLine, load_lines_svg
+from hostdx.app.terminal.glyphs import spark_cell
+from hostdx.app.terminal.printable import make_printable
+from hostdx.probes import units
+from hostdx.probes.imports.value_text import format_value
+from hostdx.scenarios.analysis.imported.results import TimelineResult
+from hostdx.scenarios.analysis.incidents.findings import clock_text, period_text
+from hostdx.scenarios.analysis.incidents.incidents import Timeline, TimelineRow
+from hostdx.scenarios.contract.results.document import Part, Picture
 
 _MAX_NAME = 32
 _MIN_ROOM = 12

@@ -9,15 +9,15 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.recordings.session import RunSession
-from app.recordings.values import regimes_words, value_of, values_beside
-from app.report import wording
-from app.report.figures.interval_chart import drawable_interval, is_drawable_value
-from probes import units
-from scenarios.contract import events as ev
-from scenarios.contract.results.document import Bar, Cell, Effects, Intervals, Table, Toned
-from scenarios.contract.verdict.verdict import Word
-from scenarios.experiment.wording import effect_cells, title_of_workload
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.values import regimes_words, value_of, values_beside
+from hostdx.app.report import wording
+from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
+from hostdx.probes import units
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.results.document import Bar, Cell, Effects, Intervals, Table, Toned
+from hostdx.scenarios.contract.verdict.verdict import Word
+from hostdx.scenarios.experiment.wording import effect_cells, title_of_workload
 
 _TIMES = ("s", "ms", "µs", "ns")
 MAX_REGIMES = 2  # loads of which two regimes are said

@@ -7,8 +7,8 @@ from itertools import zip_longest
 
 from rich.cells import cell_len
 
-from app.terminal.invocation import command_to_paste
-from app.terminal.lines import (
+from hostdx.app.terminal.invocation import command_to_paste
+from hostdx.app.terminal.lines import (
     BLANK,
     KEPT,
     Line,
@@ -22,7 +22,7 @@ from app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from scenarios.contract.results import document as doc
+from hostdx.scenarios.contract.results import document as doc
 
 MAX_PROSE_COLUMNS = 110  # longer lines of prose are hard to read
 _NARROW = 76  # cells: in fewer a table whose rows would be high is none any more
@@ -90,11 +90,13 @@ def _part_lines(part: doc.Part, width: int, mark: str = "· ") -> list[Line]:
         case doc.Tiles():
             return []
         case doc.Histogram():
-            from app.report.figures.latency import histogram_lines  # triage draws none, and is to be quick
+            from hostdx.app.report.figures.latency import (
+                histogram_lines,  # triage draws none, and is to be quick
+            )
 
             return [*fold_spans([(part.title, "strong")], width), BLANK, *histogram_lines(part, width)]
         case doc.Chart():
-            from app.report.figures.plot import chart_lines
+            from hostdx.app.report.figures.plot import chart_lines
 
             head = fold_spans([(part.title, "strong")], width)
             return [*head, BLANK, *(crop_line(text_line(line), width) for line in chart_lines(part, width))]
@@ -154,7 +156,7 @@ def _code_lines(row: str, width: int) -> list[Line]:
 def _effects_lines(part: doc.Effects, width: int) -> list[Line]:
     """Each interval in its row where the table, without spare columns if need be, leaves room; else below the
     table; above one with spare columns, which has the same figures once more."""
-    from app.report.figures.interval_chart import axis_line, drawn_line, interval_lines, scale_for_bars
+    from hostdx.app.report.figures.interval_chart import axis_line, drawn_line, interval_lines, scale_for_bars
 
     table, drawn = part.table, part.drawn
     while (room := width - _table_width(table)) < _MIN_BAR_CELLS and table.spare:

@@ -11,18 +11,18 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
-from app.recordings.session import RunSession
-from app.recordings.values import is_counted, shown_value, values_beside
-from app.report import wording
-from app.report.figures.latency import LatencySummary, latency_summaries
-from app.terminal.printable import make_printable
-from probes.files.safe_read import read_own_data
-from scenarios.analysis.compare.comparison import ComparedRecordings
-from scenarios.analysis.compare.effects import effect_name, effect_size_text
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Metric
-from scenarios.contract.verdict.verdict import Interval
-from scenarios.experiment.wording import effect_cells
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.values import is_counted, shown_value, values_beside
+from hostdx.app.report import wording
+from hostdx.app.report.figures.latency import LatencySummary, latency_summaries
+from hostdx.app.terminal.printable import make_printable
+from hostdx.probes.files.safe_read import read_own_data
+from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
+from hostdx.scenarios.analysis.compare.effects import effect_name, effect_size_text
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.contract.verdict.verdict import Interval
+from hostdx.scenarios.experiment.wording import effect_cells
 
 Value: TypeAlias = str | float | bool | None
 Row: TypeAlias = dict[str, Value]

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from app.report.figures.interval_chart import legend_text, scale_for_bars
-from app.report.forms.svg import SMALL, WIDE, axis_svg, bar_svg, chart_svg, histogram_svg
-from app.terminal.printable import make_lines_printable, make_printable
-from scenarios.contract.results import document as doc
+from hostdx.app.report.figures.interval_chart import legend_text, scale_for_bars
+from hostdx.app.report.forms.svg import SMALL, WIDE, axis_svg, bar_svg, chart_svg, histogram_svg
+from hostdx.app.terminal.printable import make_lines_printable, make_printable
+from hostdx.scenarios.contract.results import document as doc
 
 PAGE = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
 STYLE = Path(__file__).with_name("style.css").read_text(encoding="utf-8").strip()

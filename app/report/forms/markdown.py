@@ -3,12 +3,12 @@
 import re
 from typing import TypeAlias
 
-from app.terminal.printable import make_lines_printable, make_printable
-from scenarios.contract.results import document as doc
+from hostdx.app.terminal.printable import make_lines_printable, make_printable
+from hostdx.scenarios.contract.results import document as doc
 
 Block: TypeAlias = list[
     tuple[str, str]
-]  # lines with their role on a terminal (app.terminal.output.out_parts)
+]  # lines with their role on a terminal (hostdx.app.terminal.output.out_parts)
 
 
 # always special somewhere in a line (CommonMark 2.4, GFM tables and strikethrough, $ maths of GitHub and GitLab)

@@ -6,11 +6,11 @@ Text comes from the host: every piece is made printable and escaped.
 import math
 from html import escape
 
-from app.report import wording
-from app.report.figures.interval_chart import LogScale, format_factor
-from app.terminal.printable import make_printable
-from probes import units
-from scenarios.contract.results.document import Bar, Chart, Histogram
+from hostdx.app.report import wording
+from hostdx.app.report.figures.interval_chart import LogScale, format_factor
+from hostdx.app.terminal.printable import make_printable
+from hostdx.probes import units
+from hostdx.scenarios.contract.results.document import Bar, Chart, Histogram
 
 WIDE, SMALL = 720, 360  # of a drawing on its own, and of one among small multiples
 _BAR, _BAR_HIGH, _EDGE = 220, 20, 8  # of an interval in its row

@@ -8,15 +8,15 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple, TypeAlias
 
-from app.recordings.session import RunSession
-from app.recordings.values import is_counted
-from app.report import wording
-from app.report.figures.plot import nice_axis
-from app.terminal.printable import make_printable
-from probes import units
-from scenarios.contract import events as ev
-from scenarios.contract.results.document import Axis, Chart, ChartSeries, Part, Table, paragraph_of
-from scenarios.triage.rules.texts import FindingTexts
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.values import is_counted
+from hostdx.app.report import wording
+from hostdx.app.report.figures.plot import nice_axis
+from hostdx.app.terminal.printable import make_printable
+from hostdx.probes import units
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.results.document import Axis, Chart, ChartSeries, Part, Table, paragraph_of
+from hostdx.scenarios.triage.rules.texts import FindingTexts
 
 Points: TypeAlias = list[tuple[float, float]]  # seconds since the command's start, value
 

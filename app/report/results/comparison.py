@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from app.report.figures.interval_chart import drawable_interval, is_drawable_value
-from app.report.results.result_parts import value_text
-from probes.units import (
+from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
+from hostdx.app.report.results.result_parts import value_text
+from hostdx.probes.units import (
     count_noun,
     format_factor,
     format_number,
@@ -15,9 +15,9 @@ from probes.units import (
     metric_quantity,
     smallest_effect,
 )
-from scenarios.analysis.compare.comparison import ComparedRecordings, RecordedSide
-from scenarios.analysis.compare.differences import ComponentExperiment, Difference
-from scenarios.analysis.compare.effects import (
+from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings, RecordedSide
+from hostdx.scenarios.analysis.compare.differences import ComponentExperiment, Difference
+from hostdx.scenarios.analysis.compare.effects import (
     Effect,
     detectable_text,
     direction_word,
@@ -27,14 +27,14 @@ from scenarios.analysis.compare.effects import (
     is_cost,
     ratio_text_with_interval,
 )
-from scenarios.analysis.compare.odd import FAMILY_ERROR, MIN_EFFECT, MIN_RUNS, OddRuns
-from scenarios.analysis.compare.run_summary import FigureKey
-from scenarios.analysis.imported.cross_run import odd_findings
-from scenarios.contract.results import document as doc
-from scenarios.contract.results.document import Bullets, ReportDocument, ReportSection, paragraph_of
-from scenarios.contract.verdict.verdict import Word
-from scenarios.triage.knowledge.loads import group_of
-from scenarios.triage.rules.texts import FindingTexts
+from hostdx.scenarios.analysis.compare.odd import FAMILY_ERROR, MIN_EFFECT, MIN_RUNS, OddRuns
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey
+from hostdx.scenarios.analysis.imported.cross_run import odd_findings
+from hostdx.scenarios.contract.results import document as doc
+from hostdx.scenarios.contract.results.document import Bullets, ReportDocument, ReportSection, paragraph_of
+from hostdx.scenarios.contract.verdict.verdict import Word
+from hostdx.scenarios.triage.knowledge.loads import group_of
+from hostdx.scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 PARAMETERS = ("kernel", "parameters")  # the boot parameters that matter for speed; "none" without any

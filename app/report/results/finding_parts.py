@@ -2,16 +2,16 @@
 
 from collections.abc import Iterator
 
-from app.recordings.answers import ranked_items
-from app.recordings.session import RunSession
-from app.report import confirmation, wording
-from app.report.numbers import is_imported
-from app.report.wording import SIGNS
-from probes.units import format_duration
-from scenarios.contract.finding import Finding, Remedy
-from scenarios.contract.results import document as doc
-from scenarios.contract.results.document import Bullets, Code, Mono, Part, Strong, Toned, paragraph_of
-from scenarios.contract.results.result import Item
+from hostdx.app.recordings.answers import ranked_items
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report import confirmation, wording
+from hostdx.app.report.numbers import is_imported
+from hostdx.app.report.wording import SIGNS
+from hostdx.probes.units import format_duration
+from hostdx.scenarios.contract.finding import Finding, Remedy
+from hostdx.scenarios.contract.results import document as doc
+from hostdx.scenarios.contract.results.document import Bullets, Code, Mono, Part, Strong, Toned, paragraph_of
+from hostdx.scenarios.contract.results.result import Item
 
 
 def finding_title(finding: Finding) -> str:

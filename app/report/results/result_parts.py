@@ -1,13 +1,13 @@
 """A scenario's own results in the report: by their type a view of its own, a drawing, or a table of the fields."""
 
-from app.feature import parts_of_result
-from app.recordings.session import RunSession
-from app.report import wording
-from probes import units
-from probes.types import Json
-from scenarios.analysis.compare.bounding_box import Boxed
-from scenarios.contract.results.document import Heading, Part, Picture, Table, paragraph_of
-from scenarios.contract.results.result import Result
+from hostdx.app.feature import parts_of_result
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report import wording
+from hostdx.probes import units
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.bounding_box import Boxed
+from hostdx.scenarios.contract.results.document import Heading, Part, Picture, Table, paragraph_of
+from hostdx.scenarios.contract.results.result import Result
 
 WIDTH = 78  # cells of a drawing
 MAX_DEPTH = 8  # a foreign recording's facts nest as deeply as they like
@@ -17,7 +17,7 @@ def result_parts(session: RunSession, result: Result) -> tuple[Part, ...]:
     if result.result_parts is not None:
         return result.result_parts
     if isinstance(result, Boxed):
-        from app.report.figures.box import box_lines, box_svg, corner_table, drawable_boxes
+        from hostdx.app.report.figures.box import box_lines, box_svg, corner_table, drawable_boxes
 
         boxes = drawable_boxes(result.value)
         return tuple(

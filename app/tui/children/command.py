@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from textual.dom import DOMNode
 
-from app.run.launch import HOSTDX
-from probes.children.bounded_wait import wait_briefly_for
-from probes.children.environment import hostdx_environment
+from hostdx.app.run.launch import HOSTDX
+from hostdx.probes.children.bounded_wait import wait_briefly_for
+from hostdx.probes.children.environment import hostdx_environment
 
 TIMEOUT_S = 60.0
 

@@ -10,12 +10,12 @@ from functools import cache
 
 import msgspec
 
-from app.recordings.limits import LINE_LIMIT
-from app.recordings.session import RunSession
-from probes.children.bounded_wait import wait_briefly
-from probes.children.environment import hostdx_environment
-from probes.reading.lossless_json import Decoder
-from scenarios.contract import events as ev
+from hostdx.app.recordings.limits import LINE_LIMIT
+from hostdx.app.recordings.session import RunSession
+from hostdx.probes.children.bounded_wait import wait_briefly
+from hostdx.probes.children.environment import hostdx_environment
+from hostdx.probes.reading.lossless_json import Decoder
+from hostdx.scenarios.contract import events as ev
 
 
 @cache

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from app.recordings.playback import Playback
-from app.recordings.reader import RecordingFollower
-from app.recordings.session import RunSession
-from app.run.launch import is_running, read_last_line, stop_runner
-from scenarios.contract.events import Began, RunEnded
+from hostdx.app.recordings.playback import Playback
+from hostdx.app.recordings.reader import RecordingFollower
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.run.launch import is_running, read_last_line, stop_runner
+from hostdx.scenarios.contract.events import Began, RunEnded
 
 
 class RunFeed:

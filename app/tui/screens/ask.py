@@ -15,9 +15,9 @@ from textual import events
 from textual.app import ComposeResult
 from textual.screen import ModalScreen
 
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import HIGHLIGHT, Line, wrap_text
-from app.tui.widgets.panel import Panel
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import HIGHLIGHT, Line, wrap_text
+from hostdx.app.tui.widgets.panel import Panel
 
 Completer: TypeAlias = Callable[[str, Callable[[str, str], None]], None]
 

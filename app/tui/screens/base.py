@@ -12,14 +12,14 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.terminal.lines import Line, ground_line, split_line, text_line
-from app.tui.widgets.keybar import KeyBar
-from app.tui.widgets.panel import Box, DrawnPanel, Panel
-from app.tui.widgets.picker import Picker
-from app.tui.widgets.reader import Reader
+from hostdx.app.terminal.lines import Line, ground_line, split_line, text_line
+from hostdx.app.tui.widgets.keybar import KeyBar
+from hostdx.app.tui.widgets.panel import Box, DrawnPanel, Panel
+from hostdx.app.tui.widgets.picker import Picker
+from hostdx.app.tui.widgets.reader import Reader
 
 if TYPE_CHECKING:
-    from app.tui.commands import ShellCommands
+    from hostdx.app.tui.commands import ShellCommands
 
 MIN_SIZE_CELLS = (60, 20)
 BROAD = 160  # cells from which on two columns stand side by side; `-wide` holds there as well
@@ -182,7 +182,7 @@ class Base(Screen[object]):
             self.action_back()
 
     def _search(self, reader: Reader) -> None:
-        from app.tui.screens.ask import AskScreen
+        from hostdx.app.tui.screens.ask import AskScreen
 
         def find_words(words: str | None) -> None:
             if words and not reader.find(words):
@@ -198,7 +198,7 @@ class Base(Screen[object]):
     def action_filter(self) -> None:
         """Asks for words on the last line; the list shrinks while they are typed, Esc gives the old filter back. A text
         goes to the next line that has them."""
-        from app.tui.screens.ask import AskScreen
+        from hostdx.app.tui.screens.ask import AskScreen
 
         if isinstance(self.focused, Reader):
             self._search(self.focused)

@@ -7,16 +7,16 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.recordings.session import RunSession
-from app.report import wording
-from app.report.results import command_timeline as timeline
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import BLANK, Line, crop_line, split_line, text_line
-from app.tui.screens.run import RunScreen
-from app.tui.widgets.measuring.graphs import CPUS, MIN_GRAPH_LINES, Graph, draw_graphs
-from app.tui.widgets.measuring.transport import Transport
-from app.tui.widgets.measuring.variants import variant_label, variant_marks
-from app.tui.widgets.panel import DrawnPanel
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report import wording
+from hostdx.app.report.results import command_timeline as timeline
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import BLANK, Line, crop_line, split_line, text_line
+from hostdx.app.tui.screens.run import RunScreen
+from hostdx.app.tui.widgets.measuring.graphs import CPUS, MIN_GRAPH_LINES, Graph, draw_graphs
+from hostdx.app.tui.widgets.measuring.transport import Transport
+from hostdx.app.tui.widgets.measuring.variants import variant_label, variant_marks
+from hostdx.app.tui.widgets.panel import DrawnPanel
 
 _NAME, _FIRST, _CELL = 15, 12, 10
 _NOTHING = "no samples inside the runs: a run is sampled once a second, and has to take 3 s at least"

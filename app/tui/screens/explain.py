@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from textual.widget import Widget
 
-from app.terminal.lines import (
+from hostdx.app.terminal.lines import (
     BLANK,
     Line,
     cell_width,
@@ -19,8 +19,8 @@ from app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from app.tui.screens.base import Base
-from app.tui.widgets.reader import Reader
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.widgets.reader import Reader
 
 MAX_COLUMNS = 110  # longer lines of prose are hard to read
 COLUMN_GAP = "  "

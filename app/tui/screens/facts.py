@@ -8,12 +8,12 @@ from itertools import zip_longest
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.recordings.session import RunSession
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import BLANK, Line, cell_width, pad_line, text_line, wrap_text
-from app.tui.screens.base import Base
-from app.tui.widgets.home.host_table import value_words
-from app.tui.widgets.reader import Reader
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import BLANK, Line, cell_width, pad_line, text_line, wrap_text
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.widgets.home.host_table import value_words
+from hostdx.app.tui.widgets.reader import Reader
 
 NAME, SOURCE = 26, 40  # cells: most are shorter
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.recordings.session import RunSession
-from app.report.confirmation import confirmation_options, trial_command
-from app.terminal.invocation import command_to_paste
-from app.tui.details import commands_of, finding_lines
-from app.tui.screens.base import Base
-from app.tui.widgets.reader import Reader
-from scenarios.contract.finding import Finding
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.confirmation import confirmation_options, trial_command
+from hostdx.app.terminal.invocation import command_to_paste
+from hostdx.app.tui.details import commands_of, finding_lines
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.widgets.reader import Reader
+from hostdx.scenarios.contract.finding import Finding
 
 
 class FindingScreen(Base):
@@ -46,7 +46,7 @@ class FindingScreen(Base):
 
     def action_copy_trial(self) -> None:
         """Copy it: what a setting is switched to comes from the keyboard only, for a finding may come from anybody's
-        recording (`app.tui.option_values.PROPOSABLE`).
+        recording (`hostdx.app.tui.option_values.PROPOSABLE`).
         """
         self.shell.copy(command_to_paste(trial_command(self.finding)), "the command")
 

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.recordings.session import RunSession
-from app.terminal.lines import BLANK, Line, wrap_text
-from app.tui.screens.base import Base
-from app.tui.screens.load import LoadScreen
-from app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject
-from app.tui.widgets.measuring.standing import title_of
-from app.tui.widgets.panel import DrawnPanel
-from scenarios.contract import events as ev
-from scenarios.experiment.wording import effect_words, explain_verdict
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.lines import BLANK, Line, wrap_text
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.screens.load import LoadScreen
+from hostdx.app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject
+from hostdx.app.tui.widgets.measuring.standing import title_of
+from hostdx.app.tui.widgets.panel import DrawnPanel
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.experiment.wording import effect_words, explain_verdict
 
 
 class GroupsScreen(Base):

@@ -10,21 +10,21 @@ from textual.binding import Binding
 from textual.timer import Timer
 from textual.widget import Widget
 
-from app.run.launch import HOSTDX
-from app.tui.children.event_child import EventChild
-from app.tui.questions import all_questions, card_for, fill_in_options, list_questions
-from app.tui.screens.base import Base
-from app.tui.widgets.home.findings_panel import LEFT_OVER, Suspects
-from app.tui.widgets.home.host_glance import Headline
-from app.tui.widgets.home.host_table import HostTable
-from app.tui.widgets.home.live_line import TRACE, LiveLine
-from app.tui.widgets.home.next_step import NextStep
-from app.tui.widgets.home.recordings_line import RecordingsLine
-from app.tui.widgets.home.scenario_list import ASKED, ScenarioList
-from app.tui.widgets.panel import Box
-from app.tui.widgets.picker import Picker
-from app.tui.widgets.selected_line import BOXED, Whole, most_lines
-from scenarios.contract.events import Pulse
+from hostdx.app.run.launch import HOSTDX
+from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.questions import all_questions, card_for, fill_in_options, list_questions
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.widgets.home.findings_panel import LEFT_OVER, Suspects
+from hostdx.app.tui.widgets.home.host_glance import Headline
+from hostdx.app.tui.widgets.home.host_table import HostTable
+from hostdx.app.tui.widgets.home.live_line import TRACE, LiveLine
+from hostdx.app.tui.widgets.home.next_step import NextStep
+from hostdx.app.tui.widgets.home.recordings_line import RecordingsLine
+from hostdx.app.tui.widgets.home.scenario_list import ASKED, ScenarioList
+from hostdx.app.tui.widgets.panel import Box
+from hostdx.app.tui.widgets.picker import Picker
+from hostdx.app.tui.widgets.selected_line import BOXED, Whole, most_lines
+from hostdx.scenarios.contract.events import Pulse
 
 MIN_ROWS = 13  # of the list beside the host's table, in borders
 ANSWERED = BOXED + 2  # rows of what a scenario answers

@@ -10,18 +10,18 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 
-from app.feature import external_screens
-from app.recordings import store as recordings
-from app.terminal.lines import Line
-from app.tui import theme
-from app.tui.screens.base import Base
-from app.tui.widgets.keybar import NAMES, key_name
-from app.tui.widgets.panel import Box
-from app.tui.widgets.picker import Picker, PickerRow
-from app.tui.widgets.word_list import WordList
+from hostdx.app.feature import external_screens
+from hostdx.app.recordings import store as recordings
+from hostdx.app.terminal.lines import Line
+from hostdx.app.tui import theme
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.widgets.keybar import NAMES, key_name
+from hostdx.app.tui.widgets.panel import Box
+from hostdx.app.tui.widgets.picker import Picker, PickerRow
+from hostdx.app.tui.widgets.word_list import WordList
 
 if TYPE_CHECKING:
-    from app.tui.commands import ShellCommands
+    from hostdx.app.tui.commands import ShellCommands
 
 MAX_RECENT = 8  # recordings in the palette; the list has all
 

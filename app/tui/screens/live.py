@@ -7,17 +7,17 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.recordings.session import RunSession
-from app.terminal.lines import load_target
-from app.tui.screens.run import RunScreen, left_changed
-from app.tui.widgets.measuring.forest import MAX_ROWS, Forest
-from app.tui.widgets.measuring.host_panel import HostPanel
-from app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS
-from app.tui.widgets.measuring.loads_panel import LoadsPanel
-from app.tui.widgets.measuring.run_bar import RunBar
-from app.tui.widgets.measuring.standing import pairs_of
-from app.tui.widgets.measuring.transport import Transport
-from app.tui.widgets.panel import Box
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.lines import load_target
+from hostdx.app.tui.screens.run import RunScreen, left_changed
+from hostdx.app.tui.widgets.measuring.forest import MAX_ROWS, Forest
+from hostdx.app.tui.widgets.measuring.host_panel import HostPanel
+from hostdx.app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS
+from hostdx.app.tui.widgets.measuring.loads_panel import LoadsPanel
+from hostdx.app.tui.widgets.measuring.run_bar import RunBar
+from hostdx.app.tui.widgets.measuring.standing import pairs_of
+from hostdx.app.tui.widgets.measuring.transport import Transport
+from hostdx.app.tui.widgets.panel import Box
 
 MAX_REMARKS = 4  # lines of what disturbed, where nothing is compared
 

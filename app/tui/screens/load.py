@@ -7,17 +7,17 @@ from collections.abc import Callable, Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.recordings.session import RunSession
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import BLANK, Line, crop_line, frame_rows, text_line
-from app.tui.screens.base import Base
-from app.tui.widgets.measuring.graphs import block_graph_lines, format_value
-from app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
-from app.tui.widgets.measuring.load_cards import load_state
-from app.tui.widgets.measuring.standing import list_standings, pairs_of, title_of
-from app.tui.widgets.measuring.times import Times
-from app.tui.widgets.measuring.variants import leading_metric
-from app.tui.widgets.panel import PacedPanel
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import BLANK, Line, crop_line, frame_rows, text_line
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.widgets.measuring.graphs import block_graph_lines, format_value
+from hostdx.app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
+from hostdx.app.tui.widgets.measuring.load_cards import load_state
+from hostdx.app.tui.widgets.measuring.standing import list_standings, pairs_of, title_of
+from hostdx.app.tui.widgets.measuring.times import Times
+from hostdx.app.tui.widgets.measuring.variants import leading_metric
+from hostdx.app.tui.widgets.panel import PacedPanel
 
 MAX_TIMES_ROWS, MIN_GROUP_LINES = 4, 7
 MIN_SERIES_LINES = 5

@@ -11,15 +11,15 @@ from typing import NamedTuple
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.feature import call_target, screens_at
-from app.recordings import store as recordings
-from app.report.forms.cells import parts_lines
-from app.report.headline import Answer, read_recording
-from app.report.next_steps import list_remedies
-from app.report.validity import Sign, list_trust_signs
-from app.terminal.failure import Failure
-from app.terminal.glyphs import SIGNS, clean_text
-from app.terminal.lines import (
+from hostdx.app.feature import call_target, screens_at
+from hostdx.app.recordings import store as recordings
+from hostdx.app.report.forms.cells import parts_lines
+from hostdx.app.report.headline import Answer, read_recording
+from hostdx.app.report.next_steps import list_remedies
+from hostdx.app.report.validity import Sign, list_trust_signs
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.glyphs import SIGNS, clean_text
+from hostdx.app.terminal.lines import (
     Line,
     crop_line,
     frame_rows,
@@ -28,19 +28,19 @@ from app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from app.tui.details import next_lines, sign_lines
-from app.tui.screens.ask import AskScreen, ChoiceScreen
-from app.tui.screens.base import Base
-from app.tui.widgets.home.findings_panel import full_finding_lines
-from app.tui.widgets.home.recordings_line import BAR, ENDS, interval
-from app.tui.widgets.measuring.standing import margin_of
-from app.tui.widgets.measuring.transport import format_clock
-from app.tui.widgets.panel import DrawnPanel, has_borders
-from app.tui.widgets.picker import Picker, PickerRow
-from app.tui.widgets.verdict_list import EffectRow, list_effects, table_of
-from scenarios.contract.card import card_of
-from scenarios.contract.finding import Finding, Remedy
-from scenarios.contract.results.document import Part
+from hostdx.app.tui.details import next_lines, sign_lines
+from hostdx.app.tui.screens.ask import AskScreen, ChoiceScreen
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.widgets.home.findings_panel import full_finding_lines
+from hostdx.app.tui.widgets.home.recordings_line import BAR, ENDS, interval
+from hostdx.app.tui.widgets.measuring.standing import margin_of
+from hostdx.app.tui.widgets.measuring.transport import format_clock
+from hostdx.app.tui.widgets.panel import DrawnPanel, has_borders
+from hostdx.app.tui.widgets.picker import Picker, PickerRow
+from hostdx.app.tui.widgets.verdict_list import EffectRow, list_effects, table_of
+from hostdx.scenarios.contract.card import card_of
+from hostdx.scenarios.contract.finding import Finding, Remedy
+from hostdx.scenarios.contract.results.document import Part
 
 HEADLINES = 40  # of the newest: each is read whole for it
 READ_EVERY_S = 0.04

@@ -9,11 +9,11 @@ from typing import ClassVar
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
 
-from app.report.forms.cells import document_lines
-from app.report.forms.markdown import render_markdown
-from app.tui.screens.base import Base
-from app.tui.widgets.reader import Reader
-from scenarios.contract.results.document import ReportDocument
+from hostdx.app.report.forms.cells import document_lines
+from hostdx.app.report.forms.markdown import render_markdown
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.widgets.reader import Reader
+from hostdx.scenarios.contract.results.document import ReportDocument
 
 
 class ReportScreen(Base):

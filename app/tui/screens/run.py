@@ -10,20 +10,20 @@ from typing import ClassVar
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.feature import screens_at
-from app.recordings.progress import time_left
-from app.recordings.session import RunSession
-from app.report.headline import stopped_itself
-from app.report.numbers import is_imported
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import Line, cell_width, ground_line, split_line, text_line
-from app.tui.children.feed import RunFeed
-from app.tui.screens.ask import AskScreen
-from app.tui.screens.base import Base
-from app.tui.widgets.measuring.transport import speed_words
-from app.tui.widgets.panel import Panel
-from probes import units
-from scenarios.contract.action import Action
+from hostdx.app.feature import screens_at
+from hostdx.app.recordings.progress import time_left
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.headline import stopped_itself
+from hostdx.app.report.numbers import is_imported
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import Line, cell_width, ground_line, split_line, text_line
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.screens.ask import AskScreen
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.widgets.measuring.transport import speed_words
+from hostdx.app.tui.widgets.panel import Panel
+from hostdx.probes import units
+from hostdx.scenarios.contract.action import Action
 
 
 def seconds_of(words: str) -> float:

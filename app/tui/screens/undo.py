@@ -9,15 +9,15 @@ import msgspec
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.state import journal_dir
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import BLANK, Line, text_line, wrap_text
-from app.tui.children.command import CommandOutcome, run_hostdx
-from app.tui.screens.ask import ChoiceScreen
-from app.tui.screens.base import Base
-from app.tui.widgets.reader import Reader
-from app.undo.change_report import ChangeReport, UndoneChange
-from probes import units
+from hostdx.app.state import journal_dir
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import BLANK, Line, text_line, wrap_text
+from hostdx.app.tui.children.command import CommandOutcome, run_hostdx
+from hostdx.app.tui.screens.ask import ChoiceScreen
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.widgets.reader import Reader
+from hostdx.app.undo.change_report import ChangeReport, UndoneChange
+from hostdx.probes import units
 
 _JOURNAL_NAME = re.compile(r"(\d{8})T(\d\d)(\d\d)\d\dZ-([a-z]{1,20})-")
 LOOK = ("undo", "--dry-run", "--json")

@@ -8,18 +8,18 @@ from pathlib import Path
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.recordings import store
-from app.recordings.answers import ranked_items
-from app.terminal.lines import half_width
-from app.tui.details import (
+from hostdx.app.recordings import store
+from hostdx.app.recordings.answers import ranked_items
+from hostdx.app.terminal.lines import half_width
+from hostdx.app.tui.details import (
     PLACEHOLDER,
     commands_of,
     named_process,
     next_lines,
     planned_argv,
 )
-from app.tui.screens.run import RunScreen
-from app.tui.widgets.answer import (
+from hostdx.app.tui.screens.run import RunScreen
+from hostdx.app.tui.widgets.answer import (
     MAX_NEXT_LINES,
     Headline,
     Next,
@@ -28,14 +28,14 @@ from app.tui.widgets.answer import (
     advised_steps,
     headline_lines,
 )
-from app.tui.widgets.home.findings_panel import Suspects
-from app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject, ValuesPlot, pair_ratios
-from app.tui.widgets.measuring.transport import Transport
-from app.tui.widgets.on_top import on_top
-from app.tui.widgets.panel import Box
-from app.tui.widgets.picker import Picker
-from app.tui.widgets.verdict_list import VerdictList
-from scenarios.contract.finding import Remedy
+from hostdx.app.tui.widgets.home.findings_panel import Suspects
+from hostdx.app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject, ValuesPlot, pair_ratios
+from hostdx.app.tui.widgets.measuring.transport import Transport
+from hostdx.app.tui.widgets.on_top import on_top
+from hostdx.app.tui.widgets.panel import Box
+from hostdx.app.tui.widgets.picker import Picker
+from hostdx.app.tui.widgets.verdict_list import VerdictList
+from hostdx.scenarios.contract.finding import Remedy
 
 MAX_FOLD_RATIO = 1.5  # rows of a table in half of the width, as a multiple of those in all of it
 MAX_ROWS = 1000

@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from app.recordings import store
-from app.recordings.answers import ranked_items
-from app.recordings.session import RunSession
-from app.report.figures.verdict_table import notes_on_values as values_beside
-from app.report.headline import find_answer
-from app.report.next_steps import list_remedies
-from app.report.validity import list_trust_signs
-from app.report.wording import describe_left_out_events
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import (
+from hostdx.app.recordings import store
+from hostdx.app.recordings.answers import ranked_items
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.figures.verdict_table import notes_on_values as values_beside
+from hostdx.app.report.headline import find_answer
+from hostdx.app.report.next_steps import list_remedies
+from hostdx.app.report.validity import list_trust_signs
+from hostdx.app.report.wording import describe_left_out_events
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     crop_line,
@@ -22,25 +22,25 @@ from app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from app.tui.children.feed import RunFeed
-from app.tui.details import finding_lines, next_lines, planned_argv, sign_lines
-from app.tui.widgets.home.checkup_lines import KEYS, checkup_lines
-from app.tui.widgets.home.findings_panel import Suspects
-from app.tui.widgets.measuring.graphs import run_graph_lines, trace_lines
-from app.tui.widgets.measuring.load_cards import benchmark_lines
-from app.tui.widgets.measuring.loads_panel import (
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.details import finding_lines, next_lines, planned_argv, sign_lines
+from hostdx.app.tui.widgets.home.checkup_lines import KEYS, checkup_lines
+from hostdx.app.tui.widgets.home.findings_panel import Suspects
+from hostdx.app.tui.widgets.measuring.graphs import run_graph_lines, trace_lines
+from hostdx.app.tui.widgets.measuring.load_cards import benchmark_lines
+from hostdx.app.tui.widgets.measuring.loads_panel import (
     MAX_TRACE_LINES,
     about_lines,
     about_parts,
     whole_parts,
     with_graphs,
 )
-from app.tui.widgets.measuring.run_bar import legend_line
-from app.tui.widgets.on_top import imported_lines, on_top, on_top_lines
-from app.tui.widgets.panel import Panel
-from app.tui.widgets.verdict_list import VerdictList
-from scenarios.contract.finding import Remedy
-from scenarios.experiment.wording import explain_verdict
+from hostdx.app.tui.widgets.measuring.run_bar import legend_line
+from hostdx.app.tui.widgets.on_top import imported_lines, on_top, on_top_lines
+from hostdx.app.tui.widgets.panel import Panel
+from hostdx.app.tui.widgets.verdict_list import VerdictList
+from hostdx.scenarios.contract.finding import Remedy
+from hostdx.scenarios.experiment.wording import explain_verdict
 
 MIN_ROOMY_LINES = 48  # lines of a screen that has room for what a load stands for
 MAX_NEXT_LINES = 12  # lines of trust, and of what comes next

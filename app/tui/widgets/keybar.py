@@ -2,8 +2,8 @@
 
 from textual.binding import Binding
 
-from app.terminal.lines import Line, cell_width, ground_line, wrap_text
-from app.tui.widgets.panel import Panel
+from hostdx.app.terminal.lines import Line, cell_width, ground_line, wrap_text
+from hostdx.app.tui.widgets.panel import Panel
 
 MAX_KEYS = 7
 NAMES = {

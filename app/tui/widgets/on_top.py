@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from app.feature import parts_of_result
-from app.recordings.session import RunSession
-from app.terminal.lines import (
+from hostdx.app.feature import parts_of_result
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.lines import (
     BLANK,
     Line,
     clean_line,
@@ -12,8 +12,8 @@ from app.terminal.lines import (
     ruled_head,
     text_line,
 )
-from scenarios.analysis.compare.bounding_box import Boxed
-from scenarios.contract.results.document import Chart, Paragraph, Picture, Strong, Table, plain_text
+from hostdx.scenarios.analysis.compare.bounding_box import Boxed
+from hostdx.scenarios.contract.results.document import Chart, Paragraph, Picture, Strong, Table, plain_text
 
 
 class OnTop(NamedTuple):
@@ -25,7 +25,7 @@ class OnTop(NamedTuple):
 
 def on_top(session: RunSession, width: int, most: int) -> OnTop | None:
     """None where no result has anything to stand here; at most `most` rows."""
-    from app.report.forms.cells import panel_lines  # only where a table is drawn
+    from hostdx.app.report.forms.cells import panel_lines  # only where a table is drawn
 
     sections = (result.on_top(session.time) for result in session.results.values())
     section = next(filter(None, sections), None)
@@ -47,7 +47,7 @@ def on_top(session: RunSession, width: int, most: int) -> OnTop | None:
 
 
 def _chart(part: Chart, width: int) -> list[Line]:
-    from app.report.figures.plot import chart_lines  # only where there is something to draw
+    from hostdx.app.report.figures.plot import chart_lines  # only where there is something to draw
 
     lines = (crop_line(text_line(line), width) for line in chart_lines(part, min(width, _WIDEST), _LOW_CHART))
     return [BLANK, text_line(part.title, "dim"), *lines]
@@ -72,7 +72,10 @@ def imported_lines(session: RunSession, width: int, height: int) -> list[Line]:
     out: list[Line] = []
     boxes = session.find_result(Boxed)
     if boxes is not None:
-        from app.report.figures.box import box_lines, drawable_boxes  # only where there is something to draw
+        from hostdx.app.report.figures.box import (  # only where there is something to draw
+            box_lines,
+            drawable_boxes,
+        )
 
         for box in drawable_boxes(boxes.value):
             out += [BLANK, *(text_line(line) for line in box_lines(box, room, rows))]

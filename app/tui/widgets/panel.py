@@ -19,8 +19,8 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from app.terminal.glyphs import ascii_text
-from app.terminal.lines import (
+from hostdx.app.terminal.glyphs import ascii_text
+from hostdx.app.terminal.lines import (
     DIGIT,
     HIGHLIGHT,
     TARGET,
@@ -31,11 +31,11 @@ from app.terminal.lines import (
     pad_line,
     target_of,
 )
-from app.tui.theme import role_style
+from hostdx.app.tui.theme import role_style
 
 if TYPE_CHECKING:
-    from app.recordings.session import RunSession
-    from app.tui.commands import ShellCommands
+    from hostdx.app.recordings.session import RunSession
+    from hostdx.app.tui.commands import ShellCommands
 
 REDRAWN_S = 0.9
 

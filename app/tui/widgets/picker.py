@@ -10,8 +10,16 @@ from textual.binding import Binding
 from textual.errors import NoWidget
 from textual.message import Message
 
-from app.terminal.lines import Line, cell_width, frame_rows, highlight_line, pad_line, ruled_head, text_line
-from app.tui.widgets.panel import Panel
+from hostdx.app.terminal.lines import (
+    Line,
+    cell_width,
+    frame_rows,
+    highlight_line,
+    pad_line,
+    ruled_head,
+    text_line,
+)
+from hostdx.app.tui.widgets.panel import Panel
 
 if TYPE_CHECKING:
     pass

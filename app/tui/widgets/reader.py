@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 from textual.binding import Binding
 
-from app.terminal.lines import Line, text_line
-from app.tui.widgets.panel import Panel
+from hostdx.app.terminal.lines import Line, text_line
+from hostdx.app.tui.widgets.panel import Panel
 
 
 class Reader(Panel, can_focus=True):

@@ -1,8 +1,8 @@
 """All of what a list says in one line: the item under the cursor of the list that has the focus."""
 
-from app.terminal.lines import BLANK, Line, crop_line, frame_rows, split_line, text_line
-from app.tui.widgets.panel import Panel
-from app.tui.widgets.picker import Picker
+from hostdx.app.terminal.lines import BLANK, Line, crop_line, frame_rows, split_line, text_line
+from hostdx.app.tui.widgets.panel import Panel
+from hostdx.app.tui.widgets.picker import Picker
 
 MIN_LINES, BOXED = 3, 3
 

@@ -8,19 +8,25 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, set_cell_size
 
-from app.recordings.session import RunSession
-from app.report import wording
-from app.report.figures.interval_chart import LogScale, axis_line, bar_line, is_drawable_value, scale_for_bars
-from app.report.figures.verdict_table import list_verdict_rows, pair_text, short_size
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import Line, crop_line, pad_line, shorten_middle, text_line
-from app.tui.widgets.measuring.standing import margin_of, title_of
-from app.tui.widgets.on_top import drawn_pictures
-from app.tui.widgets.picker import Picker, PickerRow
-from probes.units import DisplayQuantity, abbreviate_unit
-from scenarios.contract import events as ev
-from scenarios.contract.results.document import Bar
-from scenarios.contract.verdict.verdict import Word
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report import wording
+from hostdx.app.report.figures.interval_chart import (
+    LogScale,
+    axis_line,
+    bar_line,
+    is_drawable_value,
+    scale_for_bars,
+)
+from hostdx.app.report.figures.verdict_table import list_verdict_rows, pair_text, short_size
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import Line, crop_line, pad_line, shorten_middle, text_line
+from hostdx.app.tui.widgets.measuring.standing import margin_of, title_of
+from hostdx.app.tui.widgets.on_top import drawn_pictures
+from hostdx.app.tui.widgets.picker import Picker, PickerRow
+from hostdx.probes.units import DisplayQuantity, abbreviate_unit
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.results.document import Bar
+from hostdx.scenarios.contract.verdict.verdict import Word
 
 _MIN_BAR_CELLS, _GOOD_BAR_CELLS, _MAX_BAR_CELLS = 8, 17, 61
 _MIN_NAME_CELLS = 12

@@ -2,9 +2,9 @@
 
 from functools import cache, partial
 
-from app.terminal.lines import Line, crop_line, text_line, wrap_text
-from app.tui.widgets.picker import Picker, PickerRow
-from probes.files.safe_read import read_own_data
+from hostdx.app.terminal.lines import Line, crop_line, text_line, wrap_text
+from hostdx.app.tui.widgets.picker import Picker, PickerRow
+from hostdx.probes.files.safe_read import read_own_data
 
 _WORD = 14
 

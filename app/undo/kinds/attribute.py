@@ -1,7 +1,7 @@
 """Reading and writing sysfs and procfs attributes in a child process, bounded in time.
 
 A scheduler write waits for what is in flight and can hang on a stuck device, and nothing gets a process out of that
-state: so a child does it, which can be abandoned. Run as `python -m app.undo.kinds.attribute` it is that child.
+state: so a child does it, which can be abandoned. Run as `python -m hostdx.app.undo.kinds.attribute` it is that child.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from app.undo.kinds import bounded_child
+from hostdx.app.undo.kinds import bounded_child
 
 if TYPE_CHECKING:
-    from app.terminal.process import Identity
+    from hostdx.app.terminal.process import Identity
 
 TIMEOUT_S = 5.0
 MAX_ATTRIBUTE_BYTES = 1 << 16  # bytes of an attribute
@@ -80,7 +80,7 @@ def _ask_child(
         return {}
     try:
         answers = bounded_child.ask_child(
-            "app.undo.kinds.attribute", request, timeout_s=TIMEOUT_S, keep=keep, finish=finish
+            "hostdx.app.undo.kinds.attribute", request, timeout_s=TIMEOUT_S, keep=keep, finish=finish
         )
     except bounded_child.StuckChild as why:
         return {path: AttributeTrouble(errno.ETIMEDOUT, str(why), why.writer) for path in paths}

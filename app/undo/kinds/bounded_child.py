@@ -13,12 +13,12 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from probes.children.own_module import own_module
+from hostdx.probes.children.own_module import own_module
 
 if TYPE_CHECKING:
     import subprocess
 
-    from app.terminal.process import Identity
+    from hostdx.app.terminal.process import Identity
 
 START_S = 60.0
 READY = b"\n"
@@ -50,7 +50,7 @@ def ask_child(
     # not in the child: whoever stops a run waits until it has started
     import subprocess
 
-    from app.terminal.process import identity_of, is_living
+    from hostdx.app.terminal.process import identity_of, is_living
 
     child = subprocess.Popen(
         own_module(module),

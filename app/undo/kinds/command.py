@@ -7,8 +7,8 @@ import threading
 import time
 from collections.abc import Sequence
 
-from app.terminal.process import Identity, identity_of, is_living
-from probes.children.command import ADMIN_PATH, find_tool
+from hostdx.app.terminal.process import Identity, identity_of, is_living
+from hostdx.probes.children.command import ADMIN_PATH, find_tool
 
 TIMEOUT_S = 30.0
 LOOK_S = 0.2  # how often it is looked whether a command that may be broken off is to end

@@ -3,11 +3,11 @@
 import os
 from pathlib import Path
 
-from app.terminal.process import boot_id
-from app.undo.journal import FileSystemId
-from probes.reading.host import Host
-from probes.system.disk.mounts import IN_MEMORY, find_mount, read_mounts_now
-from probes.types import Absent
+from hostdx.app.terminal.process import boot_id
+from hostdx.app.undo.journal import FileSystemId
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import IN_MEMORY, find_mount, read_mounts_now
+from hostdx.probes.types import Absent
 
 
 def file_system_of(directory: Path) -> FileSystemId | None:

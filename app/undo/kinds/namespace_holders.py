@@ -9,14 +9,14 @@ import signal
 import time
 from pathlib import Path
 
-from app.undo.journal import UndoOutcome
-from probes.reading.process_stat import start_time
+from hostdx.app.undo.journal import UndoOutcome
+from hostdx.probes.reading.process_stat import start_time
 
 # the modules that such a process runs
 HOLDERS = (
-    b"scenarios.rpfilter.measurement.lab",
-    b"scenarios.contention.measurement.server",
-    b"scenarios.fullstack.measurement.station",
+    b"hostdx.scenarios.rpfilter.measurement.lab",
+    b"hostdx.scenarios.contention.measurement.server",
+    b"hostdx.scenarios.fullstack.measurement.station",
 )
 _WAIT_S = 2.0
 

@@ -1,7 +1,7 @@
 """Making and removing what is ours: the very directory that was made, and nothing that a link leads to.
 
 On a file system that does not answer both hang, in a state that nothing gets a process out of: so a child does them.
-Run as `python -m app.undo.kinds.own_files` it is that child.
+Run as `python -m hostdx.app.undo.kinds.own_files` it is that child.
 """
 
 import errno
@@ -14,11 +14,11 @@ from typing import Any
 
 import msgspec
 
-from app.terminal.failure import NotDone
-from app.terminal.process import boot_id
-from app.undo.journal import FileSystemId, UndoOutcome
-from app.undo.kinds import bounded_child
-from probes.files.private_directory import Inode, PrivateDirectory, inode_of, is_own, open_parent
+from hostdx.app.terminal.failure import NotDone
+from hostdx.app.terminal.process import boot_id
+from hostdx.app.undo.journal import FileSystemId, UndoOutcome
+from hostdx.app.undo.kinds import bounded_child
+from hostdx.probes.files.private_directory import Inode, PrivateDirectory, inode_of, is_own, open_parent
 
 MARK = ".hostdx-"
 FORGET = "; look at it, then `hostdx undo --forget` removes it from the journal"
@@ -31,7 +31,7 @@ def make_directory(path: str, *, keep: Sequence[int] = ()) -> Inode:
     request = {"do": "make", "path": path}
     try:
         inode_or_error = bounded_child.ask_child(
-            "app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, keep=keep
+            "hostdx.app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, keep=keep
         )
     except bounded_child.StuckChild as why:
         raise NotDone(f"{path}: {why}", why.writer) from None
@@ -54,7 +54,9 @@ def remove_directory(
     }
     try:
         return msgspec.convert(
-            bounded_child.ask_child("app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, keep=keep),
+            bounded_child.ask_child(
+                "hostdx.app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, keep=keep
+            ),
             UndoOutcome,
         )
     except bounded_child.StuckChild as why:
@@ -72,7 +74,7 @@ def _carry_out_request(request: Any, going_on: Callable[[], None]) -> object:
         inode = msgspec.convert(request["inode"], Inode | None)
         return msgspec.to_builtins(remove_tree(path, place, inode, going_on))
     except OSError as why:
-        from probes.system.disk.failing import whose_error
+        from hostdx.probes.system.disk.failing import whose_error
 
         text = (why.strerror or str(why)) + whose_error(str(path), why.errno)
         return text if request["do"] == "make" else {"state": "failed", "reason": f"{path}: {text}"}
@@ -103,7 +105,7 @@ def _make_in(parent: int, path: Path) -> Inode:
 
 def _missing_outcome(path: Path, place: FileSystemId | None) -> UndoOutcome:
     """Gone only where it was: on another file system, mounted over or instead of its own, nothing can be said."""
-    from app.undo.kinds.file_system_identity import (  # a third of the child's start, and seldom needed
+    from hostdx.app.undo.kinds.file_system_identity import (  # a third of the child's start, and seldom needed
         is_device_gone,
         is_on_file_system,
     )

@@ -6,8 +6,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.terminal.failure import NotDone
-from app.undo.journal import UndoOutcome
+from hostdx.app.terminal.failure import NotDone
+from hostdx.app.undo.journal import UndoOutcome
 
 MARK = "hostdx-"
 GROUP_KEYS = "cgroup.procs"

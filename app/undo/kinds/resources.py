@@ -5,13 +5,13 @@ What is removed is checked to be ours first: by name, owner and inode, or by the
 
 import secrets
 
-from app.terminal.failure import NotDone
-from app.undo.journal import JournalEntry, UndoOutcome
-from app.undo.kinds import own_files, own_groups, text_file
-from app.undo.kinds.namespace_holders import end_holders
-from app.undo.kinds.own_files import MARK
-from probes.files.private_directory import Inode
-from scenarios.contract.action import Action
+from hostdx.app.terminal.failure import NotDone
+from hostdx.app.undo.journal import JournalEntry, UndoOutcome
+from hostdx.app.undo.kinds import own_files, own_groups, text_file
+from hostdx.app.undo.kinds.namespace_holders import end_holders
+from hostdx.app.undo.kinds.own_files import MARK
+from hostdx.probes.files.private_directory import Inode
+from hostdx.scenarios.contract.action import Action
 
 
 def exact_name(action: Action) -> str:

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from app.terminal.failure import NotDone
-from app.undo.journal import UNDONE, Journal, JournalEntry, UndoOutcome
-from app.undo.kinds import attribute
-from app.undo.kinds.attribute import AttributeTexts, AttributeTrouble, selected_word
-from scenarios.contract.action import Action
+from hostdx.app.terminal.failure import NotDone
+from hostdx.app.undo.journal import UNDONE, Journal, JournalEntry, UndoOutcome
+from hostdx.app.undo.kinds import attribute
+from hostdx.app.undo.kinds.attribute import AttributeTexts, AttributeTrouble, selected_word
+from hostdx.scenarios.contract.action import Action
 
 GONE = (errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.ENOTDIR)
 

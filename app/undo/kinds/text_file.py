@@ -4,10 +4,10 @@ import os
 import stat
 from pathlib import Path
 
-from app.terminal.failure import NotDone
-from app.undo.journal import UndoOutcome
-from probes.files.path_ownership import find_root_objection
-from scenarios.contract.action import Action
+from hostdx.app.terminal.failure import NotDone
+from hostdx.app.undo.journal import UndoOutcome
+from hostdx.probes.files.path_ownership import find_root_objection
+from hostdx.scenarios.contract.action import Action
 
 MARK = "hostdx-"
 

@@ -6,13 +6,13 @@ import shlex
 import time
 from collections.abc import Sequence
 
-from probes import units
-from probes.engine.command.supervised import JobRun, RunOrder, Supervisors
-from probes.engine.disk.flush import flush_file_system
-from probes.engine.measured import BenchRefused, Measured, NotApplicable
-from probes.files.private_directory import PrivateDirectory
-from probes.reading.host import Host
-from probes.system.disk.diskstats import counter_growth, moved_bytes
+from hostdx.probes import units
+from hostdx.probes.engine.command.supervised import JobRun, RunOrder, Supervisors
+from hostdx.probes.engine.disk.flush import flush_file_system
+from hostdx.probes.engine.measured import BenchRefused, Measured, NotApplicable
+from hostdx.probes.files.private_directory import PrivateDirectory
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.diskstats import counter_growth, moved_bytes
 
 LOOK_S = 0.02  # between two looks at what a bounded command has written
 

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from probes.engine.command import process_tree
-from probes.engine.command.process_tree import read_content
-from probes.number_text import parse_signed
-from probes.reading.process_stat import read_own_stat
+from hostdx.probes.engine.command import process_tree
+from hostdx.probes.engine.command.process_tree import read_content
+from hostdx.probes.number_text import parse_signed
+from hostdx.probes.reading.process_stat import read_own_stat
 
 ROOT = "/sys"
 PACKAGES = (

@@ -1,4 +1,4 @@
-"""Drops files from the page cache: `python -m probes.engine.command.drop_cache PATH...`. Standard library only.
+"""Drops files from the page cache: `python -m hostdx.probes.engine.command.drop_cache PATH...`. Standard library only.
 
 Folders with all that is below them, by descriptor, links not followed and nothing but regular files opened. Written
 back first, for only clean pages are dropped (posix_fadvise(2)); what a program has mapped stays. On a file system that
@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Iterator
 
-from probes.files.named_file import open_path_in, open_path_only, reopen_regular
+from hostdx.probes.files.named_file import open_path_in, open_path_only, reopen_regular
 
 MAX_FILES = 1_000_000
 MAX_DEPTH = 200

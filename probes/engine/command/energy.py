@@ -6,7 +6,7 @@ Counters wrap around within minutes on a large package, so they are looked at mo
 from pathlib import Path
 from typing import Literal
 
-from probes.number_text import parse_unsigned
+from hostdx.probes.number_text import parse_unsigned
 
 ROOT = "/sys/class/powercap"
 KINDS = {"package": "energy_package_j", "dram": "energy_dram_j"}

@@ -8,8 +8,8 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from probes.engine.command.process_tree import read_content
-from probes.number_text import parse_unsigned, parse_unsigned_list
+from hostdx.probes.engine.command.process_tree import read_content
+from hostdx.probes.number_text import parse_unsigned, parse_unsigned_list
 
 _CLONE3, _INTO_CGROUP = 435, 1 << 33  # the same number on every architecture; linux/sched.h, since Linux 5.7
 _FIRST = 3

@@ -9,8 +9,8 @@ import os
 import struct
 from collections.abc import Mapping, Sequence
 
-from probes.engine.command.topdown import PerfEvent
-from probes.profile.perf_ring import open_event
+from hostdx.probes.engine.command.topdown import PerfEvent
+from hostdx.probes.profile.perf_ring import open_event
 
 _ATTR_BYTES = 64  # PERF_ATTR_SIZE_VER0
 _TIMES = 0b11  # PERF_FORMAT_TOTAL_TIME_ENABLED and _RUNNING

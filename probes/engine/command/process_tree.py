@@ -6,8 +6,8 @@ import time
 from collections.abc import Callable
 from typing import NamedTuple
 
-from probes.number_text import parse_unsigned, parse_unsigned_list
-from probes.reading.process_stat import read_own_stat
+from hostdx.probes.number_text import parse_unsigned, parse_unsigned_list
+from hostdx.probes.reading.process_stat import read_own_stat
 
 MAX_PROCESSES = 4000  # a fork bomb does not keep us looking
 MAX_THREADS = 4000

@@ -1,4 +1,4 @@
-"""Forks a supervisor for each run: `python -m probes.engine.command.run_server`. Standard library only.
+"""Forks a supervisor for each run: `python -m hostdx.probes.engine.command.run_server`. Standard library only.
 
 An interpreter takes longer to start than many a command takes to run. Each file descriptor that comes over the socket
 on fd 0 is a new supervisor's stdin and stdout; the next one is taken when that has ended. It changes nothing of its
@@ -10,8 +10,8 @@ import os
 import signal
 import socket
 
-from probes.children.parent_death import adopt_orphans, tie_to
-from probes.engine.command import process_tree, supervisor
+from hostdx.probes.children.parent_death import adopt_orphans, tie_to
+from hostdx.probes.engine.command import process_tree, supervisor
 
 
 def main() -> None:

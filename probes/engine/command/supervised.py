@@ -13,11 +13,11 @@ from typing import Self, TypeAlias
 
 import msgspec
 
-from probes.children.own_module import own_module
-from probes.engine.command import process_tree
-from probes.engine.measured import BenchRefused
-from probes.engine.pool import fork_child
-from probes.profile.wait_samples import WaitSample
+from hostdx.probes.children.own_module import own_module
+from hostdx.probes.engine.command import process_tree
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.engine.pool import fork_child
+from hostdx.probes.profile.wait_samples import WaitSample
 
 ENDING_S = 8.0  # the supervisor's own bounds: a grace of 0.5 s, killing at most 5 s
 _SAMPLE = b'{"at_s":'
@@ -245,7 +245,7 @@ class Supervisors:
         with server_end:
             try:
                 self._server = subprocess.Popen(
-                    own_module("probes.engine.command.run_server"),
+                    own_module("hostdx.probes.engine.command.run_server"),
                     stdin=server_end.fileno(),
                     stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,

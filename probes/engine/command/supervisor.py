@@ -1,4 +1,4 @@
-"""Runs one command with all that it starts, in a process of its own (`probes.engine.command.run_server`).
+"""Runs one command with all that it starts, in a process of its own (`hostdx.probes.engine.command.run_server`).
 
 Standard library only.
 
@@ -15,13 +15,13 @@ import signal
 import time
 from typing import Any
 
-from probes.children.parent_death import tie_to
-from probes.engine.command import energy, group_counters, perf_events, process_tree, taskstats, topdown
-from probes.engine.command.command_timeline import Sample, TreeTimeline
-from probes.engine.loads.memory_policy import prefer_node
-from probes.engine.priority import set_priority
-from probes.number_text import parse_unsigned
-from probes.profile.sampling import Sampling
+from hostdx.probes.children.parent_death import tie_to
+from hostdx.probes.engine.command import energy, group_counters, perf_events, process_tree, taskstats, topdown
+from hostdx.probes.engine.command.command_timeline import Sample, TreeTimeline
+from hostdx.probes.engine.loads.memory_policy import prefer_node
+from hostdx.probes.engine.priority import set_priority
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.profile.sampling import Sampling
 
 GRACE_S = 0.5
 BLOCK_BYTES = 512  # of getrusage(2), whatever the file system

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from probes.number_text import parse_hexadecimal, parse_real, parse_unsigned
+from hostdx.probes.number_text import parse_hexadecimal, parse_real, parse_unsigned
 
 DEVICES = "/sys/bus/event_source/devices"
 RETIRING, FRONT, BACK, BAD = "retiring", "front-end bound", "back-end bound", "bad speculation"

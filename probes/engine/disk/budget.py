@@ -1,7 +1,7 @@
 """How much a run may write: at most 8 GiB, by the devices' own counters."""
 
-from probes import units
-from probes.engine.measured import WriteBudgetSpent
+from hostdx.probes import units
+from hostdx.probes.engine.measured import WriteBudgetSpent
 
 GIB = 1 << 30
 MIB = 1 << 20

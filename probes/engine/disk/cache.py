@@ -1,6 +1,6 @@
 """Did a read come from the device, or from a cache on the way?"""
 
-from probes.engine.measured import Measured
+from hostdx.probes.engine.measured import Measured
 
 MIN_DEVICE_SHARE = 0.95
 

@@ -7,8 +7,8 @@ import asyncio
 import subprocess
 import time
 
-from probes.children.command import find_tool
-from probes.files.private_directory import PrivateDirectory
+from hostdx.probes.children.command import find_tool
+from hostdx.probes.files.private_directory import PrivateDirectory
 
 LOOK_S = 0.01
 

@@ -10,10 +10,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.engine.measured import Measured
-from probes.reading.host import Host
-from probes.system.disk.diskstats import DiskCounters, disk_counters
-from probes.types import Absent
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.diskstats import DiskCounters, disk_counters
+from hostdx.probes.types import Absent
 
 Direction: TypeAlias = Literal["read", "write"]
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from probes import units
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.files import TestFile
-from probes.engine.measured import BenchRefused
-from probes.engine.pool import WorkerFailed, WorkerPool
-from probes.system.disk.diskstats import counter_growth
-from probes.system.disk.failing import cause_and_advice
+from hostdx.probes import units
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.files import TestFile
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.engine.pool import WorkerFailed, WorkerPool
+from hostdx.probes.system.disk.diskstats import counter_growth
+from hostdx.probes.system.disk.failing import cause_and_advice
 
 Progress: TypeAlias = Callable[[int, int], None]  # bytes written so far, bytes to write
 

@@ -11,19 +11,19 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from probes.engine.disk.size import choose_size
-from probes.engine.measured import BenchRefused
-from probes.engine.workloads import IDS
-from probes.reading.host import Host
-from probes.system.disk.arrays import md_array, thin_pool
-from probes.system.disk.backing import served_by_memory
-from probes.system.disk.block import block_devices
-from probes.system.disk.failing import cause_and_advice
-from probes.system.disk.mounts import IN_MEMORY, NETWORK
-from probes.system.disk.smart import parse_smart_json
-from probes.system.disk.topology import DirectoryPlacement, find_placement
-from probes.types import Absent, is_present
-from probes.units import count_noun
+from hostdx.probes.engine.disk.size import choose_size
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.engine.workloads import IDS
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.arrays import md_array, thin_pool
+from hostdx.probes.system.disk.backing import served_by_memory
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.system.disk.failing import cause_and_advice
+from hostdx.probes.system.disk.mounts import IN_MEMORY, NETWORK
+from hostdx.probes.system.disk.smart import parse_smart_json
+from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placement
+from hostdx.probes.types import Absent, is_present
+from hostdx.probes.units import count_noun
 
 THIN_AT_MOST = 0.80
 _MEMORY = IN_MEMORY | {"rootfs"}

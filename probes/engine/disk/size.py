@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from probes import units
-from probes.engine.measured import BenchRefused
-from probes.engine.workloads import IDS, UNIT, file_bytes, prepared_bytes
+from hostdx.probes import units
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.engine.workloads import IDS, UNIT, file_bytes, prepared_bytes
 
 MIB = 1 << 20
 LARGEST = 1 << 30

@@ -15,16 +15,16 @@ from contextlib import contextmanager, suppress
 
 import msgspec
 
-from probes import units
-from probes.engine.disk.budget import PRESUMED_SYNCED, WriteBudget
-from probes.engine.disk.preparation import Progress, cannot_use, fill_files, open_directory
-from probes.engine.files import FileSet, TestFile, part_of
-from probes.engine.loads.metadata import supports_links
-from probes.engine.measured import BenchRefused, Measured, NotApplicable, WriteBudgetSpent
-from probes.engine.pool import SharedWorkers, WorkerFailed, WorkerPool
-from probes.engine.spec import BlockReply, Spec
-from probes.engine.summary import combine_replies, slice_ends
-from probes.engine.workloads import (
+from hostdx.probes import units
+from hostdx.probes.engine.disk.budget import PRESUMED_SYNCED, WriteBudget
+from hostdx.probes.engine.disk.preparation import Progress, cannot_use, fill_files, open_directory
+from hostdx.probes.engine.files import FileSet, TestFile, part_of
+from hostdx.probes.engine.loads.metadata import supports_links
+from hostdx.probes.engine.measured import BenchRefused, Measured, NotApplicable, WriteBudgetSpent
+from hostdx.probes.engine.pool import SharedWorkers, WorkerFailed, WorkerPool
+from hostdx.probes.engine.spec import BlockReply, Spec
+from hostdx.probes.engine.summary import combine_replies, slice_ends
+from hostdx.probes.engine.workloads import (
     IDS,
     NAMES_AT_ONCE,
     EngineLoad,
@@ -33,14 +33,14 @@ from probes.engine.workloads import (
     place_bytes,
     prepared_bytes,
 )
-from probes.engine.workloads import place_count as usual_places
-from probes.files.private_directory import PrivateDirectory
-from probes.reading.host import Host
-from probes.system.disk.backing import served_by_memory
-from probes.system.disk.diskstats import counter_growth, moved_bytes
-from probes.system.disk.failing import cause_and_advice
-from probes.system.disk.scheduler import read_inflight
-from probes.types import is_present
+from hostdx.probes.engine.workloads import place_count as usual_places
+from hostdx.probes.files.private_directory import PrivateDirectory
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.backing import served_by_memory
+from hostdx.probes.system.disk.diskstats import counter_growth, moved_bytes
+from hostdx.probes.system.disk.failing import cause_and_advice
+from hostdx.probes.system.disk.scheduler import read_inflight
+from hostdx.probes.types import is_present
 
 LEAD_S = 0.002  # from "all are ready" to the common start
 REHEARSAL_S = 0.05

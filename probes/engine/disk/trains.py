@@ -8,20 +8,20 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from probes.engine import histogram
-from probes.engine.batch_source import BatchSource, refuse_unfit
-from probes.engine.completions import sum_workers
-from probes.engine.disk.budget import PRESUMED_SYNCED
-from probes.engine.disk.cache import cache_check
-from probes.engine.disk.storage import LARGE_BYTES, LEAD_S, REHEARSED_BYTES, StorageBench
-from probes.engine.measured import Measured, MeasuredBatch, NotApplicable, VariantsUnfit
-from probes.engine.pool import WorkerFailed
-from probes.engine.slices import TRAIN_AT_LEAST_S, TRAIN_OVERRUN
-from probes.engine.spec import Spec
-from probes.engine.summary import in_unit
-from probes.engine.workloads import EngineLoad, load_of
-from probes.system.disk.diskstats import counter_growth
-from probes.system.disk.failing import cause_and_advice
+from hostdx.probes.engine import histogram
+from hostdx.probes.engine.batch_source import BatchSource, refuse_unfit
+from hostdx.probes.engine.completions import sum_workers
+from hostdx.probes.engine.disk.budget import PRESUMED_SYNCED
+from hostdx.probes.engine.disk.cache import cache_check
+from hostdx.probes.engine.disk.storage import LARGE_BYTES, LEAD_S, REHEARSED_BYTES, StorageBench
+from hostdx.probes.engine.measured import Measured, MeasuredBatch, NotApplicable, VariantsUnfit
+from hostdx.probes.engine.pool import WorkerFailed
+from hostdx.probes.engine.slices import TRAIN_AT_LEAST_S, TRAIN_OVERRUN
+from hostdx.probes.engine.spec import Spec
+from hostdx.probes.engine.summary import in_unit
+from hostdx.probes.engine.workloads import EngineLoad, load_of
+from hostdx.probes.system.disk.diskstats import counter_growth
+from hostdx.probes.system.disk.failing import cause_and_advice
 
 FIRST_SLICE_S = 0.02
 STREAMED_PLACES = 16  # streams go through several files at once: so many sets of them

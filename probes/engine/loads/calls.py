@@ -14,9 +14,9 @@ import socket
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from probes.children.parent_death import fork_partner
-from probes.engine import loops
-from probes.engine.loads.pinned_loads import (
+from hostdx.probes.children.parent_death import fork_partner
+from hostdx.probes.engine import loops
+from hostdx.probes.engine.loads.pinned_loads import (
     Operation,
     make_compress,
     make_hash,
@@ -24,7 +24,7 @@ from probes.engine.loads.pinned_loads import (
     make_placed,
     make_system_call,
 )
-from probes.engine.spec import Spec
+from hostdx.probes.engine.spec import Spec
 
 PAGE = mmap.PAGESIZE
 PRIVATE = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS  # Python's own default is shared: another kind of page

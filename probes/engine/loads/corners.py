@@ -12,8 +12,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 
-from probes.engine import loops
-from probes.engine.spec import Spec
+from hostdx.probes.engine import loops
+from hostdx.probes.engine.spec import Spec
 
 Step = Callable[[int], object]
 Call = Callable[[bytes], object]

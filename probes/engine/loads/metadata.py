@@ -8,7 +8,7 @@ Overwriting in place tells a drive which old data is stale; a file that is writt
 import os
 from collections.abc import Iterator
 
-from probes.engine import loops
+from hostdx.probes.engine import loops
 
 PREFIX = "hostdx-"
 

@@ -29,10 +29,10 @@ import zlib
 from array import array
 from collections.abc import Callable
 
-from probes.children.parent_death import fork_partner
-from probes.engine.loads.memory_policy import bind, buffer_address, nodes_of
-from probes.engine.spec import Spec
-from probes.reading.process_stat import read_own_stat
+from hostdx.probes.children.parent_death import fork_partner
+from hostdx.probes.engine.loads.memory_policy import bind, buffer_address, nodes_of
+from hostdx.probes.engine.spec import Spec
+from hostdx.probes.reading.process_stat import read_own_stat
 
 Operation = Callable[[int], None]
 PIECE = 256 << 10  # of a mebibyte: stays in a second-level cache

@@ -13,11 +13,11 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from probes.imports import json_text
-from probes.imports.command_options import command_options, neutral_fields
-from probes.imports.dates import to_iso
-from probes.imports.json_text import as_mapping, text
-from probes.imports.model import (
+from hostdx.probes.imports import json_text
+from hostdx.probes.imports.command_options import command_options, neutral_fields
+from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.json_text import as_mapping, text
+from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
     ImportRefusedError,
@@ -27,9 +27,9 @@ from probes.imports.model import (
     compare_claim,
     make_noted,
 )
-from probes.imports.numbers import MIB, parse_number
-from probes.imports.source import ImportSource
-from probes.types import Json
+from hostdx.probes.imports.numbers import MIB, parse_number
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.types import Json
 
 _MAX_PHASES = 10_000  # phases
 _HEADER = re.compile(r"^OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE", re.MULTILINE)

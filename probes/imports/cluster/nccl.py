@@ -4,10 +4,10 @@ import re
 
 import msgspec
 
-from probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult, ImportTrouble
-from probes.imports.numbers import parse_integer, parse_number
-from probes.imports.source import ImportSource
-from probes.units import format_size as sized
+from hostdx.probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult, ImportTrouble
+from hostdx.probes.imports.numbers import parse_integer, parse_number
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.units import format_size as sized
 
 _NCCL_HEAD = re.compile(
     r"^#\s+nThread (\d{1,9}) nGpus (\d{1,9}) minBytes (\d{1,18}) maxBytes (\d{1,18})(?: step: (\S{1,30}))?",

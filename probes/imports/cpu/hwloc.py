@@ -7,9 +7,9 @@ from xml.parsers import expat
 
 import msgspec
 
-from probes.imports.model import ImportRefusedError, ImportResult, make_noted
-from probes.imports.numbers import parse_number
-from probes.imports.source import ImportSource
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult, make_noted
+from hostdx.probes.imports.numbers import parse_number
+from hostdx.probes.imports.source import ImportSource
 
 _MAX_TYPES = 200
 _MAX_DEPTH = 1000

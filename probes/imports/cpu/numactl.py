@@ -4,10 +4,10 @@ import re
 
 import msgspec
 
-from probes.imports.model import Contradiction, ImportRefusedError, ImportResult, Noted
-from probes.imports.numbers import MIB, parse_number
-from probes.imports.source import ImportSource
-from probes.number_text import parse_unsigned
+from hostdx.probes.imports.model import Contradiction, ImportRefusedError, ImportResult, Noted
+from hostdx.probes.imports.numbers import MIB, parse_number
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.number_text import parse_unsigned
 
 _NODES = re.compile(r"^available: (\d{1,6}) nodes?")
 _CPUS = re.compile(r"^node (\d{1,6}) cpus:(.*)$")

@@ -12,16 +12,16 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
-from probes.imports.model import (
+from hostdx.probes.imports.model import (
     ImportedMeasure,
     ImportRefusedError,
     ImportResult,
     ImportTrouble,
     MissingValue,
 )
-from probes.imports.numbers import parse_number
-from probes.imports.source import ImportSource
-from probes.types import Json
+from hostdx.probes.imports.numbers import parse_number
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.types import Json
 
 _CSV = re.compile(r"^\s*(?:\d+[.,]\d+;|\d+\.\d+,)?\s*(?:[\d.,]+|<not (?:counted|supported)>)[,;]")
 _TEXT = re.compile(

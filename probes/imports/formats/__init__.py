@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_own_data
 
 T = TypeVar("T")
 

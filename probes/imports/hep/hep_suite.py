@@ -6,11 +6,11 @@ from typing import Any
 
 import msgspec
 
-from probes.imports import json_text
-from probes.imports.dates import to_iso
-from probes.imports.hep import hepscore
-from probes.imports.json_text import as_mapping, text
-from probes.imports.model import (
+from hostdx.probes.imports import json_text
+from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.hep import hepscore
+from hostdx.probes.imports.json_text import as_mapping, text
+from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
     ImportRefusedError,
@@ -18,8 +18,8 @@ from probes.imports.model import (
     ImportTrouble,
     make_noted,
 )
-from probes.imports.numbers import parse_number, parse_truncated
-from probes.imports.source import ImportSource
+from hostdx.probes.imports.numbers import parse_number, parse_truncated
+from hostdx.probes.imports.source import ImportSource
 
 _UNKNOWN = ("not_available", "not_defined", "")
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 
-from probes.imports import json_text
-from probes.imports.dates import to_iso
-from probes.imports.json_text import as_mapping, read_numbers, text
-from probes.imports.model import (
+from hostdx.probes.imports import json_text
+from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.json_text import as_mapping, read_numbers, text
+from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
     ImportRefusedError,
@@ -25,9 +25,9 @@ from probes.imports.model import (
     compare_claim,
     make_noted,
 )
-from probes.imports.numbers import geometric_mean, parse_integer, parse_number
-from probes.imports.source import ImportSource
-from probes.units import count_noun
+from hostdx.probes.imports.numbers import geometric_mean, parse_integer, parse_number
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.units import count_noun
 
 _MAX_WORKLOADS = 200
 _MAX_RUNS = 100

@@ -10,10 +10,10 @@ from operator import gt
 
 import msgspec
 
-from probes.imports import json_text
-from probes.imports.dates import epoch_to_iso
-from probes.imports.json_text import as_mapping, read_numbers
-from probes.imports.model import (
+from hostdx.probes.imports import json_text
+from hostdx.probes.imports.dates import epoch_to_iso
+from hostdx.probes.imports.json_text import as_mapping, read_numbers
+from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
     ImportRefusedError,
@@ -23,8 +23,8 @@ from probes.imports.model import (
     Noted,
     SeriesPoint,
 )
-from probes.imports.numbers import KIB, is_close, parse_column, parse_number
-from probes.imports.source import ImportSource
+from hostdx.probes.imports.numbers import KIB, is_close, parse_column, parse_number
+from hostdx.probes.imports.source import ImportSource
 
 CUMULATIVE = ("utime", "stime", "rchar", "read_bytes", "wchar", "write_bytes", "rx_bytes", "tx_bytes")
 CURRENT = ("pss", "rss", "swap", "vmem", "nprocs", "nthreads", "gpufbmem", "ngpus")

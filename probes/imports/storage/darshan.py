@@ -8,9 +8,9 @@ import re
 
 import msgspec
 
-from probes import units
-from probes.imports.dates import epoch_to_iso
-from probes.imports.model import (
+from hostdx.probes import units
+from hostdx.probes.imports.dates import epoch_to_iso
+from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
     ImportRefusedError,
@@ -19,8 +19,8 @@ from probes.imports.model import (
     Noted,
     make_noted,
 )
-from probes.imports.numbers import parse_number, parse_truncated
-from probes.imports.source import ImportSource
+from hostdx.probes.imports.numbers import parse_number, parse_truncated
+from hostdx.probes.imports.source import ImportSource
 
 MODULES = ("POSIX", "MPI-IO", "STDIO", "H5D")
 _PREFIX = {"POSIX": "POSIX", "MPI-IO": "MPIIO", "STDIO": "STDIO", "H5D": "H5D"}

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from probes.imports.confinement import confine_process
-from probes.imports.storage.darshan import MODULES, Darshan, DarshanSums
+from hostdx.probes.imports.confinement import confine_process
+from hostdx.probes.imports.storage.darshan import MODULES, Darshan, DarshanSums
 
 _NAMES = {"MPIIO": "MPI-IO"}
 

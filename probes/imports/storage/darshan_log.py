@@ -14,12 +14,12 @@ from typing import IO
 
 import msgspec
 
-from probes.children.own_module import own_module
-from probes.imports.confinement import MAX_WRITTEN_BYTES
-from probes.imports.model import ImportRefusedError, ImportResult
-from probes.imports.source import ImportSource
-from probes.imports.storage.darshan import Darshan, make_result
-from probes.reading.captured.temporary_folder import temporary_folder
+from hostdx.probes.children.own_module import own_module
+from hostdx.probes.imports.confinement import MAX_WRITTEN_BYTES
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.storage.darshan import Darshan, make_result
+from hostdx.probes.reading.captured.temporary_folder import temporary_folder
 
 _MAGIC = 6567223  # include/darshan-log-format.h, DARSHAN_MAGIC_NR, in the byte order of the writer
 _MAGICS = (_MAGIC.to_bytes(8, "little"), _MAGIC.to_bytes(8, "big"))
@@ -62,7 +62,7 @@ def parse(source: ImportSource) -> ImportResult:
             Path(place).chmod(0o711)
             copy.chmod(0o644)
         fd = answer.fileno()
-        command = own_module("probes.imports.storage.darshan_child", copy.name, str(fd))
+        command = own_module("hostdx.probes.imports.storage.darshan_child", copy.name, str(fd))
         try:
             status = subprocess.run(
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

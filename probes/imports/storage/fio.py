@@ -4,14 +4,20 @@ import re
 
 import msgspec
 
-from probes.imports import json_text
-from probes.imports.dates import epoch_to_iso
-from probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult, ImportTrouble, Noted
-from probes.imports.numbers import parse_integer, parse_number
-from probes.imports.source import ImportSource
-from probes.imports.storage import fio_job
-from probes.imports.storage.fio_job import FioJob, make_job
-from probes.imports.storage.fio_sum import MAX_JOBS, FioSums, sum_jobs
+from hostdx.probes.imports import json_text
+from hostdx.probes.imports.dates import epoch_to_iso
+from hostdx.probes.imports.model import (
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
+    Noted,
+)
+from hostdx.probes.imports.numbers import parse_integer, parse_number
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.storage import fio_job
+from hostdx.probes.imports.storage.fio_job import FioJob, make_job
+from hostdx.probes.imports.storage.fio_sum import MAX_JOBS, FioSums, sum_jobs
 
 _KEY = b'"fio version"'
 _MESSAGE = re.compile(r"^(?:fio|error|fio-[\d.]+): |^fio: ")

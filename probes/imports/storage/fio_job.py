@@ -12,11 +12,11 @@ from functools import lru_cache
 
 import msgspec
 
-from probes import units
-from probes.imports.formats import load_format
-from probes.imports.model import Contradiction, compare_claim
-from probes.imports.numbers import KIB, parse_byte_size, parse_integer, parse_number
-from probes.types import Json
+from hostdx.probes import units
+from hostdx.probes.imports.formats import load_format
+from hostdx.probes.imports.model import Contradiction, compare_claim
+from hostdx.probes.imports.numbers import KIB, parse_byte_size, parse_integer, parse_number
+from hostdx.probes.types import Json
 
 
 class FioLatency(msgspec.Struct, frozen=True):

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.imports.model import Contradiction, ImportedMeasure, compare_claim
-from probes.imports.numbers import KIB
-from probes.imports.storage.fio_job import (
+from hostdx.probes.imports.model import Contradiction, ImportedMeasure, compare_claim
+from hostdx.probes.imports.numbers import KIB
+from hostdx.probes.imports.storage.fio_job import (
     ALL_CLIENTS,
     FioJob,
     FioRate,

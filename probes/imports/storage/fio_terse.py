@@ -5,12 +5,12 @@ Field order: HOWTO, "Terse output". Versions 2 and 5 have other fields and are r
 
 import re
 
-from probes.imports.model import ImportRefusedError, ImportResult, ImportTrouble
-from probes.imports.numbers import KIB, parse_integer, parse_number
-from probes.imports.source import ImportSource
-from probes.imports.storage.fio import Fio
-from probes.imports.storage.fio_job import FioJob, FioRate
-from probes.imports.storage.fio_sum import sum_jobs
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult, ImportTrouble
+from hostdx.probes.imports.numbers import KIB, parse_integer, parse_number
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.storage.fio import Fio
+from hostdx.probes.imports.storage.fio_job import FioJob, FioRate
+from hostdx.probes.imports.storage.fio_sum import sum_jobs
 
 _LINE = re.compile(rb"^(\d);(fio-[^;\n]{1,60});[^;\n]*;\d+;\d+;", re.MULTILINE)
 _HEAD = 5  # version, fio version, job name, group, error

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.imports.model import (
+from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
     ImportRefusedError,
@@ -18,9 +18,9 @@ from probes.imports.model import (
     MissingValue,
     Noted,
 )
-from probes.imports.numbers import GIB, parse_number, parse_printed
-from probes.imports.source import ImportSource
-from probes.imports.storage import io500_score as score
+from hostdx.probes.imports.numbers import GIB, parse_number, parse_printed
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.storage import io500_score as score
 
 _TAG = r"\[(RESULT|SCOREX?|\s*)(-invalid)?\s*\]"
 _PHASE = re.compile(

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from probes.imports.model import Contradiction
-from probes.imports.numbers import Printed, geometric_mean, parse_printed
+from hostdx.probes.imports.model import Contradiction
+from hostdx.probes.imports.numbers import Printed, geometric_mean, parse_printed
 
 BW = ("ior-easy-write", "ior-hard-write", "ior-easy-read", "ior-hard-read")
 MD = (

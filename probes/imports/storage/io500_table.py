@@ -9,10 +9,10 @@ import re
 
 import msgspec
 
-from probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult
-from probes.imports.numbers import GIB, parse_number
-from probes.imports.source import ImportSource
-from probes.imports.storage.io500_score import BW, MD
+from hostdx.probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult
+from hostdx.probes.imports.numbers import GIB, parse_number
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.storage.io500_score import BW, MD
 
 _COLUMN = re.compile(r"^([a-z][\w-]*?)_(GiBps|kIOPS)$")
 _MAX_RUNS = 10_000

@@ -8,10 +8,10 @@ import re
 
 import msgspec
 
-from probes import units
-from probes.imports.command_options import command_options, neutral_fields
-from probes.imports.dates import to_iso
-from probes.imports.model import (
+from hostdx.probes import units
+from hostdx.probes.imports.command_options import command_options, neutral_fields
+from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
     ImportRefusedError,
@@ -21,8 +21,8 @@ from probes.imports.model import (
     compare_claim,
     make_noted,
 )
-from probes.imports.numbers import MIB, is_close, parse_byte_size, parse_number, parse_truncated
-from probes.imports.source import ImportSource
+from hostdx.probes.imports.numbers import MIB, is_close, parse_byte_size, parse_number, parse_truncated
+from hostdx.probes.imports.source import ImportSource
 
 _BANNER = re.compile(r"^(?:.{0,40}\s)?IOR-(\S+?): MPI Coordinated")
 _OPTION = re.compile(r"^\s*([A-Za-z][\w ./-]*?)\s*[=:]\s*(.*?)\s*$")

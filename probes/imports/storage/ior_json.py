@@ -2,14 +2,14 @@
 
 import csv
 
-from probes.imports import json_text
-from probes.imports.command_options import neutral_fields
-from probes.imports.json_text import as_mapping, text
-from probes.imports.model import ImportRefusedError, ImportResult
-from probes.imports.numbers import parse_integer, parse_number
-from probes.imports.source import ImportSource
-from probes.imports.storage.ior import IorRow, IorRun, make_result
-from probes.types import Json
+from hostdx.probes.imports import json_text
+from hostdx.probes.imports.command_options import neutral_fields
+from hostdx.probes.imports.json_text import as_mapping, text
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult
+from hostdx.probes.imports.numbers import parse_integer, parse_number
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.storage.ior import IorRow, IorRun, make_result
+from hostdx.probes.types import Json
 
 _CSV_HEAD = b"access,bw(MiB/s)"
 _MAX_ROWS = 10_000

@@ -8,9 +8,9 @@ import re
 
 import msgspec
 
-from probes.imports.command_options import command_options
-from probes.imports.dates import to_iso
-from probes.imports.model import (
+from hostdx.probes.imports.command_options import command_options
+from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
     ImportRefusedError,
@@ -20,8 +20,8 @@ from probes.imports.model import (
     compare_claim,
     make_noted,
 )
-from probes.imports.numbers import parse_number
-from probes.imports.source import ImportSource
+from hostdx.probes.imports.numbers import parse_number
+from hostdx.probes.imports.source import ImportSource
 
 _BANNER = re.compile(r"mdtest-(\S+) was launched with (\d{1,12}) total task\(s\) on (\d{1,12}) node\(s\)")
 _STARTED = re.compile(r"^-- started at (.+?) --")

@@ -9,7 +9,7 @@ import csv
 
 import msgspec
 
-from probes.imports.model import (
+from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
     ImportRefusedError,
@@ -18,8 +18,8 @@ from probes.imports.model import (
     compare_claim,
     make_noted,
 )
-from probes.imports.numbers import parse_integer, parse_number
-from probes.imports.source import ImportSource
+from hostdx.probes.imports.numbers import parse_integer, parse_number
+from hostdx.probes.imports.source import ImportSource
 
 _HEAD = b"rank,items,rate-"
 _MAX_RUNS = 1000

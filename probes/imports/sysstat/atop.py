@@ -9,18 +9,18 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from probes.imports.dates import to_iso
-from probes.imports.model import (
+from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.model import (
     ImportedMeasure,
     ImportRefusedError,
     ImportResult,
     ImportTrouble,
     make_noted,
 )
-from probes.imports.numbers import parse_number
-from probes.imports.sample_series import SampleSeries, SeriesTable
-from probes.imports.source import ImportSource
-from probes.imports.sysstat.command_series import CommandSeries
+from hostdx.probes.imports.numbers import parse_number
+from hostdx.probes.imports.sample_series import SampleSeries, SeriesTable
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.sysstat.command_series import CommandSeries
 
 _HEAD = re.compile(r"^([A-Za-z]{3}) (\S+) (\d{9,11}) (\d{4}/\d\d/\d\d) (\d\d:\d\d:\d\d) (\d{1,9})(?: (.*))?$")
 _PROCESS = re.compile(r"^(\d{1,10}) (?:\((.*)\)|(\S+)) ([A-Za-z]) (.*)$")

@@ -3,8 +3,8 @@
 from array import array
 from collections import defaultdict
 
-from probes.imports.numbers import parse_number
-from probes.imports.sample_series import SampleClock, SampleSeries, SeriesTable
+from hostdx.probes.imports.numbers import parse_number
+from hostdx.probes.imports.sample_series import SampleClock, SampleSeries, SeriesTable
 
 ALL_PROCESSES, PROCESS_PREFIX = "processes", "process:"
 _MAX_COMMANDS = 40  # of a metric: those that did most

@@ -3,11 +3,11 @@
 Columns changed from sysstat 10 to 12 and follow the options (kB/s, MB/s, blocks), "Device:" became "Device".
 """
 
-from probes.imports.model import ImportRefusedError, ImportResult
-from probes.imports.numbers import parse_number
-from probes.imports.sample_series import SampleClock
-from probes.imports.source import ImportSource
-from probes.imports.sysstat.sysstat_table import (
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult
+from hostdx.probes.imports.numbers import parse_number
+from hostdx.probes.imports.sample_series import SampleClock
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.sysstat.sysstat_table import (
     Sysstat,
     SysstatHeader,
     SysstatTables,

@@ -8,12 +8,18 @@ from collections import defaultdict
 
 import msgspec
 
-from probes.imports.dates import to_iso
-from probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult, ImportTrouble, make_noted
-from probes.imports.numbers import KIB, parse_number
-from probes.imports.source import ImportSource
-from probes.imports.sysstat.command_series import CommandSeries
-from probes.imports.sysstat.sysstat_table import SysstatHeader, parse_header
+from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.model import (
+    ImportedMeasure,
+    ImportRefusedError,
+    ImportResult,
+    ImportTrouble,
+    make_noted,
+)
+from hostdx.probes.imports.numbers import KIB, parse_number
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.sysstat.command_series import CommandSeries
+from hostdx.probes.imports.sysstat.sysstat_table import SysstatHeader, parse_header
 
 _FIRST = ("UID", "USER", "PID", "TGID")
 _SHOWN: dict[str, tuple[str, float, str]] = {

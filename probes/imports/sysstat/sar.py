@@ -6,11 +6,11 @@ also stands in front of MHz (sar -m): the heading decides.
 
 import re
 
-from probes.imports.model import ImportRefusedError, ImportResult
-from probes.imports.numbers import parse_column
-from probes.imports.sample_series import SampleClock
-from probes.imports.source import ImportSource
-from probes.imports.sysstat.sysstat_table import (
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult
+from hostdx.probes.imports.numbers import parse_column
+from hostdx.probes.imports.sample_series import SampleClock
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.sysstat.sysstat_table import (
     Sysstat,
     SysstatHeader,
     SysstatTables,

@@ -2,13 +2,13 @@
 
 import msgspec
 
-from probes.imports import json_text
-from probes.imports.json_text import as_mapping
-from probes.imports.model import ImportRefusedError, ImportResult
-from probes.imports.sample_series import SampleClock
-from probes.imports.source import ImportSource
-from probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, read_floats
-from probes.types import Json
+from hostdx.probes.imports import json_text
+from hostdx.probes.imports.json_text import as_mapping
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult
+from hostdx.probes.imports.sample_series import SampleClock
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, read_floats
+from hostdx.probes.types import Json
 
 _SUBJECT = {
     "cpu": "", "disk-device": "disk:", "disk_device": "disk:", "iface": "net:", "filesystem": "fs:",

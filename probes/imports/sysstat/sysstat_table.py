@@ -9,9 +9,9 @@ from functools import lru_cache
 
 import msgspec
 
-from probes.imports.dates import to_iso
-from probes.imports.formats import load_format
-from probes.imports.model import (
+from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.formats import load_format
+from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
     ImportRefusedError,
@@ -20,8 +20,8 @@ from probes.imports.model import (
     SeriesPoint,
     make_noted,
 )
-from probes.imports.numbers import parse_number
-from probes.imports.sample_series import SampleSeries, SampleTimes, SeriesTable, thin_series
+from hostdx.probes.imports.numbers import parse_number
+from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes, SeriesTable, thin_series
 
 _HEADER = re.compile(r"^(\S+) (\S+) \((.+?)\)\s+(\S+)\s+_(\S+?)_\s+\((\d{1,9}) CPU\)")
 _MAX_SUBJECTS = 5000

@@ -1,10 +1,10 @@
 """`vmstat N`, narrow or wide, with or without time stamps. The first row is the mean since boot."""
 
-from probes.imports.model import ImportRefusedError, ImportResult
-from probes.imports.numbers import parse_column
-from probes.imports.sample_series import SampleClock
-from probes.imports.source import ImportSource
-from probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, read_floats
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult
+from hostdx.probes.imports.numbers import parse_column
+from hostdx.probes.imports.sample_series import SampleClock
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, read_floats
 
 _COLUMNS = ("r", "b", "si", "so", "us", "sy", "id")
 

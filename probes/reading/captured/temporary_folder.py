@@ -6,9 +6,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from probes.files.path_ownership import find_known_rulers
-from probes.number_text import parse_unsigned_list
-from probes.reading.process_stat import start_time
+from hostdx.probes.files.path_ownership import find_known_rulers
+from hostdx.probes.number_text import parse_unsigned_list
+from hostdx.probes.reading.process_stat import start_time
 
 PREFIX = "hostdx-of-"
 _NAME = re.compile(rf"{PREFIX}(\d{{1,10}})-(\d{{1,20}})-(\d{{1,20}})-")

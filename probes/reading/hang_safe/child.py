@@ -1,6 +1,6 @@
 """The child process that reads what may hang (a dead NFS server, a dying disk).
 
-Started as `python -m probes.reading.hang_safe.child`.
+Started as `python -m hostdx.probes.reading.hang_safe.child`.
 
 One request a line on stdin, one answer each on stdout; ends when stdin closes, so it never outlives its
 parent (unless the kernel holds it, which is why it exists).
@@ -13,8 +13,8 @@ import json
 import os
 import sys
 
-from probes.files.safe_read import list_directory, read_regular
-from probes.reading.captured.captured_paths import resolve_host_path, to_local_path
+from hostdx.probes.files.safe_read import list_directory, read_regular
+from hostdx.probes.reading.captured.captured_paths import resolve_host_path, to_local_path
 
 
 def answer_request(operation: str, path: str, root: str, limit_bytes: int) -> object:

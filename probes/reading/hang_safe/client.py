@@ -12,7 +12,7 @@ import time
 import weakref
 from pathlib import Path
 
-from probes.children.own_module import own_module
+from hostdx.probes.children.own_module import own_module
 
 ABANDON_AFTER_S = 2.0
 MAX_WORKING_S = 30.0  # of a child that is slow, not stuck: a starved host, an interpreter on a sick disk
@@ -111,7 +111,7 @@ class GuardedReader:
         if self._child is None or self._owner != os.getpid() or self._child.poll() is not None:
             try:
                 self._child = subprocess.Popen(
-                    own_module("probes.reading.hang_safe.child"),
+                    own_module("hostdx.probes.reading.hang_safe.child"),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
@@ -121,7 +121,9 @@ class GuardedReader:
                 )
             except OSError as error:
                 why = os.strerror(error.errno or 0)
-                raise NotStarted(f"{sys.executable} -m probes.reading.hang_safe.child: {why}") from error
+                raise NotStarted(
+                    f"{sys.executable} -m hostdx.probes.reading.hang_safe.child: {why}"
+                ) from error
             self._owner = os.getpid()
             weakref.finalize(self, _stop_child, self._child, os.getpid())
         return self._child

@@ -3,8 +3,8 @@
 import re
 from collections.abc import Collection
 
-from probes.number_text import parse_unsigned
-from probes.reading.secrecy.known_programs import HARMLESS, SEPARATORS
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.reading.secrecy.known_programs import HARMLESS, SEPARATORS
 
 _MAX_WORD = 200
 _PATH = re.compile(

@@ -10,13 +10,13 @@ import re
 import shlex
 from collections.abc import Collection, Iterable
 
-from probes.reading.secrecy.harmless_forms import (
+from hostdx.probes.reading.secrecy.harmless_forms import (
     describes_itself,
     harmless_part_of_url,
     holds_random_part,
     is_harmless,
 )
-from probes.reading.secrecy.known_programs import (
+from hostdx.probes.reading.secrecy.known_programs import (
     CODE_OPTIONS,
     KNOWN_PROGRAMS,
     LAUNCHERS,
@@ -25,9 +25,9 @@ from probes.reading.secrecy.known_programs import (
     Place,
     find_places,
 )
-from probes.reading.secrecy.secret_forms import MASK
-from probes.reading.secrecy.secret_positions import is_made_up, names_secret, takes_a_name
-from probes.reading.secrecy.secrets import (
+from hostdx.probes.reading.secrecy.secret_forms import MASK
+from hostdx.probes.reading.secrecy.secret_positions import is_made_up, names_secret, takes_a_name
+from hostdx.probes.reading.secrecy.secrets import (
     digest_text,
     mask_by_position,
     mask_secrets,

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.files.safe_read import read_regular
-from probes.reading.parsed_toml import MAX_BYTES, parse_toml
+from hostdx.probes.files.safe_read import read_regular
+from hostdx.probes.reading.parsed_toml import MAX_BYTES, parse_toml
 
 
 class Takes(msgspec.Struct, frozen=True):

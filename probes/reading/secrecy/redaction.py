@@ -10,8 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from probes.reading.secrecy.harmless_words import harmless_words
-from probes.reading.secrecy.secrets import mask_secrets
+from hostdx.probes.reading.secrecy.harmless_words import harmless_words
+from hostdx.probes.reading.secrecy.secrets import mask_secrets
 
 _ENVIRON = re.compile(r"/proc/[^/]+/environ$")
 _CMDLINE = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?cmdline$")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from probes.files.safe_read import read_regular
-from probes.reading.parsed_toml import MAX_BYTES, parse_toml
+from hostdx.probes.files.safe_read import read_regular
+from hostdx.probes.reading.parsed_toml import MAX_BYTES, parse_toml
 
 MASK = "***"
 

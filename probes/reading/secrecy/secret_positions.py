@@ -9,8 +9,8 @@ It serves for command lines only: in a sentence most words would be masked.
 import re
 from collections.abc import Iterator, Sequence
 
-from probes.reading.secrecy.harmless_forms import describes_itself, holds_random_part, is_harmless
-from probes.reading.secrecy.known_programs import (
+from hostdx.probes.reading.secrecy.harmless_forms import describes_itself, holds_random_part, is_harmless
+from hostdx.probes.reading.secrecy.known_programs import (
     KNOWN_PROGRAMS,
     LAUNCHERS,
     SEPARATORS,

@@ -8,9 +8,9 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
-from probes.reading.secrecy.known_programs import TAKING_SECRETS, find_secret_starts
-from probes.reading.secrecy.secret_forms import ENDING, MASK, NAME, SECRET_FORMS
-from probes.reading.secrecy.secret_positions import find_secrets_by_position
+from hostdx.probes.reading.secrecy.known_programs import TAKING_SECRETS, find_secret_starts
+from hostdx.probes.reading.secrecy.secret_forms import ENDING, MASK, NAME, SECRET_FORMS
+from hostdx.probes.reading.secrecy.secret_positions import find_secrets_by_position
 
 T = TypeVar("T")
 

@@ -6,11 +6,11 @@ The file comes from elsewhere: no XML parser is let loose on it, lines and tags 
 import codecs
 import json
 
-from probes import units
-from probes.files.safe_read import TooLarge, decode, read_named
-from probes.reading.patterns import lazy_pattern
-from probes.system.bios.attributes import MAX_VALUE_CHARACTERS, BiosAttributes, Wanted, keep_wanted
-from probes.types import Absent
+from hostdx.probes import units
+from hostdx.probes.files.safe_read import TooLarge, decode, read_named
+from hostdx.probes.reading.patterns import lazy_pattern
+from hostdx.probes.system.bios.attributes import MAX_VALUE_CHARACTERS, BiosAttributes, Wanted, keep_wanted
+from hostdx.probes.types import Absent
 
 MAX_FILE_BYTES = 8 << 20
 # racadm get -t xml: <Attribute Name="ApbDis">Disabled</Attribute>;  sum: <Setting name="..." selectedOption="..."

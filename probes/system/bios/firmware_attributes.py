@@ -3,9 +3,9 @@
 Its drivers (dell-wmi-sysman, think-lmi, hp-bioscfg) serve workstations and notebooks; on most servers there is nothing.
 """
 
-from probes.reading.host import Host
-from probes.system.bios.attributes import MAX_VALUE_CHARACTERS, BiosAttributes, Wanted
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.bios.attributes import MAX_VALUE_CHARACTERS, BiosAttributes, Wanted
+from hostdx.probes.types import Absent, is_present
 
 ROOT = "/sys/class/firmware-attributes"
 

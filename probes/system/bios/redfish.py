@@ -27,12 +27,12 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from probes import units
-from probes.children.environment import PASSWORD, USER, read_variable
-from probes.files.named_file import open_regular
-from probes.files.safe_read import read_named
-from probes.system.bios.attributes import MAX_VALUE_CHARACTERS, BiosAttributes, Wanted, keep_wanted
-from probes.types import Absent, AbsentKind, Json
+from hostdx.probes import units
+from hostdx.probes.children.environment import PASSWORD, USER, read_variable
+from hostdx.probes.files.named_file import open_regular
+from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.system.bios.attributes import MAX_VALUE_CHARACTERS, BiosAttributes, Wanted, keep_wanted
+from hostdx.probes.types import Absent, AbsentKind, Json
 
 __all__ = ["PASSWORD", "USER", "Credentials", "find_credentials"]
 

@@ -4,9 +4,9 @@ import re
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_if_static
-from probes.system.disk.block import block_devices, list_layers
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host, compute_once_if_static
+from hostdx.probes.system.disk.block import block_devices, list_layers
+from hostdx.probes.types import Absent, is_present
 
 
 class MdArray(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from probes.reading.host import Host
-from probes.system.disk.mounts import NETWORK
-from probes.system.disk.topology import DirectoryPlacement, find_placement
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import NETWORK
+from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placement
+from hostdx.probes.types import Absent, is_present
 
 
 def backing_placement(host: Host, name: str) -> DirectoryPlacement | Absent | None:

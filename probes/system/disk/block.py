@@ -9,12 +9,12 @@ from typing import TypeAlias
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.system.disk.drive.ata import ata_port
-from probes.system.disk.drive.link import BusLink, device_node, pcie_link, sas_link, sata_link
-from probes.system.disk.drive.transport import is_virtual_disk, kind, list_controllers, read_transport
-from probes.system.disk.scheduler import parse_bracketed
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.system.disk.drive.ata import ata_port
+from hostdx.probes.system.disk.drive.link import BusLink, device_node, pcie_link, sas_link, sata_link
+from hostdx.probes.system.disk.drive.transport import is_virtual_disk, kind, list_controllers, read_transport
+from hostdx.probes.system.disk.scheduler import parse_bracketed
+from hostdx.probes.types import Absent, is_present
 
 
 def read_udev_property(host: Host, name: str, key: str) -> str | Absent:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.number_text import parse_unsigned_list
-from probes.reading.host import Host
-from probes.types import Absent
+from hostdx.probes.number_text import parse_unsigned_list
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
 
 SECTOR_BYTES = 512
 

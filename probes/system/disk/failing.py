@@ -2,10 +2,10 @@
 
 import errno
 
-from probes.files.rights import write_advice
-from probes.reading.host import Host
-from probes.system.disk.mounts import Mount, find_mount, read_mounts_now
-from probes.types import Absent
+from hostdx.probes.files.rights import write_advice
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import Mount, find_mount, read_mounts_now
+from hostdx.probes.types import Absent
 
 # the device answers with an error, has gone, or its file system shut itself down after one: errno(3); what it answers
 # does not fit its checksum or its form: EFSBADCRC and EFSCORRUPTED of ext4 and XFS

@@ -5,9 +5,9 @@ import re
 
 import msgspec
 
-from probes.number_text import parse_unsigned_list
-from probes.reading.host import Host, compute_once_per_host
-from probes.types import Absent
+from hostdx.probes.number_text import parse_unsigned_list
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.types import Absent
 
 # fmt: off
 NETWORK = frozenset({

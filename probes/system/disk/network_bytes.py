@@ -1,7 +1,7 @@
 """What this host moved over NFS: the kernel counts it as a process's I/O too, though no disk here moves."""
 
-from probes.number_text import parse_unsigned_list
-from probes.reading.host import Host
+from hostdx.probes.number_text import parse_unsigned_list
+from hostdx.probes.reading.host import Host
 
 # After the word: read, written, then both with O_DIRECT, then both at the server (linux/nfs_iostat.h). A read counts
 # for a process where the server was asked, a write where a page became dirty.

@@ -6,9 +6,9 @@ Sources: Documentation/block/switching-sched.rst (the brackets), Documentation/A
 
 import msgspec
 
-from probes.number_text import parse_unsigned_list
-from probes.reading.host import Host
-from probes.types import Absent, is_present
+from hostdx.probes.number_text import parse_unsigned_list
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent, is_present
 
 # What write-back throttling starts with: 75 ms on a rotational queue, 2 ms else (block/blk-wbt.c,
 # wbt_default_latency_nsec), 0 while bfq is active or where it is not built. Anything else was written by a

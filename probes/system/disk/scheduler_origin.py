@@ -9,13 +9,13 @@ from typing import Literal
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.reading.patterns import lazy_pattern
-from probes.system.disk.scheduler import Scheduling, kernel_default
-from probes.system.software.kernel import read_kernel
-from probes.system.software.tuned import FOLDERS, tuned_sections
-from probes.types import Absent, is_present
-from probes.units import count_noun
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.reading.patterns import lazy_pattern
+from hostdx.probes.system.disk.scheduler import Scheduling, kernel_default
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.system.software.tuned import FOLDERS, tuned_sections
+from hostdx.probes.types import Absent, is_present
+from hostdx.probes.units import count_noun
 
 # The schedulers of the single-queue block layer (until 4.20). Its default was cfq; EL7 takes deadline except for SATA.
 LEGACY = frozenset({"noop", "deadline", "cfq"})

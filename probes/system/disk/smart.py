@@ -13,10 +13,10 @@ from typing import Any
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.reading.read_trace import note_read
-from probes.system.disk.block import BlockDevice, block_devices
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.read_trace import note_read
+from hostdx.probes.system.disk.block import BlockDevice, block_devices
+from hostdx.probes.types import Absent, is_present
 
 ALL_S = 2.0  # for all disks together: one that hangs must not hold up the first look
 _PASSED = re.compile(r"(?:overall-health self-assessment test result|SMART Health Status): (\w+)")

@@ -5,10 +5,10 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.system.disk.block import Devices, block_devices, device_name, list_layers, list_leaves
-from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, find_mount, read_mounts
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.system.disk.block import Devices, block_devices, device_name, list_layers, list_leaves
+from hostdx.probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, find_mount, read_mounts
+from hostdx.probes.types import Absent, is_present
 
 
 class DiskTopology(msgspec.Struct, frozen=True):

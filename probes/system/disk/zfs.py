@@ -2,11 +2,11 @@
 
 import re
 
-from probes.reading.host import Host
-from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.mounts import read_mounts
-from probes.system.disk.topology import source_device
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import BlockDevice, block_devices
+from hostdx.probes.system.disk.mounts import read_mounts
+from hostdx.probes.system.disk.topology import source_device
+from hostdx.probes.types import Absent, is_present
 
 KSTAT = "/proc/spl/kstat/zfs"
 ARC = f"{KSTAT}/arcstats"

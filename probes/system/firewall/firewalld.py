@@ -4,8 +4,8 @@ import re
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.types import Absent
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.types import Absent
 
 CONF = "/etc/firewalld/firewalld.conf"
 _INSTALLED = (

@@ -2,8 +2,8 @@
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.types import Absent
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.types import Absent
 
 CONF = "/proc/sys/net/ipv4/conf"
 WORDS = {0: "off", 1: "strict", 2: "loose"}

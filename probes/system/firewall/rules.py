@@ -8,11 +8,19 @@ from itertools import pairwise
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.reading.patterns import lazy_pattern
-from probes.system.firewall.reverse_path import PRIORITIES, Chains, Form, Hook, Key, Protocol, ReversePathRule
-from probes.system.firewall.ruleset_text import listing_from_text
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.reading.patterns import lazy_pattern
+from hostdx.probes.system.firewall.reverse_path import (
+    PRIORITIES,
+    Chains,
+    Form,
+    Hook,
+    Key,
+    Protocol,
+    ReversePathRule,
+)
+from hostdx.probes.system.firewall.ruleset_text import listing_from_text
+from hostdx.probes.types import Absent, is_present
 
 # Where the built-in chains sit: linux/netfilter_ipv6.h, enum nf_ip6_hook_priorities.
 _PRIORITY = PRIORITIES | {"nat": PRIORITIES["dstnat"]}

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.number_text import parse_unsigned
-from probes.reading.patterns import lazy_pattern
-from probes.system.firewall.reverse_path import (
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.reading.patterns import lazy_pattern
+from hostdx.probes.system.firewall.reverse_path import (
     PRIORITIES,
     Chains,
     Hook,
@@ -20,7 +20,7 @@ from probes.system.firewall.reverse_path import (
     check_of,
     protocols_of,
 )
-from probes.types import Absent
+from hostdx.probes.types import Absent
 
 _SHOWN = lazy_pattern(r"(.*?)(?: # handle ([0-9]+))?")  # a quoted comment may hold the same words
 _TABLE = lazy_pattern(r"^table (\w+) (\S+) \{")

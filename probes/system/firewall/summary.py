@@ -6,16 +6,16 @@ Each is told in a few words and, where a view has room for less, in fields: `ser
 
 from collections.abc import Iterator
 
-from probes.reading.host import Host
-from probes.system.firewall.firewalld import CONF, is_firewalld_running, read_firewalld
-from probes.system.firewall.firewalld import parse_settings as written
-from probes.system.firewall.reverse_path import Protocol, ReversePathRule
-from probes.system.firewall.rp_filter import CONF as SETTINGS
-from probes.system.firewall.rp_filter import WORDS, RpFilter, rp_filter
-from probes.system.firewall.rules import Ruleset, read_ruleset
-from probes.system.summary import NONE
-from probes.types import Absent, Entry, Fact, Json, Unread, is_present, make_entry
-from probes.units import join_names
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.firewall.firewalld import CONF, is_firewalld_running, read_firewalld
+from hostdx.probes.system.firewall.firewalld import parse_settings as written
+from hostdx.probes.system.firewall.reverse_path import Protocol, ReversePathRule
+from hostdx.probes.system.firewall.rp_filter import CONF as SETTINGS
+from hostdx.probes.system.firewall.rp_filter import WORDS, RpFilter, rp_filter
+from hostdx.probes.system.firewall.rules import Ruleset, read_ruleset
+from hostdx.probes.system.summary import NONE
+from hostdx.probes.types import Absent, Entry, Fact, Json, Unread, is_present, make_entry
+from hostdx.probes.units import join_names
 
 UFW = "/etc/ufw/ufw.conf"
 LEGACY = (("IPv4", "/proc/net/ip_tables_names"), ("IPv6", "/proc/net/ip6_tables_names"))

@@ -14,8 +14,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
 
 T = TypeVar("T")
 

@@ -2,9 +2,9 @@
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.network.offload import Offload, read_offload
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.network.offload import Offload, read_offload
+from hostdx.probes.types import Absent
 
 NET = "/sys/class/net"
 

@@ -4,11 +4,11 @@ import re
 
 import msgspec
 
-from probes.reading.captured.sosreport import FOLDER
-from probes.reading.host import Host, compute_once_if_static
-from probes.system.disk.drive.link import device_node
-from probes.system.network.ethtool import settings_text
-from probes.types import Absent, is_present
+from hostdx.probes.reading.captured.sosreport import FOLDER
+from hostdx.probes.reading.host import Host, compute_once_if_static
+from hostdx.probes.system.disk.drive.link import device_node
+from hostdx.probes.system.network.ethtool import settings_text
+from hostdx.probes.types import Absent, is_present
 
 ROOT = "/sys/class/net"
 # An interface that was captured as a plain folder has no link that shows its device: its name tells a card.

@@ -5,9 +5,9 @@ The reverse-path check runs once for what GRO has merged, so this decides whethe
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.network.ethtool import read_features, send_ethtool_command
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.network.ethtool import read_features, send_ethtool_command
+from hostdx.probes.types import Absent
 
 _GGRO, _SGRO = 0x2B, 0x2C  # linux/ethtool.h
 _GTSO, _STSO = 0x1E, 0x1F

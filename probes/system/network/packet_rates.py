@@ -4,10 +4,10 @@ import time
 
 import msgspec
 
-from probes.number_text import parse_hexadecimal_list, parse_unsigned
-from probes.reading.host import Host
-from probes.system.processor.cpu_times import CpuTimes, read_proc_stat
-from probes.types import Absent
+from hostdx.probes.number_text import parse_hexadecimal_list, parse_unsigned
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.processor.cpu_times import CpuTimes, read_proc_stat
+from hostdx.probes.types import Absent
 
 SOFTNET = "/proc/net/softnet_stat"
 SNMP6 = "/proc/net/snmp6"

@@ -5,8 +5,8 @@ import sys
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
 
 IPV6 = "/proc/net/ipv6_route"
 IPV4 = "/proc/net/route"

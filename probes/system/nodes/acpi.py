@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent, is_present
 
 ROOT = "/sys/firmware/acpi/tables"
 _MAX_TABLE_BYTES = 4 << 20  # a SLIT of 1024 nodes has one

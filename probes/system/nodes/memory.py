@@ -4,8 +4,8 @@ import re
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_if_static
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host, compute_once_if_static
+from hostdx.probes.types import Absent, is_present
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):

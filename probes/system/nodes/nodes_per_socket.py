@@ -10,14 +10,19 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.system.nodes.numa import ROOT, NumaTable, read_numa
-from probes.system.processor.caches import read_caches
-from probes.system.processor.topology import CpuTopology, distinct_sets, read_cpu_topology, read_cpuinfo
-from probes.system.software.kernel import read_kernel
-from probes.system.virtualisation import read_virtualisation
-from probes.types import Absent
-from probes.units import count_noun
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.system.nodes.numa import ROOT, NumaTable, read_numa
+from hostdx.probes.system.processor.caches import read_caches
+from hostdx.probes.system.processor.topology import (
+    CpuTopology,
+    distinct_sets,
+    read_cpu_topology,
+    read_cpuinfo,
+)
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.system.virtualisation import read_virtualisation
+from hostdx.probes.types import Absent
+from hostdx.probes.units import count_noun
 
 Scheme: TypeAlias = Literal["NPS", "SNC", "Cluster-on-Die", "node per die", "nodes per socket"]
 # Intel family 6 model numbers: arch/x86/include/asm/intel-family.h. Skylake-X to Clearwater Forest, and Xeon Phi.

@@ -4,13 +4,13 @@ import re
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.system.nodes.memory import read_memory
-from probes.system.processor.cpulist import read_cpus
-from probes.system.processor.topology import CpuTopology, distinct_sets, read_cpu_topology
-from probes.system.software.kernel import read_kernel
-from probes.system.virtualisation import read_virtualisation
-from probes.types import Absent, AbsentKind, is_present
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.system.nodes.memory import read_memory
+from hostdx.probes.system.processor.cpulist import read_cpus
+from hostdx.probes.system.processor.topology import CpuTopology, distinct_sets, read_cpu_topology
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.system.virtualisation import read_virtualisation
+from hostdx.probes.types import Absent, AbsentKind, is_present
 
 ROOT = "/sys/devices/system/node"
 

@@ -5,11 +5,11 @@ from typing import Annotated, TypeAlias
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.system.processor.cpulist import read_cpus
-from probes.system.processor.topology import ROOT, read_cpu_topology
-from probes.types import Absent, is_present
-from probes.units import parse_size
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.system.processor.cpulist import read_cpus
+from hostdx.probes.system.processor.topology import ROOT, read_cpu_topology
+from hostdx.probes.types import Absent, is_present
+from hostdx.probes.units import parse_size
 
 
 class Cache(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,9 +6,9 @@ process (vDSO); hpet, acpi_pm, jiffies and xen's cost a system call, hpet and ac
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.software.kernel import read_kernel
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.types import Absent, is_present
 
 ROOT = "/sys/devices/system/clocksource/clocksource0"
 SLOW = {"hpet", "acpi_pm", "pit", "jiffies", "refined-jiffies"}

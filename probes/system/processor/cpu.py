@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from probes.files.safe_read import read_own_data
-from probes.reading.host import Host, compute_once_per_host
-from probes.system.processor.topology import (
+from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.system.processor.topology import (
     ROOT,
     distinct_sets,
     explain_missing_level,
@@ -16,7 +16,7 @@ from probes.system.processor.topology import (
     read_cpu_topology,
     read_cpuinfo,
 )
-from probes.types import Absent, is_present
+from hostdx.probes.types import Absent, is_present
 
 if TYPE_CHECKING:
     from concurrent.futures import Future

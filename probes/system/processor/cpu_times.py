@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
-from probes.number_text import parse_unsigned, parse_unsigned_list
-from probes.reading.host import Host
-from probes.types import Absent
+from hostdx.probes.number_text import parse_unsigned, parse_unsigned_list
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
 
 # /proc/stat counts in USER_HZ: 100 on every architecture that Linux still supports, but Alpha.
 TICKS_PER_S = 100.0

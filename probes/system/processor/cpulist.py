@@ -2,8 +2,8 @@
 
 import re
 
-from probes.reading.host import Host
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
 
 MAX_CPUS = 1 << 16  # a broken list such as 0-4000000000 must not fill the memory
 

@@ -4,8 +4,8 @@ from collections import Counter
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_if_static
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host, compute_once_if_static
+from hostdx.probes.types import Absent, is_present
 
 ROOT = "/sys/devices/system/cpu"
 ACTIVE = frozenset({"intel_pstate", "amd-pstate-epp", "amd_pstate_epp"})

@@ -5,9 +5,9 @@ Documentation/admin-guide/pm/cpuidle.rst. The folder of each CPU has a `disable`
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_if_static
-from probes.system.processor.topology import ROOT, read_cpu_topology
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host, compute_once_if_static
+from hostdx.probes.system.processor.topology import ROOT, read_cpu_topology
+from hostdx.probes.types import Absent, is_present
 
 
 class IdleState(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ import re
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.types import Absent, is_present
 
 _CPUS = 16  # of a large host the first ones stand for all: each read costs some microseconds
 _V1_FOLDERS = ("/sys/fs/cgroup/cpu,cpuacct", "/sys/fs/cgroup/cpu")

@@ -4,10 +4,10 @@ import re
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.system.processor.cpulist import parse_list
-from probes.system.running.cgroup import read_cgroup
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.system.processor.cpulist import parse_list
+from hostdx.probes.system.running.cgroup import read_cgroup
+from hostdx.probes.types import Absent, is_present
 
 _STATUS = "/proc/self/status"
 _SYS_ADMIN = 1 << 21  # CAP_SYS_ADMIN (linux/capability.h)

@@ -9,10 +9,10 @@ from typing import TypeVar
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.disk.mounts import Mount, read_mounts
-from probes.system.processor.cpulist import parse_list
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import Mount, read_mounts
+from hostdx.probes.system.processor.cpulist import parse_list
+from hostdx.probes.types import Absent, is_present
 
 N = TypeVar("N", int, float)
 

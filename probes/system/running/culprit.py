@@ -11,8 +11,8 @@ from typing import Literal
 
 import msgspec
 
-from probes.system.processor.cpu_times import TICKS_PER_S
-from probes.system.running.processes import Process, ProcessTable, is_same_process
+from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
+from hostdx.probes.system.running.processes import Process, ProcessTable, is_same_process
 
 Resource = Literal["cpu", "io"]
 

@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.number_text import parse_unsigned
-from probes.reading.host import Host
-from probes.system.disk.diskstats import DiskCounters
-from probes.system.processor.throttle import throttle_reader
-from probes.system.pulse import HostCounters, read_counters
-from probes.system.running.cgroup import parse_groups
-from probes.system.running.culprit import Resource, rank_users
-from probes.system.running.processes import ProcessTable, is_same_process, owner_of, read_process_table
-from probes.system.running.tasks import find_blocked_tasks, read_task_stack
-from probes.types import Absent
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.diskstats import DiskCounters
+from hostdx.probes.system.processor.throttle import throttle_reader
+from hostdx.probes.system.pulse import HostCounters, read_counters
+from hostdx.probes.system.running.cgroup import parse_groups
+from hostdx.probes.system.running.culprit import Resource, rank_users
+from hostdx.probes.system.running.processes import ProcessTable, is_same_process, owner_of, read_process_table
+from hostdx.probes.system.running.tasks import find_blocked_tasks, read_task_stack
+from hostdx.probes.types import Absent
 
 MAX_PROCESSES = 8  # of each resource, a look
 MAX_WAITING, MAX_FUNCTIONS = 20, 6

@@ -9,11 +9,11 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.number_text import parse_unsigned
-from probes.reading.host import Host
-from probes.reading.process_stat import read_stat
-from probes.system.running.tasks import explain_hidden_tasks
-from probes.types import Absent
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.process_stat import read_stat
+from hostdx.probes.system.running.tasks import explain_hidden_tasks
+from hostdx.probes.types import Absent
 
 Class: TypeAlias = Literal["real-time", "best-effort", "idle"]
 

@@ -10,19 +10,19 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.number_text import parse_unsigned
-from probes.reading.host import Host
-from probes.reading.process_stat import read_stat
-from probes.system.processor.cpu_times import TICKS_PER_S
-from probes.system.running.cgroup import cgroup_processes
-from probes.system.running.processes import (
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.process_stat import read_stat
+from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
+from hostdx.probes.system.running.cgroup import cgroup_processes
+from hostdx.probes.system.running.processes import (
     Process,
     find_descendants,
     find_with_descendants,
     is_same_process,
     read_process_table,
 )
-from probes.types import Absent, is_present
+from hostdx.probes.types import Absent, is_present
 
 JobKind: TypeAlias = Literal["pid", "cgroup", "user"]
 MAX_THREADS = 4096  # each costs three small files; a larger job is told by its processes alone

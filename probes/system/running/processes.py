@@ -12,13 +12,13 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.files.safe_read import decode
-from probes.number_text import parse_unsigned, parse_unsigned_list
-from probes.reading.host import Host
-from probes.reading.process_stat import parse_stat
-from probes.system.processor.cpu_times import TICKS_PER_S, read_proc_stat
-from probes.system.pulse import uptime_s
-from probes.types import Absent, is_present
+from hostdx.probes.files.safe_read import decode
+from hostdx.probes.number_text import parse_unsigned, parse_unsigned_list
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.process_stat import parse_stat
+from hostdx.probes.system.processor.cpu_times import TICKS_PER_S, read_proc_stat
+from hostdx.probes.system.pulse import uptime_s
+from hostdx.probes.types import Absent, is_present
 
 COMMAND = "hostdx"
 

@@ -5,12 +5,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.disk.mounts import Mount, read_mounts
-from probes.system.processor.throttle import find_quota_files, quota_counts
-from probes.system.running.cgroup import cgroup_folders, cpu_quota, find_group_folders, parse_groups
-from probes.system.running.job_identity import JobTarget
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import Mount, read_mounts
+from hostdx.probes.system.processor.throttle import find_quota_files, quota_counts
+from hostdx.probes.system.running.cgroup import cgroup_folders, cpu_quota, find_group_folders, parse_groups
+from hostdx.probes.system.running.job_identity import JobTarget
+from hostdx.probes.types import Absent, is_present
 
 CGROUPS = "/sys/fs/cgroup"
 MAX_DEPTH = 4  # kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podX.slice/cri-containerd-Y.scope

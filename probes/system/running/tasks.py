@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from probes.files.rights import FIRST_PID_NAMESPACE
-from probes.number_text import parse_hexadecimal, parse_unsigned
-from probes.reading.host import Host
-from probes.reading.patterns import lazy_pattern
-from probes.reading.process_stat import ProcessStat, parse_stat
-from probes.types import Absent, is_present
+from hostdx.probes.files.rights import FIRST_PID_NAMESPACE
+from hostdx.probes.number_text import parse_hexadecimal, parse_unsigned
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.patterns import lazy_pattern
+from hostdx.probes.reading.process_stat import ProcessStat, parse_stat
+from hostdx.probes.types import Absent, is_present
 
 # A vfork parent sleeps in D for the few milliseconds until its child has called exec (kernel/fork.c).
 HARMLESS_WAITS = frozenset({"kernel_clone", "wait_for_vfork_done", "do_fork", "_do_fork"})

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent, is_present
 
 Family = Literal["debian", "redhat", "suse", "arch", "alpine", "other"]
 _FAMILIES: tuple[tuple[Family, frozenset[str]], ...] = (

@@ -5,9 +5,9 @@ import re
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.reading.read_trace import note_read
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.reading.read_trace import note_read
+from hostdx.probes.types import Absent, is_present
 
 # Boot parameters that change how fast a host is (Documentation/admin-guide/kernel-parameters.txt). Only these are
 # shown: the rest of a command line can hold what an admin would not put into a ticket.

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from probes.files.safe_read import read_own_words
-from probes.reading.host import Host
-from probes.system.software.kernel import read_kernel
-from probes.types import Absent, is_present
+from hostdx.probes.files.safe_read import read_own_words
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.types import Absent, is_present
 
 # Options that change how fast a kernel is (the help texts in its Kconfig files). Of the others only the digest is kept.
 TELLING = read_own_words(__file__, "speed.toml", "kernel_options")

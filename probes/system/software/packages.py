@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.types import Absent, is_present
 
 STATUS = "/var/lib/dpkg/status"
 RPMS = ("rpm", "-qa", "--queryformat", "%{NAME}\t%{VERSION}-%{RELEASE}\t%{ARCH}\n")

@@ -4,8 +4,8 @@ import re
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent, is_present
 
 VULNERABILITIES = "/sys/devices/system/cpu/vulnerabilities"
 

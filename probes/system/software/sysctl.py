@@ -1,8 +1,8 @@
 """The kernel settings under /proc/sys that are known to change how fast a host is."""
 
-from probes.files.safe_read import read_own_words
-from probes.reading.host import Host
-from probes.types import Absent
+from hostdx.probes.files.safe_read import read_own_words
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
 
 SPEED = read_own_words(__file__, "speed.toml", "sysctls")
 

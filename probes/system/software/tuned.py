@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import NamedTuple
 
-from probes.reading.host import Host, compute_once_per_host
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host, compute_once_per_host
+from hostdx.probes.types import Absent, is_present
 
 ACTIVE = "/etc/tuned/active_profile"
 FOLDERS = (

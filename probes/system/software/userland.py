@@ -6,8 +6,8 @@ import zlib
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
 
 
 class Userland(msgspec.Struct, frozen=True, kw_only=True):

@@ -12,14 +12,14 @@ from typing import Literal
 
 import msgspec
 
-from probes.imports.model import ImportResult as Imports
-from probes.imports.numbers import MIB
-from probes.imports.storage.darshan import Darshan, Module
-from probes.imports.storage.ior import Ior
-from scenarios.analysis.compare.odd import OddRuns
-from scenarios.analysis.compare.snapshot import Snapshot
-from scenarios.contract import ranges as of
-from scenarios.contract.results.result import Result
+from hostdx.probes.imports.model import ImportResult as Imports
+from hostdx.probes.imports.numbers import MIB
+from hostdx.probes.imports.storage.darshan import Darshan, Module
+from hostdx.probes.imports.storage.ior import Ior
+from hostdx.scenarios.analysis.compare.odd import OddRuns
+from hostdx.scenarios.analysis.compare.snapshot import Snapshot
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.results.result import Result
 
 
 class BoxCorner(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from probes.types import Json
-from scenarios.analysis.compare.conditions import (
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.conditions import (
     InvalidLoad,
     Unlike,
     invalid_loads,
@@ -20,13 +20,19 @@ from scenarios.analysis.compare.conditions import (
     without_loads,
     without_twins,
 )
-from scenarios.analysis.compare.differences import Fingerprints, compare_fingerprints
-from scenarios.analysis.compare.effects import Effect, effects_between
-from scenarios.analysis.compare.run_summary import FactKey, FigureKey, LoadFigure, PlannedLoad, RunSummary
-from scenarios.contract.plan import Metric
-from scenarios.triage.knowledge.differences import DifferencePattern, load_patterns
-from scenarios.triage.knowledge.kernels import KernelFault, faults_of
-from scenarios.triage.knowledge.loads import group_of, load_scores
+from hostdx.scenarios.analysis.compare.differences import Fingerprints, compare_fingerprints
+from hostdx.scenarios.analysis.compare.effects import Effect, effects_between
+from hostdx.scenarios.analysis.compare.run_summary import (
+    FactKey,
+    FigureKey,
+    LoadFigure,
+    PlannedLoad,
+    RunSummary,
+)
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.triage.knowledge.differences import DifferencePattern, load_patterns
+from hostdx.scenarios.triage.knowledge.kernels import KernelFault, faults_of
+from hostdx.scenarios.triage.knowledge.loads import group_of, load_scores
 
 MEAN = Metric(name="geometric mean", unit="")
 MEMORY = Metric(name=MEAN.name, unit="B", better="less")

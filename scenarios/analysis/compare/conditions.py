@@ -4,8 +4,8 @@ from collections.abc import Collection, Sequence
 
 import msgspec
 
-from probes.units import join_names
-from scenarios.analysis.compare.run_summary import FigureKey, RunSummary
+from hostdx.probes.units import join_names
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey, RunSummary
 
 UNKNOWN = "not given"
 MAX_SHOWN_CONDITIONS = 6  # conditions of one load, and values of one condition

@@ -5,10 +5,10 @@ from typing import Literal
 
 import msgspec
 
-from probes.types import Json
-from scenarios.analysis.compare.effects import Effect
-from scenarios.analysis.compare.run_summary import FactKey, RunSummary
-from scenarios.triage.knowledge.differences import (
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.effects import Effect
+from hostdx.scenarios.analysis.compare.run_summary import FactKey, RunSummary
+from hostdx.scenarios.triage.knowledge.differences import (
     OTHER,
     component_of,
     is_ignored,

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.units import (
+from hostdx.probes.units import (
     COST,
     SPEED,
     effect_word,
@@ -22,19 +22,25 @@ from probes.units import (
     format_percent,
     smallest_effect,
 )
-from probes.units import format_effect as effect_text
-from scenarios.analysis.compare.run_summary import (
+from hostdx.probes.units import format_effect as effect_text
+from hostdx.scenarios.analysis.compare.run_summary import (
     FigureKey,
     LoadFigure,
     PlannedLoad,
     RunSummary,
     name_with_variant,
 )
-from scenarios.analysis.compare.spread import Observed, Variance, moderate_variances
-from scenarios.contract.plan import Metric
-from scenarios.contract.verdict.verdict import EffectEstimate, PairVerdict, decide, margin_edge, ratio_of
-from scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
-from scenarios.triage.knowledge.loads import group_of
+from hostdx.scenarios.analysis.compare.spread import Observed, Variance, moderate_variances
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.contract.verdict.verdict import (
+    EffectEstimate,
+    PairVerdict,
+    decide,
+    margin_edge,
+    ratio_of,
+)
+from hostdx.scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
+from hostdx.scenarios.triage.knowledge.loads import group_of
 
 # What the interval's spread comes from, best first: several boots a side, several runs (of imported results: files),
 # one side's repeated runs for both, the blocks of single runs (a lower bound), or nothing (single values).

@@ -17,13 +17,13 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from probes.types import Json
-from scenarios.analysis.compare.run_summary import FactKey, FigureKey, RunSummary
-from scenarios.analysis.compare.spread import Observed, Variance, moderate_variances
-from scenarios.contract.plan import Metric
-from scenarios.experiment.statistics.distributions import normal_tail, t_quantile, t_tail
-from scenarios.triage.knowledge.differences import is_ignored
-from scenarios.triage.knowledge.loads import group_of
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.run_summary import FactKey, FigureKey, RunSummary
+from hostdx.scenarios.analysis.compare.spread import Observed, Variance, moderate_variances
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.experiment.statistics.distributions import normal_tail, t_quantile, t_tail
+from hostdx.scenarios.triage.knowledge.differences import is_ignored
+from hostdx.scenarios.triage.knowledge.loads import group_of
 
 MIN_RUNS = 5
 MIN_EFFECT = 0.05

@@ -3,17 +3,17 @@
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from probes import units
-from scenarios.analysis.compare.bounding_box import (
+from hostdx.probes import units
+from hostdx.scenarios.analysis.compare.bounding_box import (
     AccessPattern,
     BoundingBoxFigures,
     BoxCorner,
     Placed,
     log_position,
 )
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.contract.results.document import Cell, Table
-from scenarios.triage.rules.texts import texts
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.contract.results.document import Cell, Table
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("analysis/compare")
 _NEAR_HARD, _NEAR_EASY = 1 / 3, 2 / 3

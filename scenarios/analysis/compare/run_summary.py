@@ -11,13 +11,13 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.types import Json
-from scenarios.contract import events as ev
-from scenarios.contract.card import card_of
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.plan import Metric, Plan, Workload
-from scenarios.contract.ranges import Number, Value
-from scenarios.experiment.schedule.recorded_trains import blocks_in_batch
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.card import card_of
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.plan import Metric, Plan, Workload
+from hostdx.scenarios.contract.ranges import Number, Value
+from hostdx.scenarios.experiment.schedule.recorded_trains import blocks_in_batch
 
 # The run's own spread is taken from at most so many stretches of it, one after the other: neighbouring blocks are
 # alike (lag-1 correlation 0.58 measured for half-second blocks), stretches of several blocks much less.

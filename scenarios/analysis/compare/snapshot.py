@@ -5,17 +5,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.imports.model import ImportedMeasure, ImportResult, Noted
-from probes.imports.numbers import GIB
-from probes.imports.storage.io500_table import Io500Table
-from scenarios.analysis.compare.conditions import (
+from hostdx.probes.imports.model import ImportedMeasure, ImportResult, Noted
+from hostdx.probes.imports.numbers import GIB
+from hostdx.probes.imports.storage.io500_table import Io500Table
+from hostdx.scenarios.analysis.compare.conditions import (
     MIN_TWIN_FIGURES,
     differing_conditions,
     name_with_conditions,
 )
-from scenarios.analysis.compare.run_summary import FigureKey, LoadFigure, PlannedLoad, RunSummary
-from scenarios.analysis.incidents.incidents import Timeline
-from scenarios.contract.plan import Metric
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey, LoadFigure, PlannedLoad, RunSummary
+from hostdx.scenarios.analysis.incidents.incidents import Timeline
+from hostdx.scenarios.contract.plan import Metric
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,15 +1,15 @@
 """What got worse since an earlier state of a host, as a finding: for a run with `--against` and for `checkup`."""
 
-from probes.units import count_noun
-from scenarios.analysis.compare.comparison import ComparedRecordings
-from scenarios.analysis.compare.effects import (
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
+from hostdx.scenarios.analysis.compare.effects import (
     Effect,
     effect_name,
     effect_size_text,
     ratio_text_with_interval,
 )
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.triage.rules.texts import texts
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("analysis/compare")
 MAX_NAMED_LOADS = 12  # named in the evidence; `compare` has all of them

@@ -1,5 +1,5 @@
 """What imported results say: their contradictions as findings, several of them as a trend, IO500 as a box."""
 
-from scenarios.contract.card import Card
+from hostdx.scenarios.contract.card import Card
 
 CARD = Card(id="import", role="import")

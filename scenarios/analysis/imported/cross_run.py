@@ -4,19 +4,19 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from probes import units
-from probes.imports.value_text import format_value
-from probes.units import join_names
-from scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxOutlier
-from scenarios.analysis.compare.effects import metric_interval_text, metric_ratio_text
-from scenarios.analysis.compare.odd import Apart, FactApart, OddLoad, OddRuns
-from scenarios.analysis.compare.placing import placing_finding, title_of
-from scenarios.analysis.compare.snapshot import Snapshot
-from scenarios.analysis.imported.results import WorkloadHistory
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.experiment.trend import MIN_ROUNDS
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.probes.imports.value_text import format_value
+from hostdx.probes.units import join_names
+from hostdx.scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxOutlier
+from hostdx.scenarios.analysis.compare.effects import metric_interval_text, metric_ratio_text
+from hostdx.scenarios.analysis.compare.odd import Apart, FactApart, OddLoad, OddRuns
+from hostdx.scenarios.analysis.compare.placing import placing_finding, title_of
+from hostdx.scenarios.analysis.compare.snapshot import Snapshot
+from hostdx.scenarios.analysis.imported.results import WorkloadHistory
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.experiment.trend import MIN_ROUNDS
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("analysis/imported")
 

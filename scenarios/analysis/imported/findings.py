@@ -2,15 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 
-from probes import units
-from probes.imports.accounting import load_accounts
-from probes.imports.model import Contradiction, ImportedMeasure, ImportTrouble
-from probes.imports.storage.io500_table import Io500Table
-from probes.imports.value_text import format_value
-from scenarios.analysis.compare.snapshot import Imported
-from scenarios.analysis.incidents.findings import incident_findings
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.probes.imports.accounting import load_accounts
+from hostdx.probes.imports.model import Contradiction, ImportedMeasure, ImportTrouble
+from hostdx.probes.imports.storage.io500_table import Io500Table
+from hostdx.probes.imports.value_text import format_value
+from hostdx.scenarios.analysis.compare.snapshot import Imported
+from hostdx.scenarios.analysis.incidents.findings import incident_findings
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("analysis/imported")
 

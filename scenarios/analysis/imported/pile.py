@@ -17,17 +17,17 @@ from statistics import fmean
 
 import msgspec
 
-from probes.units import count_noun
-from scenarios.analysis.compare.bounding_box import (
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.analysis.compare.bounding_box import (
     BoundingBoxFigures,
     make_boxes,
     mark_outliers,
     place_applications,
     points_of,
 )
-from scenarios.analysis.compare.odd import MIN_RUNS, Member, OddRuns, find_outliers
-from scenarios.analysis.compare.run_summary import FigureKey
-from scenarios.analysis.compare.snapshot import (
+from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, Member, OddRuns, find_outliers
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey
+from hostdx.scenarios.analysis.compare.snapshot import (
     Imported,
     Snapshot,
     have_dates,
@@ -35,13 +35,13 @@ from scenarios.analysis.compare.snapshot import (
     snapshots_of,
     without_twin_files,
 )
-from scenarios.analysis.imported.cross_run import box_findings, history_findings, odd_findings
-from scenarios.analysis.imported.findings import note_finding
-from scenarios.analysis.imported.results import HistoryStep, WorkloadHistory
-from scenarios.contract.finding import Finding
-from scenarios.contract.plan import Metric
-from scenarios.experiment.statistics.distributions import t_tail
-from scenarios.experiment.trend import fit_rounds
+from hostdx.scenarios.analysis.imported.cross_run import box_findings, history_findings, odd_findings
+from hostdx.scenarios.analysis.imported.findings import note_finding
+from hostdx.scenarios.analysis.imported.results import HistoryStep, WorkloadHistory
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.experiment.statistics.distributions import t_tail
+from hostdx.scenarios.experiment.trend import fit_rounds
 
 MIN_RESULTS_PER_PART = 3
 STEP_ALPHA = 0.01

@@ -9,13 +9,13 @@ from itertools import islice
 
 import msgspec
 
-from probes.imports.model import ImportedMeasure, Noted
-from scenarios.analysis.compare.snapshot import MAX_WORKLOADS, Imported, Snapshot
-from scenarios.analysis.imported import CARD
-from scenarios.analysis.imported.cross_run import series_verdicts
-from scenarios.analysis.imported.findings import file_findings, note_finding
-from scenarios.analysis.imported.pile import ResultSet
-from scenarios.analysis.imported.results import (
+from hostdx.probes.imports.model import ImportedMeasure, Noted
+from hostdx.scenarios.analysis.compare.snapshot import MAX_WORKLOADS, Imported, Snapshot
+from hostdx.scenarios.analysis.imported import CARD
+from hostdx.scenarios.analysis.imported.cross_run import series_verdicts
+from hostdx.scenarios.analysis.imported.findings import file_findings, note_finding
+from hostdx.scenarios.analysis.imported.pile import ResultSet
+from hostdx.scenarios.analysis.imported.results import (
     Boxes,
     Contradicted,
     Contradictions,
@@ -27,10 +27,10 @@ from scenarios.analysis.imported.results import (
     TimelineResult,
     WorkloadHistory,
 )
-from scenarios.analysis.incidents.findings import QUIET
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
-from scenarios.contract.plan import Metric, Plan, Variant, Workload
+from hostdx.scenarios.analysis.incidents.findings import QUIET
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.plan import Metric, Plan, Variant, Workload
 
 VARIANT = "imported"
 TICK_S = 0.01

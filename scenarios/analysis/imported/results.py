@@ -4,13 +4,13 @@ from typing import ClassVar
 
 import msgspec
 
-from scenarios.analysis.compare.bounding_box import Boxed
-from scenarios.analysis.incidents.findings import period_text, symptom_text
-from scenarios.analysis.incidents.incidents import Timeline
-from scenarios.contract import ranges as of
-from scenarios.contract.results.document import ReportSection, Table
-from scenarios.contract.results.result import Result
-from scenarios.contract.verdict.verdict import Judged, Word
+from hostdx.scenarios.analysis.compare.bounding_box import Boxed
+from hostdx.scenarios.analysis.incidents.findings import period_text, symptom_text
+from hostdx.scenarios.analysis.incidents.incidents import Timeline
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.results.document import ReportSection, Table
+from hostdx.scenarios.contract.results.result import Result
+from hostdx.scenarios.contract.verdict.verdict import Judged, Word
 
 
 class ImportedFile(msgspec.Struct, frozen=True, kw_only=True):

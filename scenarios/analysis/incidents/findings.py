@@ -2,12 +2,12 @@
 
 from datetime import datetime, timedelta
 
-from probes import units
-from probes.imports.sample_series import SampleTimes
-from probes.imports.value_text import format_value
-from scenarios.analysis.incidents.incidents import Culprit, Incident, Symptom, Timeline
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.probes.imports.sample_series import SampleTimes
+from hostdx.probes.imports.value_text import format_value
+from hostdx.scenarios.analysis.incidents.incidents import Culprit, Incident, Symptom, Timeline
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("analysis/incidents")
 

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from probes.imports.sample_series import SampleSeries
-from scenarios.analysis.incidents.incidents import Incident, Timeline, watched_metrics
-from scenarios.contract import ranges as of
+from hostdx.probes.imports.sample_series import SampleSeries
+from hostdx.scenarios.analysis.incidents.incidents import Incident, Timeline, watched_metrics
+from hostdx.scenarios.contract import ranges as of
 
 HOUR_S = 3600
 HIGH_SHARE = 0.9  # of an hour's samples lie at the value that stands for "how high it was"

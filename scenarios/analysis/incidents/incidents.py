@@ -14,12 +14,12 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from probes.imports.model import ImportResult
-from probes.imports.sample_series import SampleSeries, SampleTimes, thin_series
-from probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_PREFIX
-from scenarios.contract import ranges as of
-from scenarios.contract.knowledge_file import read_tables
-from scenarios.experiment.statistics.distributions import t_quantile
+from hostdx.probes.imports.model import ImportResult
+from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes, thin_series
+from hostdx.probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_PREFIX
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.knowledge_file import read_tables
+from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 
 SPREADS = 6.0  # of the quiet values, that a value must lie above their level
 MAX_SHARE = 0.45  # of the samples: what stands out longer than that is usual here; the median holds to a half

@@ -5,10 +5,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from probes.imports.sample_series import SampleSeries, SampleTimes
-from probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_PREFIX
-from probes.system.running.host_looks import CloseLook, HostLook, ProcessUse
-from scenarios.analysis.incidents.incidents import Incident, Timeline, judge_series, watched_metrics
+from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes
+from hostdx.probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_PREFIX
+from hostdx.probes.system.running.host_looks import CloseLook, HostLook, ProcessUse
+from hostdx.scenarios.analysis.incidents.incidents import Incident, Timeline, judge_series, watched_metrics
 
 _USES = (("CPU share", ""), ("I/O rate", "B/s"))
 _UNITS = dict(_USES) | {"latency": "s", "Lustre request time": "s"}

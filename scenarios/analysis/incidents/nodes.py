@@ -8,12 +8,12 @@ from statistics import fmean, median
 
 import msgspec
 
-from probes.units import join_names
-from scenarios.analysis.incidents.findings import SAYS, symptom_text
-from scenarios.analysis.incidents.incidents import Cause, Incident
-from scenarios.contract import ranges as of
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.experiment.statistics.distributions import binomial_tail
+from hostdx.probes.units import join_names
+from hostdx.scenarios.analysis.incidents.findings import SAYS, symptom_text
+from hostdx.scenarios.analysis.incidents.incidents import Cause, Incident
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.experiment.statistics.distributions import binomial_tail
 
 MIN_NODES, MIN_SHARE = 3, 0.3  # of the nodes, that have an incident at the same time
 MAX_CHANCE = 1e-3  # that so many coincide anywhere, if each node had its incidents at times of its own

@@ -19,10 +19,10 @@ from itertools import pairwise
 from statistics import fmean, median, pvariance
 from typing import NamedTuple
 
-from scenarios.contract.verdict.verdict import EffectEstimate, decide, margin_edge
-from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.hodges_lehmann import walsh_averages
-from scenarios.experiment.statistics.stats import Better
+from hostdx.scenarios.contract.verdict.verdict import EffectEstimate, decide, margin_edge
+from hostdx.scenarios.experiment.statistics.distributions import t_quantile
+from hostdx.scenarios.experiment.statistics.hodges_lehmann import walsh_averages
+from hostdx.scenarios.experiment.statistics.stats import Better
 
 BASELINE_NIGHTS = 28
 MIN_NIGHTS = 14  # of a load that some nights do not have, and of a first baseline that a change cuts short

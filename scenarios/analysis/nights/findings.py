@@ -1,11 +1,11 @@
 """What a history found: loads that are slower, since when, and the recorded change that is the suspect."""
 
-from probes.units import count_noun, join_names
-from scenarios.analysis.compare.effects import metric_interval_text, metric_ratio_text
-from scenarios.analysis.compare.run_summary import name_with_variant
-from scenarios.analysis.nights.history import Dated, HostHistory, LoadNights, Slowdown, Turn
-from scenarios.contract.finding import Finding
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.units import count_noun, join_names
+from hostdx.scenarios.analysis.compare.effects import metric_interval_text, metric_ratio_text
+from hostdx.scenarios.analysis.compare.run_summary import name_with_variant
+from hostdx.scenarios.analysis.nights.history import Dated, HostHistory, LoadNights, Slowdown, Turn
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("analysis/nights")
 _MAX_NAMED_LOADS = 12

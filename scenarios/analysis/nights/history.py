@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from scenarios.analysis.compare.run_summary import FigureKey
-from scenarios.analysis.nights.cusum import (
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey
+from hostdx.scenarios.analysis.nights.cusum import (
     BASELINE_NIGHTS,
     MARGIN,
     MIN_NIGHTS,
@@ -19,8 +19,8 @@ from scenarios.analysis.nights.cusum import (
     cusum_of_nights,
     night_score,
 )
-from scenarios.analysis.nights.night import MINOR, ChangedFact, NightFigure, NightRun, State
-from scenarios.contract.plan import Metric
+from hostdx.scenarios.analysis.nights.night import MINOR, ChangedFact, NightFigure, NightRun, State
+from hostdx.scenarios.contract.plan import Metric
 
 # Nights before and after the one on which a course turned, in which a change is a suspect: small shifts are dated late.
 _BEFORE, _AFTER = 4, 1

@@ -5,10 +5,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.types import Json
-from scenarios.analysis.compare.run_summary import FactKey, FigureKey, RunSummary
-from scenarios.contract.plan import Metric
-from scenarios.triage.knowledge.differences import OTHER, is_ignored, mover_of, tolerance_share
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.run_summary import FactKey, FigureKey, RunSummary
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.triage.knowledge.differences import OTHER, is_ignored, mover_of, tolerance_share
 
 State: TypeAlias = Literal["measured", "skipped", "failed", "interrupted", "cut off"]
 # Who changes one of these changes the host: nights before and after are two series.

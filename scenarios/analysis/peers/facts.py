@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.reading.lossless_json import encode
-from probes.types import Json
-from scenarios.analysis.compare.run_summary import FactKey
-from scenarios.triage.knowledge.differences import is_ignored, tolerance_share
+from hostdx.probes.reading.lossless_json import encode
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.run_summary import FactKey
+from hostdx.scenarios.triage.knowledge.differences import is_ignored, tolerance_share
 
 MAX_FACTS = 8_000  # different ones, of all nodes together: a host has some hundred
 MAX_VALUES = 10_000  # different ones of a fact, kept

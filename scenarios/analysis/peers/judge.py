@@ -4,9 +4,9 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from scenarios.analysis.compare.run_summary import FigureKey, PlannedLoad
-from scenarios.analysis.peers.facts import FactTable
-from scenarios.analysis.peers.judgement import (
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey, PlannedLoad
+from hostdx.scenarios.analysis.peers.facts import FactTable
+from hostdx.scenarios.analysis.peers.judgement import (
     MIN_NODES,
     Alike,
     FleetJudgement,
@@ -17,9 +17,9 @@ from scenarios.analysis.peers.judgement import (
     Parts,
     Sum,
 )
-from scenarios.analysis.peers.node import PeerNode
-from scenarios.analysis.peers.retest import MIN_ROUNDS, RetestedSuspect, Round, suspect_standings
-from scenarios.analysis.peers.screen import (
+from hostdx.scenarios.analysis.peers.node import PeerNode
+from hostdx.scenarios.analysis.peers.retest import MIN_ROUNDS, RetestedSuspect, Round, suspect_standings
+from hostdx.scenarios.analysis.peers.screen import (
     MIN_PEERS,
     HardwareGroup,
     Screen,
@@ -27,9 +27,9 @@ from scenarios.analysis.peers.screen import (
     screen_nodes,
     smallest_found,
 )
-from scenarios.analysis.peers.setting import find_partings, find_rare_values, suspect_settings
-from scenarios.contract.verdict.verdict import margin_edge, ratio_of
-from scenarios.triage.knowledge.loads import group_of
+from hostdx.scenarios.analysis.peers.setting import find_partings, find_rare_values, suspect_settings
+from hostdx.scenarios.contract.verdict.verdict import margin_edge, ratio_of
+from hostdx.scenarios.triage.knowledge.loads import group_of
 
 _MAX_PEERS = 400  # that an odd node's facts are held against: more say the same
 _MAX_RARE_SHARE = 0.1  # of the nodes, at most, have a finding that is told of an odd one

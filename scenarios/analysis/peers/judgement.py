@@ -5,12 +5,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.types import Json
-from scenarios.analysis.compare.run_summary import FigureKey
-from scenarios.analysis.peers.node import Hardware
-from scenarios.analysis.peers.retest import RetestedSuspect
-from scenarios.contract import ranges as of
-from scenarios.contract.plan import Metric
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey
+from hostdx.scenarios.analysis.peers.node import Hardware
+from hostdx.scenarios.analysis.peers.retest import RetestedSuspect
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.plan import Metric
 
 MIN_NODES = 10  # with fewer no setting is named: what a node alone has is then too often chance
 SCHEMA = "hostdx-fleet-judgement/1"

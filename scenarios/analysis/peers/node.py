@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from probes.types import Json
-from probes.units import format_capacity
-from scenarios.analysis.compare.run_summary import FactKey, FigureKey, PlannedLoad, RunSummary
+from hostdx.probes.types import Json
+from hostdx.probes.units import format_capacity
+from hostdx.scenarios.analysis.compare.run_summary import FactKey, FigureKey, PlannedLoad, RunSummary
 
 Hardware: TypeAlias = tuple[tuple[str, str], ...]  # what it is, and which
 

@@ -13,9 +13,9 @@ from typing import TypeAlias
 
 import msgspec
 
-from scenarios.analysis.peers.node import PeerNode
-from scenarios.analysis.peers.screen import Screen
-from scenarios.contract.verdict.verdict import (
+from hostdx.scenarios.analysis.peers.node import PeerNode
+from hostdx.scenarios.analysis.peers.screen import Screen
+from hostdx.scenarios.contract.verdict.verdict import (
     NOT_YET,
     OPEN,
     EffectEstimate,
@@ -25,7 +25,7 @@ from scenarios.contract.verdict.verdict import (
     margin_edge,
     ratio_of,
 )
-from scenarios.experiment.statistics.distributions import t_quantile
+from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 
 FAMILY_ERROR = 0.05
 # Of retests behind a name, out in each; of more in all but one: one wild value names nobody.

@@ -12,11 +12,11 @@ from statistics import median
 
 import msgspec
 
-from scenarios.analysis.compare.odd import MIN_RUNS
-from scenarios.analysis.compare.run_summary import FigureKey
-from scenarios.analysis.peers.node import Hardware, PeerNode
-from scenarios.contract.verdict.verdict import margin_edge, ratio_of
-from scenarios.experiment.statistics.distributions import normal_quantile
+from hostdx.scenarios.analysis.compare.odd import MIN_RUNS
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey
+from hostdx.scenarios.analysis.peers.node import Hardware, PeerNode
+from hostdx.scenarios.contract.verdict.verdict import margin_edge, ratio_of
+from hostdx.scenarios.experiment.statistics.distributions import normal_quantile
 
 MIN_PART_NODES = 3  # nodes; and
 MIN_PART_SHARE = 0.1  # of all: fewer are odd nodes

@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from probes.types import Json
-from scenarios.analysis.compare.run_summary import FactKey
-from scenarios.analysis.peers.facts import MISSING, UNREAD, ComparedFact, FactTable, value_of
-from scenarios.analysis.peers.judgement import MIN_NODES, Parting, Rare, Setting
-from scenarios.triage.knowledge.differences import component_of, mover_of
-from scenarios.triage.rules.expression import Invalid, parse_expression
-from scenarios.triage.rules.known import written_rules
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.run_summary import FactKey
+from hostdx.scenarios.analysis.peers.facts import MISSING, UNREAD, ComparedFact, FactTable, value_of
+from hostdx.scenarios.analysis.peers.judgement import MIN_NODES, Parting, Rare, Setting
+from hostdx.scenarios.triage.knowledge.differences import component_of, mover_of
+from hostdx.scenarios.triage.rules.expression import Invalid, parse_expression
+from hostdx.scenarios.triage.rules.known import written_rules
 
 MAX_SETTINGS = 8
 _TABLES = {

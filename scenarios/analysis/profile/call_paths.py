@@ -10,11 +10,11 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import asdict
 
-from probes.engine.command.supervised import Calls, JobRun, KernelLocks
-from probes.profile.call_profile import OFF, ON, RUNNABLE
-from probes.profile.symbols import Symbols
-from scenarios.analysis.profile.results import CallNode, ComparedSeconds, PathTree
-from scenarios.experiment.statistics.stats import student_interval
+from hostdx.probes.engine.command.supervised import Calls, JobRun, KernelLocks
+from hostdx.probes.profile.call_profile import OFF, ON, RUNNABLE
+from hostdx.probes.profile.symbols import Symbols
+from hostdx.scenarios.analysis.profile.results import CallNode, ComparedSeconds, PathTree
+from hostdx.scenarios.experiment.statistics.stats import student_interval
 
 MAX_NODES = 2000
 MIN_NODE_SHARE = 0.002  # of all seconds of the larger side: smaller nodes are left out

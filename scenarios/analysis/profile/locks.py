@@ -7,11 +7,11 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import asdict
 
-from probes.engine.command.supervised import KernelLocks
-from probes.profile.call_profile import KERNEL
-from probes.profile.symbols import Symbols
-from scenarios.analysis.profile.call_paths import MIN_JUDGED_SHARE, PLUMBING, compare_seconds
-from scenarios.analysis.profile.results import LockTable, LockWaits
+from hostdx.probes.engine.command.supervised import KernelLocks
+from hostdx.probes.profile.call_profile import KERNEL
+from hostdx.probes.profile.symbols import Symbols
+from hostdx.scenarios.analysis.profile.call_paths import MIN_JUDGED_SHARE, PLUMBING, compare_seconds
+from hostdx.scenarios.analysis.profile.results import LockTable, LockWaits
 
 MAX_ROWS = 15
 MIN_LOCK_S = 1e-4  # a run: less is not shown

@@ -5,10 +5,10 @@ from typing import ClassVar
 
 import msgspec
 
-from probes.units import format_number, format_signed
-from scenarios.contract import ranges as of
-from scenarios.contract.results.document import Cell, Mono, Part, Table, paragraph_of
-from scenarios.contract.results.result import Result
+from hostdx.probes.units import format_number, format_signed
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.results.document import Cell, Mono, Part, Table, paragraph_of
+from hostdx.scenarios.contract.results.result import Result
 
 MAX_CALLS = 8
 # The kernel's function for a call: __x64_sys_fsync; ksys_read where __x64_sys_read ended by jumping to it.

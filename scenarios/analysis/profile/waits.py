@@ -7,9 +7,9 @@ from pathlib import Path
 
 import msgspec
 
-from probes.profile.syscall_names import call_name, system_call_names
-from probes.profile.wait_samples import WaitSample
-from scenarios.contract.knowledge_file import read_tables
+from hostdx.probes.profile.syscall_names import call_name, system_call_names
+from hostdx.probes.profile.wait_samples import WaitSample
+from hostdx.scenarios.contract.knowledge_file import read_tables
 
 FILE = Path(__file__).with_name("waits.toml")
 CALLS = 2  # of a wait that are named

@@ -13,19 +13,19 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.disk.cache import cache_check
-from probes.engine.disk.flush import flush_file_system
-from probes.engine.disk.preparation import Progress, fill_files
-from probes.engine.files import FileSet, TestFile
-from probes.engine.measured import BenchRefused, Measured, NotApplicable
-from probes.engine.pool import WorkerFailed, WorkerPool
-from probes.engine.spec import BlockReply, Spec
-from probes.files.private_directory import PrivateDirectory
-from probes.reading.host import Host
-from probes.system.disk.diskstats import counter_growth, moved_bytes
-from probes.system.disk.failing import cause_and_advice
-from scenarios.box.measurement.corner import (
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.disk.cache import cache_check
+from hostdx.probes.engine.disk.flush import flush_file_system
+from hostdx.probes.engine.disk.preparation import Progress, fill_files
+from hostdx.probes.engine.files import FileSet, TestFile
+from hostdx.probes.engine.measured import BenchRefused, Measured, NotApplicable
+from hostdx.probes.engine.pool import WorkerFailed, WorkerPool
+from hostdx.probes.engine.spec import BlockReply, Spec
+from hostdx.probes.files.private_directory import PrivateDirectory
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.diskstats import counter_growth, moved_bytes
+from hostdx.probes.system.disk.failing import cause_and_advice
+from hostdx.scenarios.box.measurement.corner import (
     BY_ID,
     CORNERS,
     EASY_BYTES,

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.children.line_child import LineChild
-from probes.engine.command.supervised import KernelLocks
-from probes.engine.measured import BenchRefused
-from probes.files.rights import KILLED
-from probes.profile.wait_samples import WaitSample
+from hostdx.probes.children.line_child import LineChild
+from hostdx.probes.engine.command.supervised import KernelLocks
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.files.rights import KILLED
+from hostdx.probes.profile.wait_samples import WaitSample
 
 ANSWER_S = 150.0  # two mkfs, or a point whose workers hang
 LINE_BYTES = 1 << 20
@@ -81,7 +81,9 @@ class ContentionBench:
 
     @classmethod
     async def _start(cls, name: str, fds: Sequence[int], first: dict[str, object]) -> ContentionBench:
-        bench = cls(await LineChild.start("scenarios.contention.measurement.server", name, fds, LINE_BYTES))
+        bench = cls(
+            await LineChild.start("hostdx.scenarios.contention.measurement.server", name, fds, LINE_BYTES)
+        )
         try:
             await bench._send_request(first)
         except BaseException:

@@ -9,9 +9,9 @@ import ctypes
 import os
 from pathlib import Path
 
-from probes.children.command import find_tool, run_command
-from probes.engine.measured import BenchRefused
-from probes.types import Absent
+from hostdx.probes.children.command import find_tool, run_command
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.types import Absent
 
 CLONE_NEWNS = 0x00020000  # linux/sched.h
 MS_REC, MS_PRIVATE = 0x4000, 1 << 18  # linux/mount.h

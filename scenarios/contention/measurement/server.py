@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypedDict
 
-from probes.children.bounded_wait import reap_briefly
-from probes.children.parent_death import tie_to
-from probes.engine.measured import BenchRefused
-from probes.profile.sampling import Sampling
-from scenarios.contention.measurement.memory_disks import make
-from scenarios.contention.measurement.operations import lay_out
-from scenarios.contention.measurement.worker import START, run_worker
+from hostdx.probes.children.bounded_wait import reap_briefly
+from hostdx.probes.children.parent_death import tie_to
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.profile.sampling import Sampling
+from hostdx.scenarios.contention.measurement.memory_disks import make
+from hostdx.scenarios.contention.measurement.operations import lay_out
+from hostdx.scenarios.contention.measurement.worker import START, run_worker
 
 STUCK_S = 60.0
 LEAD_NS = 2_000_000  # between the last worker's being ready and the start

@@ -8,8 +8,8 @@ import struct
 import time
 from pathlib import Path
 
-from probes.children.parent_death import be_expendable, tie_to
-from scenarios.contention.measurement.operations import Operation, make_operation
+from hostdx.probes.children.parent_death import be_expendable, tie_to
+from hostdx.scenarios.contention.measurement.operations import Operation, make_operation
 
 START = struct.Struct("=q")  # perf_counter_ns
 

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from scenarios.contract.verdict.verdict import Word
+from hostdx.scenarios.contract.verdict.verdict import Word
 
 
 class Mono(msgspec.Struct, frozen=True, tag=True):

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
-from probes.reading import other_package
-from probes.reading.other_package import load_entry
-from probes.types import Json
-from scenarios import GROUP
-from scenarios.contract import ranges as of
-from scenarios.contract.event import RunEvent
-from scenarios.contract.finding import Severity, SuggestedStep
-from scenarios.contract.folders import packages_with
-from scenarios.contract.results.document import Part, ReportSection
+from hostdx.probes.reading import other_package
+from hostdx.probes.reading.other_package import load_entry
+from hostdx.probes.types import Json
+from hostdx.scenarios import GROUP
+from hostdx.scenarios.contract import ranges as of
+from hostdx.scenarios.contract.event import RunEvent
+from hostdx.scenarios.contract.finding import Severity, SuggestedStep
+from hostdx.scenarios.contract.folders import packages_with
+from hostdx.scenarios.contract.results.document import Part, ReportSection
 
 if TYPE_CHECKING:
     pass

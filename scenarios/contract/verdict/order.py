@@ -11,8 +11,8 @@ from typing import TypeVar
 
 import msgspec
 
-from probes import units
-from scenarios.contract.verdict.verdict import GroupVerdict, OrderEffect, Word, margin_edge
+from hostdx.probes import units
+from hostdx.scenarios.contract.verdict.verdict import GroupVerdict, OrderEffect, Word, margin_edge
 
 AnyGroupVerdict = TypeVar("AnyGroupVerdict", bound=GroupVerdict)
 

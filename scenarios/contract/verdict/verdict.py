@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 
-from scenarios.contract import ranges as of
+from hostdx.scenarios.contract import ranges as of
 
 Interval: TypeAlias = tuple[of.Edge, of.Edge]  # of a ratio
 

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.engine.disk.refusals import Suitability, check_suitability
-from probes.reading.host import Host
-from probes.system.disk.topology import DirectoryPlacement, find_placement
-from scenarios.contract.model import Options, UsageError
+from hostdx.probes.engine.disk.refusals import Suitability, check_suitability
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placement
+from hostdx.scenarios.contract.model import Options, UsageError
 
 
 def default_directories(host: Host) -> tuple[str, ...]:

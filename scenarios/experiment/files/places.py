@@ -2,13 +2,13 @@
 
 import msgspec
 
-from probes.engine.disk.refusals import check_suitability
-from probes.reading.host import Host
-from probes.system.disk.block import BlockDevice, Devices, block_devices
-from probes.system.disk.mounts import read_mounts
-from probes.system.disk.topology import DirectoryPlacement, find_placement
-from probes.types import Absent
-from scenarios.experiment.files.directories import default_directories
+from hostdx.probes.engine.disk.refusals import check_suitability
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import BlockDevice, Devices, block_devices
+from hostdx.probes.system.disk.mounts import read_mounts
+from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placement
+from hostdx.probes.types import Absent
+from hostdx.scenarios.experiment.files.directories import default_directories
 
 # File systems that keep no files of users.
 NO_DATA = frozenset({"proc", "sysfs", "cgroup", "cgroup2", "devpts", "mqueue", "debugfs", "tracefs", "securityfs"}) | {

@@ -2,13 +2,13 @@
 
 from contextlib import suppress
 
-from probes.engine.disk.cache import cache_check
-from probes.engine.disk.storage import StorageBench
-from probes.engine.measured import Measured, NotApplicable
-from probes.engine.workloads import EngineLoad, fio_equivalent, load_of
-from scenarios.contract.plan import Metric, Workload
-from scenarios.experiment.schedule.blocks import VariantBench
-from scenarios.experiment.schedule.slices import MIN_SLICE_S
+from hostdx.probes.engine.disk.cache import cache_check
+from hostdx.probes.engine.disk.storage import StorageBench
+from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.probes.engine.workloads import EngineLoad, fio_equivalent, load_of
+from hostdx.scenarios.contract.plan import Metric, Workload
+from hostdx.scenarios.experiment.schedule.blocks import VariantBench
+from hostdx.scenarios.experiment.schedule.slices import MIN_SLICE_S
 
 
 class StorageVariantBench(VariantBench):

@@ -6,7 +6,7 @@ it was not ours, the group is measured again and what is usual for them is learn
 
 from collections.abc import Sequence
 
-from probes.engine.disk.foreign_latency import (
+from hostdx.probes.engine.disk.foreign_latency import (
     FACTOR,
     LASTING_S,
     MIN_LONGER_S,
@@ -14,11 +14,11 @@ from probes.engine.disk.foreign_latency import (
     ForeignWait,
     our_wait_s,
 )
-from probes.engine.measured import Measured
-from probes.engine.workloads import EngineLoad, load_of
-from probes.reading.host import Host
-from scenarios.contract.model import Clock
-from scenarios.experiment.guards.thresholds import PAGE_BYTES, PAUSE_S, STILL_WAITING
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.engine.workloads import EngineLoad, load_of
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract.model import Clock
+from hostdx.scenarios.experiment.guards.thresholds import PAGE_BYTES, PAUSE_S, STILL_WAITING
 
 # For a plan: what the rule does, in the figures that it goes by.
 STOPS_ITSELF = (

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes.engine.measured import Measured
-from probes.system.processor.throttle import ThrottleCounters
-from probes.system.pulse import HostCounters
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.surroundings import MeasuredSurroundings
-from scenarios.experiment.guards.thresholds import (
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.system.processor.throttle import ThrottleCounters
+from hostdx.probes.system.pulse import HostCounters
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.surroundings import MeasuredSurroundings
+from hostdx.scenarios.experiment.guards.thresholds import (
     BLOCKS_BEFORE_JUDGING,
     CPUS_PER_READY_TASK,
     LOUDER,

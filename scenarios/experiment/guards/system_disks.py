@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from probes.reading.host import Host
-from probes.system.disk.topology import DiskTopology, find_placement, read_disk_topology, source_device
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.topology import DiskTopology, find_placement, read_disk_topology, source_device
+from hostdx.probes.types import Absent, is_present
 
 # What a host cannot live without: the leaves below these are switched only with --system-disk.
 SYSTEM_PLACES = ("/", "/boot", "/boot/efi", "/usr", "/var", "/var/log/journal")

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_own_data
 
 Kind = Literal["cpu", "steal", "device", "frequency", "heat", "quota", "memory", "queue", "space"]
 

@@ -8,9 +8,9 @@ import os
 from collections.abc import Collection, Sequence
 from typing import Literal
 
-from probes.reading.host import Host
-from probes.system.pulse import HostCounters, compute_host_rates, read_counters
-from probes.system.running.culprit import (
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.pulse import HostCounters, compute_host_rates, read_counters
+from hostdx.probes.system.running.culprit import (
     Resource,
     completion_workers,
     find_busiest,
@@ -18,19 +18,19 @@ from probes.system.running.culprit import (
     measure_others_use,
     rank_users,
 )
-from probes.system.running.processes import (
+from hostdx.probes.system.running.processes import (
     ProcessTable,
     find_with_descendants,
     io_bytes,
     own_family,
     read_process_table,
 )
-from probes.system.running.tasks import explain_hidden_tasks
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import InterferenceCulprit
-from scenarios.contract.model import Run
-from scenarios.experiment.guards.interference import OthersUse
-from scenarios.experiment.guards.thresholds import LOOK_SHARE, NAMED_CPUS, NAMED_SHARE
+from hostdx.probes.system.running.tasks import explain_hidden_tasks
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import InterferenceCulprit
+from hostdx.scenarios.contract.model import Run
+from hostdx.scenarios.experiment.guards.interference import OthersUse
+from hostdx.scenarios.experiment.guards.thresholds import LOOK_SHARE, NAMED_CPUS, NAMED_SHARE
 
 
 class CulpritSearch:

@@ -7,28 +7,28 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from probes import units
-from probes.engine.measured import Measured
-from probes.system.disk.backing import disks_beneath
-from probes.system.disk.mounts import find_mount, read_mounts_now
-from probes.system.disk.network_bytes import nfs_bytes
-from probes.system.processor.throttle import ThrottleReader
-from probes.system.pulse import compute_host_rates, read_counters
-from probes.system.running.processes import cpu_seconds, find_with_descendants, io_bytes
-from probes.types import Absent
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance, InterferenceCulprit, most_frequent_culprit
-from scenarios.contract.model import Run
-from scenarios.contract.surroundings import MeasuredSurroundings
-from scenarios.experiment.guards.foreign_latency import ForeignLatencyGuard, kind_of
-from scenarios.experiment.guards.interference import (
+from hostdx.probes import units
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.system.disk.backing import disks_beneath
+from hostdx.probes.system.disk.mounts import find_mount, read_mounts_now
+from hostdx.probes.system.disk.network_bytes import nfs_bytes
+from hostdx.probes.system.processor.throttle import ThrottleReader
+from hostdx.probes.system.pulse import compute_host_rates, read_counters
+from hostdx.probes.system.running.processes import cpu_seconds, find_with_descendants, io_bytes
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulprit, most_frequent_culprit
+from hostdx.scenarios.contract.model import Run
+from hostdx.scenarios.contract.surroundings import MeasuredSurroundings
+from hostdx.scenarios.experiment.guards.foreign_latency import ForeignLatencyGuard, kind_of
+from hostdx.scenarios.experiment.guards.interference import (
     Excess,
     Reading,
     compute_surroundings,
     list_excesses,
     worth_repeating,
 )
-from scenarios.experiment.guards.thresholds import (
+from hostdx.scenarios.experiment.guards.thresholds import (
     PLACES_EVERY_S,
     REPEATED_BLOCKS,
     REPEATED_TRAINS,
@@ -36,7 +36,7 @@ from scenarios.experiment.guards.thresholds import (
     Kind,
     threshold_of,
 )
-from scenarios.experiment.guards.top_processes import CulpritSearch
+from hostdx.scenarios.experiment.guards.top_processes import CulpritSearch
 
 
 class InterferenceWatch:

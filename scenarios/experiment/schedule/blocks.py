@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from probes.engine.measured import Measured, NotApplicable, VariantsUnfit, WriteBudgetSpent
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.model import Run
-from scenarios.contract.plan import Workload
-from scenarios.experiment.budget import group_seconds
-from scenarios.experiment.groups import GroupBlocks
-from scenarios.experiment.guards.watch import InterferenceWatch
-from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.experiment.scheduler import Lap, LoadScheduler
+from hostdx.probes.engine.measured import Measured, NotApplicable, VariantsUnfit, WriteBudgetSpent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.model import Run
+from hostdx.scenarios.contract.plan import Workload
+from hostdx.scenarios.experiment.budget import group_seconds
+from hostdx.scenarios.experiment.groups import GroupBlocks
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
+from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
+from hostdx.scenarios.experiment.scheduler import Lap, LoadScheduler
 
 SETTLE_S = 0.5  # of idling before each block, on average, where the two orders contradict each other
 # groups that are measured where no more fit: with so few the single blocks must show a difference as well

@@ -3,11 +3,11 @@
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
-from probes.engine.measured import Measured
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.model import Run
-from scenarios.experiment.guards.watch import InterferenceWatch, emit_disturbance
+from hostdx.probes.engine.measured import Measured
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.model import Run
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, emit_disturbance
 
 # Two blocks of a variant make a group, and p99 is shown from 1000 operations a group on: ten of them lie beyond it.
 P99_FROM_OPERATIONS = 500

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from scenarios.contract.action import Action
-from scenarios.contract.model import Run, RunRefused, UsageError
-from scenarios.experiment.schedule.switch import attribute_change, scheduler_change
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import Run, RunRefused, UsageError
+from hostdx.scenarios.experiment.schedule.switch import attribute_change, scheduler_change
 
 KINDS = ("sysctl:", "sysfs:", "scheduler:")
 RISK = "the setting affects all programs on this host while the variant runs"

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from scenarios.contract import events as ev
+from hostdx.scenarios.contract import events as ev
 
 
 def groups_in_batch(train: ev.SliceBatch) -> list[ev.Group]:

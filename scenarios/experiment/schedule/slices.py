@@ -9,11 +9,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Workload
-from scenarios.experiment.looks import CHEAP_FIRST
-from scenarios.experiment.statistics.distributions import t_quantile
-from scenarios.experiment.statistics.stats import sample_deviation
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Workload
+from hostdx.scenarios.experiment.looks import CHEAP_FIRST
+from hostdx.scenarios.experiment.statistics.distributions import t_quantile
+from hostdx.scenarios.experiment.statistics.stats import sample_deviation
 
 MIN_SLICE_S = 0.02
 MIN_SLICE_OPERATIONS = 50  # times the queue depth

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from contextlib import AsyncExitStack
 from typing import Protocol
 
-from probes.engine.measured import Measured
-from scenarios.contract.action import Action
-from scenarios.contract.model import Run, RunRefused
+from hostdx.probes.engine.measured import Measured
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import Run, RunRefused
 
 
 def attribute_change(path: str, own: str, value: str, *, risk: str) -> Action:
@@ -82,7 +82,10 @@ class Switch:
 
 
 class SwitchedLoad(Protocol):
-    """The load that a `SwitchedVariantBench` measures: a bench such as `probes.engine.command.command.CommandBench`."""
+    """The load that a `SwitchedVariantBench` measures.
+
+    A bench such as `hostdx.probes.engine.command.command.CommandBench`.
+    """
 
     async def measure_block(self, seconds: float) -> Measured: ...
 

@@ -13,20 +13,20 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from probes.engine.batch_source import BatchSource
-from probes.engine.histogram import coarser_buckets
-from probes.engine.measured import Measured, MeasuredBatch, join_batches
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.model import Run
-from scenarios.contract.plan import Workload
-from scenarios.experiment.carry_over import CarryOverAnalyses
-from scenarios.experiment.groups import GroupBlocks
-from scenarios.experiment.guards.watch import InterferenceWatch, emit_disturbance
-from scenarios.experiment.levels import Pair
-from scenarios.experiment.places import PlaceVisits
-from scenarios.experiment.schedule.guarded import measure_watched
-from scenarios.experiment.schedule.slices import (
+from hostdx.probes.engine.batch_source import BatchSource
+from hostdx.probes.engine.histogram import coarser_buckets
+from hostdx.probes.engine.measured import Measured, MeasuredBatch, join_batches
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.model import Run
+from hostdx.scenarios.contract.plan import Workload
+from hostdx.scenarios.experiment.carry_over import CarryOverAnalyses
+from hostdx.scenarios.experiment.groups import GroupBlocks
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, emit_disturbance
+from hostdx.scenarios.experiment.levels import Pair
+from hostdx.scenarios.experiment.places import PlaceVisits
+from hostdx.scenarios.experiment.schedule.guarded import measure_watched
+from hostdx.scenarios.experiment.schedule.slices import (
     MIN_SLICE_S,
     ChosenSliceLength,
     WarmUpSlice,
@@ -34,7 +34,7 @@ from scenarios.experiment.schedule.slices import (
     longest_slice,
     slice_length,
 )
-from scenarios.experiment.scheduler import Lap, LoadScheduler
+from hostdx.scenarios.experiment.scheduler import Lap, LoadScheduler
 
 
 async def measure_in_blocks(

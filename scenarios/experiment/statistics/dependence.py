@@ -13,7 +13,7 @@ from itertools import accumulate
 from operator import mul, sub
 from statistics import median
 
-from scenarios.experiment.statistics.distributions import normal_quantile
+from hostdx.scenarios.experiment.statistics.distributions import normal_quantile
 
 LEVEL = 0.01  # of a call on independent groups, over all lags
 MIN_GROUPS = 24  # groups, before neighbours can tell anything

@@ -12,7 +12,7 @@ from functools import lru_cache
 from statistics import median
 from typing import NamedTuple
 
-from scenarios.experiment.statistics.distributions import normal_tail
+from hostdx.scenarios.experiment.statistics.distributions import normal_tail
 
 HALVES = math.log(2)  # of a side, from its beginning to its end: a fall to a half, a rise to double
 TOGETHER = math.log(1.25)  # how far the ratio of the sides must move, for the course not to be the host's

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from scenarios.experiment.statistics.distributions import t_quantile, t_tail
+from hostdx.scenarios.experiment.statistics.distributions import t_quantile, t_tail
 
 _NOTHING = 1e-12  # a column of differences below it is none: a full walk has lost its level
 

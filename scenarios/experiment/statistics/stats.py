@@ -21,8 +21,12 @@ from itertools import pairwise
 from statistics import median, stdev
 from typing import Literal, NamedTuple, TypeAlias
 
-from scenarios.experiment.statistics.distributions import binomial_tail, signed_rank_critical, t_quantile
-from scenarios.experiment.statistics.hodges_lehmann import walsh_ends
+from hostdx.scenarios.experiment.statistics.distributions import (
+    binomial_tail,
+    signed_rank_critical,
+    t_quantile,
+)
+from hostdx.scenarios.experiment.statistics.hodges_lehmann import walsh_ends
 
 Better = Literal["more", "less"]
 

@@ -4,16 +4,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes import units
-from probes.engine.command.command import CommandBench
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.disk.preparation import Progress
-from probes.engine.disk.storage import StorageBench
-from probes.engine.measured import Measured, NotApplicable
-from probes.files.private_directory import PrivateDirectory
-from probes.reading.host import Host
-from probes.system.disk.diskstats import moved_bytes
-from scenarios.fstrim.ageing import ChurnBench
+from hostdx.probes import units
+from hostdx.probes.engine.command.command import CommandBench
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.disk.preparation import Progress
+from hostdx.probes.engine.disk.storage import StorageBench
+from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.probes.files.private_directory import PrivateDirectory
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.diskstats import moved_bytes
+from hostdx.scenarios.fstrim.ageing import ChurnBench
 
 CHURN_ID = "churn"
 COMMAND_ID = "command"

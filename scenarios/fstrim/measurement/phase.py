@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from probes.engine.disk.cache import cache_check
-from probes.engine.measured import Measured, NotApplicable
-from scenarios.contract import events as ev
-from scenarios.contract.model import Run
-from scenarios.contract.plan import Workload
-from scenarios.experiment.guards.watch import InterferenceWatch
-from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.fstrim.measurement.load import CHURN_ID, REFERENCE_ID, BuiltInLoad
-from scenarios.fstrim.measurement.trim import MIN_BLOCK_S, TrimPattern, again_at_most
+from hostdx.probes.engine.disk.cache import cache_check
+from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Run
+from hostdx.scenarios.contract.plan import Workload
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
+from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
+from hostdx.scenarios.fstrim.measurement.load import CHURN_ID, REFERENCE_ID, BuiltInLoad
+from hostdx.scenarios.fstrim.measurement.trim import MIN_BLOCK_S, TrimPattern, again_at_most
 
 
 class StoppedByGuards(Exception):

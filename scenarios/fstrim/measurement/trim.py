@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from probes import units
-from probes.engine.disk.budget import WriteBudget
-from probes.reading.host import Host
-from probes.system.disk.diskstats import disk_counters
-from probes.types import Absent
-from scenarios.contract.action import Action
-from scenarios.contract.model import Run, UsageError
-from scenarios.experiment.before_after import MIN_BLOCKS
-from scenarios.fstrim.measurement.load import CHURN_ID
-from scenarios.fstrim.trim_setup import MAX_BLOCK_BYTES, TrimSetup
+from hostdx.probes import units
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.diskstats import disk_counters
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import Run, UsageError
+from hostdx.scenarios.experiment.before_after import MIN_BLOCKS
+from hostdx.scenarios.fstrim.measurement.load import CHURN_ID
+from hostdx.scenarios.fstrim.trim_setup import MAX_BLOCK_BYTES, TrimSetup
 
 MIN_BLOCK_S = 0.5  # a block alone; a shorter one shows the drive's cache, not the drive
 MIN_PAIR_S = 0.5  # a block with its reference beside it

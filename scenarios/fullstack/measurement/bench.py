@@ -8,16 +8,16 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.children.line_child import LineChild
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.disk.preparation import Progress, fill_files
-from probes.engine.files import FileSet, TestFile
-from probes.engine.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable
-from probes.engine.pool import WorkerPool
-from probes.files.private_directory import PrivateDirectory
-from probes.reading.host import Host
-from probes.system.disk.diskstats import counter_growth, moved_bytes
-from scenarios.fullstack.measurement.messages import (
+from hostdx.probes.children.line_child import LineChild
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.disk.preparation import Progress, fill_files
+from hostdx.probes.engine.files import FileSet, TestFile
+from hostdx.probes.engine.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable
+from hostdx.probes.engine.pool import WorkerPool
+from hostdx.probes.files.private_directory import PrivateDirectory
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.diskstats import counter_growth, moved_bytes
+from hostdx.scenarios.fullstack.measurement.messages import (
     Answer,
     CountedSlices,
     MeasureSlices,
@@ -29,7 +29,7 @@ from scenarios.fullstack.measurement.messages import (
     StreamsReady,
     answers,
 )
-from scenarios.fullstack.measurement.peer import CHUNK
+from hostdx.scenarios.fullstack.measurement.peer import CHUNK
 
 METRIC = "MB/s"
 START_S, ANSWER_S = 30.0, 70.0
@@ -124,7 +124,9 @@ class StreamBench:
         reads, writes = by_kind["read"] or by_kind["write"], by_kind["write"] or by_kind["read"]
         self.local_peer = request.where != "peer"
         fds = tuple(dict.fromkeys((*reads, *writes)))
-        self._child = await LineChild.start("scenarios.fullstack.measurement.station", name, fds, LINE_BYTES)
+        self._child = await LineChild.start(
+            "hostdx.scenarios.fullstack.measurement.station", name, fds, LINE_BYTES
+        )
         complete_request = msgspec.structs.replace(
             request, read_fds=tuple(reads), write_fds=tuple(writes), file_bytes=self.file_bytes
         )  # fmt: skip

@@ -13,11 +13,11 @@ from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
 
-from probes.engine.command.topdown import DEVICES, event_config
-from probes.number_text import parse_real, parse_unsigned
-from probes.profile.perf_ring import open_event
-from probes.reading.host import Host
-from probes.types import is_present
+from hostdx.probes.engine.command.topdown import DEVICES, event_config
+from hostdx.probes.number_text import parse_real, parse_unsigned
+from hostdx.probes.profile.perf_ring import open_event
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import is_present
 
 ACCESS_BYTES = 64  # of an event that has no scale
 EVENTS = ("cas_count_read", "cas_count_write", "data_read", "data_write", "data_reads", "data_writes")

@@ -9,9 +9,9 @@ import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from probes.children.bounded_wait import reap_with_usage
-from probes.engine.namespaces import RECEIVER_LINK, SENDER_LINK, Namespaces, connect, draw_addresses
-from scenarios.fullstack.measurement.messages import OwnLink
+from hostdx.probes.children.bounded_wait import reap_with_usage
+from hostdx.probes.engine.namespaces import RECEIVER_LINK, SENDER_LINK, Namespaces, connect, draw_addresses
+from hostdx.scenarios.fullstack.measurement.messages import OwnLink
 
 SETTINGS_S = 10.0
 SILENT = "writing its settings took too long"

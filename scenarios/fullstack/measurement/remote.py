@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
-from probes.children.bounded_wait import END_S, wait_briefly_for
-from probes.children.own_module import PYTHONS
-from probes.engine.measured import BenchRefused
+from hostdx.probes.children.bounded_wait import END_S, wait_briefly_for
+from hostdx.probes.children.own_module import PYTHONS
+from hostdx.probes.engine.measured import BenchRefused
 
 SSH = ("ssh", "-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-o", "ServerAliveInterval=10")
 START_S = 30.0

@@ -1,6 +1,6 @@
 """The process that streams: it holds the private namespaces where there is no peer, and the workers.
 
-Started as `python -m scenarios.fullstack.measurement.station NAME PARENT`; NAME is how the undo journal finds it
+Started as `python -m hostdx.scenarios.fullstack.measurement.station NAME PARENT`; NAME is how the undo journal finds it
 again. It dies with its parent, and the peer that it forks dies with it.
 """
 
@@ -16,13 +16,13 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 from msgspec import structs
 
-from probes.children.parent_death import fork_partner, tie_to
-from probes.engine.measured import BenchRefused, NotApplicable
-from probes.reading.host import Host
-from probes.system.processor.cpu_times import CpuTimes, read_cpu_times
-from probes.types import Absent
-from scenarios.fullstack.measurement.memory_traffic import MemoryTraffic
-from scenarios.fullstack.measurement.messages import (
+from hostdx.probes.children.parent_death import fork_partner, tie_to
+from hostdx.probes.engine.measured import BenchRefused, NotApplicable
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.processor.cpu_times import CpuTimes, read_cpu_times
+from hostdx.probes.types import Absent
+from hostdx.scenarios.fullstack.measurement.memory_traffic import MemoryTraffic
+from hostdx.scenarios.fullstack.measurement.messages import (
     Answer,
     CountedSlices,
     MeasureSlices,
@@ -34,7 +34,7 @@ from scenarios.fullstack.measurement.messages import (
     StreamsReady,
     requests,
 )
-from scenarios.fullstack.measurement.peer import (
+from hostdx.scenarios.fullstack.measurement.peer import (
     REQUEST,
     USAGE,
     USED,
@@ -47,7 +47,7 @@ from scenarios.fullstack.measurement.peer import (
     set_keepalive,
     time_limit,
 )
-from scenarios.fullstack.measurement.worker import Done, StreamWorker
+from hostdx.scenarios.fullstack.measurement.worker import Done, StreamWorker
 
 CONNECT_S = 10.0
 STUCK_S = 30.0  # a transfer of CHUNK that takes longer stands still
@@ -74,7 +74,9 @@ class Station:
         uncounted = self._traffic.reason
         ready = StreamsReady(uncounted=uncounted)
         if request.where == "namespaces":
-            from scenarios.fullstack.measurement.own_links import own_links  # pyroute2 takes 0.2 s to load
+            from hostdx.scenarios.fullstack.measurement.own_links import (
+                own_links,  # pyroute2 takes 0.2 s to load
+            )
 
             def join(address: str, port: int, token: str) -> None:
                 self._join(address, port, token, streams)

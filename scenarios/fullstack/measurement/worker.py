@@ -29,9 +29,9 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from probes.engine.measured import NotApplicable
-from scenarios.fullstack.measurement.messages import Direction, Job
-from scenarios.fullstack.measurement.peer import (
+from hostdx.probes.engine.measured import NotApplicable
+from hostdx.scenarios.fullstack.measurement.messages import Direction, Job
+from hostdx.scenarios.fullstack.measurement.peer import (
     CHUNK,
     DONE,
     PIECE,

@@ -14,21 +14,21 @@ from functools import partial
 
 import msgspec
 
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.disk.cache import cache_check
-from probes.engine.disk.preparation import Progress, fill_files
-from probes.engine.files import TestFile, open_unnamed, part_of
-from probes.engine.histogram import coarser_buckets
-from probes.engine.measured import BenchRefused, Measured, NotApplicable, ValueWithin
-from probes.engine.pool import WorkerPool
-from probes.engine.spec import BlockReply, Spec
-from probes.engine.summary import combine_replies, slice_ends
-from probes.files.private_directory import PrivateDirectory
-from probes.reading.host import Host
-from probes.system.disk.diskstats import counter_growth, leaf_counters, moved_bytes
-from probes.system.disk.scheduler import read_inflight
-from probes.types import is_present
-from scenarios.iosched.measurement.mixes import File, Mix, Role, files_bytes
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.disk.cache import cache_check
+from hostdx.probes.engine.disk.preparation import Progress, fill_files
+from hostdx.probes.engine.files import TestFile, open_unnamed, part_of
+from hostdx.probes.engine.histogram import coarser_buckets
+from hostdx.probes.engine.measured import BenchRefused, Measured, NotApplicable, ValueWithin
+from hostdx.probes.engine.pool import WorkerPool
+from hostdx.probes.engine.spec import BlockReply, Spec
+from hostdx.probes.engine.summary import combine_replies, slice_ends
+from hostdx.probes.files.private_directory import PrivateDirectory
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.diskstats import counter_growth, leaf_counters, moved_bytes
+from hostdx.probes.system.disk.scheduler import read_inflight
+from hostdx.probes.types import is_present
+from hostdx.scenarios.iosched.measurement.mixes import File, Mix, Role, files_bytes
 
 COARSE = 1.125  # a reader that starves and races in one block fills hundreds of the fine ones
 LEAD_S = 0.005

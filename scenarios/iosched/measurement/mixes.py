@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.engine.workloads import UNIT, WRITTEN_AT_MOST, EngineLoad, fio_directory, shell_line
-from probes.files.safe_read import read_own_data
+from hostdx.probes.engine.workloads import UNIT, WRITTEN_AT_MOST, EngineLoad, fio_directory, shell_line
+from hostdx.probes.files.safe_read import read_own_data
 
 File: TypeAlias = Literal["read", "direct", "buffered", "none"]
 

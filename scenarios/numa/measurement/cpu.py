@@ -13,13 +13,13 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.engine.command.perf_events import Clocks
-from probes.reading.host import Host
-from probes.system.processor.topology import ROOT
-from probes.types import Absent, is_present
-from scenarios.numa.measurement.figures import RoundsFigure, RoundValue, estimate_figure, ratio
-from scenarios.numa.measurement.placement import PlacedSlice, PlacementBench, Seat, WorkerPlacement
-from scenarios.triage.cpus.usable import UsableCpus
+from hostdx.probes.engine.command.perf_events import Clocks
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.processor.topology import ROOT
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.numa.measurement.figures import RoundsFigure, RoundValue, estimate_figure, ratio
+from hostdx.scenarios.numa.measurement.placement import PlacedSlice, PlacementBench, Seat, WorkerPlacement
+from hostdx.scenarios.triage.cpus.usable import UsableCpus
 
 SLICE_S = 0.04
 MAX_WORKERS = 512

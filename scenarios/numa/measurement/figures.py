@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from scenarios.experiment.statistics.stats import interval_over_groups
+from hostdx.scenarios.experiment.statistics.stats import interval_over_groups
 
 
 class RoundValue(NamedTuple):

@@ -5,25 +5,25 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.disk.refusals import Suitability, check_suitability
-from probes.engine.disk.storage import StorageBench
-from probes.engine.measured import NotApplicable
-from probes.engine.pool import SharedWorkers
-from probes.engine.workloads import load_of, prepared_bytes
-from probes.reading.host import Host
-from probes.system.disk.block import block_devices
-from probes.types import Absent
-from scenarios.contract import events as ev
-from scenarios.contract.model import Run, own_directory
-from scenarios.contract.plan import Variant, Workload, Written
-from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import LoadExperiment
-from scenarios.experiment.files.variant_bench import StorageVariantBench, engine_workload
-from scenarios.experiment.guards.watch import watch_for
-from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
-from scenarios.experiment.schedule.blocks import BlockScheduler
-from scenarios.triage.cpus.usable import UsableCpus
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.disk.refusals import Suitability, check_suitability
+from hostdx.probes.engine.disk.storage import StorageBench
+from hostdx.probes.engine.measured import NotApplicable
+from hostdx.probes.engine.pool import SharedWorkers
+from hostdx.probes.engine.workloads import load_of, prepared_bytes
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Run, own_directory
+from hostdx.scenarios.contract.plan import Variant, Workload, Written
+from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.experiment import LoadExperiment
+from hostdx.scenarios.experiment.files.variant_bench import StorageVariantBench, engine_workload
+from hostdx.scenarios.experiment.guards.watch import watch_for
+from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
+from hostdx.scenarios.triage.cpus.usable import UsableCpus
 
 LOADS = ("randread-4k-qd1", "read-1m-qd8")
 SIZES = (256 << 20, 64 << 20)

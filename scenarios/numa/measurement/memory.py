@@ -11,14 +11,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from probes.engine.pool import WorkerFailed
-from probes.reading.host import Host
-from probes.system.nodes.memory import read_memory
-from probes.system.nodes.numa import NumaTable
-from probes.system.processor.caches import Cache
-from scenarios.numa.measurement.figures import RoundsFigure, RoundValue, estimate_figure
-from scenarios.numa.measurement.placement import PlacementBench, Seat, WorkerPlacement
-from scenarios.triage.cpus.usable import UsableCpus
+from hostdx.probes.engine.pool import WorkerFailed
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.nodes.memory import read_memory
+from hostdx.probes.system.nodes.numa import NumaTable
+from hostdx.probes.system.processor.caches import Cache
+from hostdx.scenarios.numa.measurement.figures import RoundsFigure, RoundValue, estimate_figure
+from hostdx.scenarios.numa.measurement.placement import PlacementBench, Seat, WorkerPlacement
+from hostdx.scenarios.triage.cpus.usable import UsableCpus
 
 MIB = 1 << 20
 SLICE_S = 0.04

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.engine.loads.pinned_loads import BLOCK, CHASED, MIB, READINGS, SYSTEM_CALLS
-from probes.engine.pool import WorkerPool
-from probes.engine.spec import BlockReply, Piece, Spec
+from hostdx.probes.engine.loads.pinned_loads import BLOCK, CHASED, MIB, READINGS, SYSTEM_CALLS
+from hostdx.probes.engine.pool import WorkerPool
+from hostdx.probes.engine.spec import BlockReply, Piece, Spec
 
 LEAD_S = 0.002
 AT_MOST = 50  # slices long: an operation of a large buffer may take longer than a slice

@@ -5,16 +5,16 @@ from contextlib import contextmanager
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.processor.cpu_times import CpuTimes, read_cpu_times
-from probes.system.processor.frequency import read_frequency
-from probes.system.processor.power import Package, mean_watts, read_power_packages
-from probes.system.processor.throttle import ThrottleReader
-from probes.system.running.culprit import BusyProcess, find_busiest
-from probes.system.running.processes import Process, own_family, read_process_table
-from probes.system.running.quota_groups import QuotaGroup, most_stopped, own_quotas
-from probes.types import Absent, is_present
-from scenarios.numa.settings import Held, held_by, highest_khz, limited_khz
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.processor.cpu_times import CpuTimes, read_cpu_times
+from hostdx.probes.system.processor.frequency import read_frequency
+from hostdx.probes.system.processor.power import Package, mean_watts, read_power_packages
+from hostdx.probes.system.processor.throttle import ThrottleReader
+from hostdx.probes.system.running.culprit import BusyProcess, find_busiest
+from hostdx.probes.system.running.processes import Process, own_family, read_process_table
+from hostdx.probes.system.running.quota_groups import QuotaGroup, most_stopped, own_quotas
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.numa.settings import Held, held_by, highest_khz, limited_khz
 
 MIN_CULPRIT_CPUS = 0.1
 

@@ -5,11 +5,17 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.engine.batch_source import BatchSource
-from probes.engine.measured import Measured, MeasuredBatch, VariantsUnfit
-from probes.engine.pool import WorkerFailed
-from scenarios.contract.plan import Metric
-from scenarios.numa.measurement.placement import BYTES, CALLS, PlacedSlice, PlacementBench, WorkerPlacement
+from hostdx.probes.engine.batch_source import BatchSource
+from hostdx.probes.engine.measured import Measured, MeasuredBatch, VariantsUnfit
+from hostdx.probes.engine.pool import WorkerFailed
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.numa.measurement.placement import (
+    BYTES,
+    CALLS,
+    PlacedSlice,
+    PlacementBench,
+    WorkerPlacement,
+)
 
 FIRST_SLICE_S = 0.03
 ASKING, STREAMING = "loopback-ask", "loopback-stream"

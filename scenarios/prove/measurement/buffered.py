@@ -8,9 +8,9 @@ import random
 import time
 from collections.abc import Callable
 
-from probes.engine.measured import BenchRefused, Measured
-from probes.files.named_file import open_regular
-from probes.files.private_directory import PrivateDirectory
+from hostdx.probes.engine.measured import BenchRefused, Measured
+from hostdx.probes.files.named_file import open_regular
+from hostdx.probes.files.private_directory import PrivateDirectory
 
 CHUNK_BYTES = 128 << 10  # of one read call of a stream, as `cat` and `cp` make them
 PAGE_BYTES = 4096

@@ -6,11 +6,11 @@ import asyncio
 import time
 from collections.abc import Iterator
 
-from probes.engine.command.supervised import RunOrder, Supervisors
-from probes.engine.measured import BenchRefused, Measured
-from probes.number_text import parse_real, parse_unsigned
-from probes.reading.host import Host
-from probes.types import is_present
+from hostdx.probes.engine.command.supervised import RunOrder, Supervisors
+from hostdx.probes.engine.measured import BenchRefused, Measured
+from hostdx.probes.number_text import parse_real, parse_unsigned
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import is_present
 
 BYTES, CPU, UNITS = "MB/s", "CPU seconds/s", "units/s"
 COMMAND_S = 10.0  # that a command which prints the progress may take

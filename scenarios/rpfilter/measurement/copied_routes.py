@@ -7,8 +7,8 @@ import ipaddress
 from pyroute2 import IPRoute
 from pyroute2.netlink.exceptions import NetlinkError
 
-from probes.engine.namespaces import Addresses, Namespaces
-from scenarios.rpfilter.measurement.route_set import MAX_INTERFACES, MAX_ROUTES, RouteSet
+from hostdx.probes.engine.namespaces import Addresses, Namespaces
+from hostdx.scenarios.rpfilter.measurement.route_set import MAX_INTERFACES, MAX_ROUTES, RouteSet
 
 
 def copy_routes(

@@ -9,10 +9,10 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.children.command import find_tool
-from probes.engine.measured import BenchRefused, NotApplicable
-from probes.system.firewall.ruleset_text import rules_from_text
-from probes.types import Absent
+from hostdx.probes.children.command import find_tool
+from hostdx.probes.engine.measured import BenchRefused, NotApplicable
+from hostdx.probes.system.firewall.ruleset_text import rules_from_text
+from hostdx.probes.types import Absent
 
 Loader: TypeAlias = Literal["nft", "iptables-nft", "iptables-legacy"]
 What: TypeAlias = Literal["none", "trivial", "check"]

@@ -1,6 +1,6 @@
 """The process that holds the private namespaces and measures in them: requests on stdin, answers on stdout.
 
-Started as `python -m scenarios.rpfilter.measurement.lab NAME PARENT`; NAME is how the undo journal finds it again.
+Started as `python -m hostdx.scenarios.rpfilter.measurement.lab NAME PARENT`. The undo journal finds it by NAME.
 One thread, so that the namespace entered last is the one that everything happens in. It dies with its parent.
 
 Which CPU to measure on: the one that has the least to do, so that neither side disturbs the other.
@@ -17,9 +17,9 @@ from pathlib import Path
 
 import msgspec
 
-from probes.children.parent_death import tie_to
-from probes.engine.measured import BenchRefused, NotApplicable
-from probes.engine.namespaces import (
+from hostdx.probes.children.parent_death import tie_to
+from hostdx.probes.engine.measured import BenchRefused, NotApplicable
+from hostdx.probes.engine.namespaces import (
     RECEIVER_LINK,
     SENDER_LINK,
     Addresses,
@@ -27,12 +27,12 @@ from probes.engine.namespaces import (
     connect,
     draw_addresses,
 )
-from probes.system.network.offload import read_segmentation, set_offload
-from probes.system.processor.cpu_times import SOURCE, CpuTimes, parse_proc_stat
-from scenarios.rpfilter.measurement import firewall_rules as netrules
-from scenarios.rpfilter.measurement.copied_routes import copy_routes
-from scenarios.rpfilter.measurement.firewall_rules import Treatment
-from scenarios.rpfilter.measurement.lab_messages import (
+from hostdx.probes.system.network.offload import read_segmentation, set_offload
+from hostdx.probes.system.processor.cpu_times import SOURCE, CpuTimes, parse_proc_stat
+from hostdx.scenarios.rpfilter.measurement import firewall_rules as netrules
+from hostdx.scenarios.rpfilter.measurement.copied_routes import copy_routes
+from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
+from hostdx.scenarios.rpfilter.measurement.lab_messages import (
     Answer,
     CountedSlices,
     LabFailed,
@@ -44,8 +44,8 @@ from scenarios.rpfilter.measurement.lab_messages import (
     SetUp,
     requests,
 )
-from scenarios.rpfilter.measurement.scheduling_delay import HeldUp
-from scenarios.rpfilter.measurement.sender import (
+from hostdx.scenarios.rpfilter.measurement.scheduling_delay import HeldUp
+from hostdx.scenarios.rpfilter.measurement.sender import (
     Stop,
     send_packets,
     tcp_block,

@@ -9,8 +9,8 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from scenarios.rpfilter.measurement.firewall_rules import Treatment
-from scenarios.rpfilter.measurement.route_set import RouteSet
+from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
+from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
 
 
 class Sent(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,12 +4,12 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.children.command import find_tool
-from probes.system.firewall.reverse_path import Protocol, ReversePathRule
-from probes.system.firewall.rp_filter import WORDS
-from probes.types import Absent
-from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measurement.firewall_rules import Loader
+from hostdx.probes.children.command import find_tool
+from hostdx.probes.system.firewall.reverse_path import Protocol, ReversePathRule
+from hostdx.probes.system.firewall.rp_filter import WORDS
+from hostdx.probes.types import Absent
+from hostdx.scenarios.rpfilter.facts import Facts
+from hostdx.scenarios.rpfilter.measurement.firewall_rules import Loader
 
 DEFAULT_FLAGS = ("saddr", "mark", "iif")
 Here: TypeAlias = Literal["loaded", "not loaded", "unknown"]

@@ -8,10 +8,10 @@ import time
 from collections.abc import Awaitable, Sequence
 from typing import Literal
 
-from probes.children.line_child import LineChild
-from probes.engine.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable, VariantsUnfit
-from scenarios.rpfilter.measurement.firewall_rules import Treatment
-from scenarios.rpfilter.measurement.lab_messages import (
+from hostdx.probes.children.line_child import LineChild
+from hostdx.probes.engine.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable, VariantsUnfit
+from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
+from hostdx.scenarios.rpfilter.measurement.lab_messages import (
     Activate,
     Answer,
     CountedSlices,
@@ -25,7 +25,7 @@ from scenarios.rpfilter.measurement.lab_messages import (
     SetUp,
     answers,
 )
-from scenarios.rpfilter.measurement.route_set import RouteSet
+from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
 
 _START_S = 10.0
 _ANSWER_S = 20.0
@@ -43,7 +43,7 @@ class Network:
     @classmethod
     async def start(cls, name: str) -> Network:
         """Start the child. Raise BenchRefused where no network namespace can be made."""
-        child = await LineChild.start("scenarios.rpfilter.measurement.lab", name)
+        child = await LineChild.start("hostdx.scenarios.rpfilter.measurement.lab", name)
         try:
             first = await _read_answer(child, child.read_line(_START_S), _START_S)
         except BaseException:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from probes.reading.process_stat import parse_stat
+from hostdx.probes.reading.process_stat import parse_stat
 
 
 class HeldUp:

@@ -16,12 +16,12 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 
-from probes.children.bounded_wait import reap_with_usage
-from probes.children.parent_death import tie_to
-from probes.engine.measured import BenchRefused
-from probes.engine.namespaces import Namespaces
-from scenarios.rpfilter.measurement.lab_messages import PacketSlice, Sent
-from scenarios.rpfilter.measurement.scheduling_delay import HeldUp
+from hostdx.probes.children.bounded_wait import reap_with_usage
+from hostdx.probes.children.parent_death import tie_to
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.engine.namespaces import Namespaces
+from hostdx.scenarios.rpfilter.measurement.lab_messages import PacketSlice, Sent
+from hostdx.scenarios.rpfilter.measurement.scheduling_delay import HeldUp
 
 MAX_SECONDS = 30.0
 DRAIN_S = 10.0  # the receiver waits so long for the next bytes

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from probes.engine.batch_source import BatchSource, refuse_unfit
-from probes.engine.measured import Measured, MeasuredBatch, NotApplicable, VariantsUnfit
-from scenarios.contract.model import Clock
-from scenarios.rpfilter.measurement.network import Network
-from scenarios.rpfilter.measurement.route_set import RouteSet
-from scenarios.rpfilter.measurement.variants import ComparedVariant, Trial
+from hostdx.probes.engine.batch_source import BatchSource, refuse_unfit
+from hostdx.probes.engine.measured import Measured, MeasuredBatch, NotApplicable, VariantsUnfit
+from hostdx.scenarios.contract.model import Clock
+from hostdx.scenarios.rpfilter.measurement.network import Network
+from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
+from hostdx.scenarios.rpfilter.measurement.variants import ComparedVariant, Trial
 
 _SETTLE_S = 0.02  # what the last variant freed through RCU is gone after a grace period of a few milliseconds
 

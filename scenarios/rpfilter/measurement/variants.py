@@ -4,12 +4,12 @@ from typing import Literal
 
 import msgspec
 
-from probes.files.safe_read import read_own_data
-from probes.system.firewall.reverse_path import Protocol
-from scenarios.contract.plan import Metric, Variant, Workload
-from scenarios.rpfilter.facts import Facts
-from scenarios.rpfilter.measurement.firewall_rules import Treatment
-from scenarios.rpfilter.measurement.measured_check import MeasuredCheck, choose_check
+from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.system.firewall.reverse_path import Protocol
+from hostdx.scenarios.contract.plan import Metric, Variant, Workload
+from hostdx.scenarios.rpfilter.facts import Facts
+from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
+from hostdx.scenarios.rpfilter.measurement.measured_check import MeasuredCheck, choose_check
 
 NS = Metric("ns/packet", "ns/packet", better="less")
 MB = Metric("MB/s", "MB/s")

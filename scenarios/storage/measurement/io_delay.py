@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.reading.process_stat import ProcessStat, read_stat
-from probes.system.running import processes
-from probes.system.running.cgroup import cgroup_folders, group_pids, no_cgroup
-from probes.system.software.kernel import read_kernel
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.process_stat import ProcessStat, read_stat
+from hostdx.probes.system.running import processes
+from hostdx.probes.system.running.cgroup import cgroup_folders, group_pids, no_cgroup
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.types import Absent, is_present
 
 LOOKS_PER_S = 20
 WINDOW_S = 1.0

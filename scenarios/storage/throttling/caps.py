@@ -6,10 +6,10 @@ from types import MappingProxyType
 
 import msgspec
 
-from probes.engine.disk.storage import LARGE_BYTES
-from probes.engine.workloads import load_of
-from probes.system.running.cgroup import IoLimit
-from scenarios.storage.throttling.detection import MIN_BLOCKS, BlockCompletions, DiskCap, cap_of
+from hostdx.probes.engine.disk.storage import LARGE_BYTES
+from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.system.running.cgroup import IoLimit
+from hostdx.scenarios.storage.throttling.detection import MIN_BLOCKS, BlockCompletions, DiskCap, cap_of
 
 SAME = 0.05  # two loads at one cap
 ALIKE = 0.015  # two even ones: so near only at one cap

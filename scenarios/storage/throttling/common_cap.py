@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from probes.engine.measured import MeasuredBatch
-from scenarios.contract.events import RunVerdict
-from scenarios.contract.verdict.verdict import as_equal
-from scenarios.storage.throttling.caps import SAME, Throttle, is_near
-from scenarios.storage.throttling.detection import STEP_S, BlockCompletions
-from scenarios.storage.throttling.findings import cap_words
+from hostdx.probes.engine.measured import MeasuredBatch
+from hostdx.scenarios.contract.events import RunVerdict
+from hostdx.scenarios.contract.verdict.verdict import as_equal
+from hostdx.scenarios.storage.throttling.caps import SAME, Throttle, is_near
+from hostdx.scenarios.storage.throttling.detection import STEP_S, BlockCompletions
+from hostdx.scenarios.storage.throttling.findings import cap_words
 
 NEARLY_EQUAL = 0.25  # of the sides' rates: a cap that is shared out slice by slice scatters
 

@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.engine.completions import STEP_NS
+from hostdx.probes.engine.completions import STEP_NS
 
 Form: TypeAlias = Literal["pauses", "even"]
 
@@ -94,7 +94,8 @@ class DiskCap(msgspec.Struct, frozen=True, kw_only=True):
 def cap_of(blocks: Sequence[BlockCompletions], workers: int = 1) -> DiskCap | None:
     """Return what held these blocks of one load, in the order measured; None where nothing is seen.
 
-    `even` alone proves no throttle: a link or an idle hard disk is even too. See `scenarios.storage.throttling.caps`.
+    `even` alone proves no throttle: a link or an idle hard disk is even, too
+    (`hostdx.scenarios.storage.throttling.caps`).
     """
     blocks = [
         part

@@ -4,22 +4,28 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from probes.engine.summary import in_unit
-from probes.engine.workloads import load_of
-from probes.reading.host import Host
-from probes.system.disk.block import block_devices
-from probes.system.disk.drive.ebs import ebs_counters
-from probes.system.disk.drive.transport import is_virtual_disk
-from probes.system.running.cgroup import Cgroup, read_cgroup
-from probes.types import is_present
-from probes.units import format_duration, format_number, format_prefixed, format_rate, metric_quantity
-from scenarios.contract.finding import Evidence, Finding, Remedy
-from scenarios.experiment.files.places import ComparedDirectory
-from scenarios.storage.results import DirectoryLevel
-from scenarios.storage.throttling.caps import DiskLimit, Throttle, find_cpu_pauses, find_throttles, limits_of
-from scenarios.storage.throttling.detection import BlockCompletions, DiskCap
-from scenarios.triage.knowledge.disks import cloud_disks
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.engine.summary import in_unit
+from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.system.disk.drive.ebs import ebs_counters
+from hostdx.probes.system.disk.drive.transport import is_virtual_disk
+from hostdx.probes.system.running.cgroup import Cgroup, read_cgroup
+from hostdx.probes.types import is_present
+from hostdx.probes.units import format_duration, format_number, format_prefixed, format_rate, metric_quantity
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
+from hostdx.scenarios.experiment.files.places import ComparedDirectory
+from hostdx.scenarios.storage.results import DirectoryLevel
+from hostdx.scenarios.storage.throttling.caps import (
+    DiskLimit,
+    Throttle,
+    find_cpu_pauses,
+    find_throttles,
+    limits_of,
+)
+from hostdx.scenarios.storage.throttling.detection import BlockCompletions, DiskCap
+from hostdx.scenarios.triage.knowledge.disks import cloud_disks
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("storage")
 

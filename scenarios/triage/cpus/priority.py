@@ -5,12 +5,12 @@ session (sched(7), autogroup), nice values count within a session only, and the 
 A kernel thread works for others, who would wait for it: what makes its work less is said instead.
 """
 
-from probes.reading.host import Host
-from probes.reading.process_stat import read_stat
-from probes.types import is_present
-from scenarios.contract.finding import Remedy
-from scenarios.triage.knowledge.waits import kernel_thread
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.process_stat import read_stat
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract.finding import Remedy
+from hostdx.scenarios.triage.knowledge.waits import kernel_thread
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("triage/cpus")
 

@@ -5,11 +5,11 @@ import shlex
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.running.cgroup import unit_of
-from probes.system.running.quota_groups import QuotaGroup
-from probes.types import is_present
-from probes.units import (
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.cgroup import unit_of
+from hostdx.probes.system.running.quota_groups import QuotaGroup
+from hostdx.probes.types import is_present
+from hostdx.probes.units import (
     count_noun,
     format_change,
     format_cpus,
@@ -18,8 +18,8 @@ from probes.units import (
     format_percent,
     is_factor,
 )
-from scenarios.contract.finding import Remedy
-from scenarios.triage.rules.texts import texts
+from hostdx.scenarios.contract.finding import Remedy
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("triage/cpus")
 

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.system.nodes.numa import NumaTable
-from probes.system.processor.caches import last_level
-from probes.system.processor.cpulist import as_list
-from probes.units import count_noun
-from scenarios.contract.finding import Remedy
-from scenarios.triage.cpus.usable import UsableCpus
-from scenarios.triage.rules.texts import texts
+from hostdx.probes.system.nodes.numa import NumaTable
+from hostdx.probes.system.processor.caches import last_level
+from hostdx.probes.system.processor.cpulist import as_list
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.contract.finding import Remedy
+from hostdx.scenarios.triage.cpus.usable import UsableCpus
+from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("triage/cpus")
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.nodes.numa import NumaTable, read_numa
-from probes.system.processor.caches import Cache, read_caches
-from probes.system.processor.topology import CpuTopology, distinct_sets, read_cpu_topology
-from probes.system.running.allowed import read_allowed
-from probes.types import is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.nodes.numa import NumaTable, read_numa
+from hostdx.probes.system.processor.caches import Cache, read_caches
+from hostdx.probes.system.processor.topology import CpuTopology, distinct_sets, read_cpu_topology
+from hostdx.probes.system.running.allowed import read_allowed
+from hostdx.probes.types import is_present
 
 
 class UsableCpus(msgspec.Struct, frozen=True):

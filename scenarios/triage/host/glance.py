@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from probes.reading.host import Host
-from probes.types import Entry, Fact
-from scenarios.triage.knowledge.defaults import BOOT_LINE, boot_words, changed_settings
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Entry, Fact
+from hostdx.scenarios.triage.knowledge.defaults import BOOT_LINE, boot_words, changed_settings
 
 MAX_FACTS = 60
 

@@ -9,31 +9,31 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from probes.number_text import parse_real
-from probes.reading.host import Host
-from probes.system.processor.cpu_times import TICKS_PER_S
-from probes.system.processor.cpulist import as_list
-from probes.system.processor.throttle import find_quota_files, quota_counts
-from probes.system.processor.topology import ROOT, CpuTopology, read_cpu_topology, read_cpuinfo
-from probes.system.running.cgroup import cpu_quota, read_cgroup
-from probes.system.running.processes import Process, ProcessTable, read_process_table
-from probes.system.running.quota_groups import MAX_DEPTH, MAX_GROUPS, QuotaGroup, list_quota_groups
-from probes.system.running.tasks import kernel_stack
-from probes.types import Absent, is_present
-from probes.units import count_noun, format_cpus, format_number, format_percent, join_names
-from scenarios.contract.finding import MAX_SHOWN_SUBJECTS, Evidence, Finding, Remedy
-from scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
-from scenarios.triage.cpus import priority
-from scenarios.triage.cpus.quota import (
+from hostdx.probes.number_text import parse_real
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
+from hostdx.probes.system.processor.cpulist import as_list
+from hostdx.probes.system.processor.throttle import find_quota_files, quota_counts
+from hostdx.probes.system.processor.topology import ROOT, CpuTopology, read_cpu_topology, read_cpuinfo
+from hostdx.probes.system.running.cgroup import cpu_quota, read_cgroup
+from hostdx.probes.system.running.processes import Process, ProcessTable, read_process_table
+from hostdx.probes.system.running.quota_groups import MAX_DEPTH, MAX_GROUPS, QuotaGroup, list_quota_groups
+from hostdx.probes.system.running.tasks import kernel_stack
+from hostdx.probes.types import Absent, is_present
+from hostdx.probes.units import count_noun, format_cpus, format_number, format_percent, join_names
+from hostdx.scenarios.contract.finding import MAX_SHOWN_SUBJECTS, Evidence, Finding, Remedy
+from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
+from hostdx.scenarios.triage.cpus import priority
+from hostdx.scenarios.triage.cpus.quota import (
     MIN_THROTTLED_SHARE,
     SessionQuota,
     raise_quota_remedy,
     throttling_sentence,
 )
-from scenarios.triage.host.top_users import TopUser, last_look, nobody_named, top_users
-from scenarios.triage.knowledge.waits import KernelThread, kernel_thread
-from scenarios.triage.rules import settings
-from scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.host.top_users import TopUser, last_look, nobody_named, top_users
+from hostdx.scenarios.triage.knowledge.waits import KernelThread, kernel_thread
+from hostdx.scenarios.triage.rules import settings
+from hostdx.scenarios.triage.rules.texts import texts
 
 MIN_SHARE = 0.5  # of a CPU
 MIN_LIFE_S = 600.0  # a thread that has just started may be in its first work

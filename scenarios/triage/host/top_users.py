@@ -9,16 +9,16 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes import units
-from probes.number_text import parse_unsigned
-from probes.reading.host import Host
-from probes.system.processor.cpu_times import TICKS_PER_S
-from probes.system.running.culprit import NAMED_SHARE
-from probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
-from probes.system.running.tasks import explain_hidden_tasks
-from probes.types import Absent
-from scenarios.contract.finding import Remedy
-from scenarios.triage.rules.texts import texts
+from hostdx.probes import units
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
+from hostdx.probes.system.running.culprit import NAMED_SHARE
+from hostdx.probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
+from hostdx.probes.system.running.tasks import explain_hidden_tasks
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.finding import Remedy
+from hostdx.scenarios.triage.rules.texts import texts
 
 MAX_USERS = 3
 MIN_LIFE_S = 2.0  # a younger process has no figure yet

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from scenarios.contract.knowledge_file import load
+from hostdx.scenarios.contract.knowledge_file import load
 
 Judgement: TypeAlias = Literal["as advised", "costs I/O", "not judged", "unknown"]
 VENDORS = {"dell": "Dell", "hpe": "HPE", "supermicro": "Supermicro", "lenovo": "Lenovo"}

@@ -5,9 +5,9 @@ from functools import lru_cache
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.types import is_present
-from scenarios.contract.knowledge_file import load
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract.knowledge_file import load
 
 BOOT_LINE = "/proc/cmdline"
 

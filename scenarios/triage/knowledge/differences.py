@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import msgspec
 
-from scenarios.contract.knowledge_file import Loaded, load
+from hostdx.scenarios.contract.knowledge_file import Loaded, load
 
 OTHER = "other"  # the component of a fact that nobody knows anything about
 

@@ -5,11 +5,11 @@ import re
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.disk.block import BlockDevice
-from probes.system.disk.drive.transport import is_virtual_disk
-from probes.types import is_present
-from scenarios.contract.knowledge_file import load
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import BlockDevice
+from hostdx.probes.system.disk.drive.transport import is_virtual_disk
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract.knowledge_file import load
 
 _FILL_BYTES_PER_S = 200e6
 DMI = "/sys/class/dmi/id"

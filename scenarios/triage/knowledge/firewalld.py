@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.system.firewall.firewalld import Firewalld
-from probes.types import Absent
-from scenarios.contract.knowledge_file import load
+from hostdx.probes.system.firewall.firewalld import Firewalld
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.knowledge_file import load
 
 Mode: TypeAlias = Literal["strict", "loose", "strict-forward", "loose-forward", "no"]
 

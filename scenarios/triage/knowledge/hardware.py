@@ -7,8 +7,8 @@ from typing import Literal
 
 import msgspec
 
-from scenarios.contract.knowledge_file import load
-from scenarios.triage.knowledge.kernels import release_numbers
+from hostdx.scenarios.contract.knowledge_file import load
+from hostdx.scenarios.triage.knowledge.kernels import release_numbers
 
 
 class DiskModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

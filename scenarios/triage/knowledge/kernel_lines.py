@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from scenarios.contract.knowledge_file import load
+from hostdx.scenarios.contract.knowledge_file import load
 
 
 class LineWords(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

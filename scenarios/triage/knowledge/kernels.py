@@ -7,10 +7,10 @@ from typing import Literal
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.software.kernel import read_kernel
-from probes.types import is_present
-from scenarios.contract.knowledge_file import Loaded, load
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract.knowledge_file import Loaded, load
 
 
 class KernelFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

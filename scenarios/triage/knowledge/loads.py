@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import msgspec
 
-from scenarios.contract.knowledge_file import Loaded, load
+from hostdx.scenarios.contract.knowledge_file import Loaded, load
 
 
 class LoadGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

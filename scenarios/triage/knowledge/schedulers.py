@@ -5,9 +5,9 @@ from functools import lru_cache
 
 import msgspec
 
-from probes.system.disk.block import BlockDevice
-from probes.types import is_present
-from scenarios.contract.knowledge_file import load
+from hostdx.probes.system.disk.block import BlockDevice
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract.knowledge_file import load
 
 # The single-queue block layer's nearest relatives (kernels before 5.0; EL7).
 _LEGACY = {"mq-deadline": "deadline", "none": "noop", "bfq": "cfq"}

@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import msgspec
 
-from scenarios.contract.knowledge_file import load
-from scenarios.triage.knowledge.kernels import release_numbers
+from hostdx.scenarios.contract.knowledge_file import load
+from hostdx.scenarios.triage.knowledge.kernels import release_numbers
 
 
 class TrimKnowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

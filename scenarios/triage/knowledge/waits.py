@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from scenarios.contract.knowledge_file import load
+from hostdx.scenarios.contract.knowledge_file import load
 
 WaitKind: TypeAlias = Literal["network", "fuse", "frozen", "memory", "block", "lock", "unknown"]
 

@@ -4,21 +4,21 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from probes.reading.host import Host
-from probes.reading.patterns import matches_glob
-from probes.reading.read_trace import ReadTrace, trace_reads
-from probes.system.software.distribution import read_distribution
-from probes.types import Absent, is_present
-from scenarios.contract.finding import Evidence, Finding, Remedy, Severity
-from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
-from scenarios.triage.rules import services, settings
-from scenarios.triage.rules.expression import Value, parse_expression
-from scenarios.triage.rules.known import TABLES, written_rules
-from scenarios.triage.rules.read import Read, last_line, read_value
-from scenarios.triage.rules.rule_file import Advice, Answer, RuleText
-from scenarios.triage.rules.subjects.log import lines_of, unlisted_lines
-from scenarios.triage.rules.table import SubjectRow
-from scenarios.triage.rules.words import (
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.patterns import matches_glob
+from hostdx.probes.reading.read_trace import ReadTrace, trace_reads
+from hostdx.probes.system.software.distribution import read_distribution
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy, Severity
+from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from hostdx.scenarios.triage.rules import services, settings
+from hostdx.scenarios.triage.rules.expression import Value, parse_expression
+from hostdx.scenarios.triage.rules.known import TABLES, written_rules
+from hostdx.scenarios.triage.rules.read import Read, last_line, read_value
+from hostdx.scenarios.triage.rules.rule_file import Advice, Answer, RuleText
+from hostdx.scenarios.triage.rules.subjects.log import lines_of, unlisted_lines
+from hostdx.scenarios.triage.rules.table import SubjectRow
+from hostdx.scenarios.triage.rules.words import (
     SentenceTemplate,
     as_typable,
     commands_for_rows,

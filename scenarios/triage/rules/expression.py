@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
-from probes.types import Absent, is_present
+from hostdx.probes.types import Absent, is_present
 
 # bool, int, float, str, a tuple of these, or why there is none
 Value: TypeAlias = Any

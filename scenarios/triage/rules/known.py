@@ -6,10 +6,10 @@ The tables that rules can look at, by name: every `NAME_rows` of the subjects.
 from functools import lru_cache
 from pathlib import Path
 
-from scenarios.contract.folders import SCENARIOS, paths_of
-from scenarios.contract.knowledge_file import SITE, trusted_files
-from scenarios.triage.rules.rule_file import RuleFile, RuleText, parse_rule_file
-from scenarios.triage.rules.subjects import (
+from hostdx.scenarios.contract.folders import SCENARIOS, paths_of
+from hostdx.scenarios.contract.knowledge_file import SITE, trusted_files
+from hostdx.scenarios.triage.rules.rule_file import RuleFile, RuleText, parse_rule_file
+from hostdx.scenarios.triage.rules.subjects import (
     array,
     cpu,
     disk,
@@ -24,7 +24,7 @@ from scenarios.triage.rules.subjects import (
     settings,
     tcp,
 )
-from scenarios.triage.rules.table import Table
+from hostdx.scenarios.triage.rules.table import Table
 
 TABLES: dict[str, Table] = {
     name.removesuffix("_rows"): rows

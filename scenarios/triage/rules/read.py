@@ -4,11 +4,11 @@ import re
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.reading.patterns import LineIndex, lazy_pattern
-from probes.system.kernel_log import read_kernel_log
-from probes.types import Absent
-from scenarios.triage.rules.expression import Value
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.patterns import LineIndex, lazy_pattern
+from hostdx.probes.system.kernel_log import read_kernel_log
+from hostdx.probes.types import Absent
+from hostdx.scenarios.triage.rules.expression import Value
 
 MAX_READ_BYTES = 4 << 20
 MAX_LINE_CHARACTERS = 16_384

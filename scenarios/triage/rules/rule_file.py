@@ -7,14 +7,14 @@ from typing import Literal
 
 import msgspec
 
-from probes.files.safe_read import TooLarge, read_named, read_regular
-from probes.reading.parsed_toml import parse_toml
-from probes.reading.patterns import add_needed_words
-from probes.types import Json
-from scenarios.contract.finding import Confidence, Severity
-from scenarios.triage.rules.expression import Invalid, parse_expression
-from scenarios.triage.rules.read import Read
-from scenarios.triage.rules.words import SentenceTemplate
+from hostdx.probes.files.safe_read import TooLarge, read_named, read_regular
+from hostdx.probes.reading.parsed_toml import parse_toml
+from hostdx.probes.reading.patterns import add_needed_words
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract.finding import Confidence, Severity
+from hostdx.scenarios.triage.rules.expression import Invalid, parse_expression
+from hostdx.scenarios.triage.rules.read import Read
+from hostdx.scenarios.triage.rules.words import SentenceTemplate
 
 MAX_RULE_FILE_BYTES = 1 << 20
 Answer = Literal["found", "fine", "not applicable", "unknown"]

@@ -3,9 +3,9 @@
 import re
 from typing import Literal, TypeAlias
 
-from probes.reading.host import Host
-from probes.system.running.processes import read_process_table
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.processes import read_process_table
+from hostdx.probes.types import Absent, is_present
 
 State: TypeAlias = Literal["running", "installed", "missing"]
 _UNIT_FOLDERS = (

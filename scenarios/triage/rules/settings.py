@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.types import Absent, is_present
-from scenarios.triage.rules.read import bracketed_word
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.rules.read import bracketed_word
 
 # Setting one of a pair sets the other to 0, and 0 itself is refused (mm/page-writeback.c, dirty_bytes_handler).
 _INSTEAD = {

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
-from probes.reading.host import Host
-from probes.reading.read_trace import ReadTrace, trace_reads
-from probes.types import Absent
-from scenarios.triage.rules.expression import Value
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.read_trace import ReadTrace, trace_reads
+from hostdx.probes.types import Absent
+from hostdx.scenarios.triage.rules.expression import Value
 
 Reader: TypeAlias = Callable[[], Value]
 Table: TypeAlias = Callable[[Host], "list[SubjectRow] | Absent"]

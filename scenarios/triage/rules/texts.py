@@ -1,7 +1,8 @@
 """What a scenario's findings say: `findings.toml` in its folder, its templates filled with what code computed.
 
-`{name}` is a value as it is, `{name:percent}` one by `probes.units`, `{{name}}` stays `{name}`. In a command a value is
-quoted unless it is `{name:raw}`, and several values make a line each. `[line.NAME]` is evidence or a part of a title.
+`{name}` is a value as it is, `{name:percent}` one by `hostdx.probes.units`, `{{name}}` stays `{name}`. In a command
+a value is quoted unless it is `{name:raw}`, and several values make a line each. `[line.NAME]` is evidence or a part
+of a title.
 """
 
 import re
@@ -13,11 +14,11 @@ from typing import TypeVar
 
 import msgspec
 
-from probes.units import DisplayQuantity
-from scenarios.contract.finding import Confidence, Evidence, Finding, Remedy, Severity
-from scenarios.contract.folders import SCENARIOS
-from scenarios.contract.knowledge_file import read_tables
-from scenarios.triage.rules.words import FORMS, as_typable, value_text
+from hostdx.probes.units import DisplayQuantity
+from hostdx.scenarios.contract.finding import Confidence, Evidence, Finding, Remedy, Severity
+from hostdx.scenarios.contract.folders import SCENARIOS
+from hostdx.scenarios.contract.knowledge_file import read_tables
+from hostdx.scenarios.triage.rules.words import FORMS, as_typable, value_text
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 _HOLE = re.compile(r"\{\{\w+\}\}|\{(\w+)(?::([a-z]+))?\}")

@@ -1,14 +1,14 @@
-"""Sentences with values in them: `{subject} runs at {speed:bits}`; every number by `probes.units`."""
+"""Sentences with values in them: `{subject} runs at {speed:bits}`; every number by `hostdx.probes.units`."""
 
 import os
 import re
 import shlex
 from collections.abc import Callable, Sequence
 
-from probes import units
-from probes.reading.patterns import lazy_pattern
-from probes.types import Absent
-from scenarios.triage.rules.expression import Expression, Invalid, Names, Value, parse_expression
+from hostdx.probes import units
+from hostdx.probes.reading.patterns import lazy_pattern
+from hostdx.probes.types import Absent
+from hostdx.scenarios.triage.rules.expression import Expression, Invalid, Names, Value, parse_expression
 
 FORMS: dict[str, Callable[[float], str]] = {
     "number": units.format_number,

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
-from app.recordings import store
-from probes.reading import other_package
-from scenarios.contract.finding import SEVERITIES
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.recordings import store
+from hostdx.probes.reading import other_package
+from hostdx.scenarios.contract.finding import SEVERITIES
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "recordings"
 
@@ -140,7 +140,8 @@ def test_a_journal_on_the_device_under_test_is_refused_before_anything_is_writte
 ) -> None:
     says = "the undo journal lies on sda itself"
     monkeypatch.setattr(
-        "app.undo.journal_disk.journal_on_device_reason", lambda host, place, target: says if target else ""
+        "hostdx.app.undo.journal_disk.journal_on_device_reason",
+        lambda host, place, target: says if target else "",
     )
     (tmp_path / "there").mkdir()
     (tmp_path / "attribute").write_text("old")
@@ -322,7 +323,7 @@ def test_bash_itself_completes(
 ) -> None:
     """As bash calls it: the words split at its own COMP_WORDBREAKS, the function from the printed script."""
     (tmp_path / "hostdx").write_text(
-        f"#!{sys.executable} -P\nimport sys; sys.argv[0] = 'hostdx'; from app.cli import main; main()\n"
+        f"#!{sys.executable} -P\nimport sys; sys.argv[0] = 'hostdx'; from hostdx.app.cli import main; main()\n"
     )
     (tmp_path / "hostdx").chmod(0o755)
     ask = """

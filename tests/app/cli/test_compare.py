@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
+from hostdx.app.cli.entry import run_command_line
 from tests.probes.imports import originals as made
 
 TABLE = str(Path(__file__).parents[2] / "data" / "io500-claix.tsv")

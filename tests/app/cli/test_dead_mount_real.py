@@ -27,7 +27,7 @@ def test_a_dead_mount_is_one_line(tmp_path: Path, command: tuple[str, ...]) -> N
     own["LC_ALL"] = forked.LOCALE
     with dead_mount(place):
         ended = forked.run(
-            [sys.executable, "-P", "-m", "app.cli", *command, "--dir", str(place)],
+            [sys.executable, "-P", "-m", "hostdx.app.cli", *command, "--dir", str(place)],
             env=os.environ | own,
             capture_output=True,
             text=True,

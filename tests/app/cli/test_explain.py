@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
-from app.cli.telling.explain import SUMMARY_LABELS, read_page, summarize_page
-from scenarios.contract import registry
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.cli.telling.explain import SUMMARY_LABELS, read_page, summarize_page
+from hostdx.scenarios.contract import registry
 from tests.every_case import every_case
 from tests.syntax import ROOT
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.cli.entry import run_command_line
+from hostdx.app.cli.entry import run_command_line
 
 
 @pytest.mark.parametrize("command", ["replay", "attach"])
@@ -13,7 +13,7 @@ def test_the_look_may_stand_before_the_command(command: str, monkeypatch: pytest
         asked.append(look)
         return 0
 
-    monkeypatch.setattr("app.cli.screen.open_screen", opened)
+    monkeypatch.setattr("hostdx.app.cli.screen.open_screen", opened)
     name = "demo:storage"
     assert run_command_line(["--ascii", "--theme", "light", command, name]) == 0
     assert run_command_line([command, "--ascii", "--theme", "light", name]) == 0

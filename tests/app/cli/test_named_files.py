@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
-from probes.reading.time_limit import limit_time
+from hostdx.app.cli.entry import run_command_line
+from hostdx.probes.reading.time_limit import limit_time
 from tests.needs import ROOT, needs
 
 pytestmark = pytest.mark.usefixtures("own_state")

@@ -13,7 +13,7 @@ CHILD = "import os; print(sorted(os.sched_getaffinity(0)))"
 
 
 def _pin(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-P", "-m", "app.cli", "pin", *arguments]
+    command = [sys.executable, "-P", "-m", "hostdx.app.cli", "pin", *arguments]
     return forked.run(
         command, env=os.environ | {"LC_ALL": forked.LOCALE}, capture_output=True, text=True, check=False
     )

@@ -8,11 +8,11 @@ import pytest
 from rich.console import Console
 from rich.live import Live
 
-from app.cli.measuring.progress import Plain
-from app.cli.measuring.progress_rich import Drawn
-from app.recordings.reader import read_events
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance, InterferenceCulprit
+from hostdx.app.cli.measuring.progress import Plain
+from hostdx.app.cli.measuring.progress_rich import Drawn
+from hostdx.app.recordings.reader import read_events
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulprit
 from tests.every_case import every_case
 
 FIXTURES = sorted((Path(__file__).parents[2] / "fixtures" / "recordings").glob("*.jsonl"))

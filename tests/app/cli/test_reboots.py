@@ -5,14 +5,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.cli.entry import run_command_line
-from app.cli.measuring import several_runs
-from app.state import recordings_dir
-from app.terminal.failure import Failure
-from probes.types import Json
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Metric, Plan, Workload
-from scenarios.kernel.scenario import KernelScenario
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.cli.measuring import several_runs
+from hostdx.app.state import recordings_dir
+from hostdx.app.terminal.failure import Failure
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Metric, Plan, Workload
+from hostdx.scenarios.kernel.scenario import KernelScenario
 
 HOST = "n1"
 
@@ -22,7 +22,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     recordings_dir().mkdir(parents=True)
     here = type("Uname", (), {"nodename": HOST})
-    monkeypatch.setattr("app.cli.measuring.several_runs.os.uname", lambda: here)
+    monkeypatch.setattr("hostdx.app.cli.measuring.several_runs.os.uname", lambda: here)
 
 
 def now_in(monkeypatch: pytest.MonkeyPatch, boot: str) -> None:

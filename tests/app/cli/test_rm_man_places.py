@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import places
-from app.cli.entry import run_command_line
-from app.recordings import store
+from hostdx.app.cli import places
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.recordings import store
 
 SHORT = Path(__file__).parents[2] / "fixtures/recordings"
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from app.cli.root_option import captured_name
-from probes.reading.host import Host
+from hostdx.app.cli.root_option import captured_name
+from hostdx.probes.reading.host import Host
 from tests.every_case import every_case
 
 

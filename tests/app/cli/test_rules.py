@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
-from scenarios.triage.rules.known import TABLES, written_rules
+from hostdx.app.cli.entry import run_command_line
+from hostdx.scenarios.triage.rules.known import TABLES, written_rules
 
 
 def test_each_table_is_shown_with_its_columns_here(capsys: pytest.CaptureFixture[str]) -> None:

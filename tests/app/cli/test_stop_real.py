@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
-from app.recordings import store
-from app.state import recordings_dir
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.recordings import store
+from hostdx.app.state import recordings_dir
 
-HOSTDX = [sys.executable, "-P", "-m", "app.cli"]
+HOSTDX = [sys.executable, "-P", "-m", "hostdx.app.cli"]
 
 
 def test_nothing_under_way_is_one_line(

@@ -1,10 +1,10 @@
 """What `hostdx triage` prints for a person: each finding with what to do, ready to be typed."""
 
-from app.recordings.session import RunSession
-from app.report.forms import markdown
-from app.report.triage_text import triage_document, triage_lines
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Evidence, Finding, Remedy
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.forms import markdown
+from hostdx.app.report.triage_text import triage_document, triage_lines
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 
 
 def test_a_finding_is_printed_with_its_remedy() -> None:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.recordings import baselines
-from app.terminal.failure import Failure
+from hostdx.app.recordings import baselines
+from hostdx.app.terminal.failure import Failure
 from tests.fakes.streams.small_recordings import recorded
 
 pytestmark = pytest.mark.usefixtures("own_state")

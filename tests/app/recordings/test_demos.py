@@ -1,10 +1,10 @@
 """Each bundled recording can be named, loads, has an end and a report."""
 
-from app.recordings import store as recordings
-from app.recordings.reader import load
-from app.report.forms import markdown as document_markdown
-from app.report.full_report import report
-from app.report.headline import headline_of
+from hostdx.app.recordings import store as recordings
+from hostdx.app.recordings.reader import load
+from hostdx.app.report.forms import markdown as document_markdown
+from hostdx.app.report.full_report import report
+from hostdx.app.report.headline import headline_of
 from tests.every_case import every_case
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.recordings.reader import read_events
-from app.recordings.writer import Recorder, rescue_recording
-from scenarios.contract import events as ev
+from hostdx.app.recordings.reader import read_events
+from hostdx.app.recordings.writer import Recorder, rescue_recording
+from hostdx.scenarios.contract import events as ev
 from tests.app.launcher import hostdx
 from tests.needs import TMPFS, need
 from tests.real.own_disk import unmount
@@ -97,6 +97,6 @@ def test_a_disk_that_fills_up_in_between_costs_nothing_that_was_measured(small: 
 def test_nowhere_to_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "r.jsonl").write_bytes(b"12345")
     monkeypatch.setenv("TMPDIR", str(tmp_path))  # the same disk
-    monkeypatch.setattr("app.recordings.writer.PLACES", ("/nonexistent", "relative"))
+    monkeypatch.setattr("hostdx.app.recordings.writer.PLACES", ("/nonexistent", "relative"))
     assert rescue_recording(tmp_path / "r.jsonl", 5, [b"6"]) is None
     assert [path.name for path in tmp_path.iterdir()] == ["r.jsonl"]

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from app.recordings.reader import BrokenRecording, load
-from app.recordings.store import examine_recording
-from app.report import json_document
-from app.report.delivery import summary_lines
-from app.report.forms import html as document_html
-from app.report.forms import markdown as document_markdown
-from app.report.full_report import report
-from app.terminal.output import print_result
+from hostdx.app.recordings.reader import BrokenRecording, load
+from hostdx.app.recordings.store import examine_recording
+from hostdx.app.report import json_document
+from hostdx.app.report.delivery import summary_lines
+from hostdx.app.report.forms import html as document_html
+from hostdx.app.report.forms import markdown as document_markdown
+from hostdx.app.report.full_report import report
+from hostdx.app.terminal.output import print_result
 from tests.every_case import every_case
 from tests.needs import some_always
 

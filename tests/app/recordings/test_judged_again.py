@@ -3,21 +3,21 @@
 import msgspec
 import pytest
 
-from app.recordings import store
-from app.recordings.reader import read_events
-from app.recordings.session import RunSession
-from app.recordings.values import with_difference_beside
-from app.report.headline import find_answer
-from probes.engine.measured import Measured
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Metric, Plan
-from scenarios.experiment.budget import Pace
-from scenarios.experiment.groups import GroupBlocks, with_differences
-from scenarios.experiment.judge import Judge
-from scenarios.experiment.reference import judge_beside_reference
-from scenarios.experiment.schedule.recorded_trains import slices_in_batch
-from scenarios.experiment.trend import fit_rounds
-from scenarios.experiment.wording import effect_words, explain_verdict
+from hostdx.app.recordings import store
+from hostdx.app.recordings.reader import read_events
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.values import with_difference_beside
+from hostdx.app.report.headline import find_answer
+from hostdx.probes.engine.measured import Measured
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Metric, Plan
+from hostdx.scenarios.experiment.budget import Pace
+from hostdx.scenarios.experiment.groups import GroupBlocks, with_differences
+from hostdx.scenarios.experiment.judge import Judge
+from hostdx.scenarios.experiment.reference import judge_beside_reference
+from hostdx.scenarios.experiment.schedule.recorded_trains import slices_in_batch
+from hostdx.scenarios.experiment.trend import fit_rounds
+from hostdx.scenarios.experiment.wording import effect_words, explain_verdict
 from tests.every_case import every_case
 from tests.fakes import FakeClock
 

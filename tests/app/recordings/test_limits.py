@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from app.recordings import reader
-from app.recordings.limits import RATIO_LIMIT
-from app.recordings.reader import BrokenRecording, load
-from app.recordings.session import CAPS, RunSession
-from app.report import json_document
-from app.report.delivery import summary_lines
-from app.report.forms import markdown
-from app.report.full_report import report
-from scenarios.contract import events as ev
-from scenarios.contract.results import result as result_types
+from hostdx.app.recordings import reader
+from hostdx.app.recordings.limits import RATIO_LIMIT
+from hostdx.app.recordings.reader import BrokenRecording, load
+from hostdx.app.recordings.session import CAPS, RunSession
+from hostdx.app.report import json_document
+from hostdx.app.report.delivery import summary_lines
+from hostdx.app.report.forms import markdown
+from hostdx.app.report.full_report import report
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.results import result as result_types
 from tests.fakes.streams import hostile
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import storage

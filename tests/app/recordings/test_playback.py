@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from app.recordings.playback import Playback
-from app.recordings.session import RunSession
-from scenarios.contract import events as ev
+from hostdx.app.recordings.playback import Playback
+from hostdx.app.recordings.session import RunSession
+from hostdx.scenarios.contract import events as ev
 from tests.fakes.streams.story import storage
 
 
@@ -31,7 +31,7 @@ def folded(events: list[ev.AnyEvent]) -> RunSession:
 def test_every_position_is_what_folding_up_to_it_gives(
     run: list[ev.AnyEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.recordings.playback.CHECKPOINT_EVERY", 16)
+    monkeypatch.setattr("hostdx.app.recordings.playback.CHECKPOINT_EVERY", 16)
     play = Playback(run)
     for seconds in (40.0, 3.0, 61.0, 0.0, 22.5, 22.4, 1e9, 15.0):
         play.seek(seconds)
@@ -43,7 +43,7 @@ def test_every_position_is_what_folding_up_to_it_gives(
 def test_checkpoints_folded_ahead_change_nothing(
     run: list[ev.AnyEvent], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.recordings.playback.CHECKPOINT_EVERY", 16)
+    monkeypatch.setattr("hostdx.app.recordings.playback.CHECKPOINT_EVERY", 16)
     play = Playback(run)
     rounds = 0
     while play.fold_checkpoint():

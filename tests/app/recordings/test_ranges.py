@@ -11,17 +11,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from msgspec import inspect
 
-from app.recordings.reader import BrokenRecording, load, read_events
-from app.recordings.sides import read_run_summaries, read_run_summary
-from app.recordings.store import examine_recording, list_demos, resolve_recording
-from app.report import json_document
-from app.report.delivery import summary_lines
-from app.report.forms import markdown
-from app.report.full_report import report
-from app.report.headline import headline_of
-from app.tui.widgets.measuring.graphs import block_graph_lines
-from scenarios.contract import events as ev
-from scenarios.contract.ranges import is_showable
+from hostdx.app.recordings.reader import BrokenRecording, load, read_events
+from hostdx.app.recordings.sides import read_run_summaries, read_run_summary
+from hostdx.app.recordings.store import examine_recording, list_demos, resolve_recording
+from hostdx.app.report import json_document
+from hostdx.app.report.delivery import summary_lines
+from hostdx.app.report.forms import markdown
+from hostdx.app.report.full_report import report
+from hostdx.app.report.headline import headline_of
+from hostdx.app.tui.widgets.measuring.graphs import block_graph_lines
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.ranges import is_showable
 from tests.app.recordings.test_recording import HEAD, block, written
 from tests.every_case import every_case
 from tests.soak.extremes import on_screens
@@ -118,7 +118,7 @@ def test_a_line_out_of_range_is_left_out_counted_and_told_everywhere(tmp_path: P
 def test_no_comparison_holds_more_facts_than_a_host_has(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scenarios.analysis.compare.run_summary.MAX_FACTS", 5)
+    monkeypatch.setattr("hostdx.scenarios.analysis.compare.run_summary.MAX_FACTS", 5)
     facts = [ev.FactRead(t=1.0, name=f"n{n}", value=n, source="s") for n in range(9)]
     [found] = read_run_summaries([written(tmp_path / "r.jsonl", *facts)])
     assert {name for subject, name in found.facts if not subject} == {f"n{n}" for n in range(5)}
@@ -158,7 +158,7 @@ def test_a_headline_that_cannot_be_made_ends_no_list(tmp_path: Path, monkeypatch
     def broken(_session: object) -> None:
         raise OverflowError("cannot convert float infinity to integer")
 
-    monkeypatch.setattr("app.report.headline.find_answer", broken)
+    monkeypatch.setattr("hostdx.app.report.headline.find_answer", broken)
     found = headline_of(examine_recording(path))
     assert found is not None
     assert found.weight == "unknown"

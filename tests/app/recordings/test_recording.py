@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.recordings.limits import LINE_LIMIT
-from app.recordings.reader import BrokenRecording, RecordingFollower, load, read_events
-from app.recordings.writer import Recorder, encode_event
-from probes.reading.lossless_json import Decoder
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
+from hostdx.app.recordings.limits import LINE_LIMIT
+from hostdx.app.recordings.reader import BrokenRecording, RecordingFollower, load, read_events
+from hostdx.app.recordings.writer import Recorder, encode_event
+from hostdx.probes.reading.lossless_json import Decoder
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
 from tests.every_case import every_case
 from tests.needs import TMPFS, need
 from tests.real.own_disk import unmount
@@ -131,7 +131,7 @@ def test_any_text_comes_back(text: str, odd: str) -> None:
 
 
 def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
-    from app.terminal.failure import Failure
+    from hostdx.app.terminal.failure import Failure
 
     (tmp_path / "r.jsonl").write_text("mine")
     with pytest.raises(Failure, match="File exists"):
@@ -143,16 +143,16 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
 def test_where_nothing_could_be_written_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
 ) -> None:
-    from app.recordings.stream import Stream
-    from app.report.delivery import summary_lines
+    from hostdx.app.recordings.stream import Stream
+    from hostdx.app.report.delivery import summary_lines
 
     def full(descriptor: int, data: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     said: list[str] = []
     stream = Stream(said.append)
-    monkeypatch.setattr("app.recordings.writer.os.write", full)
-    monkeypatch.setattr("app.recordings.writer.PLACES", ())
+    monkeypatch.setattr("hostdx.app.recordings.writer.os.write", full)
+    monkeypatch.setattr("hostdx.app.recordings.writer.PLACES", ())
     monkeypatch.delenv("TMPDIR", raising=False)
     stream.emit(HEAD)
     stream.record(tmp_path / "r.jsonl", is_requested=named)

@@ -10,17 +10,17 @@ from typing import ClassVar
 
 import pytest
 
-from app.recordings.reader import FORMER, decode_result, load, read_events
-from app.recordings.store import list_demos, resolve_recording
-from app.recordings.writer import encode_event
-from app.report import json_document
-from app.report.delivery import summary_lines
-from app.report.forms import html, markdown
-from app.report.full_report import report
-from probes.reading import other_package
-from scenarios.contract import events as ev
-from scenarios.contract.results import result as result_types
-from scenarios.contract.verdict.verdict import Word
+from hostdx.app.recordings.reader import FORMER, decode_result, load, read_events
+from hostdx.app.recordings.store import list_demos, resolve_recording
+from hostdx.app.recordings.writer import encode_event
+from hostdx.app.report import json_document
+from hostdx.app.report.delivery import summary_lines
+from hostdx.app.report.forms import html, markdown
+from hostdx.app.report.full_report import report
+from hostdx.probes.reading import other_package
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.results import result as result_types
+from hostdx.scenarios.contract.verdict.verdict import Word
 from tests.app.recordings.test_recording import written
 from tests.every_case import every_case
 from tests.fakes.streams.hostile import _built

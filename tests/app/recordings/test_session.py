@@ -2,10 +2,10 @@
 
 import msgspec
 
-from app.recordings.session import RunSession
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.plan import Plan, Workload
+from hostdx.app.recordings.session import RunSession
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.plan import Plan, Workload
 
 DISTURBED = Disturbance(kind="cpu", figure=0.5)
 VERDICT = ev.RunVerdict(

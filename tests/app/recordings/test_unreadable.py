@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
-from app.recordings import store
-from app.state import make_private, recordings_dir
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.recordings import store
+from hostdx.app.state import make_private, recordings_dir
 
 FAILS = "/proc/self/mem"
 

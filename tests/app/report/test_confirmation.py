@@ -1,8 +1,8 @@
 """The run that proves a finding about a disk measures it against another one."""
 
-from app.recordings.session import RunSession
-from app.report.confirmation import local_mounts
-from scenarios.contract import events as ev
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.confirmation import local_mounts
+from hostdx.scenarios.contract import events as ev
 
 ROOT, DATA, FAST = ("/", "/dev/vda1"), ("/data", "/dev/sdb1"), ("/fast", "/dev/nvme0n1p2")
 

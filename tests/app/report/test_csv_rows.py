@@ -8,13 +8,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.recordings.session import RunSession
-from app.recordings.sides import read_run_summaries
-from app.recordings.store import resolve_recording
-from app.report.forms.csv_rows import COMPARED, MEASURED, csv_of_comparison, csv_of_recording
-from scenarios.analysis.compare.comparison import compare_recordings as comparison
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Metric, Plan, Workload
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.sides import read_run_summaries
+from hostdx.app.recordings.store import resolve_recording
+from hostdx.app.report.forms.csv_rows import COMPARED, MEASURED, csv_of_comparison, csv_of_recording
+from hostdx.scenarios.analysis.compare.comparison import compare_recordings as comparison
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Metric, Plan, Workload
 from tests.every_case import every_case
 
 HOSTILE = ("=1+1", "+1", "-1", "@A1", "\t=1", "  =cmd|'/C calc'!A0", "＝1")

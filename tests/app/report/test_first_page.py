@@ -6,14 +6,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from app.recordings.reader import load
-from app.report.figures.interval_chart import scale_for_bars
-from app.report.figures.verdict_table import VerdictRow, list_verdict_rows, make_bars
-from app.report.forms import html
-from app.report.forms.svg import bar_svg, chart_svg
-from app.report.full_report import report
-from scenarios.contract import events as ev
-from scenarios.contract.results.document import Axis, Chart, ChartSeries
+from hostdx.app.recordings.reader import load
+from hostdx.app.report.figures.interval_chart import scale_for_bars
+from hostdx.app.report.figures.verdict_table import VerdictRow, list_verdict_rows, make_bars
+from hostdx.app.report.forms import html
+from hostdx.app.report.forms.svg import bar_svg, chart_svg
+from hostdx.app.report.full_report import report
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.results.document import Axis, Chart, ChartSeries
 
 DEMOS = Path(__file__).parents[3] / "app" / "recordings" / "demos"
 SVG = "{http://www.w3.org/2000/svg}"

@@ -7,20 +7,20 @@ from typing import ClassVar
 import pytest
 from markdown_it import MarkdownIt
 
-from app.recordings.reader import load
-from app.recordings.session import RunSession
-from app.report import json_document
-from app.report.forms import html as document_html
-from app.report.forms import markdown as document_markdown
-from app.report.full_report import report
-from app.report.headline import find_answer
-from app.report.short_forms import MAX_LINES, cut_to_first_page, shorten
-from app.report.wording import is_measured
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Evidence, Finding, Remedy
-from scenarios.contract.plan import Metric, Plan, Workload
-from scenarios.contract.results.document import Code, Effects, ReportDocument, ReportSection, Table
-from scenarios.fstrim.results import LedgerRow, TrimLedger
+from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report import json_document
+from hostdx.app.report.forms import html as document_html
+from hostdx.app.report.forms import markdown as document_markdown
+from hostdx.app.report.full_report import report
+from hostdx.app.report.headline import find_answer
+from hostdx.app.report.short_forms import MAX_LINES, cut_to_first_page, shorten
+from hostdx.app.report.wording import is_measured
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
+from hostdx.scenarios.contract.plan import Metric, Plan, Workload
+from hostdx.scenarios.contract.results.document import Code, Effects, ReportDocument, ReportSection, Table
+from hostdx.scenarios.fstrim.results import LedgerRow, TrimLedger
 from tests.every_case import every_case
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "recordings"

@@ -3,14 +3,14 @@
 import msgspec
 import pytest
 
-from app.recordings import store
-from app.recordings.reader import load
-from app.recordings.session import RunSession
-from app.report.headline import DISTRUST, find_answer
-from app.report.wording import verdict_role
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
-from scenarios.contract.plan import Metric, Plan, Variant, Workload
+from hostdx.app.recordings import store
+from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.headline import DISTRUST, find_answer
+from hostdx.app.report.wording import verdict_role
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.plan import Metric, Plan, Variant, Workload
 
 NS = Metric(name="ns/packet", unit="ns", better="less")
 

@@ -6,16 +6,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.recordings.session import RunSession
-from app.report.headline import find_answer
-from app.report.next_steps import checkup_command, list_remedies, next_steps_for
-from app.report.wording import verdict_role
-from app.state import recordings_dir
-from scenarios.contract import events as ev
-from scenarios.contract.action import Action
-from scenarios.contract.finding import Finding, Remedy
-from scenarios.contract.plan import Metric, Plan, Written
-from scenarios.kernel.findings import Figures, build_findings
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.headline import find_answer
+from hostdx.app.report.next_steps import checkup_command, list_remedies, next_steps_for
+from hostdx.app.report.wording import verdict_role
+from hostdx.app.state import recordings_dir
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.finding import Finding, Remedy
+from hostdx.scenarios.contract.plan import Metric, Plan, Written
+from hostdx.scenarios.kernel.findings import Figures, build_findings
 from tests.every_case import every_case
 
 IOPS = Metric("IOPS", "IOPS", "more")

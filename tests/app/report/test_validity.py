@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from app.recordings.reader import load
-from app.recordings.session import RunSession
-from app.report import validity
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance, InterferenceCulprit
-from scenarios.contract.surroundings import MeasuredSurroundings
+from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report import validity
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulprit
+from hostdx.scenarios.contract.surroundings import MeasuredSurroundings
 from tests.every_case import every_case
 
 DEMO = Path(__file__).parents[3] / "app" / "recordings" / "demos" / "iosched.jsonl"

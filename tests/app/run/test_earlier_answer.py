@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.cli.telling.triage import _triage_events, add_rates
-from app.run.earlier_answer import read_line_rates, resolution_sentence
-from probes.reading.host import Host
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
-from scenarios.fullstack.results import FullstackFigures, SideRate, Streams
-from scenarios.null.results import LeastEffect, NullAnswer, Resolution
+from hostdx.app.cli.telling.triage import _triage_events, add_rates
+from hostdx.app.run.earlier_answer import read_line_rates, resolution_sentence
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.fullstack.results import FullstackFigures, SideRate, Streams
+from hostdx.scenarios.null.results import LeastEffect, NullAnswer, Resolution
 
 
 def recording(
@@ -90,6 +90,6 @@ def test_what_a_rule_says_of_a_disk_stands_beside_what_that_disk_gave_last(folde
 def test_a_triage_tells_the_host_before_it_reads_recordings(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first facts of the home screen waited for them."""
     read: list[int] = []
-    monkeypatch.setattr("app.run.earlier_answer.read_line_rates", lambda: read.append(1) or {})
+    monkeypatch.setattr("hostdx.app.run.earlier_answer.read_line_rates", lambda: read.append(1) or {})
     told = _triage_events(Host(), None, facts=True)
     assert any(isinstance(event, ev.FactRead) for event in iter(lambda: next(told), None)) and not read

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from app.recordings.answers import ranked_items
-from app.recordings.reader import load
+from hostdx.app.recordings.answers import ranked_items
+from hostdx.app.recordings.reader import load
 from tests.app.launcher import hostdx, started
 from tests.needs import one_always
 

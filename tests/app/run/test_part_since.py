@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app.recordings import baselines
-from app.run.inner_run import InnerRun
-from scenarios.kernel.scenario import KernelScenario
+from hostdx.app.recordings import baselines
+from hostdx.app.run.inner_run import InnerRun
+from hostdx.scenarios.kernel.scenario import KernelScenario
 from tests.fakes.streams.small_recordings import recorded
 
 pytestmark = pytest.mark.usefixtures("own_state")

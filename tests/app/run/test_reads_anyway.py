@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
-from app.state import recordings_dir
-from probes.reading.host import Host
-from scenarios.contract.finding import Evidence, Finding
-from scenarios.contract.rule import HostRule
-from scenarios.rpfilter import scenario as rpfilter
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.state import recordings_dir
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.contract.rule import HostRule
+from hostdx.scenarios.rpfilter import scenario as rpfilter
 
 
 def loaded(host: Host) -> Iterator[Finding]:

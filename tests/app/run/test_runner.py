@@ -9,25 +9,25 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.recordings.session import _FOLDS, RunSession
-from app.run import signals
-from app.run.runner import CANCELLED, Runner
-from app.run.signals import StopRequests, finish_despite_cancel
-from app.state import journal_dir
-from app.terminal.failure import Failure
-from app.terminal.process import identity_of
-from app.undo import effects
-from app.undo.changes import HostChanges
-from app.undo.journal import SCHEMA, JournalHeader, UndoOutcome, list_journals
-from app.undo.supervisor import SupervisorProcess
-from probes.engine.measured import BenchRefused
-from probes.reading.host import Host
-from probes.system.running.processes import Process
-from scenarios.contract import events as ev
-from scenarios.contract.action import Action, private_directory
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import Options, Prepared, Run, RunRefused, UsageError
-from scenarios.contract.plan import Plan
+from hostdx.app.recordings.session import _FOLDS, RunSession
+from hostdx.app.run import signals
+from hostdx.app.run.runner import CANCELLED, Runner
+from hostdx.app.run.signals import StopRequests, finish_despite_cancel
+from hostdx.app.state import journal_dir
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.process import identity_of
+from hostdx.app.undo import effects
+from hostdx.app.undo.changes import HostChanges
+from hostdx.app.undo.journal import SCHEMA, JournalHeader, UndoOutcome, list_journals
+from hostdx.app.undo.supervisor import SupervisorProcess
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.processes import Process
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, UsageError
+from hostdx.scenarios.contract.plan import Plan
 from tests.app.fake_scenario import Fake
 from tests.fakes import FakeClock
 
@@ -159,7 +159,7 @@ async def test_a_stop_that_takes_longer_says_why(
 ) -> None:
     monkeypatch.setattr(signals, "PROMISED_S", 0.0)
     one = Process(7, "worker", state, 1, 1, 0.0, 0.0)
-    monkeypatch.setattr("app.run.runner.find_with_descendants", lambda host: {7: one} if state else {})
+    monkeypatch.setattr("hostdx.app.run.runner.find_with_descendants", lambda host: {7: one} if state else {})
     said = asyncio.Event()
 
     async def work(run: Run) -> None:

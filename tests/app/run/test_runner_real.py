@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.recordings import store as recordings
-from app.recordings.reader import load
-from app.recordings.session import RunSession
+from hostdx.app.recordings import store as recordings
+from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.session import RunSession
 from tests.app.launcher import argv, environment, hostdx, started
 from tests.needs import one_always
 from tests.real.polled import within
@@ -127,7 +127,7 @@ def test_both_killed_then_undo(place: Path) -> None:
     refused = hostdx(place, "undo")
     assert refused.returncode == 3
     assert f"pid {process.pid}" in refused.stderr and refused.stderr.count("\n") == 1
-    (supervisor,) = children(process.pid, "app.undo.supervisor")
+    (supervisor,) = children(process.pid, "hostdx.app.undo.supervisor")
     os.kill(supervisor, signal.SIGKILL)
     process.kill()
     process.communicate(timeout=30)
@@ -230,7 +230,7 @@ def test_question_on_a_terminal(place: Path) -> None:
 def test_undo_is_offered_at_the_next_start(place: Path) -> None:
     process = started(place, *fake(place, "--how", "hang"))
     measured(process)
-    (supervisor,) = children(process.pid, "app.undo.supervisor")
+    (supervisor,) = children(process.pid, "hostdx.app.undo.supervisor")
     os.kill(supervisor, signal.SIGKILL)
     process.kill()
     process.communicate(timeout=30)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.recordings.reader import load
+from hostdx.app.recordings.reader import load
 from tests.app.launcher import hostdx, started
 from tests.app.run.test_runner_real import fake, measured
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.run import launch
-from app.terminal.process import boot_id, start_time
-from scenarios.contract import events as ev
+from hostdx.app.run import launch
+from hostdx.app.terminal.process import boot_id, start_time
+from hostdx.scenarios.contract import events as ev
 
 CODE = (
     "import os,signal,sys,time; signal.signal(2, lambda *a: sys.exit(7)); "
@@ -21,7 +21,7 @@ CODE = (
 
 
 @contextmanager
-def process(path: Path, how: str = "w", name: str = "app.cli") -> Iterator[subprocess.Popen[bytes]]:
+def process(path: Path, how: str = "w", name: str = "hostdx.app.cli") -> Iterator[subprocess.Popen[bytes]]:
     """Ends with status 7 on SIGINT. Holds `path` open for reading ("r"), writing ("w") or not at all."""
     child = subprocess.Popen([sys.executable, "-c", CODE, name, str(path), how], stdout=subprocess.PIPE)
     try:
@@ -73,10 +73,10 @@ def test_our_own_run_is_stopped(kept: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "name", "later", "why"),
     [
-        ("w", "app.cli", 1, "the runner is gone"),
+        ("w", "hostdx.app.cli", 1, "the runner is gone"),
         ("w", "sleep", 0, "no hostdx that writes it"),
-        ("r", "app.cli", 0, "no hostdx that writes it"),  # one that follows it
-        ("", "app.cli", 0, "no hostdx that writes it"),  # a run that writes another
+        ("r", "hostdx.app.cli", 0, "no hostdx that writes it"),  # one that follows it
+        ("", "hostdx.app.cli", 0, "no hostdx that writes it"),  # a run that writes another
     ],
 )
 def test_no_other_process_is(kept: Path, how: str, name: str, later: int, why: str) -> None:

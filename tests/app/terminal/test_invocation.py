@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.terminal.invocation import command_to_paste
-from probes.children.environment import STARTED_AS
+from hostdx.app.terminal.invocation import command_to_paste
+from hostdx.probes.children.environment import STARTED_AS
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def test_where_the_shell_finds_it_its_name_is_enough(started: Path, monkeypatch:
 
 def test_a_module_is_suggested_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/somewhere/app/cli/__main__.py"])
-    assert command_to_paste("hostdx report last") == f"{sys.executable} -P -m app.cli report last"
+    assert command_to_paste("hostdx report last") == f"{sys.executable} -P -m hostdx.app.cli report last"
 
 
 @pytest.mark.parametrize(("mode", "first"), [(0o755, ""), (0o644, f"{sys.executable} ")])

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from app import locks
-from app.cli.entry import run_command_line
-from app.recordings import events_output
-from app.recordings.events_output import Tee
-from app.terminal.failure import Failure
-from app.terminal.output_file import deliver_text, open_output, write_bytes
-from scenarios.contract import events as ev
+from hostdx.app import locks
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.recordings import events_output
+from hostdx.app.recordings.events_output import Tee
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.output_file import deliver_text, open_output, write_bytes
+from hostdx.scenarios.contract import events as ev
 from tests.app.cli.test_command_line import own_state, typed  # noqa: F401
 from tests.needs import ROOT, needs, not_here
 
@@ -110,7 +110,7 @@ def test_what_waits_for_a_reader_is_bounded(tmp_path: Path, monkeypatch: pytest.
 def test_a_paused_terminal_does_not_hold_up_who_speaks() -> None:
     code = (
         "import os\n"
-        "from app.terminal import output\n"
+        "from hostdx.app.terminal import output\n"
         "reader, writer = os.pipe()\n"
         "os.set_blocking(writer, False)\n"
         "try:\n"
@@ -189,7 +189,7 @@ def test_a_link_that_is_put_there_in_between_is_not_followed(
                 (alices / path).unlink(missing_ok=True)
                 (alices / path).symlink_to(precious)
 
-    monkeypatch.setattr("probes.files.path_walk.os.lstat", swapped)
+    monkeypatch.setattr("hostdx.probes.files.path_walk.os.lstat", swapped)
     for there in (False, True):
         (alices / "report.md").unlink(missing_ok=True)
         if there:

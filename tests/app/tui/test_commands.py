@@ -8,7 +8,9 @@ ROOT = Path(__file__).parents[3]
 
 
 def test_no_file_of_the_screen_imports_in_a_circle_not_even_for_types() -> None:
-    files = {str(p.relative_to(ROOT))[:-3].replace("/", "."): p for p in (ROOT / "app/tui").rglob("*.py")}
+    files = {
+        f"hostdx.{p.relative_to(ROOT)}"[:-3].replace("/", "."): p for p in (ROOT / "app/tui").rglob("*.py")
+    }
     imports: dict[str, set[str]] = {}
     for name, path in files.items():
         nodes = [

@@ -9,13 +9,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.run import launch
-from app.terminal.failure import Failure
-from app.terminal.process import boot_id
-from app.tui.children.event_child import EventChild
-from app.tui.children.feed import RunFeed
-from probes.reading.process_stat import start_time
-from scenarios.contract import events as ev
+from hostdx.app.run import launch
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.process import boot_id
+from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.probes.reading.process_stat import start_time
+from hostdx.scenarios.contract import events as ev
 from tests.every_case import every_case
 from tests.fakes.streams.stories import triage, write
 from tests.fakes.streams.story import storage

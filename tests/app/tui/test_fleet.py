@@ -5,17 +5,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.features.fleet import screen as fleet_screen
-from app.features.fleet.node_names import node_matcher
-from app.features.fleet.screen import FleetScreen
-from app.features.fleet.table import NodePicker
-from app.tui.children.command import CommandOutcome
-from app.tui.shell import Shell
-from probes.types import Json
-from scenarios.analysis.compare.run_summary import FactKey
-from scenarios.analysis.peers.judge import judge_fleet
-from scenarios.analysis.peers.judgement import FleetJudgement, MissingNode
-from scenarios.analysis.peers.screen import screen_nodes
+from hostdx.app.features.fleet import screen as fleet_screen
+from hostdx.app.features.fleet.node_names import node_matcher
+from hostdx.app.features.fleet.screen import FleetScreen
+from hostdx.app.features.fleet.table import NodePicker
+from hostdx.app.tui.children.command import CommandOutcome
+from hostdx.app.tui.shell import Shell
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.run_summary import FactKey
+from hostdx.scenarios.analysis.peers.judge import judge_fleet
+from hostdx.scenarios.analysis.peers.judgement import FleetJudgement, MissingNode
+from hostdx.scenarios.analysis.peers.screen import screen_nodes
 from tests.app.features.fleet.test_reading import HOSTILE
 from tests.fakes.many_nodes import Nodes, table_of
 from tests.fakes.streams.golden import agrees
@@ -122,7 +122,7 @@ async def test_a_folder_is_judged_by_a_child(tmp_path: Path, monkeypatch: pytest
         asked.append(argv)
         then(CommandOutcome(msgspec.json.encode(planted()).decode(), ""))  # type: ignore[operator]
 
-    monkeypatch.setattr("app.tui.requests.run_hostdx", child)
+    monkeypatch.setattr("hostdx.app.tui.requests.run_hostdx", child)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         fleet_screen.open_folder(app, Path("/srv/answers"))
         await settled(pilot)

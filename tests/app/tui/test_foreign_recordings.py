@@ -7,22 +7,22 @@ from typing import NoReturn
 import msgspec
 import pytest
 
-from app.cli.options import declared_options
-from app.run import launch
-from app.tui.children.event_child import EventChild
-from app.tui.children.feed import RunFeed
-from app.tui.option_values import is_scenario, parse_proposed
-from app.tui.screens.before.consent import ConsentScreen
-from app.tui.screens.before.plan import PlanScreen
-from app.tui.screens.finding import FindingScreen
-from probes.reading.host import Host
-from probes.types import Json
-from scenarios.contract import events as ev
-from scenarios.contract import registry
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import Options
-from scenarios.contract.plan import Option, Plan
-from scenarios.fstrim.scenario import Fstrim
+from hostdx.app.cli.options import declared_options
+from hostdx.app.run import launch
+from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.option_values import is_scenario, parse_proposed
+from hostdx.app.tui.screens.before.consent import ConsentScreen
+from hostdx.app.tui.screens.before.plan import PlanScreen
+from hostdx.app.tui.screens.finding import FindingScreen
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract import registry
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.plan import Option, Plan
+from hostdx.scenarios.fstrim.scenario import Fstrim
 from tests.app.run.test_stop import names, process, recording
 from tests.every_case import every_case
 from tests.fakes.streams.stories import write
@@ -65,7 +65,7 @@ class Started:
         if plan is not None:
             story = [story[0], ev.Planned(t=0.1, plan=plan)]
         write(self._plan, story)
-        monkeypatch.setattr("app.tui.screens.before.plan.start_planner", self._planner)
+        monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", self._planner)
         monkeypatch.setattr(launch, "start_runner", self._start)
 
     def _planner(self, argv: Sequence[str]) -> EventChild:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from app.recordings import store as recordings
-from app.recordings.sides import read_run_summaries
-from app.report.results.comparison import comparison_document
-from app.tui.screens.report import ReportScreen
-from scenarios.analysis.compare.comparison import compare_recordings
+from hostdx.app.recordings import store as recordings
+from hostdx.app.recordings.sides import read_run_summaries
+from hostdx.app.report.results.comparison import comparison_document
+from hostdx.app.tui.screens.report import ReportScreen
+from hostdx.scenarios.analysis.compare.comparison import compare_recordings
 from tests.fakes.streams.golden import agrees
 from tests.fakes.terminals.screen import feed, grid, keys, opened, ready, recorded, settled, until
 
@@ -73,7 +73,7 @@ async def test_home_and_what_opens_from_it(size: str, tmp_path: Path) -> None:
 async def test_plan_consent_and_options(
     story: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded(story))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded(story))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.open_plan(story)
         await ready(app, pilot)

@@ -6,13 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.features.watch.report import nights_document
-from app.features.watch.screen import HistoryScreen, LoadList
-from app.tui.children.command import CommandOutcome
-from app.tui.screens.recordings import RecordingsScreen
-from app.tui.screens.report import ReportScreen
-from app.tui.shell import Shell
-from scenarios.analysis.nights.history import HostHistory
+from hostdx.app.features.watch.report import nights_document
+from hostdx.app.features.watch.screen import HistoryScreen, LoadList
+from hostdx.app.tui.children.command import CommandOutcome
+from hostdx.app.tui.screens.recordings import RecordingsScreen
+from hostdx.app.tui.screens.report import ReportScreen
+from hostdx.app.tui.shell import Shell
+from hostdx.scenarios.analysis.nights.history import HostHistory
 from tests.app.features.fleet.test_reading import HOSTILE
 from tests.fakes.streams.golden import agrees
 from tests.fakes.terminals.screen import grid, keys, opened, settled
@@ -85,7 +85,7 @@ async def test_opened_from_the_recordings_and_its_report_from_it(
             CommandOutcome(msgspec.json.encode(made).decode(), "" if len(asked) > 1 else "history: no nights")
         )
 
-    monkeypatch.setattr("app.tui.requests.run_hostdx", child)
+    monkeypatch.setattr("hostdx.app.tui.requests.run_hostdx", child)
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         await app.push_screen(RecordingsScreen())
         await keys(pilot, "W")

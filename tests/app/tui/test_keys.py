@@ -12,29 +12,29 @@ import msgspec
 import pytest
 from textual.binding import Binding
 
-from app import features
-from app.recordings import store
-from app.tui import screens, shell, theme
-from app.tui.screens import keys as key_screen
-from app.tui.screens.ask import AskScreen
-from app.tui.screens.base import Base
-from app.tui.screens.before.consent import ConsentScreen
-from app.tui.screens.before.directories import DirectoriesScreen
-from app.tui.screens.before.options import OptionsScreen
-from app.tui.screens.before.plan import PlanScreen
-from app.tui.screens.facts import FactsScreen
-from app.tui.screens.finding import FindingScreen
-from app.tui.screens.home import HomeScreen
-from app.tui.screens.keys import KeysScreen, list_openings
-from app.tui.screens.live import LiveScreen
-from app.tui.screens.recordings import RecordingsScreen
-from app.tui.screens.report import ReportScreen
-from app.tui.screens.undo import UndoScreen
-from app.tui.screens.verdict import VerdictScreen
-from app.tui.shell import Shell
-from app.tui.widgets.picker import Picker, PickerRow
-from app.tui.widgets.reader import Reader
-from scenarios.contract.finding import Finding, Remedy
+from hostdx.app import features
+from hostdx.app.recordings import store
+from hostdx.app.tui import screens, shell, theme
+from hostdx.app.tui.screens import keys as key_screen
+from hostdx.app.tui.screens.ask import AskScreen
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.screens.before.consent import ConsentScreen
+from hostdx.app.tui.screens.before.directories import DirectoriesScreen
+from hostdx.app.tui.screens.before.options import OptionsScreen
+from hostdx.app.tui.screens.before.plan import PlanScreen
+from hostdx.app.tui.screens.facts import FactsScreen
+from hostdx.app.tui.screens.finding import FindingScreen
+from hostdx.app.tui.screens.home import HomeScreen
+from hostdx.app.tui.screens.keys import KeysScreen, list_openings
+from hostdx.app.tui.screens.live import LiveScreen
+from hostdx.app.tui.screens.recordings import RecordingsScreen
+from hostdx.app.tui.screens.report import ReportScreen
+from hostdx.app.tui.screens.undo import UndoScreen
+from hostdx.app.tui.screens.verdict import VerdictScreen
+from hostdx.app.tui.shell import Shell
+from hostdx.app.tui.widgets.picker import Picker, PickerRow
+from hostdx.app.tui.widgets.reader import Reader
+from hostdx.scenarios.contract.finding import Finding, Remedy
 from tests.every_case import every_case
 from tests.fakes.terminals.screen import feed, grid, keys, opened, planned, ready, recorded, until
 from tests.needs import one_always
@@ -121,7 +121,7 @@ def test_every_screen_can_be_left_and_explains_its_keys(screen: type[Base]) -> N
 
 
 def test_replay_has_exactly_the_keys_that_were_promised() -> None:
-    from app.tui.screens.run import RunScreen
+    from hostdx.app.tui.screens.run import RunScreen
 
     promised = {
         "space": "play", "t": "step(1)", "T": "step(-1)", "n": "jump(1)", "N": "jump(-1)", "colon": "go", "0": "first",
@@ -218,7 +218,7 @@ async def test_a_finding_leads_to_the_plan_that_proves_it(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = planned(monkeypatch, "storage")
-    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", lambda *asked: None)
+    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", lambda *asked: None)
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "tab", "home", "down", "down", "enter")
         assert isinstance(app.screen, FindingScreen) and app.screen.finding.id == "storage.pcie-link"
@@ -253,7 +253,7 @@ async def test_nothing_starts_without_consent(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[tuple[str, str]] = []
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded("iosched"))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("iosched"))
     monkeypatch.setattr(
         Shell, "start_run", lambda self, scenario, argv, plan: started.append((scenario, plan.digest))
     )

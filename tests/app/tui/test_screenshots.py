@@ -5,9 +5,9 @@ from collections.abc import Iterable
 
 import pytest
 
-from app.recordings.reader import read_events
-from scenarios.contract import events as ev
-from scenarios.triage.triage import all_rules
+from hostdx.app.recordings.reader import read_events
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.triage.triage import all_rules
 from tests.fakes.streams import stories
 from tests.fakes.streams.story import RECORDINGS
 from tests.needs import some_always

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from app.recordings import store
-from app.tui.screens.before.plan import PlanScreen
-from app.tui.shell import Shell
+from hostdx.app.recordings import store
+from hostdx.app.tui.screens.before.plan import PlanScreen
+from hostdx.app.tui.shell import Shell
 from tests.fakes.terminals.screen import grid, keys, opened, planned, until
 
 SCRIPT = r"""
@@ -66,7 +66,7 @@ async def test_did_the_kernel_update_cost_anything(tmp_path: Path) -> None:
 async def test_undo_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hostdx" / "journal").mkdir(parents=True)
     (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
-    monkeypatch.setattr("app.tui.children.command.HOSTDX", ("sh", "-c", SCRIPT, "sh"))
+    monkeypatch.setattr("hostdx.app.tui.children.command.HOSTDX", ("sh", "-c", SCRIPT, "sh"))
     monkeypatch.setattr(Shell, "read_host", lambda self: None)
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         await until(pilot, lambda: "A run was killed" in grid(app))

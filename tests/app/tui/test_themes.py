@@ -4,7 +4,7 @@ from itertools import combinations
 
 import pytest
 
-from app.tui import theme
+from hostdx.app.tui import theme
 
 # rows of the matrices of Viénot, Brettel and Mollon (1999), on linear RGB
 DEUTERANOPIA = ((0.29275, 0.70725, 0.0), (0.29275, 0.70725, 0.0), (-0.02234, 0.02234, 1.0))

@@ -7,18 +7,18 @@ import msgspec
 import pytest
 from textual.css.query import NoMatches
 
-from app.terminal.process import identity_of
-from app.tui.app import open_app
-from app.tui.children.feed import RunFeed
-from app.tui.screens.home import HomeScreen
-from app.tui.screens.keys import KeysScreen
-from app.tui.screens.live import LiveScreen
-from app.tui.screens.recordings import RecordingsScreen
-from app.tui.screens.run import left_changed
-from app.tui.shell import Shell
-from app.tui.widgets.picker import Picker
-from app.undo.change_report import UndoneChange
-from scenarios.contract import events as ev
+from hostdx.app.terminal.process import identity_of
+from hostdx.app.tui.app import open_app
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.screens.home import HomeScreen
+from hostdx.app.tui.screens.keys import KeysScreen
+from hostdx.app.tui.screens.live import LiveScreen
+from hostdx.app.tui.screens.recordings import RecordingsScreen
+from hostdx.app.tui.screens.run import left_changed
+from hostdx.app.tui.shell import Shell
+from hostdx.app.tui.widgets.picker import Picker
+from hostdx.app.undo.change_report import UndoneChange
+from hostdx.scenarios.contract import events as ev
 from tests.fakes.streams.story import iosched, storage
 from tests.fakes.terminals.screen import grid, keys, opened, settled
 
@@ -149,6 +149,6 @@ def test_on_a_busy_host_the_first_screen_does_not_share_the_cpus_with_triage(
 
     monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))
     for module in ("children.event_child", "requests"):
-        monkeypatch.setattr(f"app.tui.{module}.EventChild", Child)
+        monkeypatch.setattr(f"hostdx.app.tui.{module}.EventChild", Child)
     monkeypatch.setattr(Shell, "run", run)
     assert open_app("home") == 0 and begun == ["triage", "closed"]

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from app import locks
-from app.state import journal_dir
-from app.terminal.failure import Failure, NotUndone
-from app.terminal.process import identity_of
-from app.undo import changes as changes_module
-from app.undo import effects, undo
-from app.undo.changes import HostChanges
-from app.undo.journal import SCHEMA, JournalHeader, UndoOutcome, list_journals, read_unlocked
-from app.undo.kinds import attribute
-from app.undo.kinds.attribute import AttributeTrouble
-from app.undo.supervisor import SupervisorProcess
-from scenarios.contract.action import Action, private_directory
-from scenarios.contract.plan import Plan
+from hostdx.app import locks
+from hostdx.app.state import journal_dir
+from hostdx.app.terminal.failure import Failure, NotUndone
+from hostdx.app.terminal.process import identity_of
+from hostdx.app.undo import changes as changes_module
+from hostdx.app.undo import effects, undo
+from hostdx.app.undo.changes import HostChanges
+from hostdx.app.undo.journal import SCHEMA, JournalHeader, UndoOutcome, list_journals, read_unlocked
+from hostdx.app.undo.kinds import attribute
+from hostdx.app.undo.kinds.attribute import AttributeTrouble
+from hostdx.app.undo.supervisor import SupervisorProcess
+from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.plan import Plan
 
 
 @pytest.fixture(autouse=True)

@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.undo import effects
-from app.undo.journal import JournalEntry
-from scenarios.contract.action import Action, private_directory
+from hostdx.app.undo import effects
+from hostdx.app.undo.journal import JournalEntry
+from hostdx.scenarios.contract.action import Action, private_directory
 from tests.every_case import every_case
 
 
@@ -26,7 +26,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_the_active_one_is_what_counts() -> None:
-    from app.undo.kinds.attribute import selected_word
+    from hostdx.app.undo.kinds.attribute import selected_word
 
     assert selected_word("none [mq-deadline] kyber bfq \n") == "mq-deadline"
     assert selected_word(" 128\n") == "128"

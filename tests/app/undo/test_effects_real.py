@@ -8,11 +8,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.undo import effects
-from app.undo.journal import JournalEntry
-from app.undo.kinds import attribute
-from app.undo.kinds.attribute import AttributeTrouble
-from scenarios.contract.action import Action, private_directory
+from hostdx.app.undo import effects
+from hostdx.app.undo.journal import JournalEntry
+from hostdx.app.undo.kinds import attribute
+from hostdx.app.undo.kinds.attribute import AttributeTrouble
+from hostdx.scenarios.contract.action import Action, private_directory
 from tests.needs import LOOP, ROOT, need, not_here, program
 from tests.real.own_disk import detach, unmount
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from app.terminal.process import identity_of
-from app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader, read_content, read_unlocked
-from scenarios.contract.action import Action
+from hostdx.app.terminal.process import identity_of
+from hostdx.app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader, read_content, read_unlocked
+from hostdx.scenarios.contract.action import Action
 
 
 def test_a_line_is_on_the_disk_before_anything_is_done(

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.journal_disk import device_of, journal_on_device_reason
-from probes.reading.host import Host
-from probes.system.disk.backing import devices_directly_under
-from probes.system.disk.topology import find_placement
-from probes.types import Absent
+from hostdx.app.undo.journal_disk import device_of, journal_on_device_reason
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.backing import devices_directly_under
+from hostdx.probes.system.disk.topology import find_placement
+from hostdx.probes.types import Absent
 from tests.fakes.hosts.tree import Tree
 from tests.needs import KNOWN_DISK, needs, not_here
 from tests.real.trim_disk import TrimDisk, sh
@@ -88,8 +88,8 @@ def test_where_nobody_says_on_which_disk_it_is_not_guessed(host: Host) -> None:
 def test_the_refusal_names_the_way_and_another_place(
     host: Host, monkeypatch: pytest.MonkeyPatch, journal: str, device: str, says: str
 ) -> None:
-    monkeypatch.setattr("app.undo.journal_disk.device_of", lambda target: device)
-    monkeypatch.setattr("app.undo.journal_disk._nearest_existing", lambda directory: directory)
+    monkeypatch.setattr("hostdx.app.undo.journal_disk.device_of", lambda target: device)
+    monkeypatch.setattr("hostdx.app.undo.journal_disk._nearest_existing", lambda directory: directory)
     said = journal_on_device_reason(host, Path(journal), f"/sys/block/{device}/queue/scheduler")
     assert (says in said) if says else not said
     assert not said or "set XDG_STATE_HOME to a directory on another disk" in said

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
-from app.cli.telling import triage
-from app.state import journal_dir, make_private
-from app.terminal.process import Identity, identity_of
-from app.undo import leftovers
-from app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader
-from app.undo.undo import Leftover
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.contract.action import Action, private_directory
-from scenarios.contract.plan import Plan, Written
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.cli.telling import triage
+from hostdx.app.state import journal_dir, make_private
+from hostdx.app.terminal.process import Identity, identity_of
+from hostdx.app.undo import leftovers
+from hostdx.app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader
+from hostdx.app.undo.undo import Leftover
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.plan import Plan, Written
 
 TARGET = "/sys/block/sdz/queue/scheduler"
 SWITCH = Action(kind="attribute", title="switch sdz", target=TARGET, new="bfq", consent=True)
@@ -107,7 +107,7 @@ def test_a_plan_says_it(capsys: pytest.CaptureFixture[str], arguments: tuple[str
 
 def test_triage_says_it_first(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     leave()
-    monkeypatch.setattr("scenarios.triage.triage.examine_host", lambda *_, **__: iter(()))
+    monkeypatch.setattr("hostdx.scenarios.triage.triage.examine_host", lambda *_, **__: iter(()))
     assert triage.triage.main([], standalone_mode=False) == 0
     assert "! an earlier run (r) ended without undoing" in capsys.readouterr().out
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.kinds.namespace_holders import end_holders, find_holders
-from probes.engine.measured import BenchRefused
-from scenarios.rpfilter.measurement.network import Network
+from hostdx.app.undo.kinds.namespace_holders import end_holders, find_holders
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.scenarios.rpfilter.measurement.network import Network
 from tests.needs import not_here
 from tests.real.network_state import namespaces_in_use
 from tests.real.polled import within

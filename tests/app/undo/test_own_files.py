@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from app.state import journal_dir, make_private
-from app.terminal.failure import NotDone
-from app.terminal.process import Identity, boot_id, identity_of, is_living
-from app.undo import effects, undo
-from app.undo.journal import SCHEMA, FileSystemId, Journal, JournalEntry, JournalHeader, list_journals
-from app.undo.kinds import bounded_child, file_system_identity, own_files
-from app.undo.kinds.file_system_identity import file_system_of, is_device_gone, is_on_file_system
-from scenarios.contract.action import private_directory
+from hostdx.app.state import journal_dir, make_private
+from hostdx.app.terminal.failure import NotDone
+from hostdx.app.terminal.process import Identity, boot_id, identity_of, is_living
+from hostdx.app.undo import effects, undo
+from hostdx.app.undo.journal import SCHEMA, FileSystemId, Journal, JournalEntry, JournalHeader, list_journals
+from hostdx.app.undo.kinds import bounded_child, file_system_identity, own_files
+from hostdx.app.undo.kinds.file_system_identity import file_system_of, is_device_gone, is_on_file_system
+from hostdx.scenarios.contract.action import private_directory
 from tests.every_case import every_case
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh, unmount
@@ -99,7 +99,7 @@ def test_making_it_may_hang_too(tmp_path: Path, child: Callable[[str], None]) ->
 def test_who_goes_on_has_time(child: Callable[[str], None]) -> None:
     """A large tree on a slow disk takes longer than a time-out, and is no stuck device."""
     child(SAYS)
-    assert bounded_child.ask_child("app.undo.kinds.own_files", {}, timeout_s=1.5) == 7
+    assert bounded_child.ask_child("hostdx.app.undo.kinds.own_files", {}, timeout_s=1.5) == 7
 
 
 PLACE = FileSystemId(device="7:7", number=5, boot=boot_id(), mountpoint="/mnt/x", source="/dev/loop7")

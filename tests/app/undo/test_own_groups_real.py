@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from app.terminal.failure import NotDone
-from app.undo import effects
-from app.undo.kinds import own_groups
-from probes.engine.command.supervised import RunOrder, Supervisors
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.contract.action import Action
-from scenarios.workload.group import find_group_root, group_action
+from hostdx.app.terminal.failure import NotDone
+from hostdx.app.undo import effects
+from hostdx.app.undo.kinds import own_groups
+from hostdx.probes.engine.command.supervised import RunOrder, Supervisors
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.workload.group import find_group_root, group_action
 from tests.needs import ROOT, needs, not_here
 
 pytestmark = [pytest.mark.real]
@@ -73,10 +73,10 @@ def test_what_is_not_ours_is_not_touched(tmp_path: Path) -> None:
 AS_USER = f"""
 import os, subprocess, sys
 from pathlib import Path
-from app.undo import effects
-from probes.engine.command.group_counters import enter
-from probes.reading.host import Host
-from scenarios.workload.group import explain_missing, find_group_root, group_action
+from hostdx.app.undo import effects
+from hostdx.probes.engine.command.group_counters import enter
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.workload.group import explain_missing, find_group_root, group_action
 enter(sys.argv[1] + "/shell")
 os.setgroups([]); os.setgid({USER}); os.setuid({USER})
 root = find_group_root(Host())

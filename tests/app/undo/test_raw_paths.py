@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
-from app.state import journal_dir, make_private
-from app.terminal.process import Identity, identity_of
-from app.undo import effects, undo
-from app.undo.journal import SCHEMA, Journal, JournalHeader, read_unlocked
-from scenarios.contract.action import private_directory
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.state import journal_dir, make_private
+from hostdx.app.terminal.process import Identity, identity_of
+from hostdx.app.undo import effects, undo
+from hostdx.app.undo.journal import SCHEMA, Journal, JournalHeader, read_unlocked
+from hostdx.scenarios.contract.action import private_directory
 from tests.app.launcher import hostdx
 
 pytestmark = pytest.mark.usefixtures("own_state")

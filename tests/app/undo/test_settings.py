@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from app.undo import effects
-from app.undo.journal import JournalEntry
-from app.undo.kinds import attribute
-from scenarios.contract.action import Action
+from hostdx.app.undo import effects
+from hostdx.app.undo.journal import JournalEntry
+from hostdx.app.undo.kinds import attribute
+from hostdx.scenarios.contract.action import Action
 
 
 class Queue:

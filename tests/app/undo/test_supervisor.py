@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from app.state import journal_dir, make_private
-from app.terminal.process import Identity, identity_of
-from app.undo import effects, supervisor, undo
-from app.undo.journal import SCHEMA, Busy, Journal, JournalHeader, UndoOutcome
-from scenarios.contract.action import Action, private_directory
+from hostdx.app.state import journal_dir, make_private
+from hostdx.app.terminal.process import Identity, identity_of
+from hostdx.app.undo import effects, supervisor, undo
+from hostdx.app.undo.journal import SCHEMA, Busy, Journal, JournalHeader, UndoOutcome
+from hostdx.scenarios.contract.action import Action, private_directory
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
@@ -54,7 +54,7 @@ def test_it_sleeps_as_long_as_a_change_hangs_and_undoes_it_then(tmp_path: Path) 
     book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
     action = Action(kind="attribute", title="set", target=str(target), new="new", consent=True)
     book.record_intent(effects.prepare_entry(action, "1"))
-    argv = [sys.executable, "-P", "-m", "app.undo.supervisor", str(book.path)]
+    argv = [sys.executable, "-P", "-m", "hostdx.app.undo.supervisor", str(book.path)]
     pipe = subprocess.PIPE
     with subprocess.Popen(argv, stdin=pipe, stdout=pipe) as process:
         try:
@@ -83,9 +83,9 @@ def test_what_gave_no_answer_is_tried_again(tmp_path: Path, monkeypatch: pytest.
     answers = iter([UndoOutcome("failed", "no answer", stuck=True)] * 2)
     monkeypatch.setattr(effects, "revert_entry", lambda *what: next(answers, None) or revert(*what))
     monkeypatch.setattr(supervisor, "_wait_for_dismissal", lambda _: False)
-    monkeypatch.setattr("app.undo.supervisor.signal.signal", lambda *_: None)
-    monkeypatch.setattr("app.undo.supervisor.os.dup2", lambda *_: None)
-    monkeypatch.setattr("app.undo.supervisor.sleep", pauses.append)
+    monkeypatch.setattr("hostdx.app.undo.supervisor.signal.signal", lambda *_: None)
+    monkeypatch.setattr("hostdx.app.undo.supervisor.os.dup2", lambda *_: None)
+    monkeypatch.setattr("hostdx.app.undo.supervisor.sleep", pauses.append)
     assert supervisor.main([str(book.path)]) == 0
     assert pauses == [supervisor.AGAIN_S] * 2
     assert list((tmp_path / "data").iterdir()) == [] and not book.path.exists()

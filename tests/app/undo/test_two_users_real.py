@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from app import locks
-from app.state import journal_dir, make_private
-from app.terminal.process import Identity, identity_of
-from app.undo import effects
-from app.undo.journal import SCHEMA, Journal, JournalHeader
-from scenarios.contract.action import private_directory
+from hostdx.app import locks
+from hostdx.app.state import journal_dir, make_private
+from hostdx.app.terminal.process import Identity, identity_of
+from hostdx.app.undo import effects
+from hostdx.app.undo.journal import SCHEMA, Journal, JournalHeader
+from hostdx.scenarios.contract.action import private_directory
 from tests.app.launcher import hostdx
 from tests.needs import ROOT, needs
 from tests.real.iosched_kill import journals

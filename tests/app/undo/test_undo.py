@@ -8,12 +8,12 @@ import pytest
 from click.testing import CliRunner
 from msgspec.structs import replace
 
-from app.cli.telling import undo as cli_undo
-from app.state import journal_dir, make_private
-from app.terminal.failure import Failure
-from app.terminal.process import Identity, identity_of
-from app.undo import effects, killed_ending, undo
-from app.undo.journal import (
+from hostdx.app.cli.telling import undo as cli_undo
+from hostdx.app.state import journal_dir, make_private
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.process import Identity, identity_of
+from hostdx.app.undo import effects, killed_ending, undo
+from hostdx.app.undo.journal import (
     SCHEMA,
     Busy,
     Journal,
@@ -23,7 +23,7 @@ from app.undo.journal import (
     list_journals,
     read_unlocked,
 )
-from scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.action import Action, private_directory
 from tests.needs import TMPFS, need, not_here
 from tests.real.own_disk import unmount
 
@@ -376,7 +376,7 @@ def test_a_journal_that_was_cleaned_away_while_it_was_made_is_none(monkeypatch: 
     def cleaned(descriptor: int, how: int) -> None:
         (place / "r.jsonl").unlink()
 
-    monkeypatch.setattr("app.undo.journal.fcntl.flock", cleaned)
+    monkeypatch.setattr("hostdx.app.undo.journal.fcntl.flock", cleaned)
     with pytest.raises(Failure, match="nothing was changed"):
         journal()
 
@@ -397,7 +397,9 @@ def test_root_trusts_no_journal_in_a_folder_that_others_rule(
     book = journal()
     do(book, set_attribute(tmp_path), "r#1")
     path = abandon(book)
-    monkeypatch.setattr("app.undo.journal.find_known_rulers", lambda where: "/home/alice belongs to alice")
+    monkeypatch.setattr(
+        "hostdx.app.undo.journal.find_known_rulers", lambda where: "/home/alice belongs to alice"
+    )
     for act in (lambda: read_unlocked(path), lambda: Journal.lock_existing(path), journal):
         with pytest.raises(Failure, match="belongs to alice, who can put other journals there"):
             act()

@@ -2,16 +2,16 @@
 
 from collections.abc import Callable
 
-from probes.engine.disk.preparation import Progress
-from probes.engine.measured import Measured
-from scenarios.contract.model import Clock
+from hostdx.probes.engine.disk.preparation import Progress
+from hostdx.probes.engine.measured import Measured
+from hostdx.scenarios.contract.model import Clock
 from tests.fakes.noise import Noise, quiet
 
 BLOCK_BYTES = 1 << 20
 
 
 class Drive:
-    """Stands for `BuiltIn` of `scenarios.fstrim.measurement.load`.
+    """Stands for `BuiltIn` of `hostdx.scenarios.fstrim.measurement.load`.
 
     `level` is what new files reach of their speed (1: all of it).
 

@@ -1,7 +1,7 @@
 """Facts of a made-up host written short: `disk.sda.size` is the fact `size` of `disk:sda`."""
 
-from probes.types import Fact, Unread
-from scenarios.contract import events as ev
+from hostdx.probes.types import Fact, Unread
+from hostdx.scenarios.contract import events as ev
 
 _DEVICES = ("disk", "mount", "nic", "md", "trim", "node")
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from probes.reading.host import Host
+from hostdx.probes.reading.host import Host
 
 
 def process(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from probes.reading.host import Host
+from hostdx.probes.reading.host import Host
 
 
 class Tree:

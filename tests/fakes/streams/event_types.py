@@ -3,9 +3,9 @@
 import random
 from typing import Any
 
-from app.recordings.reader import FORMER
-from scenarios.contract import events as ev
-from scenarios.contract.results import result as result_types
+from hostdx.app.recordings.reader import FORMER
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.results import result as result_types
 
 EVERY: dict[str, type[ev.AnyEvent]] = {
     **{kind.__struct_config__.tag: kind for kind in ev.Common.__args__},

@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 from msgspec import inspect
 
-from app.recordings.reader import read_events
-from probes.reading.lossless_json import encode
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Plan
+from hostdx.app.recordings.reader import read_events
+from hostdx.probes.reading.lossless_json import encode
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Plan
 from tests.fakes.streams.event_types import EVERY
 
 # ESC ] sets the title, ESC c resets, U+009B is CSI; DEL; direction changes; invisible ones; line separators; a mark

@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from probes.types import Absent, Json
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import Options
-from scenarios.experiment.guards.watch import InterferenceWatch
-from scenarios.rpfilter import scenario as rpfilter
-from scenarios.rpfilter.results import AtLineRate, CheckCost, Cost, LineRate
-from scenarios.rpfilter.scenario import Rpfilter
+from hostdx.probes.types import Absent, Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
+from hostdx.scenarios.rpfilter import scenario as rpfilter
+from hostdx.scenarios.rpfilter.results import AtLineRate, CheckCost, Cost, LineRate
+from hostdx.scenarios.rpfilter.scenario import Rpfilter
 from tests.fakes.answering import Answering
 from tests.fakes.bench_network import FakeBench
 from tests.fakes.clock import FakeClock
@@ -41,7 +41,7 @@ def quieten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rpfilter, "watch_for", lambda run: InterferenceWatch(run))
     monkeypatch.setattr(rpfilter, "find_tool", lambda name: f"/usr/sbin/{name}")
     monkeypatch.setattr(
-        "scenarios.rpfilter.measurement.measured_check.find_tool", lambda name: f"/usr/sbin/{name}"
+        "hostdx.scenarios.rpfilter.measurement.measured_check.find_tool", lambda name: f"/usr/sbin/{name}"
     )
 
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Metric, Plan, Workload
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Metric, Plan, Workload
 
 
 def recorded(

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Evidence, Finding, Remedy
-from scenarios.contract.plan import Option, Plan, PlannedStep
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
+from hostdx.scenarios.contract.plan import Option, Plan, PlannedStep
 from tests.fakes.hosts.facts import parted
 from tests.fakes.streams.story import LINK, RECORDINGS, Teller, iosched, storage
 

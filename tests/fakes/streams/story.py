@@ -10,11 +10,11 @@ from pathlib import Path
 
 import msgspec
 
-from scenarios.contract import events as ev
-from scenarios.contract.action import Action, private_directory
-from scenarios.contract.disturbance import Disturbance, InterferenceCulprit
-from scenarios.contract.finding import Evidence, Finding, Remedy
-from scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulprit
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
+from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
 PAIR = {"A": 6900.0, "B": 540.0}

@@ -4,9 +4,15 @@ import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 
-from probes.types import Json
-from scenarios.analysis.compare.run_summary import FactKey, FigureKey, LoadFigure, PlannedLoad, RunSummary
-from scenarios.contract.plan import Metric
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.run_summary import (
+    FactKey,
+    FigureKey,
+    LoadFigure,
+    PlannedLoad,
+    RunSummary,
+)
+from hostdx.scenarios.contract.plan import Metric
 
 RATE = Metric("rate", "1/s")
 

@@ -8,7 +8,7 @@ import pytest
 from tests.app.launcher import environment
 from tests.fakes.terminals.terminal import Terminal
 
-HOSTDX = [sys.executable, "-P", "-m", "app.cli"]
+HOSTDX = [sys.executable, "-P", "-m", "hostdx.app.cli"]
 
 
 def opened(place: Path, *arguments: str, size: tuple[int, int] = (80, 24)) -> Terminal:

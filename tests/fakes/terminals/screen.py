@@ -14,10 +14,10 @@ from textual._compositor import Compositor
 from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 
-from app.tui.children.event_child import EventChild
-from app.tui.children.feed import RunFeed
-from app.tui.screens.before.plan import PlanScreen
-from app.tui.shell import Shell
+from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.screens.before.plan import PlanScreen
+from hostdx.app.tui.shell import Shell
 from tests.fakes.streams.story import RECORDINGS
 
 SIZES = {"narrow": (80, 24), "wide": (120, 40), "huge": (200, 60)}
@@ -47,7 +47,7 @@ def planned(monkeypatch: pytest.MonkeyPatch, name: str) -> list[list[str]]:
         asked.append(list(argv))
         return recorded(name)
 
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", planner)
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", planner)
     return asked
 
 

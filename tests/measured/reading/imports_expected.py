@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from probes.imports.hep import hep_suite, hepscore
-from probes.imports.model import ImportResult
+from hostdx.probes.imports.hep import hep_suite, hepscore
+from hostdx.probes.imports.model import ImportResult
 
 NO_RESULT = ("README.md", "SOURCES.tsv", "expected.json")
 FOLDERS = ("io500", "fio", "hepscore", "prmon", "ior", "mdtest", "sysstat", "other", "darshan")

@@ -11,9 +11,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.recordings.reader import RecordingFollower, load, read_events
-from app.recordings.writer import Recorder
-from scenarios.contract import events as ev
+from hostdx.app.recordings.reader import RecordingFollower, load, read_events
+from hostdx.app.recordings.writer import Recorder
+from hostdx.scenarios.contract import events as ev
 
 
 def stream(count: int) -> Iterator[ev.AnyEvent]:

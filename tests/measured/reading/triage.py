@@ -18,7 +18,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             Server(Path(folder), cpus=256 // share, disks=200 // share, cards=64 // share)
             for form in ([], ["--json"]):
-                argv = [sys.executable, "-P", "-m", "app.cli", "triage", "--root", folder, *form]
+                argv = [sys.executable, "-P", "-m", "hostdx.app.cli", "triage", "--root", folder, *form]
                 began = time.monotonic()
                 child = subprocess.Popen(argv, stdout=subprocess.PIPE)
                 assert child.stdout is not None

@@ -30,15 +30,15 @@ from pathlib import Path
 
 import msgspec
 
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.disk.storage import StorageBench
-from probes.engine.disk.trains import StorageBatches
-from probes.engine.files import TestFile
-from probes.engine.workloads import EngineLoad, load_of
-from probes.reading.host import Host
-from probes.system.disk.topology import find_placement
-from probes.types import is_present
-from scenarios.experiment.statistics.stats import interval_over_groups
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.disk.storage import StorageBench
+from hostdx.probes.engine.disk.trains import StorageBatches
+from hostdx.probes.engine.files import TestFile
+from hostdx.probes.engine.workloads import EngineLoad, load_of
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.topology import find_placement
+from hostdx.probes.types import is_present
+from hostdx.scenarios.experiment.statistics.stats import interval_over_groups
 
 Side = Callable[[], Awaitable[tuple[float, float, float]]]  # IOPS, p99 in ns, own CPU seconds
 MOST_WRITTEN = 1 << 40  # bytes: what ends this is the number of pairs

@@ -24,9 +24,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from app.recordings.reader import load
-from app.recordings.session import RunSession
-from app.report.validity import MARKS, Sign, list_trust_signs
+from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.validity import MARKS, Sign, list_trust_signs
 from tests.measured.running.storage_runs import two_directories
 
 PYTHON = sys.executable
@@ -90,7 +90,7 @@ def one(
 ) -> Seen:
     words = [word for path in pair for word in ("--dir", path)]
     done = subprocess.run(
-        [PYTHON, "-m", "app.cli", "run", "storage", "--json", "--yes", f"--budget={budget:g}", "--size=128M",
+        [PYTHON, "-m", "hostdx.app.cli", "run", "storage", "--json", "--yes", f"--budget={budget:g}", "--size=128M",
          f"--events={recording}", *words],
         env=env, capture_output=True, text=True, check=False,
     )  # fmt: skip

@@ -30,11 +30,11 @@ def one(planted: float, budget: float, directory: str, env: Mapping[str, str]) -
     return told_by(
         command,
         {**env, "PLANTED": str(planted)},
-        "tests.measured.running.planted" if planted else "app.cli",
+        "tests.measured.running.planted" if planted else "hostdx.app.cli",
     )
 
 
-def told_by(command: Sequence[str], env: Mapping[str, str], module: str = "app.cli") -> Told:
+def told_by(command: Sequence[str], env: Mapping[str, str], module: str = "hostdx.app.cli") -> Told:
     """The verdicts of a run of the program in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", module, *command], env=env, capture_output=True, text=True, check=False

@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.recordings.reader import load
-from app.recordings.session import RunSession
-from app.recordings.values import values_beside
+from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.values import values_beside
 from tests.app.launcher import argv, environment
 from tests.real.own_disk import OwnDisk, sh
 

@@ -9,10 +9,10 @@ command line, runner, supervisor, recording, result.
 import os
 import sys
 
-from app.cli import main
-from scenarios.contract import registry
-from scenarios.null.scenario import Null
-from scenarios.storage.scenario import Storage
+from hostdx.app.cli import main
+from hostdx.scenarios.contract import registry
+from hostdx.scenarios.null.scenario import Null
+from hostdx.scenarios.storage.scenario import Storage
 
 
 class Slower(Null):

@@ -42,7 +42,7 @@ def one(directories: Sequence[str], asked: Asked, planted: float = 0.0) -> Told:
     """One run of the program; unplanted it is started as a person starts it."""
     named = [word for path in directories for word in ("--dir", path)]
     command = ["run", "storage", "--json", "--yes", *asked.options, *named]
-    return told_by(command, {**asked.env, "PLANTED": str(planted)}, MODULE if planted else "app.cli")
+    return told_by(command, {**asked.env, "PLANTED": str(planted)}, MODULE if planted else "hostdx.app.cli")
 
 
 class Tally(NamedTuple):

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from scenarios.experiment.places import PlaceVisits
-from scenarios.experiment.schedule.slices import MIN_SLICE_OPERATIONS, MIN_SLICE_S
-from scenarios.experiment.sequential import SequentialComparison, draw_orders
-from scenarios.experiment.statistics.stats import group_value
+from hostdx.scenarios.experiment.places import PlaceVisits
+from hostdx.scenarios.experiment.schedule.slices import MIN_SLICE_OPERATIONS, MIN_SLICE_S
+from hostdx.scenarios.experiment.sequential import SequentialComparison, draw_orders
+from hostdx.scenarios.experiment.statistics.stats import group_value
 from tests.measured.simulation.simulated import Outcome, outcome
 
 TICK_S = 0.01

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from app.features.health.node_class import (
+from hostdx.app.features.health.node_class import (
     SCHEMA,
     LoadKey,
     NodeClass,
@@ -24,8 +24,14 @@ from app.features.health.node_class import (
     make_load,
     rounds_of,
 )
-from app.features.health.speed import FULL_ROUNDS, MIN_ROUNDS, compare_rounds, error_rates, is_surely_fit
-from app.recordings.reader import load
+from hostdx.app.features.health.speed import (
+    FULL_ROUNDS,
+    MIN_ROUNDS,
+    compare_rounds,
+    error_rates,
+    is_surely_fit,
+)
+from hostdx.app.recordings.reader import load
 
 SERIES = Path(__file__).parents[2] / "fixtures" / "noise"
 CLASS_NODES = 50

@@ -11,9 +11,9 @@ import random
 from array import array
 from collections.abc import Callable
 
-from probes.imports.model import ImportResult, make_noted
-from probes.imports.sample_series import SampleSeries, SampleTimes
-from scenarios.analysis.incidents.incidents import Cause, Timeline, judge_samples
+from hostdx.probes.imports.model import ImportResult, make_noted
+from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes
+from hostdx.scenarios.analysis.incidents.incidents import Cause, Timeline, judge_samples
 
 DAY_S, FINEST_S = 86400, 10
 # quiet level, relative noise, highest value, share of the day in bursts and their height

@@ -15,7 +15,7 @@ import math
 import random
 from typing import NamedTuple
 
-from scenarios.analysis.nights.cusum import (
+from hostdx.scenarios.analysis.nights.cusum import (
     BASELINE_NIGHTS,
     MARGIN,
     Reference,
@@ -24,7 +24,7 @@ from scenarios.analysis.nights.cusum import (
     cusum_of_nights,
     night_score,
 )
-from scenarios.analysis.nights.history import RETEST_SCORE, RETEST_SUM
+from hostdx.scenarios.analysis.nights.history import RETEST_SCORE, RETEST_SUM
 
 AFTER = 180
 MONTH = 30

@@ -15,9 +15,9 @@ import random
 import zlib
 from typing import NamedTuple
 
-from scenarios.contract.verdict.verdict import Word
-from scenarios.experiment.sequential import SequentialComparison, draw_orders
-from scenarios.experiment.statistics.stats import group_value
+from hostdx.scenarios.contract.verdict.verdict import Word
+from hostdx.scenarios.experiment.sequential import SequentialComparison, draw_orders
+from hostdx.scenarios.experiment.statistics.stats import group_value
 from tests.measured.simulation.noise_models import Noise, models
 
 GROUPS = 30

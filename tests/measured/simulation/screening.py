@@ -10,7 +10,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from scenarios.prove.design import DUMMIES, MeasuredPair, ScreenedEffect, draw_pairs, estimate_effects
+from hostdx.scenarios.prove.design import DUMMIES, MeasuredPair, ScreenedEffect, draw_pairs, estimate_effects
 from tests.fakes.noise import Noise, autoregressive, drift, product, step, white
 
 WINDOW_S = 0.7

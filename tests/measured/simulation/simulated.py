@@ -5,10 +5,10 @@ import random
 import statistics
 from typing import NamedTuple
 
-from scenarios.contract.verdict.verdict import GroupVerdict
-from scenarios.experiment.sequential import SequentialComparison, draw_orders
-from scenarios.experiment.statistics.distributions import normal_tail, t_quantile
-from scenarios.experiment.statistics.stats import group_value
+from hostdx.scenarios.contract.verdict.verdict import GroupVerdict
+from hostdx.scenarios.experiment.sequential import SequentialComparison, draw_orders
+from hostdx.scenarios.experiment.statistics.distributions import normal_tail, t_quantile
+from hostdx.scenarios.experiment.statistics.stats import group_value
 from tests.measured.simulation.noise_models import Noise
 
 GROUPS = 30  # 60 s of ABBA groups at 0.5 s a block

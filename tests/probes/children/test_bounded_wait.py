@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.children.bounded_wait import reap_with_usage
-from scenarios.fullstack.measurement import own_links
+from hostdx.probes.children.bounded_wait import reap_with_usage
+from hostdx.scenarios.fullstack.measurement import own_links
 
 
 def test_one_that_ends_tells_what_it_used() -> None:

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from app.cli import main
-from probes.children import environment
-from probes.system.bios.redfish import PASSWORD, USER, Credentials, find_credentials
+from hostdx.app.cli import main
+from hostdx.probes.children import environment
+from hostdx.probes.system.bios.redfish import PASSWORD, USER, Credentials, find_credentials
 
 
 def test_no_program_that_is_started_inherits_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,7 +26,7 @@ def test_no_program_that_is_started_inherits_it(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(environment, "_withheld", {})
     monkeypatch.setenv(USER, "admin")
     monkeypatch.setenv(PASSWORD, "correct-horse")
-    monkeypatch.setattr("app.cli.entry.run_command_line", command_line)
+    monkeypatch.setattr("hostdx.app.cli.entry.run_command_line", command_line)
     monkeypatch.setattr(sys, "argv", ["hostdx", "scenarios"])
     with pytest.raises(SystemExit):
         main()

@@ -10,9 +10,13 @@ import pytest
 
 from tests.syntax import ROOT, modules
 
-ASKS = "from probes.children.own_module import own_module; print(*own_module('app.asked', 'a b'), sep='\\n')"
+ASKS = (
+    "from hostdx.probes.children.own_module import own_module; "
+    "print(*own_module('hostdx.app.asked', 'a b'), sep='\\n')"
+)
 ASKED = (
-    "import app, sys, os; print(app.__file__, sys.flags.isolated, sys.argv[1:], os.environ.get('PYTHONPATH'))"
+    "import hostdx.app, sys, os; "
+    "print(hostdx.app.__file__, sys.flags.isolated, sys.argv[1:], os.environ.get('PYTHONPATH'))"
 )
 
 
@@ -20,16 +24,17 @@ ASKED = (
 def tree(tmp_path: Path) -> Path:
     """Somewhere that no interpreter looks by itself."""
     place = tmp_path / "some where"
-    shutil.copytree(ROOT / "probes", place / "probes", ignore=shutil.ignore_patterns("__pycache__"))
-    (place / "app").mkdir()
-    (place / "app/__init__.py").touch()
-    (place / "app/asked.py").write_text(f"if __name__ == '__main__':\n    {ASKED}\n")
+    shutil.copytree(ROOT / "probes", place / "hostdx/probes", ignore=shutil.ignore_patterns("__pycache__"))
+    (place / "hostdx/app").mkdir()
+    (place / "hostdx/__init__.py").touch()
+    (place / "hostdx/app/__init__.py").touch()
+    (place / "hostdx/app/asked.py").write_text(f"if __name__ == '__main__':\n    {ASKED}\n")
     return place
 
 
 @pytest.mark.parametrize("flags", (["-P", "-S"], ["-I", "-S"]))
 def test_a_child_finds_its_parents_code(tree: Path, tmp_path: Path, flags: list[str]) -> None:
-    other = tmp_path / "other" / "app"
+    other = tmp_path / "other" / "hostdx/app"
     other.mkdir(parents=True)
     (other / "__init__.py").touch()
     env = {"PATH": os.environ["PATH"]}
@@ -37,8 +42,16 @@ def test_a_child_finds_its_parents_code(tree: Path, tmp_path: Path, flags: list[
     [*argv] = subprocess.run(
         [sys.executable, *flags, "-c", asks], env=env, capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    said = subprocess.run(argv, env=env, cwd=other.parent, capture_output=True, text=True, check=True).stdout
-    assert said.split() == [*f"{tree}/app/__init__.py".split(), str(int("-I" in flags)), "['a", "b']", "None"]
+    said = subprocess.run(
+        argv, env=env, cwd=other.parents[1], capture_output=True, text=True, check=True
+    ).stdout
+    assert said.split() == [
+        *f"{tree}/hostdx/app/__init__.py".split(),
+        str(int("-I" in flags)),
+        "['a",
+        "b']",
+        "None",
+    ]
 
 
 def test_every_starter_asks_it() -> None:

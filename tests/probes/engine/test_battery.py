@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.battery import BenchmarkSet
-from probes.engine.battery_loads import SLOTS, TURNS
-from probes.engine.loads.pinned_loads import SYSTEM_CALLS
-from probes.reading.host import Host
+from hostdx.probes.engine.battery import BenchmarkSet
+from hostdx.probes.engine.battery_loads import SLOTS, TURNS
+from hostdx.probes.engine.loads.pinned_loads import SYSTEM_CALLS
+from hostdx.probes.reading.host import Host
 from tests.fakes.held import held
 
 
@@ -44,7 +44,7 @@ async def test_a_planted_delay_shows(tmp_path: Path) -> None:
 async def test_a_slice_that_a_quota_stopped_counts_what_was_done(monkeypatch: pytest.MonkeyPatch) -> None:
     """Operations of which most are quick: the quartile does not see the stops."""
     stops = iter((0, 0, 0, 1))
-    monkeypatch.setattr("probes.engine.battery.count_throttles", lambda host, files: (next(stops),))
+    monkeypatch.setattr("hostdx.probes.engine.battery.count_throttles", lambda host, files: (next(stops),))
     piece = {"n": 20, "q": 1e6, "ns": 100_000_000, "cpu": 0.02}
     battery = BenchmarkSet(Host(), None, None, 8 << 20, 1, (), [0])
 

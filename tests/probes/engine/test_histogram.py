@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.engine import histogram
+from hostdx.probes.engine import histogram
 
 latencies = st.lists(st.integers(0, 10**11), min_size=1, max_size=300)
 

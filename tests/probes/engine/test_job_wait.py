@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.storage.measurement.io_delay import (
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.storage.measurement.io_delay import (
     JobIoWait,
     RealClock,
     interval,

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from probes.engine import loops, operations
-from probes.engine.loads import metadata
-from probes.engine.operations import POOL_BYTES, WorkerState, run_block
-from probes.engine.worker import fill_file
+from hostdx.probes.engine import loops, operations
+from hostdx.probes.engine.loads import metadata
+from hostdx.probes.engine.operations import POOL_BYTES, WorkerState, run_block
+from hostdx.probes.engine.worker import fill_file
 from tests.every_case import every_case
 
 PAGE = 4096

@@ -5,7 +5,7 @@ import shlex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.engine.workloads import fio_directory, shell_line
+from hostdx.probes.engine.workloads import fio_directory, shell_line
 
 
 @given(st.lists(st.text(alphabet=st.characters(blacklist_characters="\0", max_codepoint=0x2FF)), min_size=1))

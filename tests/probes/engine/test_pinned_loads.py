@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.loads import pinned_loads as engine
-from probes.engine.loads.memory_policy import NoPolicy, bind, nodes_of
-from probes.engine.loads.pinned_loads import LINE, PointerChain, _successor_addresses
-from probes.engine.pool import WorkerFailed
-from probes.reading.process_stat import is_running
-from scenarios.numa.measurement.placement import PlacementBench, Seat, WorkerPlacement
+from hostdx.probes.engine.loads import pinned_loads as engine
+from hostdx.probes.engine.loads.memory_policy import NoPolicy, bind, nodes_of
+from hostdx.probes.engine.loads.pinned_loads import LINE, PointerChain, _successor_addresses
+from hostdx.probes.engine.pool import WorkerFailed
+from hostdx.probes.reading.process_stat import is_running
+from hostdx.scenarios.numa.measurement.placement import PlacementBench, Seat, WorkerPlacement
 from tests.needs import not_here
 from tests.real.polled import within
 

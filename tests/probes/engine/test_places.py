@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from probes.engine.disk.storage import StorageBench
-from probes.engine.disk.trains import StorageBatches
-from probes.engine.pool import SharedWorkers
-from probes.engine.workloads import load_of
-from probes.reading.host import Host
+from hostdx.probes.engine.disk.storage import StorageBench
+from hostdx.probes.engine.disk.trains import StorageBatches
+from hostdx.probes.engine.pool import SharedWorkers
+from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.reading.host import Host
 from tests.fakes.held import held
 
 SIZE = 16 << 20

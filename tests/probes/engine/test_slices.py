@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from probes.engine import histogram
-from probes.engine.loads.metadata import LINKED
-from probes.engine.operations import WorkerState
-from probes.engine.slices import Meeting, operations_by_quarter, run_train
+from hostdx.probes.engine import histogram
+from hostdx.probes.engine.loads.metadata import LINKED
+from hostdx.probes.engine.operations import WorkerState
+from hostdx.probes.engine.slices import Meeting, operations_by_quarter, run_train
 from tests.every_case import every_case
 
 CPU = {"kind": "cpu", "stretch": 0.0}

@@ -14,14 +14,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from probes.engine import files
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.disk.storage import StorageBench
-from probes.engine.disk.trains import StorageBatches
-from probes.engine.measured import BenchRefused, NotApplicable, WriteBudgetSpent
-from probes.engine.pool import SharedWorkers, WorkerFailed
-from probes.engine.workloads import IDS, load_of
-from probes.reading.host import Host
+from hostdx.probes.engine import files
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.disk.storage import StorageBench
+from hostdx.probes.engine.disk.trains import StorageBatches
+from hostdx.probes.engine.measured import BenchRefused, NotApplicable, WriteBudgetSpent
+from hostdx.probes.engine.pool import SharedWorkers, WorkerFailed
+from hostdx.probes.engine.workloads import IDS, load_of
+from hostdx.probes.reading.host import Host
 from tests.every_case import every_case
 from tests.fakes.held import held
 
@@ -277,7 +277,7 @@ def test_a_file_that_cannot_be_made(
 async def test_quiescing_on_a_busy_device_is_bounded(
     bench: StorageBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("probes.engine.disk.storage.QUIET_AT_MOST_S", 0.05)
+    monkeypatch.setattr("hostdx.probes.engine.disk.storage.QUIET_AT_MOST_S", 0.05)
     bench.leaves = ("busy0",)
     bench._quiet_s = 0.05
     monkeypatch.setattr(bench.host, "read_file_text", lambda *_a, **_k: "       3        1")

@@ -11,23 +11,23 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine import histogram
-from probes.engine.disk.cache import cache_check
-from probes.engine.disk.refusals import check_suitability, keeps_inodes
-from probes.engine.disk.storage import StorageBench
-from probes.engine.disk.trains import StorageBatches
-from probes.engine.measured import BenchRefused
-from probes.engine.pool import SharedWorkers
-from probes.engine.workloads import load_of
-from probes.reading.host import Host
-from probes.reading.process_stat import read_own_stat
-from probes.system.disk.topology import find_placement
-from probes.types import is_present
-from scenarios.contract.plan import Metric
-from scenarios.contract.verdict.verdict import GroupVerdict
-from scenarios.experiment.places import PlaceVisits
-from scenarios.experiment.schedule.train_scheduler import batch_groups
-from scenarios.experiment.sequential import SequentialComparison, draw_orders
+from hostdx.probes.engine import histogram
+from hostdx.probes.engine.disk.cache import cache_check
+from hostdx.probes.engine.disk.refusals import check_suitability, keeps_inodes
+from hostdx.probes.engine.disk.storage import StorageBench
+from hostdx.probes.engine.disk.trains import StorageBatches
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.engine.pool import SharedWorkers
+from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.process_stat import read_own_stat
+from hostdx.probes.system.disk.topology import find_placement
+from hostdx.probes.types import is_present
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.contract.verdict.verdict import GroupVerdict
+from hostdx.scenarios.experiment.places import PlaceVisits
+from hostdx.scenarios.experiment.schedule.train_scheduler import batch_groups
+from hostdx.scenarios.experiment.sequential import SequentialComparison, draw_orders
 from tests.fakes.held import held
 from tests.needs import LOOP, need, needs, not_here, on_disk, program
 from tests.real.own_disk import unmount
@@ -314,9 +314,9 @@ async def test_a_latency_20_percent_longer_is_measured_as_such(tmp_path: Path) -
 
 RUNNER = """
 import asyncio, os, sys
-from probes.engine.disk.storage import StorageBench
-from probes.engine.workloads import load_of
-from probes.reading.host import Host
+from hostdx.probes.engine.disk.storage import StorageBench
+from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.reading.host import Host
 
 async def main():
     bench = StorageBench(Host(), sys.argv[1], None, 64 << 20, 1, [])

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.engine import histogram
-from probes.engine.disk.cache import cache_check
-from probes.engine.measured import Measured
-from probes.engine.summary import combine_replies, engine_bound, slice_ends
-from probes.engine.workloads import load_of
+from hostdx.probes.engine import histogram
+from hostdx.probes.engine.disk.cache import cache_check
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.engine.summary import combine_replies, engine_bound, slice_ends
+from hostdx.probes.engine.workloads import load_of
 
 READ = load_of("randread-4k-qd16")
 

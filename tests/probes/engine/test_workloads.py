@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.engine.disk.size import SHARE_OF_FREE, SMALLEST, choose_size, largest_size
-from probes.engine.measured import BenchRefused
-from probes.engine.workloads import (
+from hostdx.probes.engine.disk.size import SHARE_OF_FREE, SMALLEST, choose_size, largest_size
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.engine.workloads import (
     IDS,
     LOADS,
     UNIT,

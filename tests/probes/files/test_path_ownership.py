@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from probes.files import path_ownership as module
-from probes.files.path_ownership import describe_exposure
-from probes.reading.host import Host
-from scenarios.contract.action import private_directory
-from scenarios.contract.model import directory_action
+from hostdx.probes.files import path_ownership as module
+from hostdx.probes.files.path_ownership import describe_exposure
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract.action import private_directory
+from hostdx.scenarios.contract.model import directory_action
 
 
 @pytest.fixture(autouse=True)

@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from app.terminal.failure import Failure
-from app.terminal.output_file import write_bytes
-from probes.files import path_writers as module
-from probes.files.path_ownership import find_known_rulers, find_root_objection
-from probes.files.path_walk import Misled, locate_name
-from probes.files.path_writers import Writers, writers_of
-from probes.reading.captured.archive import unpack_archive
-from scenarios.contract.knowledge_file import trusted_files
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.output_file import write_bytes
+from hostdx.probes.files import path_writers as module
+from hostdx.probes.files.path_ownership import find_known_rulers, find_root_objection
+from hostdx.probes.files.path_walk import Misled, locate_name
+from hostdx.probes.files.path_writers import Writers, writers_of
+from hostdx.probes.reading.captured.archive import unpack_archive
+from hostdx.scenarios.contract.knowledge_file import trusted_files
 from tests.needs import ROOT, needs
 
 ALICE = 65534

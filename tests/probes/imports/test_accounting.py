@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from probes.imports import accounting, kinds
-from probes.imports.accounting import (
+from hostdx.probes.imports import accounting, kinds
+from hostdx.probes.imports.accounting import (
     UNKNOWN_REASON,
     Account,
     Omission,
@@ -17,9 +17,9 @@ from probes.imports.accounting import (
     matches_any,
     numeric_fields,
 )
-from probes.imports.model import ImportRefusedError, ImportResult
-from probes.imports.numbers import parse_number
-from probes.imports.source import ImportSource
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult
+from hostdx.probes.imports.numbers import parse_number
+from hostdx.probes.imports.source import ImportSource
 from tests.every_case import every_case
 from tests.probes.imports import originals as made
 from tests.probes.imports.other_forms import FORMS

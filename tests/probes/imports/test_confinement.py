@@ -4,12 +4,12 @@ import json
 import subprocess
 import sys
 
-from probes.imports.confinement import MAX_WRITTEN_BYTES, MEMORY_BYTES, NOBODY, SECONDS
+from hostdx.probes.imports.confinement import MAX_WRITTEN_BYTES, MEMORY_BYTES, NOBODY, SECONDS
 from tests.needs import ROOT, needs
 
 ASKED = """
 import json, os, resource
-from probes.imports.confinement import confine_process
+from hostdx.probes.imports.confinement import confine_process
 confine_process()
 names = ("AS", "CPU", "FSIZE", "CORE")
 print(json.dumps([resource.getrlimit(getattr(resource, "RLIMIT_" + n))[1] for n in names]

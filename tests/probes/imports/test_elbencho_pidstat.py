@@ -4,11 +4,11 @@ import json
 
 import pytest
 
-from probes.imports import kinds
-from probes.imports.model import ImportRefusedError, ImportResult
-from probes.imports.source import ImportSource
-from probes.imports.sysstat.pidstat import Pidstat
-from probes.imports.sysstat.sysstat_table import Sysstat
+from hostdx.probes.imports import kinds
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.sysstat.pidstat import Pidstat
+from hostdx.probes.imports.sysstat.sysstat_table import Sysstat
 
 HEAD = "Linux 6.1.0-18-amd64 (n1) \t11/26/26 \t_x86_64_\t(2 CPU)\n\n"
 PIDSTAT = (

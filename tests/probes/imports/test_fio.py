@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from probes.imports import kinds
-from probes.imports.model import ImportRefusedError, ImportResult
-from probes.imports.source import ImportSource
-from probes.imports.storage.fio import Fio
+from hostdx.probes.imports import kinds
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.storage.fio import Fio
 from tests.every_case import every_case
 from tests.probes.imports import originals as made
 from tests.probes.imports.test_kinds import imported, value

@@ -1,7 +1,7 @@
 """IO500: phases of both layouts, what counts in the score, three spellings of invalid, and the hash."""
 
-from probes.imports.storage.io500 import Io500
-from probes.imports.storage.io500_score import _hash, matching_hash
+from hostdx.probes.imports.storage.io500 import Io500
+from hostdx.probes.imports.storage.io500_score import _hash, matching_hash
 from tests.every_case import every_case
 from tests.probes.imports import originals as made
 from tests.probes.imports.test_kinds import imported, value

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.imports import kinds
-from probes.imports.model import ImportRefusedError, ImportResult
-from probes.imports.source import ImportSource
+from hostdx.probes.imports import kinds
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult
+from hostdx.probes.imports.source import ImportSource
 from tests.every_case import every_case
 from tests.probes.imports import originals as made
 

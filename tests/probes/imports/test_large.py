@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from probes.imports import json_text, kinds, numbers
-from probes.imports.hep import prmon
-from probes.imports.model import ImportRefusedError, ImportResult
-from probes.imports.source import ImportSource
-from probes.imports.sysstat import sar, sysstat_table, vmstat
+from hostdx.probes.imports import json_text, kinds, numbers
+from hostdx.probes.imports.hep import prmon
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.sysstat import sar, sysstat_table, vmstat
 from tests.every_case import every_case
 from tests.needs import one_always
 

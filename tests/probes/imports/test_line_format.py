@@ -3,10 +3,10 @@
 import msgspec
 import pytest
 
-from probes.imports.accounting import UNKNOWN_REASON
-from probes.imports.line_format import LineFormat, evaluate_formula, fill_template
-from probes.imports.model import ImportRefusedError, ImportResult
-from probes.imports.source import ImportSource
+from hostdx.probes.imports.accounting import UNKNOWN_REASON
+from hostdx.probes.imports.line_format import LineFormat, evaluate_formula, fill_template
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult
+from hostdx.probes.imports.source import ImportSource
 from tests.probes.imports.test_kinds import imported
 
 TOY = {

@@ -7,9 +7,9 @@ import msgspec
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes.imports import kinds
-from probes.imports.model import ImportRefusedError
-from probes.imports.source import ImportSource
+from hostdx.probes.imports import kinds
+from hostdx.probes.imports.model import ImportRefusedError
+from hostdx.probes.imports.source import ImportSource
 from tests.every_case import every_case
 from tests.measured.reading.imports_mutations import mutated
 from tests.probes.imports import originals as made

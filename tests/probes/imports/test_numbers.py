@@ -2,7 +2,7 @@
 
 import pytest
 
-from probes.imports.numbers import (
+from hostdx.probes.imports.numbers import (
     geometric_mean,
     parse_byte_size,
     parse_column,

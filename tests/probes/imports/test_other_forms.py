@@ -2,10 +2,10 @@
 
 import pytest
 
-from probes.imports.model import ImportRefusedError, ImportResult
-from scenarios.analysis.compare.comparison import compare_recordings
-from scenarios.analysis.compare.conditions import unlike_loads
-from scenarios.analysis.compare.snapshot import summarise_import as as_take
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult
+from hostdx.scenarios.analysis.compare.comparison import compare_recordings
+from hostdx.scenarios.analysis.compare.conditions import unlike_loads
+from hostdx.scenarios.analysis.compare.snapshot import summarise_import as as_take
 from tests.every_case import every_case
 from tests.probes.imports import originals as made
 from tests.probes.imports import other_forms as forms

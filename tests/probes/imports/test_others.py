@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from probes.imports.hep.prmon import PrmonJson, PrmonText, compare_pair
-from probes.imports.storage.ior import Ior
+from hostdx.probes.imports.hep.prmon import PrmonJson, PrmonText, compare_pair
+from hostdx.probes.imports.storage.ior import Ior
 from tests.probes.imports import originals as made
 from tests.probes.imports.test_kinds import imported, value
 
@@ -79,7 +79,7 @@ def test_ior_csv_has_the_number_of_tasks_or_not(tasks: str) -> None:
 
 def test_entities_in_xml_are_refused() -> None:
     text = made.HWLOC.replace('"hwloc2.dtd"', '"hwloc2.dtd" [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]')
-    from probes.imports.model import ImportRefusedError
+    from hostdx.probes.imports.model import ImportRefusedError
 
     with pytest.raises(ImportRefusedError, match="entities"):
         imported(text)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from probes.imports.sample_series import SampleClock, SeriesTable
+from hostdx.probes.imports.sample_series import SampleClock, SeriesTable
 from tests.every_case import every_case
 
 
@@ -39,8 +39,8 @@ def test_seconds_since_1970_are_in_utc() -> None:
 
 
 def test_a_table_of_series_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("probes.imports.sample_series.MAX_VALUES", 10)
-    monkeypatch.setattr("probes.imports.sample_series.MAX_SERIES", 2)
+    monkeypatch.setattr("hostdx.probes.imports.sample_series.MAX_VALUES", 10)
+    monkeypatch.setattr("hostdx.probes.imports.sample_series.MAX_SERIES", 2)
     table = SeriesTable()
     for name in ("a", "b", "c"):
         table.add(name, "x", "", (1.0,) * 4, (1.0,) * 4)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.imports import kinds
-from probes.imports.source import ImportSource
+from hostdx.probes.imports import kinds
+from hostdx.probes.imports.source import ImportSource
 from tests.measured.reading.imports_expected import FOLDERS, differences
 from tests.needs import not_here
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from probes.imports.model import ImportRefusedError
-from probes.imports.source import ImportSource
-from probes.imports.storage.io500_table import read_columns
+from hostdx.probes.imports.model import ImportRefusedError
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.storage.io500_table import read_columns
 from tests.every_case import every_case
 
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from probes.imports import kinds
-from probes.imports.model import ImportRefusedError
-from probes.imports.source import ImportSource
+from hostdx.probes.imports import kinds
+from hostdx.probes.imports.model import ImportRefusedError
+from hostdx.probes.imports.source import ImportSource
 from tests.every_case import every_case
 
 SECRET = "CANARY"

@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from probes.profile.call_profile import KERNEL, OFF, ON, RUNNABLE, Fold, Maps
-from probes.profile.perf_records import (
+from hostdx.probes.profile.call_profile import KERNEL, OFF, ON, RUNNABLE, Fold, Maps
+from hostdx.probes.profile.perf_records import (
     Exit,
     Fork,
     Lost,
@@ -18,8 +18,8 @@ from probes.profile.perf_records import (
     count_samples,
     parse_records,
 )
-from probes.profile.perf_ring import Ring, ring_window
-from probes.profile.takings import Takings, Window, Windows
+from hostdx.probes.profile.perf_ring import Ring, ring_window
+from hostdx.probes.profile.takings import Takings, Window, Windows
 from tests.every_case import every_case
 
 TAIL = struct.Struct("=IIQ")
@@ -199,7 +199,7 @@ class FakeRing(Ring):
 
 def test_a_window_ends_where_the_first_ring_stopped_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(100, 1000, 100))
-    monkeypatch.setattr("probes.profile.takings.time.monotonic_ns", lambda: next(now))
+    monkeypatch.setattr("hostdx.probes.profile.takings.time.monotonic_ns", lambda: next(now))
     windows = Windows((), [0, 1])
     data = b"data"
     one = FakeRing(sample(5, 7, 110, data=data) * 3, sample(5, 7, 250, data=data) * 160, b"")
@@ -223,7 +223,7 @@ def test_a_window_ends_where_the_first_ring_stopped_by_itself(monkeypatch: pytes
 
 def test_what_is_younger_than_a_taking_waits_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter((100, 200))
-    monkeypatch.setattr("probes.profile.takings.time.monotonic_ns", lambda: next(now))
+    monkeypatch.setattr("hostdx.probes.profile.takings.time.monotonic_ns", lambda: next(now))
     takings = Takings([FakeRing(sample(5, 7, 90)), FakeRing(sample(5, 8, 110) + sample(5, 8, 80))])
     takings.take_records(), takings.take_records()
     assert [[record.at_ns for record in takings.oldest_window().records] for _ in range(2)] == [
@@ -233,7 +233,7 @@ def test_what_is_younger_than_a_taking_waits_for_the_next_one(monkeypatch: pytes
 
 
 def test_samples_count_for_their_period_and_stacks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("probes.profile.call_profile.MAX_STACKS", 1)
+    monkeypatch.setattr("hostdx.probes.profile.call_profile.MAX_STACKS", 1)
     fold = Fold(command_pids={5})
     fold.fold_clock([Mapping(5, 0, 0x1000, 0x1000, 0, "/a")])
     fold.fold_clock([Sample(6, 6, 1, (0x1010,), b"")])

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.profile.lock_waits import BEGIN, END, LockProfile, LockWaitFold
-from probes.profile.perf_records import parse_records
-from probes.profile.takings import Window, tracepoint_numbers
+from hostdx.probes.profile.lock_waits import BEGIN, END, LockProfile, LockWaitFold
+from hostdx.probes.profile.perf_records import parse_records
+from hostdx.probes.profile.takings import Window, tracepoint_numbers
 from tests.needs import ROOT, needs
 from tests.probes.profile.test_call_profile import record, sample
 

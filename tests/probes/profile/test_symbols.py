@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.profile.call_profile import KERNEL
-from probes.profile.symbols import MAX_NAME_BYTES, ElfSymbols, Symbols
+from hostdx.probes.profile.call_profile import KERNEL
+from hostdx.probes.profile.symbols import MAX_NAME_BYTES, ElfSymbols, Symbols
 from tests.every_case import every_case
 
 
@@ -105,5 +105,5 @@ def test_each_frame_has_a_name_or_says_where_it_lies(tmp_path: Path) -> None:
 
 def test_a_map_of_another_user_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "perf-12.map").write_text("7f00 20 mine\n")
-    monkeypatch.setattr("probes.profile.symbols.os.geteuid", lambda: 4242)
+    monkeypatch.setattr("hostdx.probes.profile.symbols.os.geteuid", lambda: 4242)
     assert Symbols(maps=str(tmp_path)).frame_names([(0, 0x7F01)], ["pid:12"]) == ("[jit+0x7f01]",)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.profile import wait_samples
-from probes.profile.syscall_names import call_name, system_call_names
-from probes.profile.wait_samples import (
+from hostdx.probes.profile import wait_samples
+from hostdx.probes.profile.syscall_names import call_name, system_call_names
+from hostdx.probes.profile.wait_samples import (
     UNKNOWN,
     WaitSample,
     WaitSamples,

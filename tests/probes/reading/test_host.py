@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.files import rights
-from probes.reading.host import Host, root_problem
-from probes.types import Absent
+from hostdx.probes.files import rights
+from hostdx.probes.reading.host import Host, root_problem
+from hostdx.probes.types import Absent
 from tests.fakes.hosts.tree import Tree
 from tests.needs import ROOT, need
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.undo.kinds.command import CommandFailed, run_changing_command
-from probes.children import command as module
-from probes.children.command import find_tool, run_command
-from probes.reading.host import Host
-from probes.types import Absent
+from hostdx.app.undo.kinds.command import CommandFailed, run_changing_command
+from hostdx.probes.children import command as module
+from hostdx.probes.children.command import find_tool, run_command
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
 from tests.needs import ROOT, needs
 from tests.real.polled import within
 

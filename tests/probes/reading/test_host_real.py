@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.hang_safe.client import GuardedReader
-from probes.reading.host import Host
-from probes.system.disk.block import block_devices, list_layers, list_leaves
-from probes.system.disk.mounts import find_mount, read_mounts_now
-from probes.system.disk.topology import find_placement
-from probes.types import Absent, is_present
+from hostdx.probes.reading.hang_safe.client import GuardedReader
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices, list_layers, list_leaves
+from hostdx.probes.system.disk.mounts import find_mount, read_mounts_now
+from hostdx.probes.system.disk.topology import find_placement
+from hostdx.probes.types import Absent, is_present
 from tests.needs import ROOT, need, not_here, program
 
 pytestmark = [pytest.mark.real]

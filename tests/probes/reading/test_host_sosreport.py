@@ -1,6 +1,6 @@
 """An unpacked sosreport stands for a host: files as they were, commands' outputs by their mangled names."""
 
-from probes.types import Absent
+from hostdx.probes.types import Absent
 from tests.fakes.hosts.tree import Tree
 
 

@@ -4,8 +4,8 @@ import msgspec
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from probes.reading.lossless_json import Decoder, encode, escape_text, unescape_text
-from scenarios.contract import events as ev
+from hostdx.probes.reading.lossless_json import Decoder, encode, escape_text, unescape_text
+from hostdx.scenarios.contract import events as ev
 
 ANY_TEXT = st.text(st.characters(exclude_categories=()))  # with lone surrogates
 

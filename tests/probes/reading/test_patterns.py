@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.reading.parsed_toml import parse_toml
-from probes.reading.patterns import matches_glob, needed_words
+from hostdx.probes.reading.parsed_toml import parse_toml
+from hostdx.probes.reading.patterns import matches_glob, needed_words
 from tests.every_case import every_case
 
 

@@ -6,11 +6,11 @@ import tarfile
 from ipaddress import ip_address
 from pathlib import Path
 
-from probes.reading.captured.archive import unpack_archive
-from probes.reading.host import Host
-from probes.reading.recorded_host import RecordedHost, write_archive
-from probes.reading.secrecy.redaction import Redaction, strip_secrets
-from probes.types import is_present
+from hostdx.probes.reading.captured.archive import unpack_archive
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.recorded_host import RecordedHost, write_archive
+from hostdx.probes.reading.secrecy.redaction import Redaction, strip_secrets
+from hostdx.probes.types import is_present
 from tests.every_case import every_case
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from app.features.imports import recording as imported
-from app.terminal.failure import Failure
-from probes.reading.host import Host, OutOfTime
-from probes.reading.time_limit import iterate_in_time
+from hostdx.app.features.imports import recording as imported
+from hostdx.app.terminal.failure import Failure
+from hostdx.probes.reading.host import Host, OutOfTime
+from hostdx.probes.reading.time_limit import iterate_in_time
 
 ENDLESS = re.compile(r"(a+)+b")  # doubles with each letter
 
@@ -44,7 +44,7 @@ def test_what_does_not_take_it_itself_ends_there(tmp_path: Path) -> None:
 
 
 def test_who_takes_it_is_not_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("probes.reading.time_limit.AGAIN_S", 0.01)
+    monkeypatch.setattr("hostdx.probes.reading.time_limit.AGAIN_S", 0.01)
     taken = []
     for number in iterate_in_time(range(3), Host(str(tmp_path)), 0.01):
         until = time.monotonic() + 0.05

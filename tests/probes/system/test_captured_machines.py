@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.disk.block import block_devices, list_leaves
-from probes.system.disk.topology import find_placement
-from probes.system.network.nic import read_nics
-from probes.system.nodes.numa import read_numa
-from probes.system.processor.cpu import read_cpu
-from probes.system.processor.frequency import read_frequency
-from probes.system.summary import summary_facts
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices, list_leaves
+from hostdx.probes.system.disk.topology import find_placement
+from hostdx.probes.system.network.nic import read_nics
+from hostdx.probes.system.nodes.numa import read_numa
+from hostdx.probes.system.processor.cpu import read_cpu
+from hostdx.probes.system.processor.frequency import read_frequency
+from hostdx.probes.system.summary import summary_facts
+from hostdx.probes.types import Absent, is_present
 from tests.needs import not_here
 
 TREES = Path(__file__).parents[4] / "shared" / "hosts"

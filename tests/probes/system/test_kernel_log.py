@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from probes.system.kernel_log import (
+from hostdx.probes.system.kernel_log import (
     KernelLogFollower,
     LogLine,
     parse_line,

@@ -2,12 +2,12 @@
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.nodes.memory import read_meminfo, read_memory
-from probes.system.software.distribution import parse_os_release, read_distribution
-from probes.system.software.kernel import read_kernel
-from probes.system.virtualisation import read_virtualisation
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.nodes.memory import read_meminfo, read_memory
+from hostdx.probes.system.software.distribution import parse_os_release, read_distribution
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.system.virtualisation import read_virtualisation
+from hostdx.probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
-from probes.system.nodes.numa import read_numa
-from probes.system.processor.cpu import read_cpu
-from probes.types import Absent, is_present
-from scenarios.contract.model import Options
-from scenarios.contract.rule import Inapplicable, Unreadable
-from scenarios.numa.rules import RULES
-from scenarios.numa.scenario import NumaScenario
+from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket
+from hostdx.probes.system.nodes.numa import read_numa
+from hostdx.probes.system.processor.cpu import read_cpu
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.rule import Inapplicable, Unreadable
+from hostdx.scenarios.numa.rules import RULES
+from hostdx.scenarios.numa.scenario import NumaScenario
 from tests.fakes.hosts import odd_machines as odd
 from tests.fakes.hosts.tree import Tree
 from tests.needs import needs, program

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.software import packages as room
-from probes.system.software.packages import Packages, read_packages
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.software import packages as room
+from hostdx.probes.system.software.packages import Packages, read_packages
+from hostdx.probes.types import Absent
 
 STATUS = """Package: {name}
 Status: {status}

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from probes.reading.host import Host
-from probes.system.disk.diskstats import disk_counters
-from probes.system.pulse import compute_host_rates, read_counters
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.diskstats import disk_counters
+from hostdx.probes.system.pulse import compute_host_rates, read_counters
 from tests.every_case import every_case
 
 CPUS = "cpu0 1 1 1 1 1 1 1 1 0 0\ncpu1 1 1 1 1 1 1 1 1 0 0\nprocs_running 3\n"

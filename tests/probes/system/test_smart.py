@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from probes.system.disk.smart import Smart, parse_smart_json, parse_smart_text
-from probes.types import Absent, is_present
+from hostdx.probes.system.disk.smart import Smart, parse_smart_json, parse_smart_text
+from hostdx.probes.types import Absent, is_present
 
 NVME = {
     "smart_status": {"passed": True},

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes.reading.host import Host
-from probes.system.summary import MAX_DISKS, summary_facts
-from probes.types import Absent, Fact
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.summary import MAX_DISKS, summary_facts
+from hostdx.probes.types import Absent, Fact
 from tests.fakes.hosts.facts import short
 from tests.fakes.hosts.tree import Tree
 

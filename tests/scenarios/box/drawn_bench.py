@@ -3,10 +3,10 @@
 import random
 from collections.abc import Mapping
 
-from probes.engine.measured import Measured, WriteBudgetSpent
-from scenarios.box.measurement.bench import Cached, DirectoryListing
-from scenarios.box.measurement.corner import CORNERS, BoxTest
-from scenarios.contract.model import Clock
+from hostdx.probes.engine.measured import Measured, WriteBudgetSpent
+from hostdx.scenarios.box.measurement.bench import Cached, DirectoryListing
+from hostdx.scenarios.box.measurement.corner import CORNERS, BoxTest
+from hostdx.scenarios.contract.model import Clock
 from tests.fakes.clock import FakeClock
 
 BLOCK_S = 0.4

@@ -4,8 +4,8 @@ import random
 
 import msgspec
 
-from scenarios.box.bounds import THIS, boxes_with_outliers, odd_findings, same_setup_runs
-from scenarios.box.results import CornerFigures, CornerLevel, Corners
+from hostdx.scenarios.box.bounds import THIS, boxes_with_outliers, odd_findings, same_setup_runs
+from hostdx.scenarios.box.results import CornerFigures, CornerLevel, Corners
 from tests.every_case import every_case
 from tests.scenarios.box.drawn_bench import USUAL
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from scenarios.box.measurement.corner import CORNERS
+from hostdx.scenarios.box.measurement.corner import CORNERS
 from tests.app.launcher import hostdx, started
 from tests.needs import MEMORY, need, one_always
 from tests.real.iosched_kill import journals, ours

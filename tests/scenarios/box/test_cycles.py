@@ -6,16 +6,16 @@ from collections import Counter
 import msgspec
 import pytest
 
-from scenarios.box.cycles import MIN_GROUPS, PILOTS, Cycles
-from scenarios.box.findings import box_findings
-from scenarios.box.measurement.corner import CORNERS, of_load
-from scenarios.box.plan import box_workloads
-from scenarios.box.results import CornerFigures
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import StepInProgress
-from scenarios.contract.verdict.verdict import Word
+from hostdx.scenarios.box.cycles import MIN_GROUPS, PILOTS, Cycles
+from hostdx.scenarios.box.findings import box_findings
+from hostdx.scenarios.box.measurement.corner import CORNERS, of_load
+from hostdx.scenarios.box.plan import box_workloads
+from hostdx.scenarios.box.results import CornerFigures
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import StepInProgress
+from hostdx.scenarios.contract.verdict.verdict import Word
 from tests.every_case import every_case
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun

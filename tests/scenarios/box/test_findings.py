@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from scenarios.analysis.compare.odd import Apart, OddLoad, OddRuns
-from scenarios.analysis.compare.run_summary import FigureKey
-from scenarios.box.bounds import THIS, odd_findings
-from scenarios.box.findings import box_findings
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Metric
-from scenarios.contract.verdict.verdict import Word
+from hostdx.scenarios.analysis.compare.odd import Apart, OddLoad, OddRuns
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey
+from hostdx.scenarios.box.bounds import THIS, odd_findings
+from hostdx.scenarios.box.findings import box_findings
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.contract.verdict.verdict import Word
 from tests.every_case import every_case
 from tests.scenarios.box.test_bounds import drawn
 from tests.scenarios.box.test_cycles import conducted

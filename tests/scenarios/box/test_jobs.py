@@ -6,16 +6,16 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.recordings.reader import load
-from probes.reading.host import Host
-from scenarios.analysis.compare.bounding_box import AccessPattern, Placed, place_applications
-from scenarios.analysis.compare.placing import placing_finding
-from scenarios.box.bounds import own_boxes
-from scenarios.box.jobs import Unread, read_job_file, read_job_recording
-from scenarios.box.plan import BoxSetup
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import Options
+from hostdx.app.recordings.reader import load
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.analysis.compare.bounding_box import AccessPattern, Placed, place_applications
+from hostdx.scenarios.analysis.compare.placing import placing_finding
+from hostdx.scenarios.box.bounds import own_boxes
+from hostdx.scenarios.box.jobs import Unread, read_job_file, read_job_recording
+from hostdx.scenarios.box.plan import BoxSetup
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import Options
 from tests.every_case import every_case
 from tests.probes.imports.originals import _DARSHAN
 from tests.scenarios.box.test_bounds import drawn

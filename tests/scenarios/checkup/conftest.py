@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import pytest
 
-from scenarios.checkup import parts
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import Scenario
+from hostdx.scenarios.checkup import parts
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import Scenario
 
 
 @pytest.fixture
@@ -16,6 +16,8 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
         monkeypatch.setattr(parts, "candidate_scenarios", lambda: fakes)
         found = Finding(id="x.y", severity="warning", title="odd", prove=suspected)
         events = [ev.Found(t=0.1, finding=found)] if suspected else []
-        monkeypatch.setattr("scenarios.triage.triage.examine_host", lambda host, time, facts: iter(events))
+        monkeypatch.setattr(
+            "hostdx.scenarios.triage.triage.examine_host", lambda host, time, facts: iter(events)
+        )
 
     return offer

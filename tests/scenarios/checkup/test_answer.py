@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from scenarios.checkup.results import CheckupAnswer
-from scenarios.checkup.scenario import Checkup
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import OtherRunOutcome
+from hostdx.scenarios.checkup.results import CheckupAnswer
+from hostdx.scenarios.checkup.scenario import Checkup
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import OtherRunOutcome
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import conduct
 from tests.scenarios.checkup.test_scenario import (
@@ -42,10 +42,10 @@ async def test_a_part_that_would_outlast_the_budget_is_stopped_and_what_it_found
 ) -> None:
     offered(STORAGE, WALL)
     monkeypatch.setattr(
-        "scenarios.checkup.scenario.share_seconds", lambda waiting, left_s: {waiting[0].id: 60.0}
+        "hostdx.scenarios.checkup.scenario.share_seconds", lambda waiting, left_s: {waiting[0].id: 60.0}
     )
     run = Conducted(options={"budget": 30.0}, clock=Slow(), outcomes=OUTCOMES | {"wall": HALF})
-    monkeypatch.setattr("scenarios.checkup.scenario.END_S", 30.0 - 0.2)
+    monkeypatch.setattr("hostdx.scenarios.checkup.scenario.END_S", 30.0 - 0.2)
     await asyncio.wait_for(conduct(Checkup(), run), 10.0)
     assert "the firewall: 9 % slower until then" in answered(run)[0]
 
@@ -57,7 +57,7 @@ async def test_a_control_group_is_no_directory_that_was_not_measured(
     """Its quota was listed as a rule that nobody had measured, below the part that had."""
     offered(STORAGE)
     told = ev.Found(t=0.1, finding=known("host.cpu-quota", "warning", subject))
-    monkeypatch.setattr("scenarios.triage.triage.examine_host", lambda *a, **k: iter([told]))
+    monkeypatch.setattr("hostdx.scenarios.triage.triage.examine_host", lambda *a, **k: iter([told]))
     slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.5, (0.4, 0.6)))
     run = Conducted(outcomes={"storage": slow}, options={"dir": ["/d"]})
     await conduct(Checkup(), run)

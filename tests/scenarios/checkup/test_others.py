@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.system.pulse import Rates
-from scenarios.checkup.others import Gap, HostUseSampler
-from scenarios.checkup.ranking import answer_finding, rank_items
-from scenarios.contract.finding import Finding
-from scenarios.contract.results.result import Item
+from hostdx.probes.system.pulse import Rates
+from hostdx.scenarios.checkup.others import Gap, HostUseSampler
+from hostdx.scenarios.checkup.ranking import answer_finding, rank_items
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.results.result import Item
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun

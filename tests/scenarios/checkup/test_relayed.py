@@ -1,9 +1,9 @@
 """What a part measures stands in the checkup's own recording, at the checkup's time."""
 
-from app.recordings import store
-from app.recordings.reader import read_events
-from scenarios.checkup.scenario import relay_samples
-from scenarios.contract import events as ev
+from hostdx.app.recordings import store
+from hostdx.app.recordings.reader import read_events
+from hostdx.scenarios.checkup.scenario import relay_samples
+from hostdx.scenarios.contract import events as ev
 
 
 def events_of(demo: str) -> list[ev.AnyEvent]:

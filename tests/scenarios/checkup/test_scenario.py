@@ -7,22 +7,22 @@ from typing import Any, ClassVar
 
 import pytest
 
-from app.recordings.answers import other_findings
-from app.recordings.session import RunSession
-from probes.engine.disk.refusals import Suitability
-from probes.reading.host import Host
-from probes.system.disk.topology import read_disk_topology
-from probes.types import Json
-from scenarios.checkup import parts
-from scenarios.checkup.parts import CheckupPart, by_suspicion, share_seconds
-from scenarios.checkup.results import CheckupAnswer
-from scenarios.checkup.scenario import NOT_NEEDED_REASON, Checkup
-from scenarios.contract import events as ev
-from scenarios.contract.action import Action
-from scenarios.contract.card import Card
-from scenarios.contract.finding import Finding, Remedy, SuggestedStep
-from scenarios.contract.model import Options, OtherRunOutcome, Prepared, Run, Scenario
-from scenarios.contract.plan import Option
+from hostdx.app.recordings.answers import other_findings
+from hostdx.app.recordings.session import RunSession
+from hostdx.probes.engine.disk.refusals import Suitability
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.topology import read_disk_topology
+from hostdx.probes.types import Json
+from hostdx.scenarios.checkup import parts
+from hostdx.scenarios.checkup.parts import CheckupPart, by_suspicion, share_seconds
+from hostdx.scenarios.checkup.results import CheckupAnswer
+from hostdx.scenarios.checkup.scenario import NOT_NEEDED_REASON, Checkup
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.card import Card
+from hostdx.scenarios.contract.finding import Finding, Remedy, SuggestedStep
+from hostdx.scenarios.contract.model import Options, OtherRunOutcome, Prepared, Run, Scenario
+from hostdx.scenarios.contract.plan import Option
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun, conduct
 
@@ -191,7 +191,7 @@ async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_na
     offered(STORAGE, WALL)
     told = [known("storage.sync", "warning", "/s"), known("host.load", "notice", "")]
     monkeypatch.setattr(
-        "scenarios.triage.triage.examine_host",
+        "hostdx.scenarios.triage.triage.examine_host",
         lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in told]),
     )
     run = Conducted(outcomes=OUTCOMES | {"storage": part}, options={"dir": ["/d", "/s"]})
@@ -215,7 +215,7 @@ async def test_the_parts_get_the_directories_that_the_plan_chose(
 ) -> None:
     offered(STORAGE)
     where = parts.ChosenDirectories(("/var/tmp", "/s"), suspects=("/s",))
-    monkeypatch.setattr("scenarios.checkup.scenario.choose_directories", lambda host, options: where)
+    monkeypatch.setattr("hostdx.scenarios.checkup.scenario.choose_directories", lambda host, options: where)
     run = Conducted()
     await conduct(Checkup(), run)
     assert run.told[0][1]["dir"] == ["/var/tmp", "/s"]

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.process_stat import is_running, read_own_stat
+from hostdx.probes.reading.process_stat import is_running, read_own_stat
 from tests.app.launcher import hostdx, started
 from tests.needs import LOOP, ROOT, needs, program
 from tests.real.polled import within
 
 pytestmark = [pytest.mark.real]
-HOLDER = b"scenarios.contention.measurement.server"
+HOLDER = b"hostdx.scenarios.contention.measurement.server"
 
 
 @pytest.fixture

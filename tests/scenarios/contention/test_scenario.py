@@ -11,24 +11,24 @@ from random import Random
 import msgspec
 import pytest
 
-from app.report.forms.cells import panel_lines
-from app.terminal.lines import cell_width
-from probes import units
-from probes.engine.measured import BenchRefused
-from probes.profile.wait_samples import WaitSample
-from probes.reading.host import Host
-from probes.types import Json
-from scenarios.contention import judge
-from scenarios.contention import plan as contention_plan
-from scenarios.contention.measurement.bench import ScalingPoint
-from scenarios.contention.plan import CONTROL, plan_layout, read_loads
-from scenarios.contention.results import ScalingCurve, ScalingCurves, ScalingStep, WorkersLevel
-from scenarios.contention.results import WorkerWait as CurveWait
-from scenarios.contention.scenario import Contention
-from scenarios.contract import events as ev
-from scenarios.contract.model import Options, UsageError
-from scenarios.contract.results.document import Table
-from scenarios.contract.verdict.verdict import Word
+from hostdx.app.report.forms.cells import panel_lines
+from hostdx.app.terminal.lines import cell_width
+from hostdx.probes import units
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.profile.wait_samples import WaitSample
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Json
+from hostdx.scenarios.contention import judge
+from hostdx.scenarios.contention import plan as contention_plan
+from hostdx.scenarios.contention.measurement.bench import ScalingPoint
+from hostdx.scenarios.contention.plan import CONTROL, plan_layout, read_loads
+from hostdx.scenarios.contention.results import ScalingCurve, ScalingCurves, ScalingStep, WorkersLevel
+from hostdx.scenarios.contention.results import WorkerWait as CurveWait
+from hostdx.scenarios.contention.scenario import Contention
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.results.document import Table
+from hostdx.scenarios.contract.verdict.verdict import Word
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.run import conduct
 

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from scenarios.contention.judge import Usl, fit_usl, fit_with_intervals
+from hostdx.scenarios.contention.judge import Usl, fit_usl, fit_with_intervals
 from tests.every_case import every_case
 from tests.needs import one_always
 from tests.scenarios.oracle import numpy as np

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.measuring.run import run as run_command
-from app.cli.scenario_command import Scenarios
-from probes.reading.host import Host
-from probes.types import Json
-from scenarios.contract.model import Options, RunRefused, Scenario, UsageError, missing_attributes
-from scenarios.contract.plan import Plan
-from scenarios.contract.registry import load, scenario_names
+from hostdx.app.cli.measuring.run import run as run_command
+from hostdx.app.cli.scenario_command import Scenarios
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract.model import Options, RunRefused, Scenario, UsageError, missing_attributes
+from hostdx.scenarios.contract.plan import Plan
+from hostdx.scenarios.contract.registry import load, scenario_names
 
 ROOT = Path(__file__).parents[3]
 TEXTS = ("id", "title", "question", "why", "answers")

@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from scenarios.contract.declared_options import COMMON_OPTIONS, apply_declaration, declared_options
-from scenarios.contract.knowledge_file import read_tables
-from scenarios.contract.plan import Option
-from scenarios.contract.registry import load, scenario_names
+from hostdx.scenarios.contract.declared_options import COMMON_OPTIONS, apply_declaration, declared_options
+from hostdx.scenarios.contract.knowledge_file import read_tables
+from hostdx.scenarios.contract.plan import Option
+from hostdx.scenarios.contract.registry import load, scenario_names
 from tests.every_case import every_case
 
 ROOT = Path(__file__).parents[3] / "scenarios"

@@ -1,12 +1,12 @@
 """A disturbance's words are made from its fields, and counted by its fields."""
 
-from scenarios.contract.disturbance import (
+from hostdx.scenarios.contract.disturbance import (
     Disturbance,
     InterferenceCulprit,
     most_frequent_cause,
     most_frequent_culprit,
 )
-from scenarios.experiment.guards.interference import MeasuredSurroundings, list_excesses
+from hostdx.scenarios.experiment.guards.interference import MeasuredSurroundings, list_excesses
 from tests.every_case import every_case
 
 

@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from app.recordings.session import RunSession
-from probes.types import Absent
-from scenarios.contract import events as ev
-from scenarios.contract.model import RunRefused
+from hostdx.app.recordings.session import RunSession
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import RunRefused
 from tests.fakes.run import FakeRun
 
 

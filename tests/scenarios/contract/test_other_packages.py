@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from probes.reading import other_package
-from scenarios import GROUP
-from scenarios.contract import card, registry
-from scenarios.contract.card import Card
-from scenarios.contract.plan import Option
-from scenarios.contract.results.result import result_tagged
+from hostdx.probes.reading import other_package
+from hostdx.scenarios import GROUP
+from hostdx.scenarios.contract import card, registry
+from hostdx.scenarios.contract.card import Card
+from hostdx.scenarios.contract.plan import Option
+from hostdx.scenarios.contract.results.result import result_tagged
 from tests.plugin.hostdx_thp import Thp
 
 ESCAPE = "\x1b[2J"

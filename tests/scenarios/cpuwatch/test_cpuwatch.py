@@ -9,19 +9,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.reading.host import Host
-from probes.system.running.job_identity import JobLook, JobTarget, JobUse
-from probes.system.running.processes import owner_of
-from probes.system.running.quota_groups import QuotaGroup
-from scenarios.contract.events import Found
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import Options, RunRefused, UsageError
-from scenarios.cpuwatch import scenario
-from scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings, users_finding
-from scenarios.cpuwatch.scenario import Cpuwatch, _find_busiest
-from scenarios.triage.cpus import priority
-from scenarios.triage.cpus.quota import throttling_sentence
-from scenarios.triage.cpus.usable import usable_cpus
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse
+from hostdx.probes.system.running.processes import owner_of
+from hostdx.probes.system.running.quota_groups import QuotaGroup
+from hostdx.scenarios.contract.events import Found
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import Options, RunRefused, UsageError
+from hostdx.scenarios.cpuwatch import scenario
+from hostdx.scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings, users_finding
+from hostdx.scenarios.cpuwatch.scenario import Cpuwatch, _find_busiest
+from hostdx.scenarios.triage.cpus import priority
+from hostdx.scenarios.triage.cpus.quota import throttling_sentence
+from hostdx.scenarios.triage.cpus.usable import usable_cpus
 from tests.fakes.clock import FakeClock
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun, conduct
@@ -251,7 +251,7 @@ def busy() -> Iterator[int]:
 @pytest.mark.noisy("where the CPUs are full the job gets no more than it asked for", false_failures="0 of 4")
 @pytest.mark.real("cpu")
 async def test_a_planted_job(busy: int) -> None:
-    from app.run.runner import Monotonic
+    from hostdx.app.run.runner import Monotonic
 
     run = FakeRun(host=Host(), clock=Monotonic(), options={"pid": busy, "expect": 1.0, "seconds": 3.0})
     await conduct(Cpuwatch(), run)

@@ -2,19 +2,19 @@
 
 from pathlib import Path
 
-from probes.reading.host import Host
-from probes.system.running.tasks import Task
-from probes.types import Absent
-from scenarios.dstate.cause import Cause, DeviceLimit, Sleep, StuckTaskDetails, TaskSleeps, cause_of
-from scenarios.dstate.findings import finding_of, group_by_cause
-from scenarios.dstate.location import (
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.tasks import Task
+from hostdx.probes.types import Absent
+from hostdx.scenarios.dstate.cause import Cause, DeviceLimit, Sleep, StuckTaskDetails, TaskSleeps, cause_of
+from hostdx.scenarios.dstate.findings import finding_of, group_by_cause
+from hostdx.scenarios.dstate.location import (
     DeviceActivity,
     DeviceState,
     MountedDirectory,
     is_suspended,
     scheduler_holds,
 )
-from scenarios.triage.knowledge.kernels import faults_of
+from hostdx.scenarios.triage.knowledge.kernels import faults_of
 from tests.every_case import every_case
 
 NO = Absent("not readable")

@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.running.tasks import Scan, explain_hidden_tasks, find_blocked_tasks
-from probes.types import Absent
-from scenarios.contract.rule import HostRule
-from scenarios.dstate.rules import tasks_now
-from scenarios.triage.triage import apply_rule
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.tasks import Scan, explain_hidden_tasks, find_blocked_tasks
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.rule import HostRule
+from hostdx.scenarios.dstate.rules import tasks_now
+from hostdx.scenarios.triage.triage import apply_rule
 from tests.needs import ROOT, needs, not_here
 
 

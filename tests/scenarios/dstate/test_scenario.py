@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from app.run.runner import Monotonic
-from probes.reading.host import Host
-from probes.system.running.tasks import Task
-from probes.types import Absent
-from scenarios.contract import events as ev
-from scenarios.contract.model import Options, UsageError
-from scenarios.contract.rule import Unreadable
-from scenarios.dstate.location import place_of
-from scenarios.dstate.results import InD
-from scenarios.dstate.rules import tasks_now
-from scenarios.dstate.scenario import Dstate
+from hostdx.app.run.runner import Monotonic
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.tasks import Task
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.rule import Unreadable
+from hostdx.scenarios.dstate.location import place_of
+from hostdx.scenarios.dstate.results import InD
+from hostdx.scenarios.dstate.rules import tasks_now
+from hostdx.scenarios.dstate.scenario import Dstate
 from tests.every_case import every_case
 from tests.fakes import FakeRun
 from tests.fakes.run import conduct
@@ -54,7 +54,7 @@ def watch(host: Host, **options: float) -> FakeRun:
 
 def test_nothing_is_well_where_tasks_are_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     why = Absent("other users' tasks are hidden: run as root", "permission", "/proc")
-    monkeypatch.setattr("probes.system.running.tasks.explain_hidden_tasks", lambda host: why)
+    monkeypatch.setattr("hostdx.probes.system.running.tasks.explain_hidden_tasks", lambda host: why)
     run = watch(captured(tmp_path, (1, "init", "S", "0")), seconds=5)
     (found,) = run.of(ev.Found)
     assert (found.finding.id, found.finding.severity) == ("dstate.none", "notice")

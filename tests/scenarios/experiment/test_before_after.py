@@ -5,7 +5,11 @@ import random
 
 import pytest
 
-from scenarios.experiment.before_after import conclude_before_after, judge_before_after, mean_variance_share
+from hostdx.scenarios.experiment.before_after import (
+    conclude_before_after,
+    judge_before_after,
+    mean_variance_share,
+)
 from tests.every_case import every_case
 from tests.scenarios.oracle import numpy as np
 

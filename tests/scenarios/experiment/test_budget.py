@@ -4,8 +4,8 @@ import math
 
 import pytest
 
-from scenarios.contract.plan import Metric, Workload
-from scenarios.experiment.budget import (
+from hostdx.scenarios.contract.plan import Metric, Workload
+from hostdx.scenarios.experiment.budget import (
     Budget,
     Need,
     Pace,

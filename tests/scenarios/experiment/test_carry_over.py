@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import pytest
 
-from scenarios.experiment.carry_over import CarryOver, choose_action, estimate_carry_over
-from scenarios.experiment.sequential import draw_orders
-from scenarios.experiment.statistics.stats import Spread
+from hostdx.scenarios.experiment.carry_over import CarryOver, choose_action, estimate_carry_over
+from hostdx.scenarios.experiment.sequential import draw_orders
+from hostdx.scenarios.experiment.statistics.stats import Spread
 from tests.needs import one_always
 
 Groups = tuple[list[tuple[str, ...]], list[list[float]]]

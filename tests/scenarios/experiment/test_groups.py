@@ -1,9 +1,9 @@
 """The level beside a verdict is that of the groups which the verdict rests on."""
 
-from probes.engine.measured import Measured
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Metric
-from scenarios.experiment.groups import GroupBlocks, level_values
+from hostdx.probes.engine.measured import Measured
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.experiment.groups import GroupBlocks, level_values
 from tests.every_case import every_case
 
 IOPS = Metric("IOPS", "IOPS")

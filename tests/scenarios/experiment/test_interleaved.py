@@ -2,9 +2,9 @@
 
 import math
 
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Metric, Workload
-from scenarios.experiment.load_schedule import measure_workload
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Metric, Workload
+from hostdx.scenarios.experiment.load_schedule import measure_workload
 from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import Noise, autoregressive, quiet, white
 

@@ -1,10 +1,10 @@
 """A judged metric: what a look decided stays decided."""
 
-from probes.engine.measured import Measured
-from scenarios.contract.plan import Metric, Workload
-from scenarios.experiment.budget import Pace
-from scenarios.experiment.groups import GroupBlocks
-from scenarios.experiment.judge import Judge
+from hostdx.probes.engine.measured import Measured
+from hostdx.scenarios.contract.plan import Metric, Workload
+from hostdx.scenarios.experiment.budget import Pace
+from hostdx.scenarios.experiment.groups import GroupBlocks
+from hostdx.scenarios.experiment.judge import Judge
 from tests.every_case import every_case
 from tests.fakes import FakeClock
 

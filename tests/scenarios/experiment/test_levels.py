@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from scenarios.contract import events as ev
-from scenarios.contract.verdict.verdict import Word
-from scenarios.experiment.levels import values_of_pair, variant_values, with_difference
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.verdict.verdict import Word
+from hostdx.scenarios.experiment.levels import values_of_pair, variant_values, with_difference
 from tests.every_case import every_case
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import pytest
 
-from scenarios.experiment import looks as boundary
+from hostdx.scenarios.experiment import looks as boundary
 from tests.every_case import every_case
 from tests.needs import one_always
 from tests.scenarios.oracle import integrate

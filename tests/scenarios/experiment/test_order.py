@@ -6,13 +6,13 @@ import random
 import msgspec
 import pytest
 
-from probes.engine.measured import Measured
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Metric, Workload
-from scenarios.contract.verdict.order import apply_order_guard, word_by_order
-from scenarios.contract.verdict.verdict import GroupVerdict, OrderEffect, Word
-from scenarios.experiment.load_schedule import measure_workload
-from scenarios.experiment.order import baseline_first, order_effect
+from hostdx.probes.engine.measured import Measured
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Metric, Workload
+from hostdx.scenarios.contract.verdict.order import apply_order_guard, word_by_order
+from hostdx.scenarios.contract.verdict.verdict import GroupVerdict, OrderEffect, Word
+from hostdx.scenarios.experiment.load_schedule import measure_workload
+from hostdx.scenarios.experiment.order import baseline_first, order_effect
 from tests.every_case import every_case
 from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import white

@@ -7,9 +7,15 @@ from collections.abc import Sequence
 
 import pytest
 
-from scenarios.contract.verdict.verdict import GroupVerdict
-from scenarios.experiment.places import MIN_PAIRS, PlaceScatter, PlaceVisits, estimate_scatter, means_by_place
-from scenarios.experiment.sequential import SequentialComparison
+from hostdx.scenarios.contract.verdict.verdict import GroupVerdict
+from hostdx.scenarios.experiment.places import (
+    MIN_PAIRS,
+    PlaceScatter,
+    PlaceVisits,
+    estimate_scatter,
+    means_by_place,
+)
+from hostdx.scenarios.experiment.sequential import SequentialComparison
 from tests.every_case import every_case
 from tests.needs import one_always
 

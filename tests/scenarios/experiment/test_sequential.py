@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from scenarios.contract.verdict.verdict import GroupVerdict
-from scenarios.experiment.sequential import SequentialComparison, draw_orders
-from scenarios.experiment.statistics.stats import group_value
+from hostdx.scenarios.contract.verdict.verdict import GroupVerdict
+from hostdx.scenarios.experiment.sequential import SequentialComparison, draw_orders
+from hostdx.scenarios.experiment.statistics.stats import group_value
 from tests.every_case import every_case
 
 

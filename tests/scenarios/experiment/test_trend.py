@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.experiment.trend import (
+from hostdx.scenarios.experiment.trend import (
     fit_line,
     fit_rounds,
     residual_correlation,

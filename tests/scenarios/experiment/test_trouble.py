@@ -5,14 +5,14 @@ import asyncio
 import msgspec
 import pytest
 
-from probes.engine.measured import BenchRefused, Measured, WriteBudgetSpent
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance, InterferenceCulprit
-from scenarios.contract.plan import Metric, Workload
-from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import LoadExperiment
-from scenarios.experiment.load_schedule import ScheduledLoad, measure_workload, run_campaign
-from scenarios.experiment.schedule.blocks import BlockScheduler
+from hostdx.probes.engine.measured import BenchRefused, Measured, WriteBudgetSpent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulprit
+from hostdx.scenarios.contract.plan import Metric, Workload
+from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.experiment import LoadExperiment
+from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, measure_workload, run_campaign
+from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
 from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import drift, product, white
 from tests.fakes.watch import FakeWatch

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.loads.metadata import NewFiles
-from probes.engine.measured import NotApplicable
-from probes.reading.host import Host
-from scenarios.fstrim.ageing import STEP_BYTES, WORKERS, ChurnBench, least_bytes
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.loads.metadata import NewFiles
+from hostdx.probes.engine.measured import NotApplicable
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.fstrim.ageing import STEP_BYTES, WORKERS, ChurnBench, least_bytes
 from tests.fakes.held import held
 
 MIB = 1 << 20

@@ -2,7 +2,7 @@
 
 import math
 
-from scenarios.experiment.treated_trend import treated_trend
+from hostdx.scenarios.experiment.treated_trend import treated_trend
 
 
 def exact(n: int, loss: float, trims: set[int]) -> tuple[list[float], list[float], list[bool]]:

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from probes import units
-from probes.engine.disk.budget import WriteBudget
-from probes.reading.host import Host
-from scenarios.fstrim.ageing import ChurnBench
-from scenarios.fstrim.measurement.trim import Discards, parse_claim, read_discards
+from hostdx.probes import units
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.fstrim.ageing import ChurnBench
+from hostdx.scenarios.fstrim.measurement.trim import Discards, parse_claim, read_discards
 from tests.app.launcher import argv, environment, hostdx, started
 from tests.fakes.held import held
 from tests.needs import need, one_always, program

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from probes.types import Unread
-from scenarios.fstrim.glance import MAX_FILE_SYSTEMS, glance
+from hostdx.probes.types import Unread
+from hostdx.scenarios.fstrim.glance import MAX_FILE_SYSTEMS, glance
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.facts import short
 from tests.fakes.hosts.tree import Tree

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.measurement.trim import (
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.fstrim.ledger import Ledger
+from hostdx.scenarios.fstrim.measurement.trim import (
     Discards,
     Trimmed,
     TrimPattern,
@@ -15,10 +15,10 @@ from scenarios.fstrim.measurement.trim import (
     read_discards,
     trim_and_wait,
 )
-from scenarios.fstrim.plan import trim_action
-from scenarios.fstrim.results import LedgerRow
-from scenarios.fstrim.trim_setup import TrimSetup
-from scenarios.triage.knowledge.trims import load_trims, trim_of
+from hostdx.scenarios.fstrim.plan import trim_action
+from hostdx.scenarios.fstrim.results import LedgerRow
+from hostdx.scenarios.fstrim.trim_setup import TrimSetup
+from hostdx.scenarios.triage.knowledge.trims import load_trims, trim_of
 from tests.every_case import every_case
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.hosts.tree import Tree

@@ -5,14 +5,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.reading.host import Host
-from probes.system.disk.mounts import Mount
-from probes.system.disk.trim.discard import DiscardChain, DiscardLayer
-from scenarios.contract.model import Options, UsageError
-from scenarios.fstrim.measurement.trim import TrimPattern
-from scenarios.fstrim.plan import make, parse_request, refusal_reason, trim_action
-from scenarios.fstrim.scenario import Fstrim
-from scenarios.fstrim.trim_setup import MAX_WRITTEN_BYTES, SHARE_OF_CAPACITY, TrimSetup, cannot_trim_reason
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import Mount
+from hostdx.probes.system.disk.trim.discard import DiscardChain, DiscardLayer
+from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.fstrim.measurement.trim import TrimPattern
+from hostdx.scenarios.fstrim.plan import make, parse_request, refusal_reason, trim_action
+from hostdx.scenarios.fstrim.scenario import Fstrim
+from hostdx.scenarios.fstrim.trim_setup import (
+    MAX_WRITTEN_BYTES,
+    SHARE_OF_CAPACITY,
+    TrimSetup,
+    cannot_trim_reason,
+)
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 

@@ -6,22 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.disk.trim.trim_timer import trim_timer
-from scenarios.contract import events as ev
-from scenarios.contract.action import private_directory
-from scenarios.contract.model import Options
-from scenarios.contract.plan import Plan
-from scenarios.experiment.treated_trend import TreatedTrend
-from scenarios.fstrim.findings import idling_finding
-from scenarios.fstrim.ledger import Ledger
-from scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer
-from scenarios.fstrim.measurement.trim import TrimPattern
-from scenarios.fstrim.plan import parse_request, trim_action, trim_workloads
-from scenarios.fstrim.results import Round
-from scenarios.fstrim.rounds import finish_round, trend_of_rounds
-from scenarios.fstrim.scenario import TrimSession
-from scenarios.fstrim.trim_setup import TrimSetup
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.trim.trim_timer import trim_timer
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.action import private_directory
+from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.plan import Plan
+from hostdx.scenarios.experiment.treated_trend import TreatedTrend
+from hostdx.scenarios.fstrim.findings import idling_finding
+from hostdx.scenarios.fstrim.ledger import Ledger
+from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer
+from hostdx.scenarios.fstrim.measurement.trim import TrimPattern
+from hostdx.scenarios.fstrim.plan import parse_request, trim_action, trim_workloads
+from hostdx.scenarios.fstrim.results import Round
+from hostdx.scenarios.fstrim.rounds import finish_round, trend_of_rounds
+from hostdx.scenarios.fstrim.scenario import TrimSession
+from hostdx.scenarios.fstrim.trim_setup import TrimSetup
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.hosts.drive import Drive
 from tests.fakes.noise import Noise, replay

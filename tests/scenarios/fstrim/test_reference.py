@@ -6,9 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.experiment.reference import judge_beside_reference, log_steps, shared_part, weaken_reference
-from scenarios.experiment.treated_trend import TreatedTrend, treated_trend
-from scenarios.fstrim.rounds import read_series, trend_of_rounds
+from hostdx.scenarios.experiment.reference import (
+    judge_beside_reference,
+    log_steps,
+    shared_part,
+    weaken_reference,
+)
+from hostdx.scenarios.experiment.treated_trend import TreatedTrend, treated_trend
+from hostdx.scenarios.fstrim.rounds import read_series, trend_of_rounds
 from tests.every_case import every_case
 
 Three = tuple[list[float], list[float], list[float]]

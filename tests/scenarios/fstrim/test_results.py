@@ -1,6 +1,6 @@
 """The ledger's own view: what the bundled recording says, sizes as fstrim says them, no column without a value."""
 
-from scenarios.fstrim.results import TrimLedger
+from hostdx.scenarios.fstrim.results import TrimLedger
 
 
 def test_an_empty_ledger_is_survived() -> None:

@@ -7,18 +7,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.reading.host import Host
-from probes.system.disk.topology import read_disk_topology
-from probes.system.disk.trim.discard import discard_chain
-from probes.system.disk.trim.trim_timer import trim_timer
-from probes.types import Absent
-from scenarios.contract import events as ev
-from scenarios.contract.model import Options, RunRefused
-from scenarios.fstrim.measurement.phase import PhaseMeasurer
-from scenarios.fstrim.measurement.trim import TrimPattern
-from scenarios.fstrim.plan import parse_request, trim_workloads
-from scenarios.fstrim.results import Round, Rounds
-from scenarios.fstrim.rounds import (
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.topology import read_disk_topology
+from hostdx.probes.system.disk.trim.discard import discard_chain
+from hostdx.probes.system.disk.trim.trim_timer import trim_timer
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Options, RunRefused
+from hostdx.scenarios.fstrim.measurement.phase import PhaseMeasurer
+from hostdx.scenarios.fstrim.measurement.trim import TrimPattern
+from hostdx.scenarios.fstrim.plan import parse_request, trim_workloads
+from hostdx.scenarios.fstrim.results import Round, Rounds
+from hostdx.scenarios.fstrim.rounds import (
     append_round,
     file_system_id,
     measure_one_round,
@@ -28,7 +28,7 @@ from scenarios.fstrim.rounds import (
     rounds_file,
     trend_of_rounds,
 )
-from scenarios.fstrim.trim_setup import TrimSetup
+from hostdx.scenarios.fstrim.trim_setup import TrimSetup
 from tests.fakes import FakeRun
 from tests.fakes.hosts.drive import Drive
 from tests.fakes.hosts.tree import Tree
@@ -130,7 +130,7 @@ def test_a_kernel_that_counts_no_discards_leaves_the_timer(
     )
     assert round_since(tree.host(), Here(tree, GIB), [first]).trim_before is False
     fired = datetime(2026, 11, 2, tzinfo=UTC)
-    monkeypatch.setattr("scenarios.fstrim.rounds.stamp_time", lambda host: fired)
+    monkeypatch.setattr("hostdx.scenarios.fstrim.rounds.stamp_time", lambda host: fired)
     found = round_since(tree.host(), Here(tree, GIB), [first])
     assert (found.trim_before, found.trim_seen_by, found.trimmed_bytes) == (True, "fstrim.timer", None)
 
@@ -161,7 +161,7 @@ async def test_a_round_that_cannot_be_kept_is_judged_and_said(
     def full(path: Path, one: Round) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("scenarios.fstrim.rounds.append_round", full)
+    monkeypatch.setattr("hostdx.scenarios.fstrim.rounds.append_round", full)
     asked = parse_request(Options({"dir": "/data", "round": True, "state": str(tmp_path)}))
     layout = TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=1)
     run, pattern = FakeRun(), TrimPattern(blocks=8, block_s=0.5, reference_s=0.5)

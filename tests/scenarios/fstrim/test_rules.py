@@ -6,9 +6,14 @@ from typing import Any
 
 import pytest
 
-from scenarios.contract.rule import Unreadable
-from scenarios.fstrim.remedies import fstab_remedy
-from scenarios.fstrim.rules import RULES, online_unqueued_findings, swallowed_findings, untrimmed_findings
+from hostdx.scenarios.contract.rule import Unreadable
+from hostdx.scenarios.fstrim.remedies import fstab_remedy
+from hostdx.scenarios.fstrim.rules import (
+    RULES,
+    online_unqueued_findings,
+    swallowed_findings,
+    untrimmed_findings,
+)
 from tests.fakes.hosts.tree import Tree
 
 ATA = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda"

@@ -2,15 +2,15 @@
 
 import pytest
 
-from probes.engine.disk.budget import WriteBudget
-from probes.reading.host import Host
-from scenarios.contract.model import Options
-from scenarios.experiment.before_after import MIN_BLOCKS
-from scenarios.fstrim.measurement.load import CHURN_ID
-from scenarios.fstrim.measurement.phase import PhaseMeasurer
-from scenarios.fstrim.measurement.trim import BlockSize, TrimPattern, after_warm_up, again_at_most
-from scenarios.fstrim.plan import parse_request, trim_workloads
-from scenarios.fstrim.trim_setup import MAX_BLOCK_BYTES, MAX_WRITTEN_BYTES, TrimSetup
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.experiment.before_after import MIN_BLOCKS
+from hostdx.scenarios.fstrim.measurement.load import CHURN_ID
+from hostdx.scenarios.fstrim.measurement.phase import PhaseMeasurer
+from hostdx.scenarios.fstrim.measurement.trim import BlockSize, TrimPattern, after_warm_up, again_at_most
+from hostdx.scenarios.fstrim.plan import parse_request, trim_workloads
+from hostdx.scenarios.fstrim.trim_setup import MAX_BLOCK_BYTES, MAX_WRITTEN_BYTES, TrimSetup
 from tests.fakes import FakeRun
 from tests.fakes.hosts.drive import Drive
 

@@ -3,10 +3,10 @@
 import random
 from collections.abc import Callable, Mapping, Sequence
 
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.measured import Measured, MeasuredBatch, NotApplicable
-from scenarios.fullstack.measurement.bench import METRIC, StreamCost
-from scenarios.fullstack.measurement.messages import Open, Side, StreamsReady
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.measured import Measured, MeasuredBatch, NotApplicable
+from hostdx.scenarios.fullstack.measurement.bench import METRIC, StreamCost
+from hostdx.scenarios.fullstack.measurement.messages import Open, Side, StreamsReady
 from tests.fakes.clock import FakeClock
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.process_stat import read_own_stat
+from hostdx.probes.reading.process_stat import read_own_stat
 from tests.app.launcher import argv, environment, hostdx, started
 from tests.needs import NET_NAMESPACE, ROOT, needs, one_always, program
 from tests.real.iosched_kill import journals, ours
@@ -21,7 +21,7 @@ from tests.real.polled import within
 from tests.real.trim_disk import TrimDisk
 
 pytestmark = [pytest.mark.real, needs(ROOT, NET_NAMESPACE, program("ip", "nsenter"))]
-STATION, TEXT = b"scenarios.fullstack.measurement.station", b"hostdx_peer"
+STATION, TEXT = b"hostdx.scenarios.fullstack.measurement.station", b"hostdx_peer"
 SHORT = ("--streams", "2", "--size", "96M", "--yes", "--budget")
 SSH = '#!/bin/sh\nexec {ssh} -F {config} "$@"\n'
 CONFIG = """Host node

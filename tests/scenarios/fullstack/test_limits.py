@@ -3,12 +3,12 @@
 import pytest
 from msgspec.structs import replace
 
-from scenarios.contract import events as ev
-from scenarios.contract.verdict.verdict import OPEN, Word
-from scenarios.fullstack.findings import fullstack_findings
-from scenarios.fullstack.limits import stream_limit
-from scenarios.fullstack.machine import Bound, StreamBounds
-from scenarios.fullstack.results import FullstackFigures, SideRate, StreamLimit
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.verdict.verdict import OPEN, Word
+from hostdx.scenarios.fullstack.findings import fullstack_findings
+from hostdx.scenarios.fullstack.limits import stream_limit
+from hostdx.scenarios.fullstack.machine import Bound, StreamBounds
+from hostdx.scenarios.fullstack.results import FullstackFigures, SideRate, StreamLimit
 from tests.every_case import every_case
 
 NOTHING = StreamBounds(disk={"out": ()})

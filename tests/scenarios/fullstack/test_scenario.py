@@ -7,17 +7,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.engine.measured import BenchRefused
-from probes.reading.host import Host
-from probes.types import Json
-from scenarios.contract import events as ev
-from scenarios.contract.model import Options, UsageError
-from scenarios.fullstack import plan as plan_module
-from scenarios.fullstack.machine import Bound, StreamBounds
-from scenarios.fullstack.measurement.messages import Open
-from scenarios.fullstack.measurement.remote import PeerLine, RemotePeer
-from scenarios.fullstack.results import FullstackFigures, StreamLimit, Streams
-from scenarios.fullstack.scenario import Fullstack
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.fullstack import plan as plan_module
+from hostdx.scenarios.fullstack.machine import Bound, StreamBounds
+from hostdx.scenarios.fullstack.measurement.messages import Open
+from hostdx.scenarios.fullstack.measurement.remote import PeerLine, RemotePeer
+from hostdx.scenarios.fullstack.results import FullstackFigures, StreamLimit, Streams
+from hostdx.scenarios.fullstack.scenario import Fullstack
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
 from tests.scenarios.fullstack.drawn_streams import DrawnStreams

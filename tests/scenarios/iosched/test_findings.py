@@ -4,11 +4,11 @@ from pathlib import Path
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.disk.scheduler_origin import SchedulerOrigin
-from scenarios.contract import events as ev
-from scenarios.iosched.findings import verdict_finding
-from scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq, udev_rule
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.scheduler_origin import SchedulerOrigin
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.iosched.findings import verdict_finding
+from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq, udev_rule
 from tests.every_case import every_case
 from tests.scenarios.iosched.test_scenario import target_on, tree
 

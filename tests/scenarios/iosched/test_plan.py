@@ -4,19 +4,19 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.disk.topology import DirectoryPlacement, find_placement
-from probes.types import Absent
-from scenarios.contract.model import Options, UsageError
-from scenarios.iosched import scheduler_setup as iosched_layout
-from scenarios.iosched.plan import _format_needed_seconds, _left_out, _list_switch_effects
-from scenarios.iosched.scenario import Iosched
-from scenarios.iosched.scheduler_setup import (
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placement
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.iosched import scheduler_setup as iosched_layout
+from hostdx.scenarios.iosched.plan import _format_needed_seconds, _left_out, _list_switch_effects
+from hostdx.scenarios.iosched.scenario import Iosched
+from hostdx.scenarios.iosched.scheduler_setup import (
     PairLoad,
     SchedulerSetup,
     layout,
 )
-from scenarios.iosched.target import ScheduledDisks, find_scheduled_disks
+from hostdx.scenarios.iosched.target import ScheduledDisks, find_scheduled_disks
 from tests.scenarios.iosched.test_scenario import target_on, tree
 
 SIZE = 1 << 30

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.disk.scheduler import read_scheduling
-from probes.system.disk.scheduler_origin import find_scheduler_origin
-from probes.types import Absent
-from scenarios.contract.finding import Finding
-from scenarios.dstate.rules import RULES as HANG_RULES
-from scenarios.iosched.rules import RULES
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.scheduler import read_scheduling
+from hostdx.probes.system.disk.scheduler_origin import find_scheduler_origin
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.dstate.rules import RULES as HANG_RULES
+from hostdx.scenarios.iosched.rules import RULES
 from tests.every_case import every_case
 
 DATA = Path(__file__).parents[2] / "data" / "kernel_log"

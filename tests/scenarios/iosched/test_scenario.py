@@ -7,23 +7,23 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.measured import Measured
-from probes.reading.host import Host
-from probes.system.disk.mounts import Mount
-from probes.system.disk.scheduler import Scheduling, read_scheduling
-from probes.system.disk.topology import DirectoryPlacement
-from scenarios.contract import events as ev
-from scenarios.contract.action import Action
-from scenarios.contract.model import Applied, Options, RunRefused, UsageError
-from scenarios.experiment.guards.system_disks import system_leaves
-from scenarios.experiment.schedule.switch import scheduler_change
-from scenarios.iosched.findings import OnsetComparison, onset_finding, throttling_finding
-from scenarios.iosched.measurement.mixes import MIXES, Mix
-from scenarios.iosched.scenario import Iosched
-from scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, build_workload
-from scenarios.iosched.switch import QueueFileTracker, Switcher, queue_files
-from scenarios.iosched.target import ScheduledDisks, find_refusal
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import Mount
+from hostdx.probes.system.disk.scheduler import Scheduling, read_scheduling
+from hostdx.probes.system.disk.topology import DirectoryPlacement
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import Applied, Options, RunRefused, UsageError
+from hostdx.scenarios.experiment.guards.system_disks import system_leaves
+from hostdx.scenarios.experiment.schedule.switch import scheduler_change
+from hostdx.scenarios.iosched.findings import OnsetComparison, onset_finding, throttling_finding
+from hostdx.scenarios.iosched.measurement.mixes import MIXES, Mix
+from hostdx.scenarios.iosched.scenario import Iosched
+from hostdx.scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, build_workload
+from hostdx.scenarios.iosched.switch import QueueFileTracker, Switcher, queue_files
+from hostdx.scenarios.iosched.target import ScheduledDisks, find_refusal
 from tests.every_case import every_case
 from tests.fakes import FakeRun
 from tests.fakes.noise import Noise, autoregressive

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from app.terminal.failure import NotUndone
-from app.terminal.process import identity_of
-from app.undo import changes
-from app.undo.journal import SCHEMA, JournalHeader
-from app.undo.kinds import attribute
-from scenarios.contract.plan import Plan
-from scenarios.experiment.schedule.switch import scheduler_change
+from hostdx.app.terminal.failure import NotUndone
+from hostdx.app.terminal.process import identity_of
+from hostdx.app.undo import changes
+from hostdx.app.undo.journal import SCHEMA, JournalHeader
+from hostdx.app.undo.kinds import attribute
+from hostdx.scenarios.contract.plan import Plan
+from hostdx.scenarios.experiment.schedule.switch import scheduler_change
 from tests.app.launcher import hostdx
 from tests.real.iosched_kill import ONLY_SWITCHED, journals, left_behind, ours, start
 from tests.real.loop_disk import LoopDisk

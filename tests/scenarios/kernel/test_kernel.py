@@ -5,20 +5,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.run.execution import Execution, RunRequest
-from probes.engine.battery_loads import Slot
-from probes.engine.measured import Measured
-from probes.reading.host import Host
-from probes.types import Fact, Json
-from scenarios.analysis.compare.effects import effects_between
-from scenarios.analysis.compare.run_summary import summarise_run
-from scenarios.contract import events as ev
-from scenarios.contract.model import Options, UsageError
-from scenarios.contract.plan import Plan
-from scenarios.kernel.findings import Figures, build_findings
-from scenarios.kernel.fingerprint import read_fingerprint
-from scenarios.kernel.plan import KernelSetup
-from scenarios.kernel.scenario import KernelScenario
+from hostdx.app.run.execution import Execution, RunRequest
+from hostdx.probes.engine.battery_loads import Slot
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Fact, Json
+from hostdx.scenarios.analysis.compare.effects import effects_between
+from hostdx.scenarios.analysis.compare.run_summary import summarise_run
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.plan import Plan
+from hostdx.scenarios.kernel.findings import Figures, build_findings
+from hostdx.scenarios.kernel.fingerprint import read_fingerprint
+from hostdx.scenarios.kernel.plan import KernelSetup
+from hostdx.scenarios.kernel.scenario import KernelScenario
 
 
 def _rounds(*rates: float, load: str = "syscall", slot: Slot = "one") -> Figures:
@@ -44,7 +44,7 @@ def planned(*loads: str, **more: Json) -> Plan:
 
 
 def test_a_disk_that_may_not_be_written_to_leaves_no_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scenarios.experiment.files.directories.default_directories", lambda host: ())
+    monkeypatch.setattr("hostdx.scenarios.experiment.files.directories.default_directories", lambda host: ())
     assert planned("randread-4k").refusal and not planned("syscall").refusal
 
 
@@ -82,9 +82,9 @@ def test_a_run_records_every_load_and_a_planted_delay_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CPU, kernel and network only: no file is written. System calls last four times as long in the second run."""
-    monkeypatch.setattr("scenarios.experiment.files.directories.default_directories", lambda host: ())
-    monkeypatch.setattr("scenarios.kernel.plan.ROUND_S", 0.1)
-    monkeypatch.setattr("scenarios.kernel.scenario.FEWEST_ROUNDS", 2)
+    monkeypatch.setattr("hostdx.scenarios.experiment.files.directories.default_directories", lambda host: ())
+    monkeypatch.setattr("hostdx.scenarios.kernel.plan.ROUND_S", 0.1)
+    monkeypatch.setattr("hostdx.scenarios.kernel.scenario.FEWEST_ROUNDS", 2)
     runs = []
     for number, stretch in enumerate(({}, {"syscall": 3.0})):
         monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / f"state{number}"))

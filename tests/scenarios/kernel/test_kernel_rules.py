@@ -3,12 +3,12 @@
 
 from pathlib import Path
 
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.contract.finding import Finding
-from scenarios.kernel import rules
-from scenarios.kernel.rules import NEEDS, SYMPTOMS, check_known_faults
-from scenarios.triage.knowledge.kernels import kernel_faults
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.kernel import rules
+from hostdx.scenarios.kernel.rules import NEEDS, SYMPTOMS, check_known_faults
+from hostdx.scenarios.triage.knowledge.kernels import kernel_faults
 from tests.every_case import every_case
 
 OSRELEASE, RETBLEED = "proc/sys/kernel/osrelease", "sys/devices/system/cpu/vulnerabilities/retbleed"

@@ -1,6 +1,6 @@
 """A comparison across reboots: which boot comes next, and when the next series begins."""
 
-from scenarios.kernel.reboots import Boot, Letter, open_series, series_of
+from hostdx.scenarios.kernel.reboots import Boot, Letter, open_series, series_of
 from tests.every_case import every_case
 
 

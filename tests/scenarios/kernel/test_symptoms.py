@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.kernel import rules
+from hostdx.scenarios.kernel import rules
 from tests.fakes.hosts.tree import Tree
 
 STAT = "cpu  100 0 100 1000 {waited} 0 0 0 0 0\ncpu0 100 0 100 1000 {waited} 0 0 0 0 0\n"

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from app.run.runner import Monotonic
-from probes.engine.workloads import place_count
-from probes.reading.host import Host
-from probes.system.running.processes import find_with_descendants
-from probes.types import Json
-from scenarios.contract import events as ev
-from scenarios.null.scenario import Null
+from hostdx.app.run.runner import Monotonic
+from hostdx.probes.engine.workloads import place_count
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.processes import find_with_descendants
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.null.scenario import Null
 from tests.fakes import FakeRun
 from tests.fakes.run import conduct
 from tests.needs import not_here

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.disk.refusals import Suitability
-from probes.engine.measured import BenchRefused
-from probes.reading.host import Host
-from probes.system.disk.mounts import Mount
-from probes.system.disk.topology import DirectoryPlacement
-from scenarios.contract import events as ev
-from scenarios.contract.model import Clock, Options, RunRefused, UsageError
-from scenarios.experiment.files import directories
-from scenarios.null import scenario as null
-from scenarios.null.findings import build_findings
-from scenarios.null.results import LeastEffect, NullAnswer, Resolution
-from scenarios.null.scenario import Null
+from hostdx.probes.engine.disk.refusals import Suitability
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import Mount
+from hostdx.probes.system.disk.topology import DirectoryPlacement
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Clock, Options, RunRefused, UsageError
+from hostdx.scenarios.experiment.files import directories
+from hostdx.scenarios.null import scenario as null
+from hostdx.scenarios.null.findings import build_findings
+from hostdx.scenarios.null.results import LeastEffect, NullAnswer, Resolution
+from hostdx.scenarios.null.scenario import Null
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.noise import white
 from tests.fakes.run import conduct

@@ -4,13 +4,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from probes.reading.host import Host
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import Options
-from scenarios.contract.plan import Plan, Workload
-from scenarios.numa.plan import NumaSetup, lay_out
-from scenarios.numa.tables import describe_undecided, with_answer
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.plan import Plan, Workload
+from hostdx.scenarios.numa.plan import NumaSetup, lay_out
+from hostdx.scenarios.numa.tables import describe_undecided, with_answer
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 

@@ -2,22 +2,22 @@
 
 import pytest
 
-from probes.system.disk.drive.link import BusLink
-from probes.system.pci import PciDevice
-from probes.system.pcie_tags import Tags
-from probes.system.running.culprit import BusyProcess
-from probes.types import Absent
-from scenarios.contract.finding import Finding
-from scenarios.numa.findings import (
+from hostdx.probes.system.disk.drive.link import BusLink
+from hostdx.probes.system.pci import PciDevice
+from hostdx.probes.system.pcie_tags import Tags
+from hostdx.probes.system.running.culprit import BusyProcess
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.numa.findings import (
     cpu_findings,
     device_findings,
 )
-from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuLoad, CpuResult, CpuRow
-from scenarios.numa.measurement.figures import RoundsFigure, estimate_figure, ratio
-from scenarios.numa.measurement.memory import MemoryResult, NodeReach
-from scenarios.numa.measurement.surroundings import CpuConditions
-from scenarios.numa.memory_findings import memory_findings
-from scenarios.triage.cpus.quota import SessionQuota
+from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuLoad, CpuResult, CpuRow
+from hostdx.scenarios.numa.measurement.figures import RoundsFigure, estimate_figure, ratio
+from hostdx.scenarios.numa.measurement.memory import MemoryResult, NodeReach
+from hostdx.scenarios.numa.measurement.surroundings import CpuConditions
+from hostdx.scenarios.numa.memory_findings import memory_findings
+from hostdx.scenarios.triage.cpus.quota import SessionQuota
 from tests.every_case import every_case
 
 GHZ = 1_000_000

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from app.run.runner import Monotonic
-from probes.engine.disk.refusals import check_suitability
-from probes.reading.host import Host
-from scenarios.contract import events as ev
-from scenarios.numa.measurement import locality
+from hostdx.app.run.runner import Monotonic
+from hostdx.probes.engine.disk.refusals import check_suitability
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.numa.measurement import locality
 from tests.fakes.run import FakeRun
 from tests.needs import not_here
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes.reading.host import Host
-from scenarios.numa import picture as numa_picture
-from scenarios.numa.machine import CoreGroup, DeviceShape, MachineShape, NodeOrSocket, read_machine
-from scenarios.numa.picture import COLUMNS, draw_picture
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.numa import picture as numa_picture
+from hostdx.scenarios.numa.machine import CoreGroup, DeviceShape, MachineShape, NodeOrSocket, read_machine
+from hostdx.scenarios.numa.picture import COLUMNS, draw_picture
 from tests.needs import not_here, some_always
 
 TREES = Path(__file__).parents[4] / "shared" / "hosts"

@@ -6,16 +6,16 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from probes.reading.host import Host
-from probes.system.bios.redfish import PASSWORD, USER
-from probes.types import Json
-from scenarios.contract import events as ev
-from scenarios.contract.model import Options, RunRefused, UsageError
-from scenarios.numa.measurement import locality
-from scenarios.numa.measurement.placement import Seat
-from scenarios.numa.plan import lay_out
-from scenarios.numa.scenario import NumaScenario
-from scenarios.triage.cpus.usable import usable_cpus
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.bios.redfish import PASSWORD, USER
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Options, RunRefused, UsageError
+from hostdx.scenarios.numa.measurement import locality
+from hostdx.scenarios.numa.measurement.placement import Seat
+from hostdx.scenarios.numa.plan import lay_out
+from hostdx.scenarios.numa.scenario import NumaScenario
+from hostdx.scenarios.triage.cpus.usable import usable_cpus
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun, conduct
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from probes.system.processor.frequency import read_frequency
-from scenarios.numa.settings import held_by, limited_khz
+from hostdx.probes.system.processor.frequency import read_frequency
+from hostdx.scenarios.numa.settings import held_by, limited_khz
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 

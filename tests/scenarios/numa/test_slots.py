@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from probes.system.nodes.numa import NumaNode, NumaTable
-from probes.system.processor.caches import Cache
-from probes.system.processor.topology import CpuTopology
-from scenarios.numa.placements import (
+from hostdx.probes.system.nodes.numa import NumaNode, NumaTable
+from hostdx.probes.system.processor.caches import Cache
+from hostdx.probes.system.processor.topology import CpuTopology
+from hostdx.scenarios.numa.placements import (
     APART_OWN,
     RANDOM,
     SAME_OWN,
@@ -20,9 +20,9 @@ from scenarios.numa.placements import (
     variant_line,
     why_not,
 )
-from scenarios.triage.cpus.slot import choose_slot
-from scenarios.triage.cpus.usable import UsableCpus
-from scenarios.workload import variants
+from hostdx.scenarios.triage.cpus.slot import choose_slot
+from hostdx.scenarios.triage.cpus.usable import UsableCpus
+from hostdx.scenarios.workload import variants
 from tests.every_case import every_case
 
 

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.running.cgroup import parse_groups
-from scenarios.numa.findings import cpu_findings
-from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuBench
-from scenarios.numa.measurement.placement import PlacementBench
-from scenarios.numa.measurement.surroundings import Surveyor
-from scenarios.triage.cpus.usable import usable_cpus
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.cgroup import parse_groups
+from hostdx.scenarios.numa.findings import cpu_findings
+from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuBench
+from hostdx.scenarios.numa.measurement.placement import PlacementBench
+from hostdx.scenarios.numa.measurement.surroundings import Surveyor
+from hostdx.scenarios.triage.cpus.usable import usable_cpus
 from tests.needs import NOT_INIT, ROOT, needs, not_here
 
 pytestmark = pytest.mark.real("cpu")
@@ -27,11 +27,11 @@ BURNER_NICE = -12  # leaves a fifteenth of its CPU: less, and the bench there ta
 # Works until it was held back for a second, and says what the findings say of it.
 HELD = """
 import os, sys, time
-from probes.reading.host import Host
-from scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuResult
-from scenarios.numa.findings import cpu_findings
-from scenarios.numa.measurement.surroundings import Surveyor
-from probes.system.processor.throttle import ThrottleReader
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuResult
+from hostdx.scenarios.numa.findings import cpu_findings
+from hostdx.scenarios.numa.measurement.surroundings import Surveyor
+from hostdx.probes.system.processor.throttle import ThrottleReader
 host = Host()
 reader = ThrottleReader(host)
 surveyor = Surveyor(host, os.cpu_count(), lambda: ())

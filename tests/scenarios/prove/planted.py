@@ -7,16 +7,16 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from probes.engine.measured import Measured
-from probes.reading.host import Host
-from probes.types import Json
-from scenarios.contract.action import Action
-from scenarios.contract.model import Applied, Run
-from scenarios.experiment.schedule.switch import attribute_change
-from scenarios.prove.kinds import ProvableSetting
-from scenarios.prove.loads import ProofLoad
-from scenarios.prove.results import ProofResult, ProvenSetting
-from scenarios.prove.scenario import Prove
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import Applied, Run
+from hostdx.scenarios.experiment.schedule.switch import attribute_change
+from hostdx.scenarios.prove.kinds import ProvableSetting
+from hostdx.scenarios.prove.loads import ProofLoad
+from hostdx.scenarios.prove.results import ProofResult, ProvenSetting
+from hostdx.scenarios.prove.scenario import Prove
 from tests.fakes.noise import Noise, white
 from tests.fakes.run import FakeRun, conduct
 
@@ -108,10 +108,10 @@ def planted_run(
         assert isinstance(run, MadeRun)
         yield load(run, proof_load.workload.metrics[0].name)
 
-    patch.setattr("scenarios.prove.request.parse_settings", lambda *_: made.provable)
-    patch.setattr("scenarios.prove.screening.read_setting", made.values.__getitem__)
-    patch.setattr("scenarios.prove.scenario.open_load", open_made)
-    patch.setattr("scenarios.prove.scenario.watch_for", lambda *_: None)
+    patch.setattr("hostdx.scenarios.prove.request.parse_settings", lambda *_: made.provable)
+    patch.setattr("hostdx.scenarios.prove.screening.read_setting", made.values.__getitem__)
+    patch.setattr("hostdx.scenarios.prove.scenario.open_load", open_made)
+    patch.setattr("hostdx.scenarios.prove.scenario.watch_for", lambda *_: None)
     patch.setattr("os.geteuid", lambda: 0)
     scenario = Prove()
     host = Host("/nonexistent-captured-tree")

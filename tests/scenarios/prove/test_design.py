@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from scenarios.prove.design import (
+from hostdx.scenarios.prove.design import (
     DUMMIES,
     MAX_SETTINGS,
     MIN_REPLICATES,

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from scenarios.contract.model import UsageError
-from scenarios.experiment.schedule.switch import attribute_change
-from scenarios.prove import kinds
-from scenarios.prove.kinds import parse_setting, parse_settings
-from scenarios.prove.loads import LOADS
-from scenarios.triage.rules.known import written_rules
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract.model import UsageError
+from hostdx.scenarios.experiment.schedule.switch import attribute_change
+from hostdx.scenarios.prove import kinds
+from hostdx.scenarios.prove.kinds import parse_setting, parse_settings
+from hostdx.scenarios.prove.loads import LOADS
+from hostdx.scenarios.triage.rules.known import written_rules
 from tests.every_case import every_case
 from tests.needs import ROOT, needs
 

@@ -4,10 +4,10 @@ import math
 
 import pytest
 
-from probes.engine.measured import Measured
-from scenarios.contract import events as ev
-from scenarios.contract.model import RunRefused
-from scenarios.prove.results import ProofResult, ScreeningResult
+from hostdx.probes.engine.measured import Measured
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import RunRefused
+from hostdx.scenarios.prove.results import ProofResult, ScreeningResult
 from tests.every_case import every_case
 from tests.fakes.noise import autoregressive, product, step
 from tests.fakes.run import FakeRun

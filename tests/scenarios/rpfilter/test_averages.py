@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scenarios.rpfilter.rules import check_loaded
+from hostdx.scenarios.rpfilter.rules import check_loaded
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, nft_text
 

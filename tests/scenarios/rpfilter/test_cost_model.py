@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.rpfilter.cost_model import PacketCost, at_line_rate, core_holds
+from hostdx.scenarios.rpfilter.cost_model import PacketCost, at_line_rate, core_holds
 
 
 def test_one_core_holds_what_its_nanoseconds_allow() -> None:

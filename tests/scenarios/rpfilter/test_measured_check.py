@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.contract import events as ev
+from hostdx.scenarios.contract import events as ev
 from tests.fakes.hosts.rulesets import FIB, nft_text
 from tests.fakes.streams.rpfilter_story import FIXTURES, Story, quieten, with_check
 
@@ -17,7 +17,7 @@ def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_without_the_iptables_tool_the_lookup_itself_is_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("scenarios.rpfilter.measurement.measured_check.find_tool", lambda name: None)
+    monkeypatch.setattr("hostdx.scenarios.rpfilter.measurement.measured_check.find_tool", lambda name: None)
     story = Story(tmp_path, with_check("ip6tables-nft"))
     assert any("ip6tables-nft" in line for line in story.plan.left_out)
     await story.run()

@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import Any
 
-from probes.types import Absent
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
-from scenarios.contract.model import Options
-from scenarios.rpfilter import cost
-from scenarios.rpfilter.facts import read
-from scenarios.rpfilter.plan import trials_of
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.rpfilter import cost
+from hostdx.scenarios.rpfilter.facts import read
+from hostdx.scenarios.rpfilter.plan import trials_of
 from tests.every_case import every_case
 from tests.fakes.streams.rpfilter_story import Story
 

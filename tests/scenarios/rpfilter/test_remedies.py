@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from probes.system.firewall.firewalld import CONF
-from scenarios.rpfilter.rules import check_loaded
+from hostdx.probes.system.firewall.firewalld import CONF
+from hostdx.scenarios.rpfilter.rules import check_loaded
 from tests.every_case import every_case
 from tests.fakes.hosts.rulesets import FIB
 from tests.scenarios.rpfilter.test_rules import FIXTURES, firewalld, host

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.system.firewall.firewalld import CONF
+from hostdx.probes.system.firewall.firewalld import CONF
 from tests.needs import NET_NAMESPACE, need, not_here, program
 
 pytestmark = [pytest.mark.real]
@@ -37,8 +37,8 @@ LOADS = {
 INSIDE = r"""
 import shutil, subprocess, sys
 from pathlib import Path
-from probes.reading.host import Host
-from scenarios.rpfilter.rules import check_loaded
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.rpfilter.rules import check_loaded
 
 own, load = sys.argv[1], sys.argv[2]
 assert str(Path("/proc/self/ns/net").readlink()) != own, "this is the namespace of the tests"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from scenarios.rpfilter.plan import why_no_namespaces
+from hostdx.scenarios.rpfilter.plan import why_no_namespaces
 from tests.every_case import every_case
 from tests.fakes.answering import Answering
 

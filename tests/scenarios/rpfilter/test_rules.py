@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from probes.system.firewall.firewalld import CONF
-from probes.types import Absent
-from scenarios.contract.finding import Finding
-from scenarios.contract.rule import Unreadable
-from scenarios.rpfilter.rules import RULES, check_firewalld, check_loaded, check_settings
+from hostdx.probes.system.firewall.firewalld import CONF
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.rule import Unreadable
+from hostdx.scenarios.rpfilter.rules import RULES, check_firewalld, check_loaded, check_settings
 from tests.every_case import every_case
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, nft_text

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from scenarios.contract.finding import Finding
-from scenarios.rpfilter.rules import check_loaded
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.rpfilter.rules import check_loaded
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, ip6, nft_text
 

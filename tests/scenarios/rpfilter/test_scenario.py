@@ -5,17 +5,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.engine.measured import BenchRefused
-from probes.system.network.line_rate import NetworkCard
-from probes.system.network.offload import Offload
-from probes.system.network.packet_rates import PacketRates
-from probes.types import Absent, Json
-from scenarios.contract import events as ev
-from scenarios.contract.model import Options, RunRefused, UsageError
-from scenarios.rpfilter.cost import build_cost_answer
-from scenarios.rpfilter.cost import cost_severity as severity_of
-from scenarios.rpfilter.findings import list_cost_sentences
-from scenarios.rpfilter.scenario import Rpfilter
+from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.system.network.line_rate import NetworkCard
+from hostdx.probes.system.network.offload import Offload
+from hostdx.probes.system.network.packet_rates import PacketRates
+from hostdx.probes.types import Absent, Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Options, RunRefused, UsageError
+from hostdx.scenarios.rpfilter.cost import build_cost_answer
+from hostdx.scenarios.rpfilter.cost import cost_severity as severity_of
+from hostdx.scenarios.rpfilter.findings import list_cost_sentences
+from hostdx.scenarios.rpfilter.scenario import Rpfilter
 from tests.fakes.answering import Answering
 from tests.fakes.bench_network import FakeBench
 from tests.fakes.streams.rpfilter_story import BASE, EMPTY, Story, quieten, with_check

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.process_stat import read_own_stat
+from hostdx.probes.reading.process_stat import read_own_stat
 from tests.app.launcher import hostdx, started
 from tests.fakes.private_net import PrivateNet, private_net
 from tests.needs import NET_NAMESPACE, need, program
@@ -18,7 +18,7 @@ from tests.real.network_state import namespaces_in_use, network_state
 
 pytestmark = pytest.mark.real
 SHORT = ("run", "rpfilter", "--yes", "--block", "0.1", "--routes", "3", "--rates", "0.1")
-HOLDER = b"scenarios.rpfilter.measurement.lab"
+HOLDER = b"hostdx.scenarios.rpfilter.measurement.lab"
 FIREWALLD = Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "firewalld-1.3.nft"
 
 

@@ -4,10 +4,16 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from probes.system.running.cgroup import IoLimit
-from scenarios.storage.throttling.caps import DiskLimit, find_cpu_pauses, find_throttles, limits_of, watched_s
-from scenarios.storage.throttling.detection import BlockCompletions
-from scenarios.storage.throttling.findings import cap_words, cpu_pauses
+from hostdx.probes.system.running.cgroup import IoLimit
+from hostdx.scenarios.storage.throttling.caps import (
+    DiskLimit,
+    find_cpu_pauses,
+    find_throttles,
+    limits_of,
+    watched_s,
+)
+from hostdx.scenarios.storage.throttling.detection import BlockCompletions
+from hostdx.scenarios.storage.throttling.findings import cap_words, cpu_pauses
 from tests.every_case import every_case
 from tests.fakes.throttled_disk import Meter, bucket, courses, serial, slices, unmetered
 from tests.needs import one_always

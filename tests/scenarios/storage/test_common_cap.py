@@ -2,9 +2,9 @@
 
 import msgspec
 
-from scenarios.contract.events import RunVerdict
-from scenarios.storage.throttling.caps import DiskLimit, Throttle, find_throttles
-from scenarios.storage.throttling.common_cap import courses_of, recast_verdict
+from hostdx.scenarios.contract.events import RunVerdict
+from hostdx.scenarios.storage.throttling.caps import DiskLimit, Throttle, find_throttles
+from hostdx.scenarios.storage.throttling.common_cap import courses_of, recast_verdict
 from tests.fakes.throttled_disk import Meter, bucket, slices, trains, unmetered
 
 READS, STREAM, WRITES = "randread-4k-qd16", "read-1m-qd8", "write-1m-qd8"

@@ -6,16 +6,16 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from probes.reading.host import Host
-from probes.system.disk.block import BlockDevice, QueueLimits, block_devices
-from probes.system.disk.drive.link import BusLink
-from probes.system.disk.mounts import Mount
-from probes.system.disk.topology import DirectoryPlacement
-from probes.types import Absent
-from scenarios.contract.events import RunVerdict
-from scenarios.contract.plan import Plan, Variant, Written
-from scenarios.experiment.files.places import ComparedDirectory
-from scenarios.storage.findings import (
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import BlockDevice, QueueLimits, block_devices
+from hostdx.probes.system.disk.drive.link import BusLink
+from hostdx.probes.system.disk.mounts import Mount
+from hostdx.probes.system.disk.topology import DirectoryPlacement
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.events import RunVerdict
+from hostdx.scenarios.contract.plan import Plan, Variant, Written
+from hostdx.scenarios.experiment.files.places import ComparedDirectory
+from hostdx.scenarios.storage.findings import (
     build_level,
     class_findings,
     drift_findings,
@@ -23,10 +23,10 @@ from scenarios.storage.findings import (
     lesson_finding,
     link_findings,
 )
-from scenarios.storage.plan import describe_single_target, list_sentences
-from scenarios.storage.scenario import scope_of
-from scenarios.storage.targets import fill_level, list_differences, make_variant, same_device
-from scenarios.triage.knowledge.disks import endurance_share
+from hostdx.scenarios.storage.plan import describe_single_target, list_sentences
+from hostdx.scenarios.storage.scenario import scope_of
+from hostdx.scenarios.storage.targets import fill_level, list_differences, make_variant, same_device
+from hostdx.scenarios.triage.knowledge.disks import endurance_share
 from tests.fakes.hosts.tree import Tree
 
 NONE = Absent("not told")

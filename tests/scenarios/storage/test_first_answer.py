@@ -6,17 +6,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.reading.host import Host
-from probes.system.disk.block import BlockDevice
-from probes.system.disk.drive.ebs import COUNTED
-from scenarios.contract.finding import Finding, Remedy, Severity
-from scenarios.contract.knowledge_file import load
-from scenarios.storage.findings import build_level
-from scenarios.storage.first_answer import first_answer, rank_classes, suspicion_findings
-from scenarios.storage.results import DirectoryLevel
-from scenarios.storage.throttling.caps import Throttle
-from scenarios.storage.throttling.findings import ebs_findings, limits_below, lower_levels_to_caps
-from scenarios.triage.knowledge.disks import CloudDisk, DiskClass, JobKind, cloud_disks, disk_class
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import BlockDevice
+from hostdx.probes.system.disk.drive.ebs import COUNTED
+from hostdx.scenarios.contract.finding import Finding, Remedy, Severity
+from hostdx.scenarios.contract.knowledge_file import load
+from hostdx.scenarios.storage.findings import build_level
+from hostdx.scenarios.storage.first_answer import first_answer, rank_classes, suspicion_findings
+from hostdx.scenarios.storage.results import DirectoryLevel
+from hostdx.scenarios.storage.throttling.caps import Throttle
+from hostdx.scenarios.storage.throttling.findings import ebs_findings, limits_below, lower_levels_to_caps
+from hostdx.scenarios.triage.knowledge.disks import CloudDisk, DiskClass, JobKind, cloud_disks, disk_class
 from tests.fakes.hosts.tree import Tree
 from tests.scenarios.storage.test_findings import DISK, NONE, target
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from probes.reading.host import Host
-from scenarios.storage import plan
-from scenarios.storage.plan import StorageSetup
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.storage import plan
+from hostdx.scenarios.storage.plan import StorageSetup
 from tests.every_case import every_case
 
 

@@ -8,16 +8,16 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from probes.reading.host import Host
-from probes.system.disk import smart
-from probes.types import Absent
-from scenarios.contract.events import Checked, Found
-from scenarios.contract.finding import Finding
-from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
-from scenarios.storage import rules as storage
-from scenarios.triage.rules.engine import check_rule
-from scenarios.triage.rules.known import written_rules
-from scenarios.triage.triage import apply_rule
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk import smart
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.events import Checked, Found
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from hostdx.scenarios.storage import rules as storage
+from hostdx.scenarios.triage.rules.engine import check_rule
+from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.triage import apply_rule
 from tests.every_case import every_case
 
 PCI = "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"

@@ -4,13 +4,13 @@ from typing import cast
 
 import pytest
 
-from probes.engine.disk.storage import StorageBench
-from probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
-from probes.engine.workloads import load_of
-from scenarios.contract import events as ev
-from scenarios.experiment.budget import Budget
-from scenarios.storage.plan import build_workloads
-from scenarios.storage.scenario import StorageMeasurement
+from hostdx.probes.engine.disk.storage import StorageBench
+from hostdx.probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
+from hostdx.probes.engine.workloads import load_of
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.storage.plan import build_workloads
+from hostdx.scenarios.storage.scenario import StorageMeasurement
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
 from tests.fakes.watch import FakeWatch

@@ -9,21 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from app.run.runner import Monotonic
-from probes.reading.host import Host
-from probes.system.disk.block import block_devices
-from probes.system.disk.topology import find_placement
-from probes.types import Json, is_present
-from scenarios.checkup.parts import choose_directories
-from scenarios.contract import events as ev
-from scenarios.contract.model import Options, RunRefused, UsageError
-from scenarios.experiment.files.places import compared_directory
-from scenarios.experiment.wording import explain_verdict
-from scenarios.fstrim.scenario import Fstrim
-from scenarios.iosched.scenario import Iosched
-from scenarios.storage.results import Levels
-from scenarios.storage.scenario import Storage
-from scenarios.storage.targets import list_differences, list_known_findings, make_variant
+from hostdx.app.run.runner import Monotonic
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.system.disk.topology import find_placement
+from hostdx.probes.types import Json, is_present
+from hostdx.scenarios.checkup.parts import choose_directories
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Options, RunRefused, UsageError
+from hostdx.scenarios.experiment.files.places import compared_directory
+from hostdx.scenarios.experiment.wording import explain_verdict
+from hostdx.scenarios.fstrim.scenario import Fstrim
+from hostdx.scenarios.iosched.scenario import Iosched
+from hostdx.scenarios.storage.results import Levels
+from hostdx.scenarios.storage.scenario import Storage
+from hostdx.scenarios.storage.targets import list_differences, list_known_findings, make_variant
 from tests.fakes import FakeRun
 from tests.fakes.run import conduct
 from tests.needs import LOOP, need, not_here

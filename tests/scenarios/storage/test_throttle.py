@@ -2,7 +2,7 @@
 
 import pytest
 
-from scenarios.storage.throttling.detection import cap_of
+from hostdx.scenarios.storage.throttling.detection import cap_of
 from tests.fakes.throttled_disk import bucket, courses
 from tests.needs import some_always
 

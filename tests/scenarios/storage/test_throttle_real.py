@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.disk.block import block_devices
-from probes.types import Json
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.types import Json
 from tests.needs import not_here
 from tests.scenarios.storage.test_storage_real import block_leaves, mounted_file
 
@@ -57,7 +57,7 @@ def run(directory: str, state: Path, own: Path | None, budget_s: int) -> list[di
         sys.executable,
         "-P",
         "-m",
-        "app.cli",
+        "hostdx.app.cli",
         "run",
         "storage",
         "--dir",

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading import other_package
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.contract import events as ev
-from scenarios.contract import registry
-from scenarios.contract.finding import Finding
-from scenarios.contract.rule import HostRule, Inapplicable, Unreadable
-from scenarios.triage import triage
-from scenarios.triage.triage import examine_host
+from hostdx.probes.reading import other_package
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract import registry
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from hostdx.scenarios.triage import triage
+from hostdx.scenarios.triage.triage import examine_host
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 

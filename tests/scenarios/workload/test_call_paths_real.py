@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from app.features.profile.flame import fold_stacks
-from probes.engine.command.supervised import Supervisors
-from probes.profile.call_profile import CallProfile
-from probes.profile.symbols import Symbols
-from scenarios.analysis.profile.results import PathTree
-from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.workload.difference import rank_moved_parts
-from scenarios.workload.parts import Split
-from scenarios.workload.split import collect_profiles, split_wall_time
-from scenarios.workload.variant_bench import SYSTEM, USER, WAITING, CommandVariantBench
-from scenarios.workload.variants import parse_variant
+from hostdx.app.features.profile.flame import fold_stacks
+from hostdx.probes.engine.command.supervised import Supervisors
+from hostdx.probes.profile.call_profile import CallProfile
+from hostdx.probes.profile.symbols import Symbols
+from hostdx.scenarios.analysis.profile.results import PathTree
+from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
+from hostdx.scenarios.workload.difference import rank_moved_parts
+from hostdx.scenarios.workload.parts import Split
+from hostdx.scenarios.workload.split import collect_profiles, split_wall_time
+from hostdx.scenarios.workload.variant_bench import SYSTEM, USER, WAITING, CommandVariantBench
+from hostdx.scenarios.workload.variants import parse_variant
 from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs
 from tests.scenarios.workload.test_variant_bench_real import PYTHON

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.command import drop_cache
-from probes.engine.command.supervised import JobRun, Supervisors
-from probes.engine.measured import NotApplicable, WriteBudgetSpent
-from probes.reading.host import Host
-from scenarios.contract import events as ev
-from scenarios.contract.model import Options
-from scenarios.contract.registry import load
-from scenarios.workload.cold import WHOLE, Cold, paths
-from scenarios.workload.variant_bench import Allowance
-from scenarios.workload.variants import parse_variant
+from hostdx.probes.engine.command import drop_cache
+from hostdx.probes.engine.command.supervised import JobRun, Supervisors
+from hostdx.probes.engine.measured import NotApplicable, WriteBudgetSpent
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.registry import load
+from hostdx.scenarios.workload.cold import WHOLE, Cold, paths
+from hostdx.scenarios.workload.variant_bench import Allowance
+from hostdx.scenarios.workload.variants import parse_variant
 from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs
 

@@ -6,14 +6,22 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.command import energy
-from probes.engine.command.supervised import JobRun
-from probes.engine.measured import Measured
-from probes.reading.host import Host
-from scenarios.contract.model import Options
-from scenarios.experiment.load_schedule import measure_workload
-from scenarios.workload import request as asked
-from scenarios.workload.variant_bench import CPU, ENERGY, MIN_ENERGY_J, WALL, BytesMoved, LeafBytes, values_of
+from hostdx.probes.engine.command import energy
+from hostdx.probes.engine.command.supervised import JobRun
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.experiment.load_schedule import measure_workload
+from hostdx.scenarios.workload import request as asked
+from hostdx.scenarios.workload.variant_bench import (
+    CPU,
+    ENERGY,
+    MIN_ENERGY_J,
+    WALL,
+    BytesMoved,
+    LeafBytes,
+    values_of,
+)
 from tests.fakes import FakeRun
 from tests.fakes.clock import FakeClock
 from tests.probes.engine.command.test_energy import zone

@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.command import group_counters
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.contract.model import Options
-from scenarios.workload import group
-from scenarios.workload.group import carry_limits, explain_missing, group_action, parse_limit
-from scenarios.workload.scenario import CommandUnderVariants, _enter_group
-from scenarios.workload.variants import parse_variant
+from hostdx.probes.engine.command import group_counters
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.workload import group
+from hostdx.scenarios.workload.group import carry_limits, explain_missing, group_action, parse_limit
+from hostdx.scenarios.workload.scenario import CommandUnderVariants, _enter_group
+from hostdx.scenarios.workload.variants import parse_variant
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun

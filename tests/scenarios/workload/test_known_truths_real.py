@@ -12,19 +12,19 @@ from pathlib import Path
 
 import pytest
 
-from app.run.runner import Monotonic
-from probes.engine.command.supervised import Supervisors
-from probes.reading.host import Host
-from probes.types import Absent, Json
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Plan
-from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.workload.difference import REST
-from scenarios.workload.group import explain_missing, find_group_root
-from scenarios.workload.parts import TimePart
-from scenarios.workload.scenario import CommandUnderVariants
-from scenarios.workload.split import split_wall_time
-from scenarios.workload.variant_bench import (
+from hostdx.app.run.runner import Monotonic
+from hostdx.probes.engine.command.supervised import Supervisors
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent, Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Plan
+from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
+from hostdx.scenarios.workload.difference import REST
+from hostdx.scenarios.workload.group import explain_missing, find_group_root
+from hostdx.scenarios.workload.parts import TimePart
+from hostdx.scenarios.workload.scenario import CommandUnderVariants
+from hostdx.scenarios.workload.split import split_wall_time
+from hostdx.scenarios.workload.variant_bench import (
     BLOCKED,
     CPU,
     OTHER_D,
@@ -34,7 +34,7 @@ from scenarios.workload.variant_bench import (
     WALL,
     CommandVariantBench,
 )
-from scenarios.workload.variants import parse_variant
+from hostdx.scenarios.workload.variants import parse_variant
 from tests.fakes.run import FakeRun, conduct
 from tests.needs import TASKSTATS, needs, not_here
 from tests.scenarios.workload.test_variant_bench_real import PYTHON, runs

@@ -4,10 +4,10 @@ import random
 
 import pytest
 
-from scenarios.contract import events as ev
-from scenarios.workload.findings import wall_finding
-from scenarios.workload.split import find_limit_cause, split_wall_time
-from scenarios.workload.variant_bench import (
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.workload.findings import wall_finding
+from hostdx.scenarios.workload.split import find_limit_cause, split_wall_time
+from hostdx.scenarios.workload.variant_bench import (
     ALL_WAIT,
     BLOCKED,
     HITS,

@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.reading.host import Host
-from probes.reading.secrecy.secrets import digest_text
-from scenarios.contract.model import Options, UsageError
-from scenarios.contract.registry import load
-from scenarios.workload.request import parse_request
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.secrecy.secrets import digest_text
+from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.contract.registry import load
+from hostdx.scenarios.workload.request import parse_request
 
 VALUES = {"cmd": "echo 'a b'", "prepare": "true", "variant": ["a:", "b: PGPASSWORD=hunter2 wrap='env -u X'"]}
 

@@ -4,14 +4,14 @@ import asyncio
 import random
 from collections.abc import Sequence
 
-from probes.engine.command.supervised import Supervisors
-from probes.engine.measured import Measured
-from scenarios.contract import events as ev
-from scenarios.contract.model import Options
-from scenarios.contract.plan import Plan
-from scenarios.workload.request import parse_request
-from scenarios.workload.scenario import judge, measure_series
-from scenarios.workload.variant_bench import WALL, CommandVariantBench
+from hostdx.probes.engine.command.supervised import Supervisors
+from hostdx.probes.engine.measured import Measured
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.plan import Plan
+from hostdx.scenarios.workload.request import parse_request
+from hostdx.scenarios.workload.scenario import judge, measure_series
+from hostdx.scenarios.workload.variant_bench import WALL, CommandVariantBench
 from tests.fakes.run import FakeRun
 
 PLAN = Plan(scenario="workload", title="", question="", measuring_s=1e6)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.contract.action import Action
-from scenarios.contract.model import Applied, RunRefused
-from scenarios.experiment.schedule.host_settings import Stay, read_setting
-from scenarios.experiment.schedule.switch import attribute_change
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import Applied, RunRefused
+from hostdx.scenarios.experiment.schedule.host_settings import Stay, read_setting
+from hostdx.scenarios.experiment.schedule.switch import attribute_change
 from tests.fakes.run import FakeRun
 
 

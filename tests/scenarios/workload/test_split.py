@@ -5,12 +5,18 @@ import math
 import msgspec
 import pytest
 
-from scenarios.analysis.profile.waits import Waited
-from scenarios.contract import events as ev
-from scenarios.workload.difference import REST, lines_by_call, lines_by_state, lines_of, rank_moved_parts
-from scenarios.workload.findings import list_sentences, undecided_finding
-from scenarios.workload.split import divide_wall_time, split_wall_time, values_beside
-from scenarios.workload.variant_bench import (
+from hostdx.scenarios.analysis.profile.waits import Waited
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.workload.difference import (
+    REST,
+    lines_by_call,
+    lines_by_state,
+    lines_of,
+    rank_moved_parts,
+)
+from hostdx.scenarios.workload.findings import list_sentences, undecided_finding
+from hostdx.scenarios.workload.split import divide_wall_time, split_wall_time, values_beside
+from hostdx.scenarios.workload.variant_bench import (
     BLOCKED,
     MEMORY,
     MINOR_FAULTS,

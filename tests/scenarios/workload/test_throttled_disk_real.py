@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.command.supervised import Supervisors
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.workload.difference import REST
-from scenarios.workload.group import explain_missing, find_group_root, parse_limit
-from scenarios.workload.variant_bench import BLOCKED, OTHER_D, WALL, CommandVariantBench
-from scenarios.workload.variants import parse_variant
+from hostdx.probes.engine.command.supervised import Supervisors
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.workload.difference import REST
+from hostdx.scenarios.workload.group import explain_missing, find_group_root, parse_limit
+from hostdx.scenarios.workload.variant_bench import BLOCKED, OTHER_D, WALL, CommandVariantBench
+from hostdx.scenarios.workload.variants import parse_variant
 from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs, not_here
 from tests.real.trim_disk import TrimDisk

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.command.supervised import Supervisors
-from probes.engine.measured import Measured, NotApplicable
-from scenarios.contract import events as ev
-from scenarios.experiment.schedule.guarded import GuardedBlocks
-from scenarios.workload.group import ScoreReader
-from scenarios.workload.split import split_wall_time
-from scenarios.workload.variant_bench import CPU, SCORE, USER, WAITING, WALL, CommandVariantBench
-from scenarios.workload.variants import parse_variant
+from hostdx.probes.engine.command.supervised import Supervisors
+from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
+from hostdx.scenarios.workload.group import ScoreReader
+from hostdx.scenarios.workload.split import split_wall_time
+from hostdx.scenarios.workload.variant_bench import CPU, SCORE, USER, WAITING, WALL, CommandVariantBench
+from hostdx.scenarios.workload.variants import parse_variant
 from tests.fakes.run import FakeRun
 
 pytestmark = pytest.mark.real("cpu")

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.contract.model import Options, UsageError
-from scenarios.workload.group import ScoreReader
-from scenarios.workload.request import parse_request
-from scenarios.workload.variants import parse_variant
+from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.workload.group import ScoreReader
+from hostdx.scenarios.workload.request import parse_request
+from hostdx.scenarios.workload.variants import parse_variant
 from tests.every_case import every_case
 
 CPU = min(os.sched_getaffinity(0))

@@ -2,18 +2,18 @@
 
 import click
 
-from app.cli.lazy_group import LazyGroup
+from hostdx.app.cli.lazy_group import LazyGroup
 
 # name -> (module, what its line in --help says); a command that does not work yet is not here
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": (
-        "app.features.fleet.cli.run",
+        "hostdx.app.features.fleet.cli.run",
         "Run a scenario on many nodes; measure the outliers again together with peers.",
     ),
-    "triage": ("app.features.fleet.cli.run", "Check many nodes with every read-only rule."),
-    "show": ("app.features.fleet.cli.show", "Open the app on a folder of many nodes."),
+    "triage": ("hostdx.app.features.fleet.cli.run", "Check many nodes with every read-only rule."),
+    "show": ("hostdx.app.features.fleet.cli.show", "Open the app on a folder of many nodes."),
     "judge": (
-        "app.features.fleet.cli.judge",
+        "hostdx.app.features.fleet.cli.judge",
         "Name the outlier from recordings or triages, whatever launched them.",
     ),
 }

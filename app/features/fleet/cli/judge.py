@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from app.cli.look import add_color_option
-from app.cli.options import form_option, margin_option, output_option
-from app.report.json_document import encode_document
-from app.terminal.failure import Failure
-from app.terminal.output import print_note
-from app.terminal.output_file import deliver_text
+from hostdx.app.cli.look import add_color_option
+from hostdx.app.cli.options import form_option, margin_option, output_option
+from hostdx.app.report.json_document import encode_document
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.output import print_note
+from hostdx.app.terminal.output_file import deliver_text
 
 if TYPE_CHECKING:
-    from app.recordings.session import RunSession
-    from scenarios.analysis.peers.judgement import FleetJudgement
+    from hostdx.app.recordings.session import RunSession
+    from hostdx.scenarios.analysis.peers.judgement import FleetJudgement
 
 
 @add_color_option
@@ -53,14 +53,14 @@ def judge(
     nothing is named: it says which nodes to measure again. Of many nodes' `hostdx incident --format json` it says
     which incidents came at the same time, and which server these nodes share.
     """
-    from app.features.fleet.incidents import deliver_incidents, read_books
-    from app.features.fleet.reading import read_fleet
+    from hostdx.app.features.fleet.incidents import deliver_incidents, read_books
+    from hostdx.app.features.fleet.reading import read_fleet
 
     if books := read_books(answers):
         return deliver_incidents(books, ", ".join(answers), "json" if as_json else form, output)
     judgement = read_fleet(answers).judge_answers(margin)
     if parquet is not None:
-        from app.features.fleet.rows import write_parquet
+        from hostdx.app.features.fleet.rows import write_parquet
 
         write_parquet(judgement, parquet)
     if save_class is not None:
@@ -68,12 +68,12 @@ def judge(
     if form == "json" or as_json:
         deliver_text("fleet", output, encode_document(msgspec.to_builtins(judgement)) + "\n")
     elif form == "ndjson":
-        from app.features.fleet.rows import rows_as_ndjson
+        from hostdx.app.features.fleet.rows import rows_as_ndjson
 
         deliver_text("fleet", output, rows_as_ndjson(judgement))
     else:
-        from app.features.fleet.report import fleet_document
-        from app.report.delivery import deliver_document
+        from hostdx.app.features.fleet.report import fleet_document
+        from hostdx.app.report.delivery import deliver_document
 
         deliver_document("fleet", output, fleet_document(judgement), form)
     if (
@@ -87,8 +87,8 @@ def judge(
 
 def _save_class(name: str, judgement: FleetJudgement) -> None:
     """Of each node that is no outlier its first recording; a triage has no loads."""
-    from app.features.health import node_class
-    from app.recordings.reader import BrokenRecording, load
+    from hostdx.app.features.health import node_class
+    from hostdx.app.recordings.reader import BrokenRecording, load
 
     outliers = {odd.node for odd in judgement.odd}
 

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead
-from app.state import make_private, state_dir
-from app.terminal.failure import COULD_NOT, INTERRUPTED, USAGE, Failure
-from app.terminal.output import print_note
-from probes.types import Json
+from hostdx.app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead
+from hostdx.app.state import make_private, state_dir
+from hostdx.app.terminal.failure import COULD_NOT, INTERRUPTED, USAGE, Failure
+from hostdx.app.terminal.output import print_note
+from hostdx.probes.types import Json
 
 if TYPE_CHECKING:
-    from app.features.fleet.launch.campaign import FleetCampaign
+    from hostdx.app.features.fleet.launch.campaign import FleetCampaign
 
 
 if TYPE_CHECKING:
-    from app.features.fleet.launch.campaign import FleetCampaign
+    from hostdx.app.features.fleet.launch.campaign import FleetCampaign
 
 MAX_FANOUT = 1024
 _SECONDS = click.FloatRange(1, 86400)
@@ -57,9 +57,9 @@ def launch_parameters() -> list[click.Parameter]:
 
 def make_campaign(scenario: str, options: dict[str, Json], values: Mapping[str, object]) -> FleetCampaign:
     """A new one, or the one to resume. Raises Failure."""
-    from app.features.fleet.launch.campaign import FleetCampaign, Manner
-    from app.features.fleet.launch.engine import expand_nodes
-    from app.features.fleet.launch.parcel import make_parcel
+    from hostdx.app.features.fleet.launch.campaign import FleetCampaign, Manner
+    from hostdx.app.features.fleet.launch.engine import expand_nodes
+    from hostdx.app.features.fleet.launch.parcel import make_parcel
 
     node_spec, resume, output, shared = (
         str(values[name]) for name in ("nodes", "resume", "output", "shared")
@@ -109,7 +109,7 @@ def _make_folder(
 def _resume_folder(
     place: Path, scenario: str, options: dict[str, Json], nodes: Sequence[str]
 ) -> tuple[FleetFolder, FleetRunHead]:
-    from app.features.fleet.launch.engine import is_node_name
+    from hostdx.app.features.fleet.launch.engine import is_node_name
 
     folder = FleetFolder(place)
     head = folder.read_head()
@@ -128,7 +128,7 @@ def report_outcome(fleet: FleetCampaign, margin: float) -> int:
     """The exit status: 3 where most nodes did not answer. After a stop there is no judgement: `--resume` takes the rest
     up again.
     """
-    from app.features.fleet.launch.campaign import unanswered_lines
+    from hostdx.app.features.fleet.launch.campaign import unanswered_lines
 
     for line in unanswered_lines(fleet):
         print_note(line)
@@ -140,9 +140,9 @@ def report_outcome(fleet: FleetCampaign, margin: float) -> int:
         return INTERRUPTED
     if not fleet.answered_nodes():
         return COULD_NOT
-    from app.features.fleet.reading import read_fleet
-    from app.features.fleet.report import fleet_document
-    from app.report.delivery import deliver_document
+    from hostdx.app.features.fleet.reading import read_fleet
+    from hostdx.app.features.fleet.report import fleet_document
+    from hostdx.app.report.delivery import deliver_document
 
     document = fleet_document(read_fleet((str(fleet.folder.path),)).judge_answers(margin))
     deliver_document("fleet", None, document, "md")

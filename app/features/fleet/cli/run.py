@@ -2,19 +2,19 @@
 
 import click
 
-from app.cli.scenario_command import Scenarios
-from app.features.fleet.cli.launch_options import launch_parameters, make_campaign, report_outcome
-from probes.types import Json
-from scenarios.contract.model import Scenario
-from scenarios.contract.option_value import command_arguments
-from scenarios.contract.plan import Option
+from hostdx.app.cli.scenario_command import Scenarios
+from hostdx.app.features.fleet.cli.launch_options import launch_parameters, make_campaign, report_outcome
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract.model import Scenario
+from hostdx.scenarios.contract.option_value import command_arguments
+from hostdx.scenarios.contract.plan import Option
 
 
 @click.command(params=launch_parameters())
 def triage(**values: object) -> int:
     """Check many nodes with every read-only rule. Needs only Python 3.11 there; writes nothing that stays."""
-    from app.features.fleet.folder import TRIAGE
-    from app.features.fleet.launch.rounds import MARGIN
+    from hostdx.app.features.fleet.folder import TRIAGE
+    from hostdx.app.features.fleet.launch.rounds import MARGIN
 
     fleet = make_campaign(TRIAGE, {}, values)
     fleet.triage_nodes()
@@ -22,7 +22,7 @@ def triage(**values: object) -> int:
 
 
 def _run(scenario: Scenario, options: tuple[Option, ...], chosen: dict[str, Json], **values: object) -> int:
-    from app.features.fleet.launch.rounds import margin_of, retest_suspects
+    from hostdx.app.features.fleet.launch.rounds import margin_of, retest_suspects
 
     if scenario.remembers:
         chosen.pop("state", None)  # a directory of this host's

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from app.cli.look import look_options
-from app.cli.screen import open_screen
-from app.terminal.failure import USAGE, Failure
+from hostdx.app.cli.look import look_options
+from hostdx.app.cli.screen import open_screen
+from hostdx.app.terminal.failure import USAGE, Failure
 
 
 @click.command(params=look_options(), short_help="The app on a folder of many nodes.")
@@ -17,5 +17,5 @@ def show(folder: str, **look: object) -> int:
     if not Path(folder).exists():
         raise Failure(f"fleet: {folder}: no such directory", USAGE)
     return open_screen(
-        "feature", str(Path(folder).absolute()), look, target="app.features.fleet.screen:open_folder"
+        "feature", str(Path(folder).absolute()), look, target="hostdx.app.features.fleet.screen:open_folder"
     )

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from app.features.fleet.folder import State
-from app.run import consent
-from probes.files.safe_read import read_named
-from probes.reading.lossless_json import Decoder, encode
-from scenarios.contract.action import Action
-from scenarios.contract.plan import Plan
+from hostdx.app.features.fleet.folder import State
+from hostdx.app.run import consent
+from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.reading.lossless_json import Decoder, encode
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.plan import Plan
 
 _DIGEST = re.compile(r"[0-9a-f]{16}", re.ASCII)
 _WORDS = 200  # characters of a node's own text

@@ -12,10 +12,10 @@ from typing import Literal, Protocol, TypeAlias
 
 import msgspec
 
-from app.features.fleet.folder import NodeAnswer, State
-from app.features.fleet.launch.agent import MARK
-from app.features.fleet.launch.errand import Errand
-from probes.units import format_size
+from hostdx.app.features.fleet.folder import NodeAnswer, State
+from hostdx.app.features.fleet.launch.agent import MARK
+from hostdx.app.features.fleet.launch.errand import Errand
+from hostdx.probes.units import format_size
 
 Phase: TypeAlias = Literal["waiting", "connecting", "looking", "sending", "ready", "running", "over"]
 

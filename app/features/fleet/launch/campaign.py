@@ -7,19 +7,19 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from app.features.fleet.folder import TRIAGE, FleetFolder, FleetRunHead, NodeAnswer, State
-from app.features.fleet.launch.agreement import ask_consent, read_plan
-from app.features.fleet.launch.call import NodeCall
-from app.features.fleet.launch.engine import ConnectionEngine, fold_nodes, racks_by_node
-from app.features.fleet.launch.errand import Errand
-from app.features.fleet.launch.parcel import Parcel
-from app.features.fleet.summary import summarise_answer
-from app.recordings.reader import BrokenRecording, read_events
-from app.terminal.failure import COULD_NOT, USAGE, Failure
-from app.terminal.output import print_note
-from probes.units import count_noun
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Plan
+from hostdx.app.features.fleet.folder import TRIAGE, FleetFolder, FleetRunHead, NodeAnswer, State
+from hostdx.app.features.fleet.launch.agreement import ask_consent, read_plan
+from hostdx.app.features.fleet.launch.call import NodeCall
+from hostdx.app.features.fleet.launch.engine import ConnectionEngine, fold_nodes, racks_by_node
+from hostdx.app.features.fleet.launch.errand import Errand
+from hostdx.app.features.fleet.launch.parcel import Parcel
+from hostdx.app.features.fleet.summary import summarise_answer
+from hostdx.app.recordings.reader import BrokenRecording, read_events
+from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
+from hostdx.app.terminal.output import print_note
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Plan
 
 TOLD_EVERY_S = 10.0
 LOOK_S = 120.0  # a plan or a triage: seconds, and half a minute of a host that answers slowly
@@ -233,7 +233,7 @@ class FleetCampaign:
 
 def unanswered_lines(campaign: FleetCampaign, round: int = 0) -> Iterable[str]:
     """The nodes that did not answer, together where the reason is the same."""
-    from app.features.fleet.report import state_words
+    from hostdx.app.features.fleet.report import state_words
 
     alike: dict[tuple[str, str], list[str]] = {}
     for node in campaign.head.nodes:

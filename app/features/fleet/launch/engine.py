@@ -16,15 +16,15 @@ from pathlib import Path
 from types import FrameType
 from typing import Protocol
 
-from app.features.fleet.folder import NodeAnswer
-from app.features.fleet.launch.call import NodeCall
-from app.run.signals import STOPS, handle_signals_by, hold_back_signals
-from app.terminal.failure import USAGE, Failure
-from app.terminal.output import print_note
-from probes.children.bounded_wait import wait_briefly
-from probes.number_text import parse_unsigned
-from probes.reading.host import Host
-from probes.system.running.processes import find_with_descendants
+from hostdx.app.features.fleet.folder import NodeAnswer
+from hostdx.app.features.fleet.launch.call import NodeCall
+from hostdx.app.run.signals import STOPS, handle_signals_by, hold_back_signals
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.output import print_note
+from hostdx.probes.children.bounded_wait import wait_briefly
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.processes import find_with_descendants
 
 try:
     from ClusterShell import __version__ as _version

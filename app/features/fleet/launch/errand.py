@@ -8,9 +8,9 @@ from zlib import compress
 
 import msgspec
 
-from app.features.fleet.launch.parcel import Parcel
-from app.recordings.limits import LINE_LIMIT
-from probes.children.own_module import PYTHONS
+from hostdx.app.features.fleet.launch.parcel import Parcel
+from hostdx.app.recordings.limits import LINE_LIMIT
+from hostdx.probes.children.own_module import PYTHONS
 
 _AGENT = Path(__file__).with_name("agent.py")
 _EXECUTE = (

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from app import __version__
-from app.features.fleet.launch.agent import MAX_BUNDLE_BYTES
-from app.state import make_private, state_dir
-from app.terminal.failure import USAGE, Failure
-from app.terminal.output import print_note
-from app.terminal.output_file import write_bytes
-from probes.children.environment import STARTED_AS, read_variable
-from probes.files.safe_read import read_named
+from hostdx.app import __version__
+from hostdx.app.features.fleet.launch.agent import MAX_BUNDLE_BYTES
+from hostdx.app.state import make_private, state_dir
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.app.terminal.output import print_note
+from hostdx.app.terminal.output_file import write_bytes
+from hostdx.probes.children.environment import STARTED_AS, read_variable
+from hostdx.probes.files.safe_read import read_named
 
 TREE = Path(__file__).parents[4]
 
@@ -59,7 +59,7 @@ def _bundle_of_tree() -> Path:
     place = make_private(state_dir() / "bundles")
     path = place / f"hostdx-{__version__}-{_tree_digest()}.pyz"
     if not path.exists():
-        from app.features.bundle.build import build_bundle
+        from hostdx.app.features.bundle.build import build_bundle
 
         print_note("making the bundle for the nodes (once; pip fetches the wheels)")
         new_bundle = build_bundle()

@@ -3,16 +3,16 @@
 import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from app.features.fleet.launch.campaign import FleetCampaign
-from app.recordings.sides import read_run_summaries
-from app.terminal.output import print_note
-from probes.types import Json
-from probes.units import count_noun
-from scenarios.analysis.peers.node import PeerNode, node_of_run
-from scenarios.analysis.peers.retest import Round, loads_left, next_suspects
-from scenarios.analysis.peers.screen import Screen, peers_for, screen_nodes
-from scenarios.contract.option_value import command_arguments
-from scenarios.contract.plan import Option, Plan
+from hostdx.app.features.fleet.launch.campaign import FleetCampaign
+from hostdx.app.recordings.sides import read_run_summaries
+from hostdx.app.terminal.output import print_note
+from hostdx.probes.types import Json
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.analysis.peers.node import PeerNode, node_of_run
+from hostdx.scenarios.analysis.peers.retest import Round, loads_left, next_suspects
+from hostdx.scenarios.analysis.peers.screen import Screen, peers_for, screen_nodes
+from hostdx.scenarios.contract.option_value import command_arguments
+from hostdx.scenarios.contract.plan import Option, Plan
 
 MARGIN = 0.05
 

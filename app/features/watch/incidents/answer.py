@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from app.features.watch.incidents.book import Book
-from app.features.watch.incidents.summaries import FILE_NAME
-from probes import units
-from scenarios.analysis.incidents.findings import SAYS, incident_findings
-from scenarios.analysis.incidents.hours import MIN_DAYS, HourSummary, UsualHour, find_usual_hour
-from scenarios.analysis.incidents.incidents import Incident, Timeline
-from scenarios.analysis.incidents.looks import count_victims, find_process, judge_looks
-from scenarios.contract.finding import Evidence, Finding
+from hostdx.app.features.watch.incidents.book import Book
+from hostdx.app.features.watch.incidents.summaries import FILE_NAME
+from hostdx.probes import units
+from hostdx.scenarios.analysis.incidents.findings import SAYS, incident_findings
+from hostdx.scenarios.analysis.incidents.hours import MIN_DAYS, HourSummary, UsualHour, find_usual_hour
+from hostdx.scenarios.analysis.incidents.incidents import Incident, Timeline
+from hostdx.scenarios.analysis.incidents.looks import count_victims, find_process, judge_looks
+from hostdx.scenarios.contract.finding import Evidence, Finding
 
 MIN_VICTIM_SHARE = 0.2  # of the close looks: who waited in fewer is not named
 

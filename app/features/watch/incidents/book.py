@@ -15,10 +15,10 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
-from app.state import make_private, state_dir
-from app.terminal.failure import Failure
-from probes.files.safe_read import read_regular
-from probes.system.running.host_looks import CloseLook, HostLook
+from hostdx.app.state import make_private, state_dir
+from hostdx.app.terminal.failure import Failure
+from hostdx.probes.files.safe_read import read_regular
+from hostdx.probes.system.running.host_looks import CloseLook, HostLook
 
 MAX_BOOK_BYTES = 32 << 20
 MAX_SEGMENT_BYTES = 8 << 20

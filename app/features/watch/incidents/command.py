@@ -5,9 +5,9 @@ import re
 
 import click
 
-from app.cli.look import add_color_option, check_clock
-from app.cli.options import form_option, output_option
-from app.terminal.failure import COULD_NOT, Failure
+from hostdx.app.cli.look import add_color_option, check_clock
+from hostdx.app.cli.options import form_option, output_option
+from hostdx.app.terminal.failure import COULD_NOT, Failure
 
 _SINCE = re.compile(r"([1-9][0-9]{0,4})(m|h|d)")
 _SECONDS = {"m": 60, "h": 3600, "d": 86400}
@@ -45,9 +45,9 @@ def incident(at: str | None, since_s: float | None, worst: bool, form: str, outp
 
     Reads the incident book, which `hostdx watch --incidents` writes.
     """
-    from app.features.watch.incidents.answer import answer_of, choose_incidents
-    from app.features.watch.incidents.book import book_dir, read_book
-    from app.features.watch.incidents.summaries import read_summaries
+    from hostdx.app.features.watch.incidents.answer import answer_of, choose_incidents
+    from hostdx.app.features.watch.incidents.book import book_dir, read_book
+    from hostdx.app.features.watch.incidents.summaries import read_summaries
 
     folder = book_dir()
     try:
@@ -65,11 +65,11 @@ def incident(at: str | None, since_s: float | None, worst: bool, form: str, outp
         )
     chosen = choose_incidents(answer, at=at, since_s=since_s, worst=worst)
     if form == "json":
-        from app.report.json_document import encode_document
-        from app.terminal.output_file import deliver_text
-        from probes.reading.host import Host
-        from probes.system.disk.mounts import network_mounts
-        from scenarios.contract import events as ev
+        from hostdx.app.report.json_document import encode_document
+        from hostdx.app.terminal.output_file import deliver_text
+        from hostdx.probes.reading.host import Host
+        from hostdx.probes.system.disk.mounts import network_mounts
+        from hostdx.scenarios.contract import events as ev
 
         document = {
             "schema": ev.SCHEMA, "book": answer.folder, "looks": answer.looks, "unreadable": answer.unreadable,
@@ -80,8 +80,8 @@ def incident(at: str | None, since_s: float | None, worst: bool, form: str, outp
         }  # fmt: skip
         deliver_text("incident", output, encode_document(document) + "\n")
         return 0
-    from app.features.watch.incidents.report import incident_document
-    from app.report.delivery import deliver_document
+    from hostdx.app.features.watch.incidents.report import incident_document
+    from hostdx.app.report.delivery import deliver_document
 
     deliver_document("incident", output, incident_document(answer, chosen, at), form)
     return 0

@@ -8,9 +8,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Protocol
 
-from app.features.watch.incidents.book import BookWriter
-from probes.reading.host import Host
-from probes.system.running.host_looks import (
+from hostdx.app.features.watch.incidents.book import BookWriter
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.host_looks import (
     CloseLook,
     HostLook,
     LookState,
@@ -18,7 +18,7 @@ from probes.system.running.host_looks import (
     look_closely,
     read_state,
 )
-from scenarios.analysis.incidents.looks import is_alarm
+from hostdx.scenarios.analysis.incidents.looks import is_alarm
 
 LOOK_S = 10.0
 CLOSE_S, CLOSE_STEP_S = 30.0, 0.25

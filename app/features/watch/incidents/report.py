@@ -3,14 +3,14 @@
 import os
 from collections.abc import Iterator, Sequence
 
-from app.features.watch.incidents.answer import BookAnswer
-from app.report.figures.timeline import timeline_lines, timeline_svg
-from app.report.results.finding_parts import incident_parts
-from probes.units import count_noun, format_duration
-from scenarios.analysis.incidents.findings import period_text
-from scenarios.analysis.incidents.incidents import Incident
-from scenarios.contract.finding import Finding
-from scenarios.contract.results import document as doc
+from hostdx.app.features.watch.incidents.answer import BookAnswer
+from hostdx.app.report.figures.timeline import timeline_lines, timeline_svg
+from hostdx.app.report.results.finding_parts import incident_parts
+from hostdx.probes.units import count_noun, format_duration
+from hostdx.scenarios.analysis.incidents.findings import period_text
+from hostdx.scenarios.analysis.incidents.incidents import Incident
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.results import document as doc
 
 PICTURE_CELLS = 100
 METHOD = (

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import msgspec
 
-from app.features.watch.incidents.book import MAX_BOOK_BYTES, book_dir
-from app.features.watch.timer import quote_unit_command, unit_actions
-from app.terminal.invocation import own_command
-from probes.units import format_size
-from scenarios.contract.plan import Plan
+from hostdx.app.features.watch.incidents.book import MAX_BOOK_BYTES, book_dir
+from hostdx.app.features.watch.timer import quote_unit_command, unit_actions
+from hostdx.app.terminal.invocation import own_command
+from hostdx.probes.units import format_size
+from hostdx.scenarios.contract.plan import Plan
 
 NAME = "hostdx-incidents.service"
 NICE = 5

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import msgspec
 
-from app.features.watch.incidents.book import read_looks, segments
-from app.terminal.output_file import write_bytes
-from probes.files.safe_read import read_regular
-from probes.number_text import parse_unsigned
-from probes.system.running.host_looks import HostLook
-from scenarios.analysis.incidents.hours import HOUR_S, HourSummary, summarise_hour
-from scenarios.analysis.incidents.looks import look_series
+from hostdx.app.features.watch.incidents.book import read_looks, segments
+from hostdx.app.terminal.output_file import write_bytes
+from hostdx.probes.files.safe_read import read_regular
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.system.running.host_looks import HostLook
+from hostdx.scenarios.analysis.incidents.hours import HOUR_S, HourSummary, summarise_hour
+from hostdx.scenarios.analysis.incidents.looks import look_series
 
 FILE_NAME = "hours.jsonl"
 MAX_BYTES = 2 << 20

@@ -9,12 +9,12 @@ from collections.abc import Iterable
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.terminal.lines import BLANK, Line, text_line, wrap_text
-from app.tui.plan_text import change_lines
-from app.tui.screens.base import Base
-from app.tui.widgets.reader import Reader
-from scenarios.contract.action import Action
-from scenarios.contract.plan import Plan
+from hostdx.app.terminal.lines import BLANK, Line, text_line, wrap_text
+from hostdx.app.tui.plan_text import change_lines
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.widgets.reader import Reader
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.plan import Plan
 
 
 def _count_changes(count: int) -> str:

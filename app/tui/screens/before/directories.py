@@ -12,15 +12,23 @@ from textual.app import App
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import Line, cell_width, crop_line, pad_line, shorten_middle, text_line, wrap_text
-from app.tui.children.command import CommandOutcome, run_hostdx
-from app.tui.screens.ask import AskScreen
-from app.tui.screens.base import Base
-from app.tui.widgets.panel import DrawnPanel
-from app.tui.widgets.picker import Picker, PickerRow
-from probes import units
-from probes.reading.lossless_json import Decoder
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import (
+    Line,
+    cell_width,
+    crop_line,
+    pad_line,
+    shorten_middle,
+    text_line,
+    wrap_text,
+)
+from hostdx.app.tui.children.command import CommandOutcome, run_hostdx
+from hostdx.app.tui.screens.ask import AskScreen
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.widgets.panel import DrawnPanel
+from hostdx.app.tui.widgets.picker import Picker, PickerRow
+from hostdx.probes import units
+from hostdx.probes.reading.lossless_json import Decoder
 
 PATH_HINT = "an absolute path; Tab completes it, Enter adds it, Esc cancels"
 NONE_SUCH = "no directory begins like that"

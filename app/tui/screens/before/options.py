@@ -9,14 +9,14 @@ from typing import Protocol
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.terminal.lines import Line, pad_line, wrap_text
-from app.tui.option_values import format_value
-from app.tui.screens.base import Base
-from app.tui.widgets.panel import DrawnPanel
-from app.tui.widgets.picker import Picker, PickerRow
-from probes.types import Json
-from scenarios.contract.events import ScenarioOffer
-from scenarios.contract.plan import Option
+from hostdx.app.terminal.lines import Line, pad_line, wrap_text
+from hostdx.app.tui.option_values import format_value
+from hostdx.app.tui.screens.base import Base
+from hostdx.app.tui.widgets.panel import DrawnPanel
+from hostdx.app.tui.widgets.picker import Picker, PickerRow
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract.events import ScenarioOffer
+from hostdx.scenarios.contract.plan import Option
 
 
 class Asking(Protocol):

@@ -9,16 +9,16 @@ from pathlib import Path
 from textual.binding import Binding
 from textual.widget import Widget
 
-from app.locks import LockHolder, measuring_holder
-from app.recordings.session import RunSession
-from app.report.plan_text import NAME
-from app.run.launch import HOSTDX
-from app.terminal.glyphs import clean_text
-from app.terminal.invocation import command_to_paste
-from app.terminal.lines import BLANK, Line, cell_width, ground_line, split_line, text_line, wrap_text
-from app.tui.children.event_child import EventChild
-from app.tui.option_values import explain_wrong, format_value, parse_proposed, parse_value
-from app.tui.plan_text import (
+from hostdx.app.locks import LockHolder, measuring_holder
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.plan_text import NAME
+from hostdx.app.run.launch import HOSTDX
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.invocation import command_to_paste
+from hostdx.app.terminal.lines import BLANK, Line, cell_width, ground_line, split_line, text_line, wrap_text
+from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.option_values import explain_wrong, format_value, parse_proposed, parse_value
+from hostdx.app.tui.plan_text import (
     exact_lines,
     needs_lines,
     panel_lines,
@@ -26,15 +26,15 @@ from app.tui.plan_text import (
     planning_lines,
     resolution_lines,
 )
-from app.tui.screens.ask import AskScreen
-from app.tui.screens.base import Base, TopBar
-from app.tui.widgets.panel import Box, DrawnPanel
-from app.tui.widgets.reader import Reader
-from probes import units
-from probes.types import Json
-from scenarios.contract.events import ScenarioOffer
-from scenarios.contract.option_value import command_arguments
-from scenarios.contract.plan import Option, Plan
+from hostdx.app.tui.screens.ask import AskScreen
+from hostdx.app.tui.screens.base import Base, TopBar
+from hostdx.app.tui.widgets.panel import Box, DrawnPanel
+from hostdx.app.tui.widgets.reader import Reader
+from hostdx.probes import units
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract.events import ScenarioOffer
+from hostdx.scenarios.contract.option_value import command_arguments
+from hostdx.scenarios.contract.plan import Option, Plan
 
 AROUND = 2  # lines of head and keys
 PAGE_OPENS_S = 3.0  # within which a page of explanation comes on top
@@ -354,7 +354,7 @@ class PlanScreen(Base):
         if not plan.needs_consent and not plan.commands:
             self._begin(plan)
             return
-        from app.tui.screens.before.consent import ConsentScreen
+        from hostdx.app.tui.screens.before.consent import ConsentScreen
 
         self.app.push_screen(ConsentScreen(plan), lambda yes: self._begin(plan) if yes else None)
 
@@ -403,7 +403,7 @@ class PlanScreen(Base):
 
     def _choose_directories(self, option: Option, *, proposed: bool = False) -> None:
         """`proposed`: nobody has chosen what is marked, so the first choice replaces it."""
-        from app.tui.screens.before.directories import DirectoriesScreen
+        from hostdx.app.tui.screens.before.directories import DirectoriesScreen
 
         now = self.values.get("dir")
         chosen = [str(path) for path in now] if isinstance(now, list) else [str(now)] if now else []
@@ -441,6 +441,6 @@ class PlanScreen(Base):
             self.set_option(option, str(max(10, round(now + seconds))))
 
     def action_options(self) -> None:
-        from app.tui.screens.before.options import OptionsScreen
+        from hostdx.app.tui.screens.before.options import OptionsScreen
 
         self.app.push_screen(OptionsScreen(self))

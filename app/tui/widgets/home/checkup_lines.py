@@ -1,11 +1,11 @@
 """A checkup's ranked list as lines."""
 
-from app.recordings.answers import ranked_items
-from app.recordings.session import RunSession
-from app.report.results.finding_parts import sign_of
-from app.terminal.glyphs import clean_text
-from app.terminal.invocation import command_to_paste
-from app.terminal.lines import (
+from hostdx.app.recordings.answers import ranked_items
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.results.finding_parts import sign_of
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.invocation import command_to_paste
+from hostdx.app.terminal.lines import (
     Line,
     crop_line,
     digit_target,
@@ -15,8 +15,8 @@ from app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from scenarios.contract.finding import SuggestedStep
-from scenarios.contract.results.result import Item
+from hostdx.scenarios.contract.finding import SuggestedStep
+from hostdx.scenarios.contract.results.result import Item
 
 MAX_BRIEF_LINES = 2  # lines of an item where there is not room for all of them
 KEYS: Line = [("press a number to open that run   ", "dim"), ("c", "key"), (" copies the commands", "dim")]

@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Callable
 from functools import partial
 
-from app.recordings.answers import other_findings
-from app.recordings.session import RunSession
-from app.terminal.glyphs import SIGNS, clean_text
-from app.terminal.lines import Line, cell_width, crop_line, text_line, wrap_text
-from app.tui.widgets.picker import Picker, PickerRow
-from probes.units import count_noun
-from scenarios.contract.finding import LOUD, SEVERITIES, Finding
+from hostdx.app.recordings.answers import other_findings
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.glyphs import SIGNS, clean_text
+from hostdx.app.terminal.lines import Line, cell_width, crop_line, text_line, wrap_text
+from hostdx.app.tui.widgets.picker import Picker, PickerRow
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.contract.finding import LOUD, SEVERITIES, Finding
 
 # how it is known, a column of wide screens
 _KNOWN = {"measured": "measured", "rule": "read", "hint": "a hint"}
@@ -82,7 +82,7 @@ class Suspects(Picker):
         titles = {load.id: load.title for load in session.planned_workloads}
         out = [self._make_row(finding, titles) for finding in other_findings(session)]
         if not self._is_own_run and self.shell.left:  # before all else: what a killed run has not put back
-            from app.undo.change_report import leftover_finding  # seldom needed
+            from hostdx.app.undo.change_report import leftover_finding  # seldom needed
 
             out.insert(0, self._make_row(leftover_finding(self.shell.left), {})._replace(key=LEFT_OVER))
         return out
@@ -124,7 +124,7 @@ class Suspects(Picker):
         session = self._session()
         self.headline = None
         if self._answered:  # the first screen is not, and does without what judges a run
-            from app.report.headline import find_answer
+            from hostdx.app.report.headline import find_answer
 
             self.headline = find_answer(session).finding
         checks = list(session.checks.values())

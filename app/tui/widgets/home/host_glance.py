@@ -2,13 +2,13 @@
 
 import re
 
-from app.recordings.answers import other_findings
-from app.recordings.session import RunSession
-from app.terminal.glyphs import SIGNS, clean_text
-from app.terminal.lines import Line, cell_width, crop_line, ground_line, shorten_middle, text_line
-from app.tui.widgets.home.host_table import fact_words, missing_reason, value_words
-from app.tui.widgets.panel import SessionPanel
-from scenarios.contract.finding import LOUD
+from hostdx.app.recordings.answers import other_findings
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.glyphs import SIGNS, clean_text
+from hostdx.app.terminal.lines import Line, cell_width, crop_line, ground_line, shorten_middle, text_line
+from hostdx.app.tui.widgets.home.host_table import fact_words, missing_reason, value_words
+from hostdx.app.tui.widgets.panel import SessionPanel
+from hostdx.scenarios.contract.finding import LOUD
 
 _NOISE = re.compile(r"\((?:R|TM|C)\)|\bCPU\b|\bProcessor\b|\d+-Core\b|@.*$")
 TITLE = "hostdx  "

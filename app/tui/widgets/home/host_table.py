@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from app.recordings.session import RunSession
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import (
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import (
     BLANK,
     Line,
     cell_width,
@@ -16,10 +16,10 @@ from app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from app.tui.widgets.panel import SessionPanel
-from probes import units
-from probes.types import Json
-from probes.units import count_noun
+from hostdx.app.tui.widgets.panel import SessionPanel
+from hostdx.probes import units
+from hostdx.probes.types import Json
+from hostdx.probes.units import count_noun
 
 
 def value_words(value: Json, unit: str = "") -> str:

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from app.terminal.glyphs import spark_cell
-from app.terminal.lines import Line, crop_line, frame_rows, text_line
-from app.tui.widgets.panel import SessionPanel
-from probes import units
-from scenarios.contract import events as ev
+from hostdx.app.terminal.glyphs import spark_cell
+from hostdx.app.terminal.lines import Line, crop_line, frame_rows, text_line
+from hostdx.app.tui.widgets.panel import SessionPanel
+from hostdx.probes import units
+from hostdx.scenarios.contract import events as ev
 
 WIDE = 100  # cells
 TRACE = 8  # pulses drawn

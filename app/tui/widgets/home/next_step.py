@@ -1,10 +1,10 @@
 """What to press now: by what the host waits for, by the worst suspect, else the three keys one needs first."""
 
-from app.terminal.glyphs import SIGNS, clean_text
-from app.terminal.lines import Line, crop_line, frame_rows
-from app.tui.widgets.home.live_line import SPEAKS
-from app.tui.widgets.panel import Panel
-from probes import units
+from hostdx.app.terminal.glyphs import SIGNS, clean_text
+from hostdx.app.terminal.lines import Line, crop_line, frame_rows
+from hostdx.app.tui.widgets.home.live_line import SPEAKS
+from hostdx.app.tui.widgets.panel import Panel
+from hostdx.probes import units
 
 _KEYS = (
     ("1", "why is this host slow?  "),

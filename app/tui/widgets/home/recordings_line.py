@@ -1,11 +1,11 @@
 """What is running, what is left over, how much was recorded; on a high screen the newest with what they found."""
 
-from app.report.figures.interval_chart import LogScale, bar_line
-from app.terminal.glyphs import SIGNS
-from app.terminal.lines import Line, cell_width, crop_line, frame_rows, pad_line, text_line
-from app.tui.commands import Example
-from app.tui.widgets.panel import Panel
-from probes.units import count_noun
+from hostdx.app.report.figures.interval_chart import LogScale, bar_line
+from hostdx.app.terminal.glyphs import SIGNS
+from hostdx.app.terminal.lines import Line, cell_width, crop_line, frame_rows, pad_line, text_line
+from hostdx.app.tui.commands import Example
+from hostdx.app.tui.widgets.panel import Panel
+from hostdx.probes.units import count_noun
 
 SCALE = LogScale(0.1, 10.0)  # one for all rows; what lies beyond ends in an arrow
 BAR, _NAME = 25, 24

@@ -4,16 +4,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from app.recordings.session import RunSession
-from app.terminal.glyphs import SIGNS, clean_text
-from app.terminal.lines import Line, Span, cell_width, crop_line, flow_parts, pad_line
-from app.tui.commands import EarlierResults, Example
-from app.tui.questions import all_questions, card_for, list_questions
-from app.tui.widgets.picker import Picker, PickerRow
-from probes.units import count_noun
-from scenarios.contract.card import Card, card_of
-from scenarios.contract.events import Pulse, ScenarioOffer
-from scenarios.contract.finding import LOUD, Finding
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.glyphs import SIGNS, clean_text
+from hostdx.app.terminal.lines import Line, Span, cell_width, crop_line, flow_parts, pad_line
+from hostdx.app.tui.commands import EarlierResults, Example
+from hostdx.app.tui.questions import all_questions, card_for, list_questions
+from hostdx.app.tui.widgets.picker import Picker, PickerRow
+from hostdx.probes.units import count_noun
+from hostdx.scenarios.contract.card import Card, card_of
+from hostdx.scenarios.contract.events import Pulse, ScenarioOffer
+from hostdx.scenarios.contract.finding import LOUD, Finding
 
 ASKED = "?"  # begins the key of a question's row
 MAX_TEXT_LINES = 3  # lines of all that is said of one, from where on what was seen gives way

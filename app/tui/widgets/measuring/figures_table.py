@@ -3,11 +3,11 @@
 import statistics
 from collections.abc import Sequence
 
-from app.recordings.session import RunSession
-from app.terminal.glyphs import clean_text, spark_cell
-from app.terminal.lines import Line, crop_line, pad_line, shorten_middle, text_line
-from probes import units
-from scenarios.contract import events as ev
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.glyphs import clean_text, spark_cell
+from hostdx.app.terminal.lines import Line, crop_line, pad_line, shorten_middle, text_line
+from hostdx.probes import units
+from hostdx.scenarios.contract import events as ev
 
 _TRACE = 24  # values drawn
 _GAP = "  "

@@ -2,9 +2,9 @@
 
 import math
 
-from app.recordings.progress import find_next_analysis
-from app.recordings.session import RunSession, pair_key
-from app.report.figures.interval_chart import (
+from hostdx.app.recordings.progress import find_next_analysis
+from hostdx.app.recordings.session import RunSession, pair_key
+from hostdx.app.report.figures.interval_chart import (
     MAX_BAR_CELLS,
     LogScale,
     axis_line,
@@ -12,7 +12,7 @@ from app.report.figures.interval_chart import (
     interval_lines,
     scale_for_bars,
 )
-from app.terminal.lines import (
+from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     frame_rows,
@@ -22,10 +22,10 @@ from app.terminal.lines import (
     shorten_middle,
     text_line,
 )
-from app.tui.widgets.measuring.load_cards import title
-from app.tui.widgets.measuring.standing import margin_of, pairs_of, planned_words
-from app.tui.widgets.panel import SessionPanel
-from scenarios.contract.results.document import Bar, Intervals
+from hostdx.app.tui.widgets.measuring.load_cards import title
+from hostdx.app.tui.widgets.measuring.standing import margin_of, pairs_of, planned_words
+from hostdx.app.tui.widgets.panel import SessionPanel
+from hostdx.scenarios.contract.results.document import Bar, Intervals
 
 MAX_ROWS = 14
 

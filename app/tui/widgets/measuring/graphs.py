@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from app.recordings.session import RunSession
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import (
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     crop_line,
@@ -19,10 +19,10 @@ from app.terminal.lines import (
     text_line,
     two_columns,
 )
-from app.tui.widgets.measuring.variants import leading_metric, variant_label, variant_marks
-from probes import units
-from probes.units import DisplayQuantity, abbreviate_unit
-from scenarios.contract import events as ev
+from hostdx.app.tui.widgets.measuring.variants import leading_metric, variant_label, variant_marks
+from hostdx.probes import units
+from hostdx.probes.units import DisplayQuantity, abbreviate_unit
+from hostdx.scenarios.contract import events as ev
 
 Point: TypeAlias = tuple[float, float]  # seconds of the run, value
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 from statistics import median
 from typing import NamedTuple, TypeAlias
 
-from app.recordings.session import RunSession
-from app.report.figures.interval_chart import drawable_interval, is_drawable_value
-from app.report.wording import metric_title
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import (
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
+from hostdx.app.report.wording import metric_title
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     crop_line,
@@ -22,13 +22,13 @@ from app.terminal.lines import (
     split_line,
     text_line,
 )
-from app.tui.widgets.measuring.graphs import Scale, block_graph_lines
-from app.tui.widgets.measuring.standing import margin_of, title_of
-from app.tui.widgets.measuring.variants import variant_label, variant_marks
-from app.tui.widgets.panel import PacedPanel
-from probes import units
-from scenarios.contract import events as ev
-from scenarios.contract.verdict.verdict import ratio_of
+from hostdx.app.tui.widgets.measuring.graphs import Scale, block_graph_lines
+from hostdx.app.tui.widgets.measuring.standing import margin_of, title_of
+from hostdx.app.tui.widgets.measuring.variants import variant_label, variant_marks
+from hostdx.app.tui.widgets.panel import PacedPanel
+from hostdx.probes import units
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.verdict.verdict import ratio_of
 
 _TICKS = (
     0.01, 0.02, 0.05, 0.1, 0.2, 0.33, 0.5, 0.67, 0.8, 0.9, 0.95, 1.0,

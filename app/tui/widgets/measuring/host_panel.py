@@ -1,8 +1,8 @@
 """The host while it is measured: its pulse, and who disturbed, what was changed and put back, newest last."""
 
-from app.recordings.session import RunSession
-from app.terminal.glyphs import SIGNS, clean_text
-from app.terminal.lines import (
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.glyphs import SIGNS, clean_text
+from hostdx.app.terminal.lines import (
     BLANK,
     Line,
     crop_line,
@@ -12,11 +12,11 @@ from app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from app.tui.widgets.measuring.pulse_line import pulse_lines
-from app.tui.widgets.measuring.transport import format_clock
-from app.tui.widgets.measuring.variants import variant_marks
-from app.tui.widgets.panel import SessionPanel
-from scenarios.contract.events import ActionEvent
+from hostdx.app.tui.widgets.measuring.pulse_line import pulse_lines
+from hostdx.app.tui.widgets.measuring.transport import format_clock
+from hostdx.app.tui.widgets.measuring.variants import variant_marks
+from hostdx.app.tui.widgets.panel import SessionPanel
+from hostdx.scenarios.contract.events import ActionEvent
 
 
 def remark_lines(session: RunSession, width: int, most: int) -> list[Line]:

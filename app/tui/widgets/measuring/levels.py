@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from statistics import fmean, median
 from typing import NamedTuple
 
-from app.recordings.session import RunSession
-from app.recordings.values import shown_value
-from app.tui.widgets.measuring.variants import leading_metric, variant_marks
-from probes import units
-from probes.units import DisplayQuantity
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.values import shown_value
+from hostdx.app.tui.widgets.measuring.variants import leading_metric, variant_marks
+from hostdx.probes import units
+from hostdx.probes.units import DisplayQuantity
 
 MAX_WAITING_VARIANTS = 3  # sides that have a row before they have a value
 

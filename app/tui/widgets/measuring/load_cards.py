@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from itertools import product
 
-from app.recordings.session import RunSession
-from app.report.figures.verdict_table import short_size
-from app.terminal.glyphs import bar_columns, clean_text
-from app.terminal.lines import (
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.figures.verdict_table import short_size
+from hostdx.app.terminal.glyphs import bar_columns, clean_text
+from hostdx.app.terminal.lines import (
     Line,
     Span,
     cell_width,
@@ -24,17 +24,23 @@ from app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from app.terminal.lines import two_columns as side_by_side
-from app.tui.widgets.measuring.graphs import Scale, block_graph_lines, dot_rows, format_short, run_graph_lines
-from app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
-from app.tui.widgets.measuring.levels import VariantLevels, group_marks, variant_levels
-from app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
-from app.tui.widgets.measuring.times import Times
-from app.tui.widgets.measuring.variants import leading_metric
-from probes import units
-from probes.units import abbreviate_unit
-from scenarios.contract.plan import Workload
-from scenarios.experiment.wording import title_of_workload
+from hostdx.app.terminal.lines import two_columns as side_by_side
+from hostdx.app.tui.widgets.measuring.graphs import (
+    Scale,
+    block_graph_lines,
+    dot_rows,
+    format_short,
+    run_graph_lines,
+)
+from hostdx.app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
+from hostdx.app.tui.widgets.measuring.levels import VariantLevels, group_marks, variant_levels
+from hostdx.app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
+from hostdx.app.tui.widgets.measuring.times import Times
+from hostdx.app.tui.widgets.measuring.variants import leading_metric
+from hostdx.probes import units
+from hostdx.probes.units import abbreviate_unit
+from hostdx.scenarios.contract.plan import Workload
+from hostdx.scenarios.experiment.wording import title_of_workload
 
 MIN_CARD_LINES, MIN_CARD_CELLS = 6, 36  # lines and cells of a card
 WAITING_CARD_LINES = 8  # lines of cards that have nothing measured yet: what the loads stand for

@@ -4,21 +4,21 @@ import shlex
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from app.recordings.answers import ranked_items
-from app.recordings.session import RunSession
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import BLANK, Line, frame_rows, split_line, text_line, wrap_text
-from app.tui.widgets.home.checkup_lines import checkup_lines
-from app.tui.widgets.home.host_table import value_words
-from app.tui.widgets.measuring.figures_table import figure_lines
-from app.tui.widgets.measuring.graphs import run_graph_lines
-from app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS
-from app.tui.widgets.measuring.load_cards import Pairs, card_lines, draw_card, row_lines
-from app.tui.widgets.measuring.standing import pairs_of
-from app.tui.widgets.on_top import on_top
-from app.tui.widgets.panel import PacedPanel
-from app.tui.widgets.word_list import word_lines
-from probes import units
+from hostdx.app.recordings.answers import ranked_items
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import BLANK, Line, frame_rows, split_line, text_line, wrap_text
+from hostdx.app.tui.widgets.home.checkup_lines import checkup_lines
+from hostdx.app.tui.widgets.home.host_table import value_words
+from hostdx.app.tui.widgets.measuring.figures_table import figure_lines
+from hostdx.app.tui.widgets.measuring.graphs import run_graph_lines
+from hostdx.app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS
+from hostdx.app.tui.widgets.measuring.load_cards import Pairs, card_lines, draw_card, row_lines
+from hostdx.app.tui.widgets.measuring.standing import pairs_of
+from hostdx.app.tui.widgets.on_top import on_top
+from hostdx.app.tui.widgets.panel import PacedPanel
+from hostdx.app.tui.widgets.word_list import word_lines
+from hostdx.probes import units
 
 MAX_TRACE_LINES = 9  # lines of what a watch draws
 MIN_GRAPHS_LINES = 5  # lines that the graphs of the run keep beside a list of causes

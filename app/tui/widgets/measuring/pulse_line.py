@@ -1,10 +1,10 @@
 """The host's own pulse while it is measured: so that a disturbance is seen, and whose it was."""
 
-from app.recordings.interference import others_io
-from app.recordings.session import RunSession
-from app.terminal.glyphs import spark_cell
-from app.terminal.lines import Line, cell_width, text_line
-from probes import units
+from hostdx.app.recordings.interference import others_io
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.glyphs import spark_cell
+from hostdx.app.terminal.lines import Line, cell_width, text_line
+from hostdx.probes import units
 
 OTHERS_IO = "others' I/O "
 _TRACE = 12  # pulses drawn: they move once a second, and every cell that changes is paid for

@@ -1,12 +1,12 @@
 """How far the whole run is, what it does now, and which sides it compares."""
 
-from app.recordings.progress import share_done, time_left
-from app.recordings.session import RunSession
-from app.terminal.glyphs import MARKERS, SIGNS, clean_text
-from app.terminal.lines import Line, Span, cell_width, crop_line, frame_rows, split_line, text_line
-from app.tui.widgets.measuring.variants import variant_label, variant_marks
-from app.tui.widgets.panel import SessionPanel
-from probes import units
+from hostdx.app.recordings.progress import share_done, time_left
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.glyphs import MARKERS, SIGNS, clean_text
+from hostdx.app.terminal.lines import Line, Span, cell_width, crop_line, frame_rows, split_line, text_line
+from hostdx.app.tui.widgets.measuring.variants import variant_label, variant_marks
+from hostdx.app.tui.widgets.panel import SessionPanel
+from hostdx.probes import units
 
 _SIGNS = {
     "started": ("▸", "accent"),
@@ -118,7 +118,7 @@ def _answer_line(session: RunSession, width: int) -> Line:
     """Once it is over: what it found, in the place of the bar."""
     if session.ended is None:
         return []
-    from app.report.headline import find_answer  # not for the first screen
+    from hostdx.app.report.headline import find_answer  # not for the first screen
 
     run_answer = find_answer(session)
     role = run_answer.weight if run_answer.weight != "ok" else "strong"

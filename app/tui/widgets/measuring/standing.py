@@ -3,17 +3,24 @@
 import math
 from typing import NamedTuple
 
-from app.recordings.session import RunSession
-from app.report.figures.interval_chart import MARGIN, drawable_interval, is_drawable_value
-from app.report.wording import is_measured, load_title, metric_title, too_few, verdict_role, workload_title
-from app.terminal.glyphs import clean_text
-from probes import units
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Workload
-from scenarios.contract.results.document import Bar
-from scenarios.contract.verdict.verdict import OPEN, Word, ratio_of
-from scenarios.experiment.statistics.stats import interval_over_groups
-from scenarios.experiment.wording import effect_cells, title_of_workload
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.figures.interval_chart import MARGIN, drawable_interval, is_drawable_value
+from hostdx.app.report.wording import (
+    is_measured,
+    load_title,
+    metric_title,
+    too_few,
+    verdict_role,
+    workload_title,
+)
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.probes import units
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Workload
+from hostdx.scenarios.contract.results.document import Bar
+from hostdx.scenarios.contract.verdict.verdict import OPEN, Word, ratio_of
+from hostdx.scenarios.experiment.statistics.stats import interval_over_groups
+from hostdx.scenarios.experiment.wording import effect_cells, title_of_workload
 
 KNOWN_WITHIN = 2.0  # an interval that goes beyond this factor both ways says nothing yet
 

@@ -2,13 +2,18 @@
 
 import msgspec
 
-from app.recordings.session import RunSession
-from app.report.figures.latency import LatencySummary, latency_histograms, pool_histograms, summarise_side
-from app.terminal.lines import Line, area_lines, cell_width, crop_line, pad_line, split_line, text_line
-from app.tui.widgets.measuring.variants import variant_marks
-from probes import units
-from scenarios.contract.plan import Workload
-from scenarios.contract.results.document import Histogram
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.figures.latency import (
+    LatencySummary,
+    latency_histograms,
+    pool_histograms,
+    summarise_side,
+)
+from hostdx.app.terminal.lines import Line, area_lines, cell_width, crop_line, pad_line, split_line, text_line
+from hostdx.app.tui.widgets.measuring.variants import variant_marks
+from hostdx.probes import units
+from hostdx.scenarios.contract.plan import Workload
+from hostdx.scenarios.contract.results.document import Histogram
 
 WIDE = 52  # cells that have room for two percentiles
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 
-from app.report.numbers import is_imported
-from app.terminal.glyphs import clean_text
-from app.terminal.lines import Line, cell_width, crop_line, split_line, text_line
-from app.tui.children.feed import RunFeed
-from app.tui.widgets.panel import Panel
+from hostdx.app.report.numbers import is_imported
+from hostdx.app.terminal.glyphs import clean_text
+from hostdx.app.terminal.lines import Line, cell_width, crop_line, split_line, text_line
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.widgets.panel import Panel
 
 
 def format_clock(seconds: float) -> str:

@@ -1,7 +1,7 @@
 """What the variants of a run are called and how they are marked, and which figure of a load is drawn."""
 
-from app.recordings.session import RunSession
-from app.terminal.glyphs import MARKERS, clean_text
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.glyphs import MARKERS, clean_text
 
 ROLES = ("a", "b", "c", "d")
 _LETTER = 2  # cells of `A'`: a longer id is a word and its label stands in brackets

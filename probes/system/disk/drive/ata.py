@@ -4,9 +4,9 @@ import re
 
 import msgspec
 
-from probes.number_text import parse_real
-from probes.reading.host import Host
-from probes.types import Absent, is_present
+from hostdx.probes.number_text import parse_real
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent, is_present
 
 _GENERATIONS = {1: 1.5, 2: 3.0, 3: 6.0}  # Gb/s
 _MODEL_WORDS = slice(27, 47)  # of the IDENTIFY data, ATA8-ACS 7.16

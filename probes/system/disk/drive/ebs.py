@@ -2,7 +2,8 @@
 
 The vendor's log page 0xD0 of the NVMe controller, as amazon-ec2-utils' ebsnvme and nvme-cli's amzn plugin read it.
 Untested on a real volume. It runs in a child, for a dead controller answers no admin command:
-`python -m probes.system.disk.drive.ebs NAME`. The node is opened for reading alone; Get Log Page changes nothing.
+`python -m hostdx.probes.system.disk.drive.ebs NAME`. The node is opened for reading alone.
+Get Log Page changes nothing.
 """
 
 import ctypes
@@ -14,9 +15,9 @@ import sys
 
 import msgspec
 
-from probes.children.own_module import own_module
-from probes.reading.host import Host
-from probes.types import Absent, is_present
+from hostdx.probes.children.own_module import own_module
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent, is_present
 
 MODEL = "Amazon Elastic Block Store"
 LOG_PAGE, PAGE_BYTES, MAGIC = 0xD0, 4096, 0x3C23B510

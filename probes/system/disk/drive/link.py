@@ -5,10 +5,10 @@ from typing import Literal
 
 import msgspec
 
-from probes.number_text import parse_real
-from probes.reading.host import Host
-from probes.system.disk.drive.ata import ata_port, parse_gigabits
-from probes.types import Absent, is_present
+from hostdx.probes.number_text import parse_real
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.drive.ata import ata_port, parse_gigabits
+from hostdx.probes.types import Absent, is_present
 
 # Payload share of the line rate. PCIe: 8b/10b up to 5 GT/s, 128b/130b to 32 GT/s, then FLITs: 236 of 256 bytes
 # (PCI Express Base Specification 6.0, 4.2.3: 236 bytes of packets, 6 of link layer, 8 of CRC, 6 of FEC).

@@ -2,8 +2,8 @@
 
 import re
 
-from probes.reading.host import Host
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
 
 # The drivers of controllers that show a volume of theirs instead of the disks behind it.
 _RAID_DRIVERS = (

@@ -2,12 +2,12 @@
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.disk.block import BlockDevice, block_devices, list_below
-from probes.system.disk.drive.ata import find_port_links
-from probes.system.disk.mounts import Mount
-from probes.system.disk.topology import DiskTopology, read_disk_topology
-from probes.types import Absent, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import BlockDevice, block_devices, list_below
+from hostdx.probes.system.disk.drive.ata import find_port_links
+from hostdx.probes.system.disk.mounts import Mount
+from hostdx.probes.system.disk.topology import DiskTopology, read_disk_topology
+from hostdx.probes.types import Absent, is_present
 
 # File systems that can hand free space down (FITRIM): fs/*/ioctl.c of these.
 TRIMMING = frozenset(

@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.disk.mounts import find_mount, read_mounts, unescape_mount_text
-from probes.types import is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import find_mount, read_mounts, unescape_mount_text
+from hostdx.probes.types import is_present
 
 Reach: TypeAlias = Literal["all", "listed", "paths", "unknown"]
 FSTAB = "/etc/fstab"

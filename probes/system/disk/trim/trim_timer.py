@@ -6,8 +6,8 @@ from pathlib import Path
 
 import msgspec
 
-from probes.reading.host import Host
-from probes.system.disk.trim.trim_jobs import (
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.trim.trim_jobs import (
     UNITS,
     TrimJob,
     cron_jobs,
@@ -15,7 +15,7 @@ from probes.system.disk.trim.trim_jobs import (
     read_unit_values,
     service_jobs,
 )
-from probes.types import Absent, is_present
+from hostdx.probes.types import Absent, is_present
 
 _WANTS = "/etc/systemd/system/timers.target.wants/fstrim.timer"
 _STAMP = "/var/lib/systemd/timers/stamp-fstrim.timer"

@@ -3,13 +3,13 @@
 import re
 from functools import partial
 
-from probes.reading.host import Host
-from probes.system.disk.arrays import md_arrays, parse_thin_status, read_mdstat, thin_pool
-from probes.system.disk.block import block_devices, list_leaves
-from probes.system.disk.mounts import read_mounts
-from probes.types import Absent, is_present
-from scenarios.triage.rules.expression import Value
-from scenarios.triage.rules.table import SubjectRow
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.arrays import md_arrays, parse_thin_status, read_mdstat, thin_pool
+from hostdx.probes.system.disk.block import block_devices, list_leaves
+from hostdx.probes.system.disk.mounts import read_mounts
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.table import SubjectRow
 
 
 def pool_rows(host: Host) -> list[SubjectRow] | Absent:

@@ -3,24 +3,24 @@
 from collections.abc import Callable
 from functools import partial
 
-from probes.reading.host import Host
-from probes.system.disk.zfs import read_reclaimable_bytes
-from probes.system.nodes.memory import read_meminfo, read_memory
-from probes.system.nodes.numa import read_numa
-from probes.system.processor.cpu import read_cpu, read_flags
-from probes.system.processor.cpu_times import SOURCE, read_proc_stat
-from probes.system.processor.frequency import ROOT, read_frequency
-from probes.system.processor.idle import read_idle_states
-from probes.system.processor.power import read_power_packages
-from probes.system.processor.topology import read_cpu_topology
-from probes.system.pulse import uptime_s
-from probes.system.software.kernel import read_kernel
-from probes.system.software.tuned import tuned_profile
-from probes.system.virtualisation import read_virtualisation
-from probes.types import Absent, is_present
-from scenarios.triage.knowledge.kernels import release_family, release_numbers, upstream_numbers
-from scenarios.triage.rules.expression import Value
-from scenarios.triage.rules.table import SubjectRow, field_value
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.zfs import read_reclaimable_bytes
+from hostdx.probes.system.nodes.memory import read_meminfo, read_memory
+from hostdx.probes.system.nodes.numa import read_numa
+from hostdx.probes.system.processor.cpu import read_cpu, read_flags
+from hostdx.probes.system.processor.cpu_times import SOURCE, read_proc_stat
+from hostdx.probes.system.processor.frequency import ROOT, read_frequency
+from hostdx.probes.system.processor.idle import read_idle_states
+from hostdx.probes.system.processor.power import read_power_packages
+from hostdx.probes.system.processor.topology import read_cpu_topology
+from hostdx.probes.system.pulse import uptime_s
+from hostdx.probes.system.software.kernel import read_kernel
+from hostdx.probes.system.software.tuned import tuned_profile
+from hostdx.probes.system.virtualisation import read_virtualisation
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.knowledge.kernels import release_family, release_numbers, upstream_numbers
+from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.table import SubjectRow, field_value
 
 
 def host_rows(host: Host) -> list[SubjectRow]:

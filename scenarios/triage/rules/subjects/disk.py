@@ -2,19 +2,19 @@
 
 from functools import partial
 
-from probes.reading.host import Host
-from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.diskstats import disk_counters
-from probes.system.disk.drive.ata import ata_port
-from probes.system.disk.drive.transport import is_emulated, is_virtual_disk
-from probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, read_mounts
-from probes.system.disk.smart import Smart, smart_reports
-from probes.system.disk.topology import source_device
-from probes.system.disk.trim.trim_jobs import fstab_entries
-from probes.system.virtualisation import read_virtualisation
-from probes.types import Absent, is_present
-from scenarios.triage.rules.expression import Value
-from scenarios.triage.rules.table import SubjectRow, field_value
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import BlockDevice, block_devices
+from hostdx.probes.system.disk.diskstats import disk_counters
+from hostdx.probes.system.disk.drive.ata import ata_port
+from hostdx.probes.system.disk.drive.transport import is_emulated, is_virtual_disk
+from hostdx.probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, read_mounts
+from hostdx.probes.system.disk.smart import Smart, smart_reports
+from hostdx.probes.system.disk.topology import source_device
+from hostdx.probes.system.disk.trim.trim_jobs import fstab_entries
+from hostdx.probes.system.virtualisation import read_virtualisation
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.table import SubjectRow, field_value
 
 _NO_DISKS = frozenset({"ram", "zram", "rom", "floppy", "loop"})
 

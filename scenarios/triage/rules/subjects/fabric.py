@@ -3,10 +3,10 @@
 import re
 from functools import partial
 
-from probes.reading.host import Host
-from probes.types import Absent, is_present
-from scenarios.triage.rules.expression import Value
-from scenarios.triage.rules.table import SubjectRow
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.table import SubjectRow
 
 ROOT = "/sys/class/infiniband"
 

@@ -5,18 +5,18 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
-from probes.number_text import parse_unsigned
-from probes.reading.host import Host
-from probes.system.disk.block import BlockDevice, block_devices
-from probes.system.disk.diskstats import disk_counters
-from probes.system.disk.drive.transport import is_virtual_disk
-from probes.system.disk.mounts import read_mounts
-from probes.system.network.nic import read_nics
-from probes.system.virtualisation import read_virtualisation
-from probes.types import Absent, is_present
-from scenarios.triage.knowledge.hardware import Cloud, cloud_of, disk_model, emulated_device
-from scenarios.triage.rules.expression import Value
-from scenarios.triage.rules.table import SubjectRow
+from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import BlockDevice, block_devices
+from hostdx.probes.system.disk.diskstats import disk_counters
+from hostdx.probes.system.disk.drive.transport import is_virtual_disk
+from hostdx.probes.system.disk.mounts import read_mounts
+from hostdx.probes.system.network.nic import read_nics
+from hostdx.probes.system.virtualisation import read_virtualisation
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.knowledge.hardware import Cloud, cloud_of, disk_model, emulated_device
+from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.table import SubjectRow
 
 DMI = "/sys/class/dmi/id"
 

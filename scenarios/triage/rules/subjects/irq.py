@@ -3,13 +3,13 @@
 import re
 from collections.abc import Sequence
 
-from probes.reading.host import Host
-from probes.system.nodes.numa import read_numa
-from probes.system.processor.cpulist import as_list, parse_list, parse_mask
-from probes.system.processor.topology import read_cpu_topology
-from probes.types import Absent, is_present
-from scenarios.triage.rules import services
-from scenarios.triage.rules.expression import Value
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.nodes.numa import read_numa
+from hostdx.probes.system.processor.cpulist import as_list, parse_list, parse_mask
+from hostdx.probes.system.processor.topology import read_cpu_topology
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.rules import services
+from hostdx.scenarios.triage.rules.expression import Value
 
 
 def read_interrupts(host: Host) -> tuple[tuple[str, str, int], ...] | Absent:

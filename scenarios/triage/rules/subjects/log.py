@@ -4,15 +4,15 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 
-from probes.reading.host import Host
-from probes.reading.patterns import LineIndex, lazy_pattern
-from probes.system.disk.block import block_devices
-from probes.system.kernel_log import WARNING, read_kernel_log
-from probes.types import Absent
-from scenarios.triage.knowledge.kernel_lines import harmless_patterns, patterns_of_words
-from scenarios.triage.rules.expression import Value
-from scenarios.triage.rules.read import log_index
-from scenarios.triage.rules.table import Reader, SubjectRow
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.patterns import LineIndex, lazy_pattern
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.system.kernel_log import WARNING, read_kernel_log
+from hostdx.probes.types import Absent
+from hostdx.scenarios.triage.knowledge.kernel_lines import harmless_patterns, patterns_of_words
+from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.read import log_index
+from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 
 MAX_LINE_CHARACTERS = 300
 START_SECONDS = 120.0

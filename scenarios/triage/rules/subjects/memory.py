@@ -3,17 +3,17 @@
 import re
 from functools import partial
 
-from probes.reading.host import Host
-from probes.system.disk.mounts import read_mounts
-from probes.system.nodes.numa import read_numa
-from probes.system.processor.cpulist import parse_list
-from probes.system.processor.topology import read_cpu_topology
-from probes.system.running.cgroup import find_group_folders, parse_groups
-from probes.system.running.quota_groups import find_folders_with
-from probes.system.virtualisation import read_virtualisation
-from probes.types import Absent, is_present
-from scenarios.triage.rules.expression import Value
-from scenarios.triage.rules.table import SubjectRow
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import read_mounts
+from hostdx.probes.system.nodes.numa import read_numa
+from hostdx.probes.system.processor.cpulist import parse_list
+from hostdx.probes.system.processor.topology import read_cpu_topology
+from hostdx.probes.system.running.cgroup import find_group_folders, parse_groups
+from hostdx.probes.system.running.quota_groups import find_folders_with
+from hostdx.probes.system.virtualisation import read_virtualisation
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.table import SubjectRow
 
 
 def dimm_rows(host: Host) -> list[SubjectRow] | Absent:

@@ -4,23 +4,23 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 
-from probes.number_text import parse_hexadecimal_list
-from probes.reading.host import Host
-from probes.system.disk.drive.link import BusLink, pcie_link
-from probes.system.network.ethtool import (
+from hostdx.probes.number_text import parse_hexadecimal_list
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.drive.link import BusLink, pcie_link
+from hostdx.probes.system.network.ethtool import (
     own_counters,
     read_channels,
     read_features,
     read_rings,
     settings_text,
 )
-from probes.system.network.nic import ROOT, Nic, read_nics
-from probes.system.network.offload import read_offload
-from probes.system.virtualisation import read_virtualisation
-from probes.types import Absent, is_present
-from scenarios.triage.rules.expression import Value
-from scenarios.triage.rules.subjects import irq
-from scenarios.triage.rules.table import SubjectRow, field_value
+from hostdx.probes.system.network.nic import ROOT, Nic, read_nics
+from hostdx.probes.system.network.offload import read_offload
+from hostdx.probes.system.virtualisation import read_virtualisation
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.subjects import irq
+from hostdx.scenarios.triage.rules.table import SubjectRow, field_value
 
 # Also a management controller's card on USB, which tells a speed and duplex of no meaning.
 _PARAVIRTUAL = frozenset(

@@ -3,15 +3,15 @@
 import re
 from functools import partial
 
-from probes.reading.host import Host
-from probes.system.disk.drive.link import BusLink
-from probes.system.pci import PciDevice, read_pci_devices
-from probes.system.pcie_tags import read_request_bytes
-from probes.system.virtualisation import read_virtualisation
-from probes.types import Absent
-from scenarios.triage.rules.expression import Value
-from scenarios.triage.rules.subjects import irq
-from scenarios.triage.rules.table import SubjectRow
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.drive.link import BusLink
+from hostdx.probes.system.pci import PciDevice, read_pci_devices
+from hostdx.probes.system.pcie_tags import read_request_bytes
+from hostdx.probes.system.virtualisation import read_virtualisation
+from hostdx.probes.types import Absent
+from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.subjects import irq
+from hostdx.scenarios.triage.rules.table import SubjectRow
 
 
 def pci_rows(host: Host) -> list[SubjectRow] | Absent:

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Iterator
 
-from probes.number_text import parse_unsigned_list
-from probes.reading.host import Host
-from probes.system.disk.mounts import read_mounts
-from probes.types import Absent
-from scenarios.triage.rules.expression import Value
-from scenarios.triage.rules.table import SubjectRow
+from hostdx.probes.number_text import parse_unsigned_list
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import read_mounts
+from hostdx.probes.types import Absent
+from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.table import SubjectRow
 
 _MAX_TEXT_BYTES = 4 << 20
 _MIN_REQUESTS = 10_000

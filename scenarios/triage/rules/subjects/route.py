@@ -1,11 +1,11 @@
 """Rows about routes: which cards the default routes leave by, and networks that several cards reach."""
 
-from probes.reading.host import Host
-from probes.system.network.nic import Nic, read_nics
-from probes.system.network.routes import read_ipv4_routes
-from probes.types import Absent, is_present
-from scenarios.triage.rules.expression import Value
-from scenarios.triage.rules.table import SubjectRow
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.network.nic import Nic, read_nics
+from hostdx.probes.system.network.routes import read_ipv4_routes
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.table import SubjectRow
 
 _EVERYWHERE = "0.0.0.0/0"
 

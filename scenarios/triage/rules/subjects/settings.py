@@ -3,13 +3,13 @@
 import re
 from collections.abc import Callable
 
-from probes.number_text import parse_signed
-from probes.reading.host import Host
-from probes.system.software.tuned import tuned_sections
-from probes.types import Absent, is_present
-from scenarios.triage.knowledge.defaults import BOOT_LINE, boot_words, changed_settings
-from scenarios.triage.rules.expression import Value, parse_expression
-from scenarios.triage.rules.table import SubjectRow
+from hostdx.probes.number_text import parse_signed
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.software.tuned import tuned_sections
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.knowledge.defaults import BOOT_LINE, boot_words, changed_settings
+from hostdx.scenarios.triage.rules.expression import Value, parse_expression
+from hostdx.scenarios.triage.rules.table import SubjectRow
 
 # Where sysctl.d(5) looks, first wins by name.
 _FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d")

@@ -3,12 +3,12 @@
 import re
 from functools import partial
 
-from probes.reading.host import Host
-from probes.reading.patterns import lazy_pattern
-from probes.system.network.nic import read_nics
-from probes.types import Absent, is_present
-from scenarios.triage.rules.expression import Value
-from scenarios.triage.rules.table import SubjectRow
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.patterns import lazy_pattern
+from hostdx.probes.system.network.nic import read_nics
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.table import SubjectRow
 
 
 def tcp_rows(host: Host) -> list[SubjectRow] | Absent:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from app.features.bundle import build
+from hostdx.app.features.bundle import build
 from tests.app.features.bundle import installed
 
 

@@ -5,7 +5,7 @@ import sys
 from importlib import metadata
 from pathlib import Path
 
-from app.features.bundle import build
+from hostdx.app.features.bundle import build
 
 
 def closure(names: list[str]) -> set[str]:

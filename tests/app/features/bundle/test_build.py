@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.features.bundle import build
-from app.terminal.failure import USAGE, Failure
+from hostdx.app.features.bundle import build
+from hostdx.app.terminal.failure import USAGE, Failure
 from tests.every_case import every_case
 
 

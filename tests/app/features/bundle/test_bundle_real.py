@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.features.bundle.unpack import STARTED_AS
+from hostdx.app.features.bundle.unpack import STARTED_AS
 from tests.app.launcher import environment
 from tests.needs import LOOP, ROOT, needs, one_always
 from tests.real.iosched_kill import kill_all, killed_while_switched, left_behind
@@ -28,8 +28,8 @@ def place() -> Iterator[Path]:
 
 
 def _environment(place: Path) -> dict[str, str]:
-    """PYTHONPATH leads to another `app`: nobody sees it."""
-    other = place / "other/app"
+    """PYTHONPATH leads to another `hostdx`: nobody sees it."""
+    other = place / "other/hostdx"
     other.mkdir(parents=True, exist_ok=True)
     (other / "__init__.py").touch()
     return environment(place) | {"XDG_CACHE_HOME": str(place / "cache"), "PYTHONPATH": str(other.parent)}
@@ -68,7 +68,7 @@ def test_it_measures_and_its_children_are_its_own(bundle: Path, place: Path) -> 
     assert document["status"] == "done" and document["verdicts"]
     shown = asked(bundle, place, "report", "demo:storage", "--format", "json")
     own = subprocess.run(
-        [sys.executable, "-P", "-m", "app.cli", "report", "demo:storage", "--format", "json"],
+        [sys.executable, "-P", "-m", "hostdx.app.cli", "report", "demo:storage", "--format", "json"],
         env=environment(place), capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert shown == json.loads(own.stdout)

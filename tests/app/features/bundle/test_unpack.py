@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.features.bundle import build, unpack
-from app.features.bundle.unpack import (
+from hostdx.app.features.bundle import build, unpack
+from hostdx.app.features.bundle.unpack import (
     START,
     Bundle,
     UnfitBundle,
@@ -21,7 +21,12 @@ from tests.every_case import every_case
 from tests.needs import ROOT, needs, one_always
 from tests.syntax import ROOT as TREE
 
-FILES = ("app/__init__.py", "app/cli/__init__.py", "app/features/bundle/unpack.py", START)
+FILES = (
+    "hostdx/app/__init__.py",
+    "hostdx/app/cli/__init__.py",
+    "hostdx/app/features/bundle/unpack.py",
+    START,
+)
 
 
 @pytest.fixture(scope="module")
@@ -56,8 +61,8 @@ def test_it_is_unpacked_once_and_for_its_owner_alone(bundle: Path, place: Path) 
     folder = Path(unpack_if_needed(opened, str(place)))
     assert place.stat().st_mode & 0o777 == folder.stat().st_mode & 0o777 == 0o700
     assert not [p for p in folder.rglob("*") if p.stat().st_mode & 0o077]
-    made = (folder / "app").stat()
-    assert Path(unpack_if_needed(opened, str(place))) == folder and (folder / "app").stat() == made
+    made = (folder / "hostdx/app").stat()
+    assert Path(unpack_if_needed(opened, str(place))) == folder and (folder / "hostdx/app").stat() == made
     assert {p.name for p in place.iterdir()} == {"lock", folder.name}
 
 
@@ -65,7 +70,7 @@ def test_it_is_unpacked_once_and_for_its_owner_alone(bundle: Path, place: Path) 
 def test_what_was_tampered_with_is_made_anew(bundle: Path, place: Path, harm: str) -> None:
     opened = Bundle(str(bundle))
     folder = unpack_if_needed(opened, str(place))
-    file = Path(folder, "app/cli/__init__.py")
+    file = Path(folder, "hostdx/app/cli/__init__.py")
     before = file.read_bytes()
     if harm == "edited":
         file.write_bytes(before[::-1])
@@ -104,11 +109,11 @@ def test_what_a_process_still_runs_from_stays(bundle: Path, place: Path, tmp_pat
     ) as process:
         assert process.stdout is not None and process.stdout.readline()
         os.utime(old, (1e9, 1e9))
-        (folder / "app/cli/__init__.py").unlink()
+        (folder / "hostdx/app/cli/__init__.py").unlink()
         unpack_if_needed(Bundle(str(bundle)), str(place))
         assert {p.name for p in place.iterdir()} == {"lock", old.name, folder.name}
         process.communicate(b"\n")
-    (folder / "app/cli/__init__.py").unlink()
+    (folder / "hostdx/app/cli/__init__.py").unlink()
     unpack_if_needed(Bundle(str(bundle)), str(place))
     assert not old.exists()
 

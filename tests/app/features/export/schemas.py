@@ -6,15 +6,15 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from app.features.health.check import Answer, Reason
-from app.features.health.speed import LoadStanding
-from app.report import json_document
-from app.report.figures.latency import LatencySummary
-from scenarios.analysis.compare.comparison import ComparedRecordings
-from scenarios.analysis.nights.history import HostHistory
-from scenarios.analysis.peers.judgement import FleetJudgement
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
+from hostdx.app.features.health.check import Answer, Reason
+from hostdx.app.features.health.speed import LoadStanding
+from hostdx.app.report import json_document
+from hostdx.app.report.figures.latency import LatencySummary
+from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
+from hostdx.scenarios.analysis.nights.history import HostHistory
+from hostdx.scenarios.analysis.peers.judgement import FleetJudgement
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Fields = list[tuple[str, Any]]

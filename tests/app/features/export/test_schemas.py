@@ -9,13 +9,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from app.cli.entry import run_command_line
-from app.features.export.schema import RESULTS, document_names, document_schema
-from app.features.health.check import Answer, HealthCheck, Reason
-from app.features.health.forms import spell_check
-from app.features.health.speed import LoadStanding
-from app.recordings import store
-from app.recordings.reader import FORMER
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.features.export.schema import RESULTS, document_names, document_schema
+from hostdx.app.features.health.check import Answer, HealthCheck, Reason
+from hostdx.app.features.health.forms import spell_check
+from hostdx.app.features.health.speed import LoadStanding
+from hostdx.app.recordings import store
+from hostdx.app.recordings.reader import FORMER
 from tests.app.features.export.schemas import published_schemas
 from tests.syntax import ROOT
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
-from app.features.export.schema import COLUMNS
-from app.recordings import store
-from app.recordings.reader import load
-from app.recordings.session import RunSession
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.features.export.schema import COLUMNS
+from hostdx.app.recordings import store
+from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.session import RunSession
 from tests.needs import ROOT, module, need, needs
 from tests.probes.imports import originals
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead, NodeAnswer
-from app.terminal.failure import USAGE, Failure
+from hostdx.app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead, NodeAnswer
+from hostdx.app.terminal.failure import USAGE, Failure
 from tests.every_case import every_case
 
 HEAD = FleetRunHead(

@@ -1,6 +1,6 @@
 """Node expressions without ClusterShell: ranges with their padding, and what is left out."""
 
-from app.features.fleet.node_names import _own_matcher
+from hostdx.app.features.fleet.node_names import _own_matcher
 from tests.every_case import every_case
 
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from app.features.fleet import reading, summary
-from app.features.fleet.reading import read_fleet
-from app.features.fleet.report import fleet_document
-from app.features.fleet.rows import judgement_rows
-from app.recordings import store
-from app.report.forms import html, markdown
-from app.terminal.failure import Failure
+from hostdx.app.features.fleet import reading, summary
+from hostdx.app.features.fleet.reading import read_fleet
+from hostdx.app.features.fleet.report import fleet_document
+from hostdx.app.features.fleet.rows import judgement_rows
+from hostdx.app.recordings import store
+from hostdx.app.report.forms import html, markdown
+from hostdx.app.terminal.failure import Failure
 from tests.every_case import every_case
 
 DEMO = store.resolve_recording("demo:kernel").read_text(encoding="utf-8").splitlines()

@@ -2,14 +2,14 @@
 
 import math
 
-from app.features.fleet.report import lead_sentences
-from app.features.fleet.together import sum_words, together_sections
-from scenarios.analysis.compare.run_summary import FigureKey, PlannedLoad
-from scenarios.analysis.peers.facts import FactTable
-from scenarios.analysis.peers.judge import judge_fleet
-from scenarios.analysis.peers.node import PeerNode
-from scenarios.contract.plan import Metric
-from scenarios.contract.results.document import Table
+from hostdx.app.features.fleet.report import lead_sentences
+from hostdx.app.features.fleet.together import sum_words, together_sections
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey, PlannedLoad
+from hostdx.scenarios.analysis.peers.facts import FactTable
+from hostdx.scenarios.analysis.peers.judge import judge_fleet
+from hostdx.scenarios.analysis.peers.node import PeerNode
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.contract.results.document import Table
 
 
 def test_rates_add_up_and_times_do_not() -> None:

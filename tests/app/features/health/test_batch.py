@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.features.health.check import Answer, HealthCheck
-from app.features.health.forms import spell_check
-from app.features.health.metrics import metrics_of_session
-from app.features.health.speed import LoadStanding
-from app.features.watch.nights import history_of_recordings
-from app.features.watch.openmetrics import metrics_text
-from app.recordings import store
-from app.recordings.reader import load
+from hostdx.app.features.health.check import Answer, HealthCheck
+from hostdx.app.features.health.forms import spell_check
+from hostdx.app.features.health.metrics import metrics_of_session
+from hostdx.app.features.health.speed import LoadStanding
+from hostdx.app.features.watch.nights import history_of_recordings
+from hostdx.app.features.watch.openmetrics import metrics_text
+from hostdx.app.recordings import store
+from hostdx.app.recordings.reader import load
 from tests.needs import needs, program
 from tests.syntax import ROOT
 

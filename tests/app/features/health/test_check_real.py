@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.features.health import check, leftovers
-from app.features.health.node_class import NodeClass, make_load, read_class
-from probes.reading.host import Host
+from hostdx.app.features.health import check, leftovers
+from hostdx.app.features.health.node_class import NodeClass, make_load, read_class
+from hostdx.probes.reading.host import Host
 from tests.needs import ROOT, needs
 from tests.real.dead_mount import dead_mount
 
@@ -32,7 +32,7 @@ def health(*arguments: str) -> tuple[int, dict[str, object], float]:
     """Exit status, document and seconds, in a process of its own, as a batch system starts it."""
     began = time.monotonic()
     done = subprocess.run(
-        [sys.executable, "-m", "app.cli", "health", "--format", "json", *arguments],
+        [sys.executable, "-m", "hostdx.app.cli", "health", "--format", "json", *arguments],
         capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     return done.returncode, json.loads(done.stdout), time.monotonic() - began
@@ -61,9 +61,9 @@ def test_a_directory_that_never_answers_ends_in_time(tmp_path: Path) -> None:
     place = tmp_path / "dead"
     place.mkdir()
     code = (
-        "import sys, app.features.health.check as c\n"
+        "import sys, hostdx.app.features.health.check as c\n"
         "c._check_mounts = lambda: []\n"
-        "from app.cli.entry import run_command_line\n"
+        "from hostdx.app.cli.entry import run_command_line\n"
         "sys.exit(run_command_line(sys.argv[1:]))\n"
     )
     node_class = write_class(tmp_path / "c.json", 8.0, 0.01)

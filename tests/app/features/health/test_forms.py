@@ -5,12 +5,12 @@ import json
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from app.cli.entry import run_command_line
-from app.features.health.check import Answer, HealthCheck, Reason
-from app.features.health.forms import FORMS, MAX_REASON, Form, spell_check, status_of
-from app.features.health.speed import LoadStanding
-from app.recordings import store
-from app.recordings.reader import load
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.features.health.check import Answer, HealthCheck, Reason
+from hostdx.app.features.health.forms import FORMS, MAX_REASON, Form, spell_check, status_of
+from hostdx.app.features.health.speed import LoadStanding
+from hostdx.app.recordings import store
+from hostdx.app.recordings.reader import load
 
 pytestmark = pytest.mark.usefixtures("own_state")
 STANDING = LoadStanding("cpu-integer", "one", 0.7512, 0.88, 12, True)

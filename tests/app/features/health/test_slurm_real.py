@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.features.health.node_class import NodeClass, make_load
+from hostdx.app.features.health.node_class import NodeClass, make_load
 from tests.needs import ROOT, need, needs, not_here, program
 from tests.syntax import ROOT as TREE
 
@@ -23,8 +23,8 @@ NODE = "w1"
 # What other tests leave on this machine for a while (loop devices) is no matter of this one.
 WITHOUT_RULES = """
 import sys
-import app.features.health.check as check
-from app.cli.entry import run_command_line
+import hostdx.app.features.health.check as check
+from hostdx.app.cli.entry import run_command_line
 check._check_rules = lambda *_: None
 sys.exit(run_command_line(sys.argv[1:]))
 """

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
-from app.features.health.node_class import (
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.features.health.node_class import (
     LOADS,
     MIN_RUNS,
     NodeClass,
@@ -18,7 +18,7 @@ from app.features.health.node_class import (
     read_class,
     save_class,
 )
-from app.features.health.speed import (
+from hostdx.app.features.health.speed import (
     FALSE_DRAINS,
     FULL_ROUNDS,
     MIN_ROUNDS,
@@ -26,9 +26,9 @@ from app.features.health.speed import (
     error_rates,
     is_surely_fit,
 )
-from app.recordings import store
-from app.recordings.reader import load
-from app.terminal.failure import Failure
+from hostdx.app.recordings import store
+from hostdx.app.recordings.reader import load
+from hostdx.app.terminal.failure import Failure
 from tests.measured.simulation import health as simulation
 
 pytestmark = pytest.mark.usefixtures("own_state")

@@ -6,19 +6,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.cli.entry import run_command_line
-from app.recordings.reader import load
-from app.report.forms import html, markdown
-from app.report.full_report import report
-from app.report.results.result_parts import result_parts
-from scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxCorner
-from scenarios.analysis.imported.results import (
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.recordings.reader import load
+from hostdx.app.report.forms import html, markdown
+from hostdx.app.report.full_report import report
+from hostdx.app.report.results.result_parts import result_parts
+from hostdx.scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxCorner
+from hostdx.scenarios.analysis.imported.results import (
     Boxes,
     Histories,
     HistoriesResult,
     WorkloadHistory,
 )
-from scenarios.contract.results.document import Picture
+from hostdx.scenarios.contract.results.document import Picture
 from tests.probes.imports import originals as made
 
 TABLE = "ior_hard_GiBps\tior_easy_GiBps\tmdtest_hard_kIOPS\tmdtest_easy_kIOPS\n"

@@ -5,12 +5,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.features.profile.flame import merge_addresses
-from app.features.profile.icicle import CallPathsScreen, Icicle
-from app.tui.children.feed import RunFeed
-from app.tui.screens.verdict import VerdictScreen
-from scenarios.analysis.profile.results import CallNode, CallPaths, PathTree
-from scenarios.contract import events as ev
+from hostdx.app.features.profile.flame import merge_addresses
+from hostdx.app.features.profile.icicle import CallPathsScreen, Icicle
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.screens.verdict import VerdictScreen
+from hostdx.scenarios.analysis.profile.results import CallNode, CallPaths, PathTree
+from hostdx.scenarios.contract import events as ev
 from tests.app.report.results.test_command_timeline import story, write
 from tests.fakes.terminals.screen import grid, keys, opened
 from tests.needs import one_always

@@ -4,15 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.telling.triage import add_proofs
-from app.features.prove import command, sources
-from app.terminal.failure import Failure
-from probes.reading.host import Host
-from probes.types import Fact
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Evidence, Finding, Remedy
-from scenarios.contract.model import UsageError
-from scenarios.prove.results import Proof, ProofResult, ProvenSetting
+from hostdx.app.cli.telling.triage import add_proofs
+from hostdx.app.features.prove import command, sources
+from hostdx.app.terminal.failure import Failure
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Fact
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
+from hostdx.scenarios.contract.model import UsageError
+from hostdx.scenarios.prove.results import Proof, ProofResult, ProvenSetting
 
 PROFILE = """[main]
 include=base
@@ -85,7 +85,7 @@ def test_a_finding_is_found_by_its_id_or_its_key() -> None:
 @pytest.mark.usefixtures("allowed")
 def test_a_remedy_that_cannot_be_switched_offers_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
     def examine(findings: list[Finding]) -> None:
-        monkeypatch.setattr("scenarios.triage.triage.examine_live_host", lambda _: ([], findings))
+        monkeypatch.setattr("hostdx.scenarios.triage.triage.examine_live_host", lambda _: ([], findings))
 
     examine([finding(remedy=(), prove="storage", prove_options=("--dir", "/data"))])
     with pytest.raises(Failure, match="hostdx run storage --dir /data"):

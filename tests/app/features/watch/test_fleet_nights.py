@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app.features.watch import fleet_nights as module
-from app.features.watch.fleet_nights import read_fleet_nights
-from app.state import state_dir
+from hostdx.app.features.watch import fleet_nights as module
+from hostdx.app.features.watch.fleet_nights import read_fleet_nights
+from hostdx.app.state import state_dir
 from tests.app.features.fleet.test_reading import recording
 
 pytestmark = pytest.mark.usefixtures("own_state")

@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.features.watch.incidents.answer import answer_of, choose_incidents
-from app.features.watch.incidents.book import BookWriter, read_book, read_looks, segments
-from app.features.watch.incidents.recorder import (
+from hostdx.app.features.watch.incidents.answer import answer_of, choose_incidents
+from hostdx.app.features.watch.incidents.book import BookWriter, read_book, read_looks, segments
+from hostdx.app.features.watch.incidents.recorder import (
     CLOSE_S,
     LOOK_S,
     REST_S,
@@ -19,9 +19,9 @@ from app.features.watch.incidents.recorder import (
     PressureTriggers,
     Recorder,
 )
-from app.features.watch.incidents.summaries import FILE_NAME, read_summaries, update_summaries
-from probes.system.running.host_looks import CloseLook, HostLook, LookState
-from scenarios.analysis.incidents.hours import HOUR_S, HourSummary
+from hostdx.app.features.watch.incidents.summaries import FILE_NAME, read_summaries, update_summaries
+from hostdx.probes.system.running.host_looks import CloseLook, HostLook, LookState
+from hostdx.scenarios.analysis.incidents.hours import HOUR_S, HourSummary
 from tests.app.launcher import hostdx, started
 from tests.every_case import every_case
 from tests.fakes.looks import STEP_S, make_close_look, make_looks

@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from app import locks
-from app.features.watch import night as nights
-from app.features.watch.battery import WatchSettings
-from app.features.watch.nights import Nights
-from app.features.watch.openmetrics import metrics_text
-from app.recordings import baselines
-from app.terminal.failure import Failure
-from probes.reading.host import Host
-from scenarios.contract import events as ev
+from hostdx.app import locks
+from hostdx.app.features.watch import night as nights
+from hostdx.app.features.watch.battery import WatchSettings
+from hostdx.app.features.watch.nights import Nights
+from hostdx.app.features.watch.openmetrics import metrics_text
+from hostdx.app.recordings import baselines
+from hostdx.app.terminal.failure import Failure
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract import events as ev
 from tests.fakes.streams.small_recordings import recorded
 
 pytestmark = pytest.mark.usefixtures("own_state")

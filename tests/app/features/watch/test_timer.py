@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from app.features.watch import timer as timers
-from app.features.watch.battery import WatchSettings
-from app.features.watch.incidents import service
-from app.features.watch.incidents.service import NAME as INCIDENTS
-from app.features.watch.incidents.service import REMOVE as REMOVE_INCIDENTS
-from app.features.watch.incidents.service import IncidentService
-from app.features.watch.timer import NAME, REMOVE, WatchTimer
-from app.state import journal_dir
-from app.terminal.failure import Failure
-from app.undo import leftovers, undo
-from app.undo.journal import list_journals
-from app.undo.kinds import command as commands
-from app.undo.supervisor import SupervisorProcess
+from hostdx.app.features.watch import timer as timers
+from hostdx.app.features.watch.battery import WatchSettings
+from hostdx.app.features.watch.incidents import service
+from hostdx.app.features.watch.incidents.service import NAME as INCIDENTS
+from hostdx.app.features.watch.incidents.service import REMOVE as REMOVE_INCIDENTS
+from hostdx.app.features.watch.incidents.service import IncidentService
+from hostdx.app.features.watch.timer import NAME, REMOVE, WatchTimer
+from hostdx.app.state import journal_dir
+from hostdx.app.terminal.failure import Failure
+from hostdx.app.undo import leftovers, undo
+from hostdx.app.undo.journal import list_journals
+from hostdx.app.undo.kinds import command as commands
+from hostdx.app.undo.supervisor import SupervisorProcess
 from tests.needs import ROOT, needs, program
 
 pytestmark = pytest.mark.usefixtures("own_state")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.features.watch import night as nights
-from app.features.watch import timer as timers
-from app.features.watch.nights import INDEX, Nights
-from app.terminal.failure import Failure
+from hostdx.app.features.watch import night as nights
+from hostdx.app.features.watch import timer as timers
+from hostdx.app.features.watch.nights import INDEX, Nights
+from hostdx.app.terminal.failure import Failure
 from tests.app.cli.test_compare import typed
 from tests.app.features.watch.test_night import Clocked, host  # noqa: F401
 

@@ -1,8 +1,8 @@
 """The times of a load's operations as a histogram: of blocks that are given, in each of its forms."""
 
-from app.recordings.session import RunSession
-from app.report.figures.latency import latency_histograms
-from scenarios.contract import events as ev
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.figures.latency import latency_histograms
+from hostdx.scenarios.contract import events as ev
 
 
 def session(*blocks: tuple[str, list[tuple[int, int]]], disturbed: bool = False) -> RunSession:

@@ -5,8 +5,8 @@ import math
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.report.figures.plot import draw_plot, nice_axis
-from scenarios.contract.results.document import ChartSeries
+from hostdx.app.report.figures.plot import draw_plot, nice_axis
+from hostdx.scenarios.contract.results.document import ChartSeries
 
 NUMBERS = st.one_of(
     st.floats(), st.floats(0, 1e6), st.sampled_from([0.0, -0.0, 5e-324, 1e308, math.inf, math.nan])

@@ -1,10 +1,10 @@
 """The time axis of a file of samples: a row a metric, incidents at their place, nothing wider than the screen."""
 
-from app.report.figures.timeline import timeline_lines, timeline_parts
-from probes.imports import kinds
-from probes.imports.source import ImportSource
-from scenarios.analysis.imported.results import FileTimeline, TimelineResult
-from scenarios.analysis.incidents.incidents import Timeline, judge_samples
+from hostdx.app.report.figures.timeline import timeline_lines, timeline_parts
+from hostdx.probes.imports import kinds
+from hostdx.probes.imports.source import ImportSource
+from hostdx.scenarios.analysis.imported.results import FileTimeline, TimelineResult
+from hostdx.scenarios.analysis.incidents.incidents import Timeline, judge_samples
 from tests.fakes.sampled_files import sar_day
 
 HOUR_S = 3600

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from app.recordings.reader import load
-from app.recordings.session import RunSession
-from app.report.delivery import WIDE, summary_lines
-from app.report.next_steps import list_remedies
-from app.report.validity import list_trust_signs
-from probes import units
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.plan import Metric, Plan, Variant, Workload
+from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.delivery import WIDE, summary_lines
+from hostdx.app.report.next_steps import list_remedies
+from hostdx.app.report.validity import list_trust_signs
+from hostdx.probes import units
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.plan import Metric, Plan, Variant, Workload
 from tests.every_case import every_case
 
 DEMOS = Path(__file__).parents[4] / "app" / "recordings" / "demos"

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from app.report.forms.html import render_html as html
-from app.report.forms.markdown import escape_text, fenced_block, inline_code, render_markdown
-from app.terminal.printable import make_printable
-from scenarios.contract.results.document import (
+from hostdx.app.report.forms.html import render_html as html
+from hostdx.app.report.forms.markdown import escape_text, fenced_block, inline_code, render_markdown
+from hostdx.app.terminal.printable import make_printable
+from hostdx.scenarios.contract.results.document import (
     Bullets,
     Code,
     Heading,

@@ -3,14 +3,14 @@
 import msgspec
 import pytest
 
-from app.recordings.reader import load
-from app.recordings.sides import read_run_summaries
-from app.recordings.store import list_demos, resolve_recording
-from app.report.forms import html
-from app.report.full_report import report
-from app.report.results.comparison import comparison_document
-from scenarios.analysis.compare.comparison import compare_recordings
-from scenarios.contract.results.document import ReportDocument
+from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.sides import read_run_summaries
+from hostdx.app.recordings.store import list_demos, resolve_recording
+from hostdx.app.report.forms import html
+from hostdx.app.report.full_report import report
+from hostdx.app.report.results.comparison import comparison_document
+from hostdx.scenarios.analysis.compare.comparison import compare_recordings
+from hostdx.scenarios.contract.results.document import ReportDocument
 from tests.needs import needs, one_always, some_always
 from tests.real.browser import BROWSER, overflowing, sheets
 

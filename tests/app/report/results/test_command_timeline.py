@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from app.recordings.session import RunSession
-from app.report.results.command_timeline import FIELDS
-from app.tui.children.feed import RunFeed
-from app.tui.screens.command_timeline import InsideScreen
-from app.tui.screens.live import LiveScreen
-from app.tui.screens.verdict import VerdictScreen
-from scenarios.contract import events as ev
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.results.command_timeline import FIELDS
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.screens.command_timeline import InsideScreen
+from hostdx.app.tui.screens.live import LiveScreen
+from hostdx.app.tui.screens.verdict import VerdictScreen
+from hostdx.scenarios.contract import events as ev
 from tests.fakes.streams.stories import write
 from tests.fakes.terminals.screen import grid, keys, opened
 

@@ -2,13 +2,13 @@
 
 import random
 
-from app.report.forms import html, markdown
-from app.report.results.comparison import comparison_document, headline_text
-from probes.imports.model import Better, ImportedMeasure, ImportResult
-from scenarios.analysis.compare.comparison import ComparedRecordings, compare_recordings
-from scenarios.analysis.compare.run_summary import RunSummary
-from scenarios.analysis.compare.snapshot import summarise_import
-from scenarios.contract.results.document import Effects, Intervals
+from hostdx.app.report.forms import html, markdown
+from hostdx.app.report.results.comparison import comparison_document, headline_text
+from hostdx.probes.imports.model import Better, ImportedMeasure, ImportResult
+from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings, compare_recordings
+from hostdx.scenarios.analysis.compare.run_summary import RunSummary
+from hostdx.scenarios.analysis.compare.snapshot import summarise_import
+from hostdx.scenarios.contract.results.document import Effects, Intervals
 from tests.fakes.streams.takes import boots, take
 
 LOADS = [f"syscall-{n}" for n in range(8)]

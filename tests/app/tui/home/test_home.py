@@ -7,21 +7,21 @@ import pytest
 from textual._compositor import LayoutUpdate
 from textual.screen import Screen
 
-from app.recordings.session import RunSession
-from app.terminal.lines import Line, cell_width, flow_parts
-from app.tui import theme
-from app.tui.questions import list_questions
-from app.tui.screens.facts import fact_lines
-from app.tui.screens.finding import FindingScreen
-from app.tui.screens.home import HomeScreen
-from app.tui.shell import Shell
-from app.tui.widgets.home.host_glance import devices_line, host_lines
-from app.tui.widgets.home.host_table import draw_table, firewall_words, missing_reason, value_words
-from app.tui.widgets.home.scenario_list import ScenarioList
-from app.tui.widgets.picker import Picker
-from app.tui.widgets.selected_line import Whole
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Evidence, Finding
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.lines import Line, cell_width, flow_parts
+from hostdx.app.tui import theme
+from hostdx.app.tui.questions import list_questions
+from hostdx.app.tui.screens.facts import fact_lines
+from hostdx.app.tui.screens.finding import FindingScreen
+from hostdx.app.tui.screens.home import HomeScreen
+from hostdx.app.tui.shell import Shell
+from hostdx.app.tui.widgets.home.host_glance import devices_line, host_lines
+from hostdx.app.tui.widgets.home.host_table import draw_table, firewall_words, missing_reason, value_words
+from hostdx.app.tui.widgets.home.scenario_list import ScenarioList
+from hostdx.app.tui.widgets.picker import Picker
+from hostdx.app.tui.widgets.selected_line import Whole
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding
 from tests.every_case import every_case
 from tests.fakes.hosts.facts import parted
 from tests.fakes.streams.stories import FACTS, HOSTILE, OFFERS

@@ -4,14 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.commands import EarlierResults, Example
-from app.tui.plan_text import resolution_lines
-from app.tui.questions import card_for
-from app.tui.questions import list_questions as known
-from app.tui.screens.before.plan import PlanScreen
-from app.tui.widgets.home.scenario_list import ScenarioList
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Plan
+from hostdx.app.tui.commands import EarlierResults, Example
+from hostdx.app.tui.plan_text import resolution_lines
+from hostdx.app.tui.questions import card_for
+from hostdx.app.tui.questions import list_questions as known
+from hostdx.app.tui.screens.before.plan import PlanScreen
+from hostdx.app.tui.widgets.home.scenario_list import ScenarioList
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Plan
 from tests.fakes.terminals.screen import grid, keys, opened, planned, ready, settled
 from tests.needs import one_always
 

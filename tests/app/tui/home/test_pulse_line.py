@@ -1,10 +1,10 @@
 """Whose I/O the live screen says it was: our own is never others', and what cannot be told is a question mark."""
 
-from app.recordings.interference import others_by_pulse as others
-from app.recordings.session import RunSession
-from app.tui.widgets.measuring.pulse_line import pulse_lines
-from scenarios.contract import events as ev
-from scenarios.contract.plan import Plan
+from hostdx.app.recordings.interference import others_by_pulse as others
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.tui.widgets.measuring.pulse_line import pulse_lines
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.plan import Plan
 from tests.every_case import every_case
 
 Rates = dict[str, tuple[float, float, float]]

@@ -9,23 +9,23 @@ import msgspec
 import pytest
 from textual import events
 
-from app.recordings.session import RunSession
-from app.tui.children.command import CommandOutcome
-from app.tui.questions import card_for, fill_in_options
-from app.tui.questions import list_questions as known
-from app.tui.screens.ask import AskScreen, Words
-from app.tui.screens.before.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen
-from app.tui.screens.before.plan import PlanScreen
-from app.tui.screens.recordings import RecordingsScreen
-from app.tui.screens.undo import UndoScreen
-from app.tui.shell import Shell
-from app.tui.widgets.home.checkup_lines import checkup_lines
-from app.tui.widgets.home.live_line import LiveLine
-from scenarios.checkup.results import CheckupAnswer
-from scenarios.contract import events as ev
-from scenarios.contract.card import card_of
-from scenarios.contract.finding import Finding, SuggestedStep
-from scenarios.contract.results.result import Item
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.tui.children.command import CommandOutcome
+from hostdx.app.tui.questions import card_for, fill_in_options
+from hostdx.app.tui.questions import list_questions as known
+from hostdx.app.tui.screens.ask import AskScreen, Words
+from hostdx.app.tui.screens.before.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen
+from hostdx.app.tui.screens.before.plan import PlanScreen
+from hostdx.app.tui.screens.recordings import RecordingsScreen
+from hostdx.app.tui.screens.undo import UndoScreen
+from hostdx.app.tui.shell import Shell
+from hostdx.app.tui.widgets.home.checkup_lines import checkup_lines
+from hostdx.app.tui.widgets.home.live_line import LiveLine
+from hostdx.scenarios.checkup.results import CheckupAnswer
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.card import card_of
+from hostdx.scenarios.contract.finding import Finding, SuggestedStep
+from hostdx.scenarios.contract.results.result import Item
 from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, keys, opened, planned, recorded, settled, until
 
@@ -117,7 +117,9 @@ async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = planned(monkeypatch, "storage")
-    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: None)
+    monkeypatch.setattr(
+        "hostdx.app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: None
+    )
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         app.pulses.append(pulse(io=0.22))
         app.draw()  # the next step has seen that tasks wait
@@ -178,9 +180,9 @@ async def test_directories_are_marked_in_order_typed_and_completed(
         told: Any = PLACES if "--mounts" in argv else done if argv[1] == "--complete=/mnt/o" else []
         then(CommandOutcome(msgspec.json.encode(told).decode(), ""))
 
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", planner)
-    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", child)
-    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", child)
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", planner)
+    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", child)
+    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", child)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         app.open_plan("storage")
         await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)
@@ -210,9 +212,9 @@ async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
             told = {"text": "/srv/data", "choices": []}
         then(CommandOutcome(msgspec.json.encode(told).decode(), ""))
 
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
-    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", child)
-    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", child)
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", child)
+    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", child)
     taken: list[list[str]] = []
     async with opened(tmp_path, triage="triage") as (app, pilot):
         screen = DirectoriesScreen(["/var/tmp"], True, taken.append)
@@ -247,7 +249,7 @@ async def test_an_answer_may_come_while_a_screen_goes(
     awaited: list[Callable[[CommandOutcome], None]] = []
     for room in ("before.directories", "undo"):
         monkeypatch.setattr(
-            f"app.tui.screens.{room}.run_hostdx", lambda app, argv, then: awaited.append(then)
+            f"hostdx.app.tui.screens.{room}.run_hostdx", lambda app, argv, then: awaited.append(then)
         )
     monkeypatch.setattr(Shell, "import_file", lambda app, path, then: awaited.append(lambda _: then()))
     answer = CommandOutcome(msgspec.json.encode(PLACES).decode(), "")
@@ -336,7 +338,7 @@ async def test_enter_takes_the_row_where_nothing_was_chosen(
 ) -> None:
     answer = CommandOutcome(msgspec.json.encode([{"path": "/scratch"}, {"path": "/data"}]).decode(), "")
     monkeypatch.setattr(
-        "app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: then(answer)
+        "hostdx.app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: then(answer)
     )
     took: list[list[str]] = []
     async with opened(tmp_path, triage="triage") as (app, pilot):
@@ -349,7 +351,9 @@ async def test_enter_takes_the_row_where_nothing_was_chosen(
 async def test_a_scenario_that_needs_a_directory_opens_the_picker(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: None)
+    monkeypatch.setattr(
+        "hostdx.app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: None
+    )
     planned(monkeypatch, "storage")
     async with opened(tmp_path, triage="triage") as (app, pilot):
         for key in ("2", "3"):

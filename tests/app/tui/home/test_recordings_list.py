@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.recordings import store
-from app.tui import theme
-from app.tui.screens.ask import ChoiceScreen
-from app.tui.screens.recordings import RecordingsScreen
-from scenarios.contract import events as ev
+from hostdx.app.recordings import store
+from hostdx.app.tui import theme
+from hostdx.app.tui.screens.ask import ChoiceScreen
+from hostdx.app.tui.screens.recordings import RecordingsScreen
+from hostdx.scenarios.contract import events as ev
 from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import grid, keys, opened, until
 from tests.needs import one_always

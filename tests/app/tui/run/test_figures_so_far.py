@@ -2,22 +2,22 @@
 
 from pathlib import Path
 
-from app.recordings import store
-from app.recordings.reader import load
-from app.recordings.session import RunSession
-from app.report.headline import find_answer
-from app.report.next_steps import next_steps_for
-from app.terminal.lines import Line
-from app.tui.children.feed import RunFeed
-from app.tui.screens.live import has_comparison
-from app.tui.widgets.home.live_line import live_line
-from app.tui.widgets.measuring.figures_table import figure_lines
-from app.tui.widgets.measuring.loads_panel import LoadsPanel
-from app.tui.widgets.measuring.variants import variant_label
-from scenarios.contention.results import ScalingCurve, ScalingCurves, WorkersLevel
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding, Remedy
-from scenarios.contract.plan import Plan, Variant, Workload
+from hostdx.app.recordings import store
+from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.headline import find_answer
+from hostdx.app.report.next_steps import next_steps_for
+from hostdx.app.terminal.lines import Line
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.screens.live import has_comparison
+from hostdx.app.tui.widgets.home.live_line import live_line
+from hostdx.app.tui.widgets.measuring.figures_table import figure_lines
+from hostdx.app.tui.widgets.measuring.loads_panel import LoadsPanel
+from hostdx.app.tui.widgets.measuring.variants import variant_label
+from hostdx.scenarios.contention.results import ScalingCurve, ScalingCurves, WorkersLevel
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding, Remedy
+from hostdx.scenarios.contract.plan import Plan, Variant, Workload
 from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, opened
 

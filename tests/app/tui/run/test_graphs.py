@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from app.recordings import store
-from app.recordings.reader import load
-from app.recordings.session import RunSession
-from app.terminal.lines import Line
-from app.tui.children.feed import RunFeed
-from app.tui.widgets.measuring.graphs import (
+from hostdx.app.recordings import store
+from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.lines import Line
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.widgets.measuring.graphs import (
     Graph,
     dot_rows,
     draw_graphs,
@@ -18,10 +18,10 @@ from app.tui.widgets.measuring.graphs import (
     run_graph_lines,
     scale_for,
 )
-from app.tui.widgets.measuring.load_cards import draw_card, level_rows
-from app.tui.widgets.measuring.standing import pairs_of
-from app.tui.widgets.word_list import read_words
-from scenarios.contract import events as ev
+from hostdx.app.tui.widgets.measuring.load_cards import draw_card, level_rows
+from hostdx.app.tui.widgets.measuring.standing import pairs_of
+from hostdx.app.tui.widgets.word_list import read_words
+from hostdx.scenarios.contract import events as ev
 from tests.fakes.terminals.screen import grid, opened, settled
 from tests.needs import one_always, some_always
 

@@ -8,17 +8,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.recordings.session import RunSession
-from app.terminal.glyphs import ascii_text, clean_text, wants_ascii
-from app.terminal.process import identity_of
-from app.tui.app import prepare_environment
-from app.tui.children.feed import RunFeed
-from app.tui.screens.live import LiveScreen
-from app.tui.screens.verdict import VerdictScreen
-from app.tui.widgets.measuring.graphs import block_graph_lines
-from app.tui.widgets.measuring.standing import list_standings
-from app.tui.widgets.picker import Picker
-from scenarios.contract import events as ev
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.glyphs import ascii_text, clean_text, wants_ascii
+from hostdx.app.terminal.process import identity_of
+from hostdx.app.tui.app import prepare_environment
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.screens.live import LiveScreen
+from hostdx.app.tui.screens.verdict import VerdictScreen
+from hostdx.app.tui.widgets.measuring.graphs import block_graph_lines
+from hostdx.app.tui.widgets.measuring.standing import list_standings
+from hostdx.app.tui.widgets.picker import Picker
+from hostdx.scenarios.contract import events as ev
 from tests.every_case import every_case
 from tests.fakes.streams.stories import HOSTILE, hostile
 from tests.fakes.streams.story import RECORDINGS, iosched, storage

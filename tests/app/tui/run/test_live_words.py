@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from app.recordings import store
-from app.recordings.playback import Playback
-from app.recordings.reader import read_events
-from app.recordings.session import RunSession
-from app.terminal.lines import Line
-from app.tui.screens.before.plan import PlanScreen
-from app.tui.widgets.measuring.forest import describe_outlook
-from app.tui.widgets.measuring.group_plot import WAY, PlotSubject, group_plot_lines, pair_ratios
-from app.tui.widgets.measuring.variants import leading_metric
+from hostdx.app.recordings import store
+from hostdx.app.recordings.playback import Playback
+from hostdx.app.recordings.reader import read_events
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.lines import Line
+from hostdx.app.tui.screens.before.plan import PlanScreen
+from hostdx.app.tui.widgets.measuring.forest import describe_outlook
+from hostdx.app.tui.widgets.measuring.group_plot import WAY, PlotSubject, group_plot_lines, pair_ratios
+from hostdx.app.tui.widgets.measuring.variants import leading_metric
 from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, keys, opened, planned, ready
 

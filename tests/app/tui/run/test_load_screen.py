@@ -6,17 +6,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.recordings import store
-from app.terminal.lines import load_target, process_target, target_of
-from app.terminal.process import boot_id
-from app.tui.children.feed import RunFeed
-from app.tui.screens.groups import GroupsScreen
-from app.tui.screens.live import LiveScreen
-from app.tui.screens.load import LoadScreen, load_lines, raw_lines
-from app.tui.widgets.measuring.host_panel import HostPanel
-from app.tui.widgets.measuring.loads_panel import LoadsPanel
-from scenarios.contract.disturbance import Disturbance, InterferenceCulprit
-from scenarios.contract.events import Guard
+from hostdx.app.recordings import store
+from hostdx.app.terminal.lines import load_target, process_target, target_of
+from hostdx.app.terminal.process import boot_id
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.screens.groups import GroupsScreen
+from hostdx.app.tui.screens.live import LiveScreen
+from hostdx.app.tui.screens.load import LoadScreen, load_lines, raw_lines
+from hostdx.app.tui.widgets.measuring.host_panel import HostPanel
+from hostdx.app.tui.widgets.measuring.loads_panel import LoadsPanel
+from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulprit
+from hostdx.scenarios.contract.events import Guard
 from tests.fakes.terminals.screen import grid, keys, opened, settled
 from tests.needs import one_always
 

@@ -5,20 +5,20 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.recordings import store
-from app.recordings.progress import MAX_SHARE_FALL, share_now
-from app.recordings.session import RunSession
-from app.report.headline import find_answer
-from app.terminal.lines import Line
-from app.tui.children.feed import RunFeed
-from app.tui.widgets.answer import Next
-from app.tui.widgets.home.scenario_list import ScenarioList
-from app.tui.widgets.measuring.graphs import format_short
-from app.tui.widgets.panel import PacedPanel, _spell_ascii
-from probes.units import DisplayQuantity
-from scenarios.checkup.results import CheckupAnswer
-from scenarios.contract import events as ev
-from scenarios.contract.results.result import Item
+from hostdx.app.recordings import store
+from hostdx.app.recordings.progress import MAX_SHARE_FALL, share_now
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.headline import find_answer
+from hostdx.app.terminal.lines import Line
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.widgets.answer import Next
+from hostdx.app.tui.widgets.home.scenario_list import ScenarioList
+from hostdx.app.tui.widgets.measuring.graphs import format_short
+from hostdx.app.tui.widgets.panel import PacedPanel, _spell_ascii
+from hostdx.probes.units import DisplayQuantity
+from hostdx.scenarios.checkup.results import CheckupAnswer
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.results.result import Item
 from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
 from tests.needs import some_always
 

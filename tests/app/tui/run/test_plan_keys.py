@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.children.event_child import EventChild
-from app.tui.screens.ask import AskScreen
-from app.tui.screens.before.plan import PlanScreen
-from app.tui.screens.explain import ExplainScreen
-from app.tui.shell import Shell
+from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.screens.ask import AskScreen
+from hostdx.app.tui.screens.before.plan import PlanScreen
+from hostdx.app.tui.screens.explain import ExplainScreen
+from hostdx.app.tui.shell import Shell
 from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import keys, opened, planned, ready, until
 
@@ -46,7 +46,7 @@ async def test_a_value_that_the_planner_refuses_keeps_the_plan_and_comes_back_in
             return EventChild(["sh", "-c", "echo 'hostdx: too large' >&2; exit 2"])
         return EventChild(["cat", str(RECORDINGS / "storage.jsonl")])
 
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", planner)
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", planner)
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         app.open_plan("storage", ["--budget=60"])
         await ready(app, pilot)

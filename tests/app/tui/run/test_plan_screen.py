@@ -7,19 +7,19 @@ import msgspec
 import pytest
 from textual import events
 
-from app.locks import LockHolder
-from app.terminal.lines import Line
-from app.tui.children.event_child import EventChild
-from app.tui.option_values import format_value, parse_value
-from app.tui.plan_text import panel_lines
-from app.tui.screens.ask import AskScreen
-from app.tui.screens.before.consent import ConsentScreen
-from app.tui.screens.before.options import OptionsScreen
-from app.tui.screens.before.plan import PlanScreen
-from app.tui.screens.explain import ExplainScreen, page_lines
-from scenarios.contract.action import Action
-from scenarios.contract.events import ScenarioOffer
-from scenarios.contract.plan import Option, Plan
+from hostdx.app.locks import LockHolder
+from hostdx.app.terminal.lines import Line
+from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.option_values import format_value, parse_value
+from hostdx.app.tui.plan_text import panel_lines
+from hostdx.app.tui.screens.ask import AskScreen
+from hostdx.app.tui.screens.before.consent import ConsentScreen
+from hostdx.app.tui.screens.before.options import OptionsScreen
+from hostdx.app.tui.screens.before.plan import PlanScreen
+from hostdx.app.tui.screens.explain import ExplainScreen, page_lines
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.events import ScenarioOffer
+from hostdx.scenarios.contract.plan import Option, Plan
 from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, settled, until
 from tests.needs import one_always
@@ -51,9 +51,9 @@ async def test_what_is_needed_is_asked_for_before_anything_is_planned(
         asked.append(list(argv))
         return recorded("iosched")
 
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", planner)
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", planner)
     monkeypatch.setattr(
-        "app.tui.screens.before.directories.run_hostdx", lambda *_: None
+        "hostdx.app.tui.screens.before.directories.run_hostdx", lambda *_: None
     )  # the mounts are told by a child
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.push_screen(PlanScreen(OFFER, {}))
@@ -79,7 +79,7 @@ async def test_what_is_needed_is_asked_for_before_anything_is_planned(
 async def test_options_are_explained_whole_and_changed_in_place(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded("iosched"))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("iosched"))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.push_screen(PlanScreen(OFFER, {}))
         await keys(pilot, "O")
@@ -144,7 +144,7 @@ def test_consent_never_says_that_a_trim_is_undone() -> None:
 async def test_e_shows_the_page_of_the_scenario_as_explain_prints_it(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded("iosched"))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("iosched"))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.push_screen(PlanScreen(OFFER, {"dir": "/x"}))
         await ready(app, pilot)
@@ -188,7 +188,7 @@ async def test_a_plan_opened_before_the_host_was_read_gets_its_options(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A key typed in the first second left a plan without `d` and `b`, and asked for nothing that it needs."""
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda _: recorded("iosched"))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _: recorded("iosched"))
     async with opened(tmp_path, triage="triage") as (app, pilot):
         told = [o for o in app.home_session().offers if o.id != "iosched"]
         app.home_session().offers[:] = told
@@ -205,7 +205,7 @@ async def test_a_plan_opened_before_the_host_was_read_gets_its_options(
 async def test_a_plan_that_is_refused_offers_no_start(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda _: recorded("iosched"))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _: recorded("iosched"))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         screen = PlanScreen(OFFER, {"dir": "/x"})
         app.push_screen(screen)
@@ -224,8 +224,10 @@ async def test_a_plan_is_not_started_beside_a_run_that_measures(
 ) -> None:
     """Refused by the runner it would leave a recording of nothing."""
     now: list[LockHolder] = [LockHolder(pid=7, start=1, scenario="null", since="12:00:00 UTC")]
-    monkeypatch.setattr("app.tui.screens.before.plan.measuring_holder", lambda: now[0] if now else None)
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda _: recorded("storage"))
+    monkeypatch.setattr(
+        "hostdx.app.tui.screens.before.plan.measuring_holder", lambda: now[0] if now else None
+    )
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _: recorded("storage"))
     started: list[str] = []
     offer = msgspec.structs.replace(OFFER, id="storage", options=())
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):

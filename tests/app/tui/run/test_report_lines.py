@@ -6,11 +6,11 @@ from pathlib import Path
 
 import msgspec
 
-from app.recordings.reader import load
-from app.report.forms.cells import document_lines
-from app.report.full_report import report
-from app.terminal.lines import cell_width, wrap_text
-from scenarios.contract.results.document import (
+from hostdx.app.recordings.reader import load
+from hostdx.app.report.forms.cells import document_lines
+from hostdx.app.report.full_report import report
+from hostdx.app.terminal.lines import cell_width, wrap_text
+from hostdx.scenarios.contract.results.document import (
     Bullets,
     Code,
     Heading,

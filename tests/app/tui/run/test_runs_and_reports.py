@@ -8,18 +8,18 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.run import launch
-from app.terminal.process import start_time
-from app.tui import requests
-from app.tui.children.command import CommandOutcome
-from app.tui.screens.home import HomeScreen
-from app.tui.screens.live import LiveScreen
-from app.tui.screens.recordings import RecordingsScreen
-from app.tui.screens.report import ReportScreen
-from app.tui.screens.undo import UndoScreen
-from app.tui.screens.verdict import VerdictScreen
-from app.tui.shell import Shell
-from scenarios.contract.results.document import Mono, ReportDocument, ReportSection, Table
+from hostdx.app.run import launch
+from hostdx.app.terminal.process import start_time
+from hostdx.app.tui import requests
+from hostdx.app.tui.children.command import CommandOutcome
+from hostdx.app.tui.screens.home import HomeScreen
+from hostdx.app.tui.screens.live import LiveScreen
+from hostdx.app.tui.screens.recordings import RecordingsScreen
+from hostdx.app.tui.screens.report import ReportScreen
+from hostdx.app.tui.screens.undo import UndoScreen
+from hostdx.app.tui.screens.verdict import VerdictScreen
+from hostdx.app.tui.shell import Shell
+from hostdx.scenarios.contract.results.document import Mono, ReportDocument, ReportSection, Table
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import storage
 from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, settled, until
@@ -38,13 +38,13 @@ DOCUMENT = msgspec.json.encode(
 async def test_a_run_is_started_followed_left_and_stopped(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
     code = (
         "import sys,signal,time\n"
         "path=sys.argv[sys.argv.index('--recording')+1]\n"
         'signal.signal(signal.SIGINT, lambda *a: (open(path,\'a\').write(\'{"type":"end","t":1.5,"status":'
         '"interrupted","reason":"stopped (Ctrl-C)","exit":130}\\n\'), sys.exit(130)))\n'
-        "from app.terminal.process import identity_of\n"
+        "from hostdx.app.terminal.process import identity_of\n"
         "me=identity_of()\n"
         "held=open(path,'w')\n"
         "held.write(open(sys.argv[1]).read().replace('4194304',str(me.pid)).replace('\"pid_start\":1,',"
@@ -53,7 +53,7 @@ async def test_a_run_is_started_followed_left_and_stopped(
         "time.sleep(60)\n"
     )
     cut = write(tmp_path / "cut.jsonl", storage(cut="live")[:9])
-    monkeypatch.setattr(launch, "HOSTDX", (sys.executable, "-c", code, str(cut), "app.cli"))
+    monkeypatch.setattr(launch, "HOSTDX", (sys.executable, "-c", code, str(cut), "hostdx.app.cli"))
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         app.open_plan("storage")
         await ready(app, pilot)
@@ -86,7 +86,7 @@ async def test_a_run_is_started_followed_left_and_stopped(
 
 
 async def test_a_runner_refused_at_once_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
     monkeypatch.setattr(
         launch, "HOSTDX", ("sh", "-c", "echo 'hostdx: run storage: someone else measures' >&2; exit 3")
     )
@@ -112,7 +112,7 @@ async def test_recordings_reports_and_saving(
     )
     os.utime(older, (1e9, 1e9))
     monkeypatch.setattr(
-        "app.tui.children.command.HOSTDX",
+        "hostdx.app.tui.children.command.HOSTDX",
         (
             "sh",
             "-c",
@@ -162,7 +162,7 @@ async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: p
         written = write(tmp_path / "hostdx" / "recordings" / name, storage())
         os.utime(written, (1e9 + number, 1e9 + number))
     script = f"echo \"$@\" > asked; printf %s '{DOCUMENT}'"
-    monkeypatch.setattr("app.tui.children.command.HOSTDX", ("sh", "-c", script, "sh"))
+    monkeypatch.setattr("hostdx.app.tui.children.command.HOSTDX", ("sh", "-c", script, "sh"))
     monkeypatch.chdir(tmp_path)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         await keys(pilot, "r", "C")
@@ -186,7 +186,7 @@ async def test_a_left_over_change_is_offered_to_be_undone(
     script = f'if [ "$2" = --dry-run ]; then {looks}; else touch done; {acts}; fi'
     again: list[int] = []
     monkeypatch.setattr(Shell, "read_host", lambda self: again.append(1))
-    monkeypatch.setattr("app.tui.children.command.HOSTDX", ("sh", "-c", script, "sh"))
+    monkeypatch.setattr("hostdx.app.tui.children.command.HOSTDX", ("sh", "-c", script, "sh"))
     monkeypatch.chdir(tmp_path)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, UndoScreen))

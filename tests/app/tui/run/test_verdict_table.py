@@ -5,23 +5,23 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.recordings import store
-from app.recordings.progress import find_next_analysis
-from app.recordings.reader import load, read_events
-from app.recordings.session import RunSession
-from app.tui.children.feed import RunFeed
-from app.tui.screens.groups import GroupsScreen
-from app.tui.screens.verdict import VerdictScreen
-from app.tui.widgets.answer import headline_lines, trust_lines
-from app.tui.widgets.measuring.group_plot import PairRatios, group_plot_lines, pair_ratios
-from app.tui.widgets.measuring.standing import list_standings
-from app.tui.widgets.verdict_list import (
+from hostdx.app.recordings import store
+from hostdx.app.recordings.progress import find_next_analysis
+from hostdx.app.recordings.reader import load, read_events
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.screens.groups import GroupsScreen
+from hostdx.app.tui.screens.verdict import VerdictScreen
+from hostdx.app.tui.widgets.answer import headline_lines, trust_lines
+from hostdx.app.tui.widgets.measuring.group_plot import PairRatios, group_plot_lines, pair_ratios
+from hostdx.app.tui.widgets.measuring.standing import list_standings
+from hostdx.app.tui.widgets.verdict_list import (
     VerdictList,
     effect_of,
     lay_out_columns,
     list_effects,
 )
-from scenarios.contract import events as ev
+from hostdx.scenarios.contract import events as ev
 from tests.every_case import every_case
 from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import feed, grid, keys, opened

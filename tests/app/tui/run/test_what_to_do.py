@@ -8,21 +8,21 @@ import msgspec
 import pytest
 from textual.pilot import Pilot
 
-from app.recordings import store
-from app.recordings.session import RunSession
-from app.terminal.lines import Line
-from app.tui.children.feed import RunFeed
-from app.tui.details import named_process, planned_argv
-from app.tui.screens.before.plan import PlanScreen
-from app.tui.shell import Shell
-from app.tui.widgets.answer import Next, advised_steps
-from app.tui.widgets.home.findings_panel import Suspects
-from app.tui.widgets.word_list import read_words as terms
-from probes.types import Json
-from scenarios.contract import events as ev
-from scenarios.contract.events import ScenarioOffer
-from scenarios.contract.finding import Finding, Remedy
-from scenarios.contract.plan import Option
+from hostdx.app.recordings import store
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.terminal.lines import Line
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.details import named_process, planned_argv
+from hostdx.app.tui.screens.before.plan import PlanScreen
+from hostdx.app.tui.shell import Shell
+from hostdx.app.tui.widgets.answer import Next, advised_steps
+from hostdx.app.tui.widgets.home.findings_panel import Suspects
+from hostdx.app.tui.widgets.word_list import read_words as terms
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.events import ScenarioOffer
+from hostdx.scenarios.contract.finding import Finding, Remedy
+from hostdx.scenarios.contract.plan import Option
 from tests.every_case import every_case
 from tests.fakes.terminals import screen as screens
 from tests.fakes.terminals.screen import grid, keys, opened

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from app.tui.children.event_child import EventChild
-from app.tui.children.feed import RunFeed
-from app.tui.screens.before.consent import ConsentScreen
-from app.tui.screens.undo import UndoScreen
-from app.tui.shell import Shell
-from app.undo.change_report import UndoneChange
-from scenarios.contract import events as ev
+from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.screens.before.consent import ConsentScreen
+from hostdx.app.tui.screens.undo import UndoScreen
+from hostdx.app.tui.shell import Shell
+from hostdx.app.undo.change_report import UndoneChange
+from hostdx.scenarios.contract import events as ev
 from tests.fakes.streams import hostile
 from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import COPY, SIZES, grid, keys, opened, ready, settled, until
@@ -24,7 +24,7 @@ from tests.fakes.terminals.terminal import Terminal
 from tests.needs import one_always
 
 TALL = (140, 120)  # little is cut off below
-HOSTDX = [sys.executable, "-P", "-m", "app.cli"]
+HOSTDX = [sys.executable, "-P", "-m", "hostdx.app.cli"]
 # what Textual writes on purpose: CSI, the pointer's shape (OSC 22), the clipboard (OSC 52)
 _SEQUENCES = re.compile(r"\x1b\[[0-9:;<=>?]*[ !$]*[@-~]|\x1b\]22;[a-z]*\x07|\x1b\]52;c;[A-Za-z0-9+/=]*\x07")
 _CLIPBOARD = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]*)\x07")
@@ -102,7 +102,7 @@ async def test_home_plan_and_the_rest(
     events = hostile.stream() if stream == "made" else hostile.attacked(RECORDINGS / "triage.jsonl")
     path = hostile.write(tmp_path / "hostdx" / "recordings" / "r.jsonl", events)
     monkeypatch.setattr("tests.fakes.terminals.screen.recorded", lambda _name: said_by(path))
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda _argv: said_by(path))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _argv: said_by(path))
     async with on(tmp_path, size, monkeypatch, triage="triage") as (app, pilot):
         assert harmless(app)
         for key in ("f", "r", "ctrl+p"):
@@ -125,7 +125,7 @@ async def test_home_plan_and_the_rest(
 
 async def test_plan_consent_and_undo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = hostile.write(tmp_path / "r.jsonl", hostile.stream())
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda _argv: said_by(path))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _argv: said_by(path))
     monkeypatch.setattr("tests.fakes.terminals.screen.recorded", lambda _name: said_by(path))
     async with on(tmp_path, "tall", monkeypatch, triage="triage") as (app, pilot):
         home = app.home_session()

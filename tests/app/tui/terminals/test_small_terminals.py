@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from textual.widget import Widget
 
-from app.tui.children.command import CommandOutcome
-from app.tui.children.event_child import EventChild
-from app.tui.children.feed import RunFeed
-from app.tui.screens.before.plan import PlanScreen
-from app.tui.screens.undo import UndoScreen
-from app.tui.widgets.panel import Panel
-from app.undo.change_report import UndoneChange
-from scenarios.contract import events as ev
+from hostdx.app.tui.children.command import CommandOutcome
+from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.screens.before.plan import PlanScreen
+from hostdx.app.tui.screens.undo import UndoScreen
+from hostdx.app.tui.widgets.panel import Panel
+from hostdx.app.undo.change_report import UndoneChange
+from hostdx.scenarios.contract import events as ev
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import storage
 from tests.fakes.terminals.screen import SIZES, feed, grid, keys, opened
@@ -37,10 +37,14 @@ async def test_any_keys_at_any_height(
 ) -> None:
     monkeypatch.setitem(SIZES, "small", (80, height))
     monkeypatch.chdir(tmp_path)  # p saves pictures
-    monkeypatch.setattr("app.run.launch.start_runner", lambda *_, **__: pytest.fail("a run was started"))
-    monkeypatch.setattr("app.run.launch.stop_runner", lambda *_: pytest.fail("a run was stopped"))
-    monkeypatch.setattr("app.tui.children.command.run_command", nothing_said)
-    monkeypatch.setattr("app.tui.screens.before.plan.start_planner", lambda _argv: EventChild(["true"]))
+    monkeypatch.setattr(
+        "hostdx.app.run.launch.start_runner", lambda *_, **__: pytest.fail("a run was started")
+    )
+    monkeypatch.setattr("hostdx.app.run.launch.stop_runner", lambda *_: pytest.fail("a run was stopped"))
+    monkeypatch.setattr("hostdx.app.tui.children.command.run_command", nothing_said)
+    monkeypatch.setattr(
+        "hostdx.app.tui.screens.before.plan.start_planner", lambda _argv: EventChild(["true"])
+    )
     rng = random.Random(f"{where}{height}")
     shown = {"triage": "triage"} if where == "home" else {"run": feed("storage", 3.0)}
     async with opened(tmp_path, size="small", **shown) as (app, pilot):  # type: ignore[arg-type]
@@ -57,7 +61,7 @@ async def test_no_key_acts_on_what_is_not_shown(
 ) -> None:
     monkeypatch.setitem(SIZES, "small", (80, 18))
     done: list[object] = []
-    monkeypatch.setattr("app.tui.screens.undo.run_hostdx", lambda *said: done.append(said))
+    monkeypatch.setattr("hostdx.app.tui.screens.undo.run_hostdx", lambda *said: done.append(said))
     async with opened(tmp_path, size="small", triage="triage") as (app, pilot):
         app.push_screen(UndoScreen([UndoneChange(title="set", state="open", would="write it back")]))
         await keys(pilot, key)

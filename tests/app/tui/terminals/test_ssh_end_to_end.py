@@ -71,7 +71,9 @@ def ours(mark: str) -> dict[int, list[str]]:
     found = {}
     for process in psutil.process_iter():
         try:
-            if process.environ().get("XDG_STATE_HOME") == mark and "app.cli" in " ".join(process.cmdline()):
+            if process.environ().get("XDG_STATE_HOME") == mark and "hostdx.app.cli" in " ".join(
+                process.cmdline()
+            ):
                 found[process.pid] = process.cmdline()
         except (psutil.Error, OSError):
             continue
@@ -82,7 +84,7 @@ def test_a_cut_line_loses_nothing(line: list[str], tmp_path: Path) -> None:
     state = str(tmp_path / "state")
     command = (
         f"cd {tmp_path} && env LC_ALL=C.UTF-8 XDG_STATE_HOME={state} XDG_RUNTIME_DIR={tmp_path}/run "
-        f"{sys.executable} -P -m app.cli"
+        f"{sys.executable} -P -m hostdx.app.cli"
     )
     first = Terminal([*line, command], (100, 30))
     first.wait("WHAT IS WRONG?")

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import pytest
 
-from app.tui.ending import watch_terminal
+from hostdx.app.tui.ending import watch_terminal
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import RECORDINGS, storage
 from tests.fakes.terminals.terminal import Terminal
 from tests.needs import one_always
 
-HOSTDX = [sys.executable, "-P", "-m", "app.cli"]
+HOSTDX = [sys.executable, "-P", "-m", "hostdx.app.cli"]
 STORAGE = str(RECORDINGS / "storage.jsonl")
 HOSTILE = str(RECORDINGS / "hostile.jsonl")
 
@@ -164,9 +164,9 @@ def fresh(code: str) -> None:
 def test_the_screen_never_loads_what_reads_or_measures_the_host() -> None:
     """At run time too, every screen included; and plotext not before something is drawn."""
     code = (
-        "import sys, pkgutil, importlib, app.tui\n"
-        "for m in pkgutil.walk_packages(app.tui.__path__, 'app.tui.'): importlib.import_module(m.name)\n"
-        "never = ('probes.reading.host', 'probes.system', 'probes.engine', 'plotext')\n"
+        "import sys, pkgutil, importlib, hostdx.app.tui\n"
+        "for m in pkgutil.walk_packages(hostdx.app.tui.__path__, 'hostdx.app.tui.'): importlib.import_module(m.name)\n"
+        "never = ('hostdx.probes.reading.host', 'hostdx.probes.system', 'hostdx.probes.engine', 'plotext')\n"
         "bad = [m for m in sys.modules if m.startswith(never)]\n"
         "assert not bad, bad\n"
     )
@@ -175,9 +175,9 @@ def test_the_screen_never_loads_what_reads_or_measures_the_host() -> None:
 
 def test_home_is_not_held_up_by_what_only_other_screens_need() -> None:
     code = (
-        "import sys, app.tui.app, app.tui.shell, app.tui.screens.home\n"
-        "late = {'click', 'plotext', 'app.recordings.store', 'app.report.headline', 'rich.markdown'}\n"
-        "late |= {'app.tui.children.feed', 'importlib.metadata', 'email', 'zipfile'}\n"
+        "import sys, hostdx.app.tui.app, hostdx.app.tui.shell, hostdx.app.tui.screens.home\n"
+        "late = {'click', 'plotext', 'hostdx.app.recordings.store', 'hostdx.app.report.headline', 'rich.markdown'}\n"
+        "late |= {'hostdx.app.tui.children.feed', 'importlib.metadata', 'email', 'zipfile'}\n"
         "assert not late & set(sys.modules), late & set(sys.modules)\n"
     )
     fresh(code)
@@ -185,8 +185,9 @@ def test_home_is_not_held_up_by_what_only_other_screens_need() -> None:
 
 def test_what_the_first_screen_follows_begins_without_what_plans_and_reports_need() -> None:
     code = (
-        "import sys, app.cli.telling.triage, app.cli.pulse\n"
-        "late = {'asyncio', 'app.cli.measuring.plan', 'app.report.json_document', 'app.report.triage_text'}\n"
+        "import sys, hostdx.app.cli.telling.triage, hostdx.app.cli.pulse\n"
+        "late = {'asyncio', 'hostdx.app.cli.measuring.plan', 'hostdx.app.report.json_document',"
+        " 'hostdx.app.report.triage_text'}\n"
         "assert not late & set(sys.modules), late & set(sys.modules)\n"
     )
     fresh(code)

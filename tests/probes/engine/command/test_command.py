@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.command.command import CommandBench
-from probes.engine.measured import BenchRefused, NotApplicable
-from probes.reading.host import Host
+from hostdx.probes.engine.command.command import CommandBench
+from hostdx.probes.engine.measured import BenchRefused, NotApplicable
+from hostdx.probes.reading.host import Host
 from tests.every_case import every_case
 from tests.fakes.held import held
 from tests.needs import need, on_disk

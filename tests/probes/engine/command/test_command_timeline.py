@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.command import command_timeline, process_tree
-from probes.engine.command.command_timeline import Climate
-from probes.reading.process_stat import ProcessStat, parse_stat
+from hostdx.probes.engine.command import command_timeline, process_tree
+from hostdx.probes.engine.command.command_timeline import Climate
+from hostdx.probes.reading.process_stat import ProcessStat, parse_stat
 
 TICKS = command_timeline._TICKS
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.command.energy import Energy, counter_access
+from hostdx.probes.engine.command.energy import Energy, counter_access
 from tests.every_case import every_case
 
 

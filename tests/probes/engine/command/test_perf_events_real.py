@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.command.perf_events import EVENTS, SOFTWARE, Clocks, PerfCounters
-from probes.engine.command.topdown import PerfEvent
+from hostdx.probes.engine.command.perf_events import EVENTS, SOFTWARE, Clocks, PerfCounters
+from hostdx.probes.engine.command.topdown import PerfEvent
 from tests.needs import not_here
 
 pytestmark = pytest.mark.real("cpu")

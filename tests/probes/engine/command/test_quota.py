@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from probes.engine.command.group_counters import TreeQuota
+from hostdx.probes.engine.command.group_counters import TreeQuota
 from tests.every_case import every_case
 
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.command import group_counters
-from probes.engine.command.process_tree import list_children, list_descendants, process_state
-from probes.engine.command.supervised import JobRun, RunOrder, Supervisors
-from probes.engine.measured import BenchRefused
+from hostdx.probes.engine.command import group_counters
+from hostdx.probes.engine.command.process_tree import list_children, list_descendants, process_state
+from hostdx.probes.engine.command.supervised import JobRun, RunOrder, Supervisors
+from hostdx.probes.engine.measured import BenchRefused
 from tests.real.polled import within
 
 pytestmark = pytest.mark.real("cpu")
@@ -79,7 +79,7 @@ def test_neither_its_words_nor_its_environment_are_in_the_process_list(superviso
 
     before = set(list_children(os.getpid()))
     asyncio.run(looked())
-    assert len(seen) == 4 and b"probes.engine.command.run_server" in seen[0]
+    assert len(seen) == 4 and b"hostdx.probes.engine.command.run_server" in seen[0]
     assert not [text for text in seen if secret.encode() in text or b"600" in text.split(b"\0")]
 
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.command.process_tree import list_descendants, process_state
-from probes.engine.command.supervised import JobRun, RunOrder, Supervisors, TreeSample
-from probes.engine.measured import BenchRefused
+from hostdx.probes.engine.command.process_tree import list_descendants, process_state
+from hostdx.probes.engine.command.supervised import JobRun, RunOrder, Supervisors, TreeSample
+from hostdx.probes.engine.measured import BenchRefused
 from tests.needs import TASKSTATS, need, needs, on_disk
 from tests.real.polled import within
 
@@ -142,7 +142,7 @@ def test_after_kill_9_of_who_ordered_it_nothing_is_left(tmp_path: Path) -> None:
         f"setsid sleep 600 & echo $! > {tmp_path}/pid.new; mv {tmp_path}/pid.new {tmp_path}/pid; sleep 600"
     )
     text = (
-        "import asyncio, os\nfrom probes.engine.command.supervised import *\n"
+        "import asyncio, os\nfrom hostdx.probes.engine.command.supervised import *\n"
         f"asyncio.run(Supervisors().run(RunOrder(argv=('sh', '-c', {script!r}), cwd='/', env=dict(os.environ))))"
     )
     owner = subprocess.Popen([sys.executable, "-P", "-c", text])

@@ -2,7 +2,7 @@
 
 import struct
 
-from probes.engine.command.taskstats import EndedTask, Exits, ended_tasks, tasks_below, time_spent
+from hostdx.probes.engine.command.taskstats import EndedTask, Exits, ended_tasks, tasks_below, time_spent
 from tests.every_case import every_case
 
 FAMILY = 31

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.command.topdown import BACK, BAD, FRONT, RETIRING, TopDown, top_down
+from hostdx.probes.engine.command.topdown import BACK, BAD, FRONT, RETIRING, TopDown, top_down
 from tests.every_case import every_case
 
 INTEL = {

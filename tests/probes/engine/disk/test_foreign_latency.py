@@ -2,10 +2,10 @@
 
 import pytest
 
-from probes.engine.disk.foreign_latency import ForeignWait, our_wait_s
-from probes.engine.measured import Measured
-from probes.reading.host import Host
-from probes.types import Absent
+from hostdx.probes.engine.disk.foreign_latency import ForeignWait, our_wait_s
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
 
 
 class Disk(Host):

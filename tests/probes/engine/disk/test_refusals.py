@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from probes.engine.disk.refusals import (
+from hostdx.probes.engine.disk.refusals import (
     check_suitability,
     indirect_kind,
     refused_directory,
@@ -17,10 +17,10 @@ from probes.engine.disk.refusals import (
     smart_failing,
     suitability_notes,
 )
-from probes.reading.host import Host
-from probes.system.disk.mounts import Mount
-from probes.system.disk.topology import DirectoryPlacement
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import Mount
+from hostdx.probes.system.disk.topology import DirectoryPlacement
+from hostdx.probes.types import Absent
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 from tests.needs import ROOT, needs

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.disk.storage import StorageBench
-from probes.engine.disk.trains import StorageBatches
-from probes.engine.files import FileSet, TestFile
-from probes.engine.measured import BenchRefused, WriteBudgetSpent
-from probes.engine.pool import SharedWorkers
-from probes.engine.workloads import MIB
-from probes.reading.host import Host
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.disk.storage import StorageBench
+from hostdx.probes.engine.disk.trains import StorageBatches
+from hostdx.probes.engine.files import FileSet, TestFile
+from hostdx.probes.engine.measured import BenchRefused, WriteBudgetSpent
+from hostdx.probes.engine.pool import SharedWorkers
+from hostdx.probes.engine.workloads import MIB
+from hostdx.probes.reading.host import Host
 from tests.fakes.held import held
 
 STREAM = "write-1m-qd8"

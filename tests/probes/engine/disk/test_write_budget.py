@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.engine.disk.budget import GIB, PRESUMED_SYNCED, SEVERAL, WriteBudget
+from hostdx.probes.engine.disk.budget import GIB, PRESUMED_SYNCED, SEVERAL, WriteBudget
 
 MIB = 1 << 20
 

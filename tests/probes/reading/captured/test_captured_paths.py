@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from probes.reading.captured.captured_paths import resolve_host_path
-from probes.reading.host import Host
-from probes.types import Absent
+from hostdx.probes.reading.captured.captured_paths import resolve_host_path
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
 from tests.fakes.hosts.tree import Tree
 
 SECRET = "outside: must never be read"

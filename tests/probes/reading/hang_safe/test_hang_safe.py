@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.hang_safe.client import GuardedReader, Hung
-from probes.reading.host import Host
-from probes.reading.process_stat import is_running
-from probes.types import Absent
+from hostdx.probes.reading.hang_safe.client import GuardedReader, Hung
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.process_stat import is_running
+from hostdx.probes.types import Absent
 from tests.fakes.hosts.tree import Tree
 
 
@@ -113,7 +113,7 @@ def test_after_a_fork_the_pipes_are_not_shared() -> None:
 
 def test_the_child_ends_with_its_parent(tmp_path: Path) -> None:
     code = (
-        "from probes.reading.host import Host; import os; h = Host(); h.path_exists('/proc', may_hang=True);"
+        "from hostdx.probes.reading.host import Host; import os; h = Host(); h.path_exists('/proc', may_hang=True);"
         "print(h._guarded._child.pid, flush=True); os.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=30)
@@ -174,7 +174,7 @@ def test_a_child_that_works_for_ever_is_abandoned_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "executable", _interpreter(tmp_path, "while :; do :; done"))
-    monkeypatch.setattr("probes.reading.hang_safe.client.MAX_WORKING_S", 0.5)
+    monkeypatch.setattr("hostdx.probes.reading.hang_safe.client.MAX_WORKING_S", 0.5)
     reader = GuardedReader(abandon_after_s=0.1)
     with pytest.raises(Hung):
         reader.ask_child("exists", "/proc/uptime")

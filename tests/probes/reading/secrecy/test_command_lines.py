@@ -11,12 +11,12 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from probes.reading.secrecy.harmless_words import (
+from hostdx.probes.reading.secrecy.harmless_words import (
     harmless_text,
     harmless_words,
     mask_command,
 )
-from probes.reading.time_limit import limit_time
+from hostdx.probes.reading.time_limit import limit_time
 from tests.every_case import every_case
 
 HERE = Path(__file__).parent

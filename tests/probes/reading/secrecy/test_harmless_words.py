@@ -2,8 +2,13 @@
 
 import shlex
 
-from probes.reading.secrecy.harmless_words import LEFT_OUT, harmless_text, harmless_value, harmless_words
-from probes.reading.secrecy.secret_forms import MASK
+from hostdx.probes.reading.secrecy.harmless_words import (
+    LEFT_OUT,
+    harmless_text,
+    harmless_value,
+    harmless_words,
+)
+from hostdx.probes.reading.secrecy.secret_forms import MASK
 from tests.every_case import every_case
 
 SECRET = "Zx7hunter2Q"

@@ -3,11 +3,11 @@
 import shlex
 import time
 
-from app.recordings.writer import encode_event
-from probes.reading.secrecy.secret_forms import MASK, SECRET_FORMS, SecretForm
-from probes.reading.secrecy.secrets import mask_secrets, mask_tree, mask_words
-from probes.reading.time_limit import limit_time
-from scenarios.contract import events as ev
+from hostdx.app.recordings.writer import encode_event
+from hostdx.probes.reading.secrecy.secret_forms import MASK, SECRET_FORMS, SecretForm
+from hostdx.probes.reading.secrecy.secrets import mask_secrets, mask_tree, mask_words
+from hostdx.probes.reading.time_limit import limit_time
+from hostdx.scenarios.contract import events as ev
 from tests.every_case import every_case
 
 

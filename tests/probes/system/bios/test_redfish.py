@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.system.bios.attributes import BiosAttributes
-from probes.system.bios.redfish import (
+from hostdx.probes.system.bios.attributes import BiosAttributes
+from hostdx.probes.system.bios.redfish import (
     MAX_ANSWER_BYTES,
     PASSWORD,
     USER,
@@ -25,8 +25,8 @@ from probes.system.bios.redfish import (
     read_redfish_bios,
     url_problem,
 )
-from probes.types import Absent, is_present
-from scenarios.triage.knowledge.bios import all_readings, is_known_attribute
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.knowledge.bios import all_readings, is_known_attribute
 
 trustme = pytest.importorskip("trustme")
 

@@ -1,8 +1,8 @@
 """md arrays, thin pools, multipath, network cards."""
 
-from probes.system.disk.arrays import parse_thin_status, thin_pool
-from probes.system.network.nic import read_nics
-from probes.types import Absent
+from hostdx.probes.system.disk.arrays import parse_thin_status, thin_pool
+from hostdx.probes.system.network.nic import read_nics
+from hostdx.probes.types import Absent
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 

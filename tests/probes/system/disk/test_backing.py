@@ -2,7 +2,7 @@
 
 import pytest
 
-from probes.system.disk.backing import disks_beneath, served_by_memory
+from hostdx.probes.system.disk.backing import disks_beneath, served_by_memory
 from tests.fakes.hosts.tree import Tree
 
 DISK = "/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from probes.system.disk.block import block_devices
-from probes.types import Absent, is_present
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 PCI = "/sys/devices/pci0000:00/0000:00:1f.2"

@@ -2,8 +2,8 @@
 
 import struct
 
-from probes.system.disk.drive.ebs import COUNTED, FIELDS, MAGIC, parse_log_page
-from probes.types import Absent
+from hostdx.probes.system.disk.drive.ebs import COUNTED, FIELDS, MAGIC, parse_log_page
+from hostdx.probes.types import Absent
 
 PAGE = FIELDS.pack(MAGIC, 0, 11, 12, 13, 14, 15, 16, 2_500_000, 300_000, 0, 40_000).ljust(4096, b"\0")
 

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.files.rights import write_advice
-from probes.system.disk.failing import cause_and_advice, whose_error
+from hostdx.probes.files.rights import write_advice
+from hostdx.probes.system.disk.failing import cause_and_advice, whose_error
 from tests.app.launcher import hostdx
 from tests.needs import ROOT, needs
 from tests.real.loop_disk import LoopDisk

@@ -2,9 +2,9 @@
 
 import pytest
 
-from probes.system.disk.block import block_devices
-from probes.system.disk.drive.link import BusLink, pcie_bytes_per_s, pcie_link, sata_link
-from probes.types import Absent, is_present
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.system.disk.drive.link import BusLink, pcie_bytes_per_s, pcie_link, sata_link
+from hostdx.probes.types import Absent, is_present
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 

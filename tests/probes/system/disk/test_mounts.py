@@ -5,7 +5,7 @@ import os
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.system.disk.mounts import (
+from hostdx.probes.system.disk.mounts import (
     find_mount,
     find_visible_mount,
     parse_mountinfo,
@@ -13,8 +13,8 @@ from probes.system.disk.mounts import (
     read_mounts,
     unescape_mount_text,
 )
-from probes.system.disk.topology import find_placement
-from probes.types import is_present
+from hostdx.probes.system.disk.topology import find_placement
+from hostdx.probes.types import is_present
 from tests.fakes.hosts.tree import Tree
 
 DISK = "/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda"

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from probes.reading.host import Host
-from probes.system.disk.scheduler import Scheduling, read_scheduling
-from probes.system.disk.scheduler_origin import find_scheduler_origin
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.scheduler import Scheduling, read_scheduling
+from hostdx.probes.system.disk.scheduler_origin import find_scheduler_origin
 from tests.every_case import every_case
 
 

@@ -1,7 +1,7 @@
 """What a drive tells of itself, by nvme-cli's output in a sosreport."""
 
-from probes.system.disk.smart import Smart, parse_nvme_log
-from probes.types import Absent
+from hostdx.probes.system.disk.smart import Smart, parse_nvme_log
+from hostdx.probes.types import Absent
 
 
 def test_what_nvme_cli_kept_of_a_drive() -> None:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.system.firewall.firewalld import parse_settings
-from probes.system.firewall.rules import _read_legacy, read_ruleset
-from probes.types import Absent
+from hostdx.probes.system.firewall.firewalld import parse_settings
+from hostdx.probes.system.firewall.rules import _read_legacy, read_ruleset
+from hostdx.probes.types import Absent
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import NFT
 

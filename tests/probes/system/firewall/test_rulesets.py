@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from probes.system.firewall.reverse_path import ReversePathRule
-from probes.system.firewall.rules import rules_from_save
-from probes.system.firewall.ruleset_text import rules_from_text
-from probes.types import Absent
+from hostdx.probes.system.firewall.reverse_path import ReversePathRule
+from hostdx.probes.system.firewall.rules import rules_from_save
+from hostdx.probes.system.firewall.ruleset_text import rules_from_text
+from hostdx.probes.types import Absent
 from tests.every_case import every_case
 
 FOLDER = Path(__file__).parents[3] / "fixtures" / "rulesets"

@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
-from probes.system.firewall.ruleset_text import rules_from_text
-from probes.types import Absent
+from hostdx.probes.system.firewall.ruleset_text import rules_from_text
+from hostdx.probes.types import Absent
 from tests.needs import NET_NAMESPACE, need, program
 
 pytestmark = [pytest.mark.real]

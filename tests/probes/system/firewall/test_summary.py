@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.firewall.summary import firewall_facts
-from probes.types import Absent, Fact
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.firewall.summary import firewall_facts
+from hostdx.probes.types import Absent, Fact
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import NFT
 
@@ -53,7 +53,7 @@ def test_firewalld_whose_folder_only_root_may_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, said: str | None
 ) -> None:
     locked = Absent("/etc/firewalld/firewalld.conf needs root", "permission")
-    monkeypatch.setattr("probes.system.firewall.summary.read_firewalld", lambda host: locked)
+    monkeypatch.setattr("hostdx.probes.system.firewall.summary.read_firewalld", lambda host: locked)
     facts, reasons = split(Answering(tmp_path, {NFT: DENIED, ACTIVE: state}))
     assert facts.get("manager") == said
     assert ("manager" in reasons) is (said is None)
@@ -82,7 +82,7 @@ def test_many_tables_are_summed_up(tmp_path: Path) -> None:
 
 
 def test_the_rules_after_it_ask_no_program_again(tmp_path: Path) -> None:
-    from scenarios.rpfilter.rules import RULES
+    from hostdx.scenarios.rpfilter.rules import RULES
 
     host = Answering(tmp_path, {NFT: NOTHING, ACTIVE: "active"}, FIREWALLD)
     split(host)

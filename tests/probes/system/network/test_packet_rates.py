@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from probes.reading.host import Host
-from probes.system.network.packet_rates import compute_rates, read_packet_counters
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.network.packet_rates import compute_rates, read_packet_counters
+from hostdx.probes.types import Absent
 
 
 def tree(root: Path, files: dict[str, str]) -> Host:

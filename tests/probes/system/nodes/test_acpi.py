@@ -4,10 +4,10 @@ import struct
 
 import pytest
 
-from probes.system.nodes.acpi import ROOT, read_acpi_tables
-from probes.types import Absent, Json, Unread, is_present
-from scenarios.numa.settings import lost_nodes
-from scenarios.numa.settings import read_settings as all_settings
+from hostdx.probes.system.nodes.acpi import ROOT, read_acpi_tables
+from hostdx.probes.types import Absent, Json, Unread, is_present
+from hostdx.scenarios.numa.settings import lost_nodes
+from hostdx.scenarios.numa.settings import read_settings as all_settings
 from tests.fakes.hosts.tree import Tree
 
 NODE = "/sys/devices/system/node"

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from probes.reading.host import Host
-from probes.system.processor.cpu import read_brand, read_cpu, read_flags
-from probes.system.processor.cpulist import as_list, parse_list, parse_mask
-from probes.system.processor.frequency import read_frequency
-from probes.system.summary import summary_facts
-from probes.types import Absent, Fact, is_present
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.processor.cpu import read_brand, read_cpu, read_flags
+from hostdx.probes.system.processor.cpulist import as_list, parse_list, parse_mask
+from hostdx.probes.system.processor.frequency import read_frequency
+from hostdx.probes.system.summary import summary_facts
+from hostdx.probes.types import Absent, Fact, is_present
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
@@ -40,7 +40,7 @@ def test_a_list_reads_back(cpus: frozenset[int]) -> None:
 def test_a_list_of_more_cpus_than_a_machine_has_is_none(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     tree.put("/proc/cpuinfo", "\n\n".join(f"processor\t: {n}\nmodel name\t: x" for n in range(5)))
     assert read_cpu(tree.host()).threads == 5
-    monkeypatch.setattr("probes.system.processor.topology.MAX_CPUS", 4)
+    monkeypatch.setattr("hostdx.probes.system.processor.topology.MAX_CPUS", 4)
     assert isinstance(read_cpu(tree.host()).threads, Absent)
 
 
@@ -74,7 +74,7 @@ def test_cores_of_several_kinds_without_smt_and_without_names(cpus: Build) -> No
 
 
 def test_nodes_without_lists_are_not_none(tree: Tree) -> None:
-    from probes.system.summary import summary_facts
+    from hostdx.probes.system.summary import summary_facts
 
     tree.files(f"{NODE}/node0", meminfo="Node 0 MemTotal: 1024 kB")
     entries = {(e.subject, e.name): e for e in summary_facts(tree.host())}
@@ -118,7 +118,7 @@ def test_tools_of_py_cpuinfo_that_hang_are_not_waited_for(monkeypatch: pytest.Mo
 
     released = threading.Event()
     monkeypatch.setattr("cpuinfo.get_cpu_info", lambda: {"brand_raw": str(released.wait(60.0))})
-    monkeypatch.setattr("probes.system.processor.cpu.CPUINFO_S", 0.1)
+    monkeypatch.setattr("hostdx.probes.system.processor.cpu.CPUINFO_S", 0.1)
     try:
         brand = read_brand(Unnamed())
         assert isinstance(brand, Absent) and brand.kind == "timeout"

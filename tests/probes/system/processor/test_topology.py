@@ -5,16 +5,16 @@ from pathlib import Path
 
 import pytest
 
-from probes.system.apic import apic_mode
-from probes.system.nodes.nodes_per_socket import read_nodes_per_socket
-from probes.system.nodes.numa import read_numa
-from probes.system.pci import read_pci_devices
-from probes.system.processor.caches import read_caches
-from probes.system.processor.cpu import read_cpu
-from probes.system.processor.idle import read_idle_states
-from probes.system.processor.topology import read_cpu_topology
-from probes.system.running.allowed import read_allowed
-from probes.types import Absent, is_present
+from hostdx.probes.system.apic import apic_mode
+from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket
+from hostdx.probes.system.nodes.numa import read_numa
+from hostdx.probes.system.pci import read_pci_devices
+from hostdx.probes.system.processor.caches import read_caches
+from hostdx.probes.system.processor.cpu import read_cpu
+from hostdx.probes.system.processor.idle import read_idle_states
+from hostdx.probes.system.processor.topology import read_cpu_topology
+from hostdx.probes.system.running.allowed import read_allowed
+from hostdx.probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 Build = Callable[..., Tree]

@@ -1,7 +1,7 @@
 """Limits of control groups: both versions, the smallest on the way to the root, and none told from unknown."""
 
-from probes.system.running.cgroup import Cgroup, read_cgroup
-from probes.types import Absent, is_present
+from hostdx.probes.system.running.cgroup import Cgroup, read_cgroup
+from hostdx.probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 V2 = "30 20 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.system.running.culprit import BusyProcess, Resource, completion_workers, find_busiest
-from probes.system.running.processes import read_process_table
+from hostdx.probes.system.running.culprit import BusyProcess, Resource, completion_workers, find_busiest
+from hostdx.probes.system.running.processes import read_process_table
 from tests.fakes.hosts.processes import moment, process
 
 NOBODY: frozenset[int] = frozenset()

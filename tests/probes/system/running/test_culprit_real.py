@@ -8,9 +8,9 @@ import time
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.running.culprit import find_busiest
-from probes.system.running.processes import ProcessTable, read_process_table
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.culprit import find_busiest
+from hostdx.probes.system.running.processes import ProcessTable, read_process_table
 
 # The parent waits for its child; the child burns a second of CPU and lives until its standard input ends.
 BURN = "import time\nwhile time.process_time() < {seconds}: pass\n"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.running.host_looks import HostLook, LookState, compare_states, read_state
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.host_looks import HostLook, LookState, compare_states, read_state
 from tests.every_case import every_case
 
 

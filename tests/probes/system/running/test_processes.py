@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.running import processes
-from probes.system.running.processes import own_family, read_process_table
-from probes.types import Absent
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running import processes
+from hostdx.probes.system.running.processes import own_family, read_process_table
+from hostdx.probes.types import Absent
 from tests.fakes.hosts.processes import moment, process
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.running.ioprio import decode_priority, read_priorities
-from probes.system.running.tasks import (
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.ioprio import decode_priority, read_priorities
+from hostdx.probes.system.running.tasks import (
     Scan,
     explain_hidden_tasks,
     find_blocked_tasks,
 )
-from probes.types import Absent
+from hostdx.probes.types import Absent
 from tests.every_case import every_case
 
 

@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from probes.imports import kinds
-from probes.imports.source import ImportSource
-from scenarios.analysis.compare.comparison import compare_recordings
-from scenarios.analysis.compare.conditions import unlike_loads
-from scenarios.analysis.compare.run_summary import FigureKey, RunSummary
-from scenarios.analysis.compare.snapshot import summarise_import
-from scenarios.contract.plan import Metric
+from hostdx.probes.imports import kinds
+from hostdx.probes.imports.source import ImportSource
+from hostdx.scenarios.analysis.compare.comparison import compare_recordings
+from hostdx.scenarios.analysis.compare.conditions import unlike_loads
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey, RunSummary
+from hostdx.scenarios.analysis.compare.snapshot import summarise_import
+from hostdx.scenarios.contract.plan import Metric
 from tests.every_case import every_case
 from tests.probes.imports import originals as made
 

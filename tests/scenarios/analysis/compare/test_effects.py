@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from probes.imports.source import ImportSource
-from probes.imports.storage.io500_table import read_columns
-from scenarios.analysis.compare.comparison import match_pattern, score_means
-from scenarios.analysis.compare.effects import Effect, effects_between, is_within_margin
-from scenarios.analysis.compare.snapshot import summarise_import
+from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.storage.io500_table import read_columns
+from hostdx.scenarios.analysis.compare.comparison import match_pattern, score_means
+from hostdx.scenarios.analysis.compare.effects import Effect, effects_between, is_within_margin
+from hostdx.scenarios.analysis.compare.snapshot import summarise_import
 from tests.fakes.streams.takes import boots, key, take
 
 LOADS = (

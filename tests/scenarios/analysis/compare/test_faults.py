@@ -1,9 +1,9 @@
 """Known faults of the compared kernels: those that the recorded facts rule out are not said."""
 
-from probes.types import Json
-from scenarios.analysis.compare.comparison import _TELLS, known_faults
-from scenarios.analysis.compare.run_summary import FactKey
-from scenarios.kernel.rules import NEEDS
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.comparison import _TELLS, known_faults
+from hostdx.scenarios.analysis.compare.run_summary import FactKey
+from hostdx.scenarios.kernel.rules import NEEDS
 from tests.every_case import every_case
 from tests.fakes.streams.takes import take
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from scenarios.analysis.compare.odd import Member, find_outliers
-from scenarios.analysis.compare.run_summary import FigureKey
-from scenarios.contract.plan import Metric
+from hostdx.scenarios.analysis.compare.odd import Member, find_outliers
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey
+from hostdx.scenarios.contract.plan import Metric
 
 RATE = Metric("IOPS", "IOPS")
 SECONDS = Metric("wall time", "s", better="less")

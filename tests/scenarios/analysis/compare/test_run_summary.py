@@ -2,11 +2,11 @@
 
 import pytest
 
-from scenarios.analysis.compare.comparison import compare_recordings
-from scenarios.analysis.compare.run_summary import FigureKey, summarise_run
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.plan import Metric, Plan, Variant, Workload
+from hostdx.scenarios.analysis.compare.comparison import compare_recordings
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey, summarise_run
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.plan import Metric, Plan, Variant, Workload
 
 BEGAN = ev.Began(
     t=0.0,

@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from scenarios.analysis.compare.spread import (
+from hostdx.scenarios.analysis.compare.spread import (
     MAX_BORROWED_FREEDOM,
     Observed,
     digamma,

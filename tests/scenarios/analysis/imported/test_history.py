@@ -4,10 +4,10 @@ import math
 import random
 from collections.abc import Sequence
 
-from probes.imports.model import ImportedMeasure
-from scenarios.analysis.compare.snapshot import Snapshot
-from scenarios.analysis.imported.cross_run import history_findings
-from scenarios.analysis.imported.pile import make_histories
+from hostdx.probes.imports.model import ImportedMeasure
+from hostdx.scenarios.analysis.compare.snapshot import Snapshot
+from hostdx.scenarios.analysis.imported.cross_run import history_findings
+from hostdx.scenarios.analysis.imported.pile import make_histories
 
 
 def results(**courses: Sequence[float]) -> list[Snapshot]:

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-import probes.imports
-from scenarios.triage.rules.texts import texts
+import hostdx.probes.imports
+from hostdx.scenarios.triage.rules.texts import texts
 
-SOURCES = Path(probes.imports.__file__).parent
+SOURCES = Path(hostdx.probes.imports.__file__).parent
 KNOWN = {name for kind, name in texts("analysis/imported").all_entries if kind == "finding" and "." in name}
 
 

@@ -2,15 +2,15 @@
 
 import msgspec
 
-from probes.imports import kinds
-from probes.imports.path_names import distinguish_paths
-from probes.imports.source import ImportSource
-from scenarios.analysis.compare.run_summary import summarise_run
-from scenarios.analysis.compare.snapshot import Imported
-from scenarios.analysis.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
-from scenarios.analysis.imported.pile import ResultSet, make_result_set
-from scenarios.analysis.imported.recording import recording_events
-from scenarios.contract.finding import Finding
+from hostdx.probes.imports import kinds
+from hostdx.probes.imports.path_names import distinguish_paths
+from hostdx.probes.imports.source import ImportSource
+from hostdx.scenarios.analysis.compare.run_summary import summarise_run
+from hostdx.scenarios.analysis.compare.snapshot import Imported
+from hostdx.scenarios.analysis.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
+from hostdx.scenarios.analysis.imported.pile import ResultSet, make_result_set
+from hostdx.scenarios.analysis.imported.recording import recording_events
+from hostdx.scenarios.contract.finding import Finding
 from tests.every_case import every_case
 from tests.probes.imports import originals as made
 from tests.probes.imports import other_forms as forms

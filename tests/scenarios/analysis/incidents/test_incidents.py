@@ -2,9 +2,9 @@
 
 import pytest
 
-from probes.imports import kinds
-from probes.imports.source import ImportSource
-from scenarios.analysis.incidents.incidents import (
+from hostdx.probes.imports import kinds
+from hostdx.probes.imports.source import ImportSource
+from hostdx.scenarios.analysis.incidents.incidents import (
     MIN_SAMPLES,
     Timeline,
     find_excursions,
@@ -132,8 +132,8 @@ def test_samples_of_pidstat_are_by_command_and_time() -> None:
 
 
 def test_every_watched_metric_is_one_that_an_importer_writes() -> None:
-    from probes.imports.sysstat import atop
-    from probes.imports.sysstat.sysstat_table import load_columns
+    from hostdx.probes.imports.sysstat import atop
+    from hostdx.probes.imports.sysstat.sysstat_table import load_columns
 
     columns = load_columns()
     known = {meaning[0] for table in (columns.host, columns.device) for meaning in table.values()}

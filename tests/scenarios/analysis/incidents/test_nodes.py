@@ -2,8 +2,8 @@
 
 import random
 
-from scenarios.analysis.incidents.incidents import Cause, Incident, Symptom
-from scenarios.analysis.incidents.nodes import (
+from hostdx.scenarios.analysis.incidents.incidents import Cause, Incident, Symptom
+from hostdx.scenarios.analysis.incidents.nodes import (
     NodeBook,
     NodeIncident,
     ServerMount,

@@ -6,7 +6,7 @@ from statistics import stdev
 
 import pytest
 
-from scenarios.analysis.nights.cusum import (
+from hostdx.scenarios.analysis.nights.cusum import (
     BASELINE_NIGHTS,
     CEILING,
     CLIP,

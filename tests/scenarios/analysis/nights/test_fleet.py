@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from scenarios.analysis.nights.fleet import MIN_OTHER_NODES, OtherNight, remove_common_effects
-from scenarios.analysis.nights.history import make_history
-from scenarios.analysis.nights.night import NightRun, night_run
+from hostdx.scenarios.analysis.nights.fleet import MIN_OTHER_NODES, OtherNight, remove_common_effects
+from hostdx.scenarios.analysis.nights.history import make_history
+from hostdx.scenarios.analysis.nights.night import NightRun, night_run
 from tests.scenarios.analysis.nights.test_history import steady
 
 NIGHTS, BAD = 24, 8

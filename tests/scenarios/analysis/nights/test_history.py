@@ -6,13 +6,20 @@ from collections.abc import Sequence
 
 import pytest
 
-from probes.types import Json
-from scenarios.analysis.compare.run_summary import FigureKey, LoadFigure, PlannedLoad, RunSummary
-from scenarios.analysis.nights.cusum import BASELINE_NIGHTS
-from scenarios.analysis.nights.findings import slowdown_findings
-from scenarios.analysis.nights.history import Dated, HostHistory, Turn, _group_turns, _Night, make_history
-from scenarios.analysis.nights.night import ChangedFact, NightRun, night_run
-from scenarios.contract.plan import Metric
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey, LoadFigure, PlannedLoad, RunSummary
+from hostdx.scenarios.analysis.nights.cusum import BASELINE_NIGHTS
+from hostdx.scenarios.analysis.nights.findings import slowdown_findings
+from hostdx.scenarios.analysis.nights.history import (
+    Dated,
+    HostHistory,
+    Turn,
+    _group_turns,
+    _Night,
+    make_history,
+)
+from hostdx.scenarios.analysis.nights.night import ChangedFact, NightRun, night_run
+from hostdx.scenarios.contract.plan import Metric
 
 RATE = Metric("calls/s", "calls/s")
 

@@ -1,11 +1,11 @@
 """The whole judgement, from nodes and facts to what is said of them."""
 
-from probes.types import Json
-from scenarios.analysis.compare.run_summary import FactKey
-from scenarios.analysis.peers.judge import judge_fleet
-from scenarios.analysis.peers.judgement import FleetJudgement, MissingNode
-from scenarios.analysis.peers.node import PeerNode
-from scenarios.analysis.peers.screen import screen_nodes
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.run_summary import FactKey
+from hostdx.scenarios.analysis.peers.judge import judge_fleet
+from hostdx.scenarios.analysis.peers.judgement import FleetJudgement, MissingNode
+from hostdx.scenarios.analysis.peers.node import PeerNode
+from hostdx.scenarios.analysis.peers.screen import screen_nodes
 from tests.fakes.many_nodes import HARDWARE, Nodes, table_of
 
 

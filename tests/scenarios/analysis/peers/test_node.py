@@ -1,8 +1,8 @@
 """Which nodes are peers: by hardware, not by what a setting or a kernel decides."""
 
-from probes.types import Json
-from scenarios.analysis.compare.run_summary import FactKey
-from scenarios.analysis.peers.node import hardware_of
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.run_summary import FactKey
+from hostdx.scenarios.analysis.peers.node import hardware_of
 
 GIB = 1 << 30
 FACTS: dict[FactKey, Json] = {

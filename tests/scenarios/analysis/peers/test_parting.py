@@ -1,9 +1,9 @@
 """Facts that go with a difference, and facts of many nodes in a table."""
 
-from probes.types import Json
-from scenarios.analysis.compare.run_summary import FactKey
-from scenarios.analysis.peers.facts import MAX_FACTS, FactTable, spell_facts, value_of
-from scenarios.analysis.peers.setting import find_partings, suspect_settings
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.compare.run_summary import FactKey
+from hostdx.scenarios.analysis.peers.facts import MAX_FACTS, FactTable, spell_facts, value_of
+from hostdx.scenarios.analysis.peers.setting import find_partings, suspect_settings
 from tests.fakes.many_nodes import table_of
 
 NAMES = [f"n{n}" for n in range(60)]

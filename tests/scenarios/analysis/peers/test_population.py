@@ -2,7 +2,7 @@
 
 import random
 
-from scenarios.analysis.peers.screen import part_in_two
+from hostdx.scenarios.analysis.peers.screen import part_in_two
 
 
 def drawn(rng: random.Random, count: int, share: float, gap: float) -> dict[str, float]:

@@ -5,8 +5,8 @@ import math
 
 import pytest
 
-from scenarios.analysis.peers.node import PeerNode
-from scenarios.analysis.peers.retest import (
+from hostdx.scenarios.analysis.peers.node import PeerNode
+from hostdx.scenarios.analysis.peers.retest import (
     MAX_ROUNDS,
     MIN_ROUNDS,
     RetestedSuspect,
@@ -14,7 +14,7 @@ from scenarios.analysis.peers.retest import (
     next_suspects,
     suspect_standings,
 )
-from scenarios.analysis.peers.screen import DRAWN, MIN_PEERS, peers_for, screen_nodes
+from hostdx.scenarios.analysis.peers.screen import DRAWN, MIN_PEERS, peers_for, screen_nodes
 from tests.fakes.many_nodes import HARDWARE, Nodes, heavy, screened, usual
 
 

@@ -2,8 +2,8 @@
 
 from fractions import Fraction
 
-from scenarios.analysis.peers.facts import ComparedFact
-from scenarios.analysis.peers.setting import _suspect_setting, culprit_probability, suspect_settings
+from hostdx.scenarios.analysis.peers.facts import ComparedFact
+from hostdx.scenarios.analysis.peers.setting import _suspect_setting, culprit_probability, suspect_settings
 from tests.every_case import every_case
 from tests.fakes.many_nodes import table_of
 

@@ -6,11 +6,11 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from app.features.profile.flame import difference_share, flame_lines, flame_svg, fold_stacks
-from probes.engine.command.supervised import Calls
-from probes.profile.call_profile import KERNEL, OFF, ON, RUNNABLE
-from probes.profile.symbols import Symbols
-from scenarios.analysis.profile.call_paths import (
+from hostdx.app.features.profile.flame import difference_share, flame_lines, flame_svg, fold_stacks
+from hostdx.probes.engine.command.supervised import Calls
+from hostdx.probes.profile.call_profile import KERNEL, OFF, ON, RUNNABLE
+from hostdx.probes.profile.symbols import Symbols
+from hostdx.scenarios.analysis.profile.call_paths import (
     NOT_IN_KERNEL,
     ROOTS,
     GroupPaths,
@@ -21,7 +21,7 @@ from scenarios.analysis.profile.call_paths import (
     compare_call_paths,
     seconds_by_path,
 )
-from scenarios.analysis.profile.results import CallNode, PathTree
+from hostdx.scenarios.analysis.profile.results import CallNode, PathTree
 from tests.every_case import every_case
 
 

@@ -4,10 +4,10 @@ from random import Random
 
 import pytest
 
-from probes.engine.command.supervised import KernelLocks
-from probes.profile.symbols import Symbols
-from scenarios.analysis.profile import results
-from scenarios.analysis.profile.locks import LockWaitSample, kind_words, lock_table, waits_by_lock
+from hostdx.probes.engine.command.supervised import KernelLocks
+from hostdx.probes.profile.symbols import Symbols
+from hostdx.scenarios.analysis.profile import results
+from hostdx.scenarios.analysis.profile.locks import LockWaitSample, kind_words, lock_table, waits_by_lock
 from tests.every_case import every_case
 
 DIRECTORY, LOG = ("rwsem (write)", "path_openat"), ("spinlock", "xlog_commit")

@@ -1,8 +1,8 @@
 """What a wait is for: places and calls as kernels tell them."""
 
-from probes.profile.syscall_names import system_call_names
-from probes.profile.wait_samples import WaitSample
-from scenarios.analysis.profile.waits import (
+from hostdx.probes.profile.syscall_names import system_call_names
+from hostdx.probes.profile.wait_samples import WaitSample
+from hostdx.scenarios.analysis.profile.waits import (
     PLACE,
     kind_of,
     load_wait_kinds,

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine import residency
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.measured import WriteBudgetSpent
-from probes.reading.host import Host
-from scenarios.box.measurement.bench import Cached, CornerBench
-from scenarios.box.measurement.corner import BY_ID, CORNERS, HARD_BYTES
+from hostdx.probes.engine import residency
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.measured import WriteBudgetSpent
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.box.measurement.bench import Cached, CornerBench
+from hostdx.scenarios.box.measurement.corner import BY_ID, CORNERS, HARD_BYTES
 from tests.fakes.held import held
 from tests.needs import one_always
 from tests.real.trim_disk import TrimDisk

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from scenarios.box.measurement.bench import RESIDENT, Cached, CornerBench
-from scenarios.box.measurement.corner import CORNERS
+from hostdx.scenarios.box.measurement.bench import RESIDENT, Cached, CornerBench
+from hostdx.scenarios.box.measurement.corner import CORNERS
 from tests.every_case import every_case
 
 

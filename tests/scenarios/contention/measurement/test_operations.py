@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.contention.measurement.bench import ContentionBench
-from scenarios.contention.measurement.operations import (
+from hostdx.scenarios.contention.measurement.bench import ContentionBench
+from hostdx.scenarios.contention.measurement.operations import (
     MAX_SIDE_BYTES,
     PRIVATE_BYTES,
     WRITE_BYTES,
     lay_out,
     make_operation,
 )
-from scenarios.contention.plan import read_loads
+from hostdx.scenarios.contention.plan import read_loads
 
 
 @pytest.fixture

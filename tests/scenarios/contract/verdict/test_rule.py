@@ -7,9 +7,9 @@ from typing import NamedTuple, TypeAlias
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.analysis.compare.effects import effects_between
-from scenarios.contract.verdict import verdict as rule
-from scenarios.contract.verdict.verdict import (
+from hostdx.scenarios.analysis.compare.effects import effects_between
+from hostdx.scenarios.contract.verdict import verdict as rule
+from hostdx.scenarios.contract.verdict.verdict import (
     EffectEstimate,
     IntervalWithin,
     UndecidedReason,
@@ -17,12 +17,12 @@ from scenarios.contract.verdict.verdict import (
     decide,
     hold_word,
 )
-from scenarios.experiment.before_after import conclude_before_after
-from scenarios.experiment.carry_over import restrict_word
-from scenarios.experiment.sequential import SequentialComparison
-from scenarios.experiment.statistics.least_squares import Coefficient as Line
-from scenarios.experiment.statistics.stats import Spread
-from scenarios.experiment.trend import MATTERS_A_ROUND, trend_estimate
+from hostdx.scenarios.experiment.before_after import conclude_before_after
+from hostdx.scenarios.experiment.carry_over import restrict_word
+from hostdx.scenarios.experiment.sequential import SequentialComparison
+from hostdx.scenarios.experiment.statistics.least_squares import Coefficient as Line
+from hostdx.scenarios.experiment.statistics.stats import Spread
+from hostdx.scenarios.experiment.trend import MATTERS_A_ROUND, trend_estimate
 from tests.every_case import every_case
 from tests.fakes.streams.takes import take
 

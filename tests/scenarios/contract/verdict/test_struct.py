@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.lossless_json import Decoder, encode
-from scenarios.contract import events as ev
-from scenarios.contract.verdict.verdict import GroupVerdict, Trend, Word, with_figures
-from scenarios.experiment.before_after import BeforeAfter
+from hostdx.probes.reading.lossless_json import Decoder, encode
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.verdict.verdict import GroupVerdict, Trend, Word, with_figures
+from hostdx.scenarios.experiment.before_after import BeforeAfter
 
 DEMOS = Path(__file__).parents[4] / "app/recordings/demos"
 OPEN = ev.RunVerdict(t=3.0, workload="w", metric="m", baseline="A", variant="B", verdict=Word.NOT_MEASURED)

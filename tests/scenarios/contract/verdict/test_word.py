@@ -5,8 +5,8 @@ from pathlib import Path
 
 import msgspec
 
-from scenarios.contract import events as ev
-from scenarios.contract.verdict.verdict import Word
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.verdict.verdict import Word
 from tests.every_case import every_case
 
 ROOT = Path(__file__).parents[4]

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from probes.system.disk.diskstats import DiskCounters
-from probes.system.processor.cpu_times import CpuTimes
-from probes.system.processor.throttle import ThrottleCounters
-from probes.system.pulse import HostCounters
-from scenarios.contract.surroundings import MeasuredSurroundings
-from scenarios.experiment.guards.interference import (
+from hostdx.probes.system.disk.diskstats import DiskCounters
+from hostdx.probes.system.processor.cpu_times import CpuTimes
+from hostdx.probes.system.processor.throttle import ThrottleCounters
+from hostdx.probes.system.pulse import HostCounters
+from hostdx.scenarios.contract.surroundings import MeasuredSurroundings
+from hostdx.scenarios.experiment.guards.interference import (
     Excess,
     OthersUse,
     Reading,
@@ -22,7 +22,7 @@ from scenarios.experiment.guards.interference import (
     list_excesses,
     worth_repeating,
 )
-from scenarios.experiment.guards.thresholds import (
+from hostdx.scenarios.experiment.guards.thresholds import (
     REPEATED_BLOCKS,
     REPEATED_TRAINS,
 )

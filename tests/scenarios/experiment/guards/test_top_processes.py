@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.types import Absent, AbsentKind
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import InterferenceCulprit
-from scenarios.experiment.guards import top_processes
-from scenarios.experiment.guards.thresholds import LOOK_SHARE
-from scenarios.experiment.guards.top_processes import CulpritSearch
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent, AbsentKind
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import InterferenceCulprit
+from hostdx.scenarios.experiment.guards import top_processes
+from hostdx.scenarios.experiment.guards.thresholds import LOOK_SHARE
+from hostdx.scenarios.experiment.guards.top_processes import CulpritSearch
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.hosts.processes import moment, process
 

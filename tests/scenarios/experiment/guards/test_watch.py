@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.measured import Measured
-from probes.reading.host import Host
-from probes.system.processor.throttle import ThrottleReader, find_quota_files
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance, InterferenceCulprit
-from scenarios.experiment.guards.watch import InterferenceWatch, emit_disturbance, watch_for
+from hostdx.probes.engine.measured import Measured
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.processor.throttle import ThrottleReader, find_quota_files
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulprit
+from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, emit_disturbance, watch_for
 from tests.fakes import FakeClock, FakeRun
 
 

@@ -3,11 +3,11 @@
 import random
 from collections import Counter
 
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.plan import Metric, Workload
-from scenarios.experiment.experiment import LoadExperiment
-from scenarios.experiment.schedule.train_scheduler import BatchScheduler
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.plan import Metric, Workload
+from hostdx.scenarios.experiment.experiment import LoadExperiment
+from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from tests.fakes import FakeRun
 from tests.fakes.noise import white
 from tests.fakes.trains import FakeTrains

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from scenarios.experiment.schedule.slices import WarmUpSlice, slice_length
+from hostdx.scenarios.experiment.schedule.slices import WarmUpSlice, slice_length
 
 
 def warm(

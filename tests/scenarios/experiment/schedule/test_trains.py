@@ -7,17 +7,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from probes.engine.measured import MeasuredBatch, NotApplicable
-from scenarios.contract import events as ev
-from scenarios.contract.disturbance import Disturbance
-from scenarios.contract.plan import Metric, Workload
-from scenarios.experiment.budget import Budget
-from scenarios.experiment.experiment import LoadExperiment
-from scenarios.experiment.guards.watch import watch_for
-from scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
-from scenarios.experiment.schedule.blocks import BlockScheduler
-from scenarios.experiment.schedule.train_scheduler import BatchScheduler
-from scenarios.experiment.statistics.stats import percentile_ns
+from hostdx.probes.engine.measured import MeasuredBatch, NotApplicable
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance
+from hostdx.scenarios.contract.plan import Metric, Workload
+from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.experiment import LoadExperiment
+from hostdx.scenarios.experiment.guards.watch import watch_for
+from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
+from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
+from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
+from hostdx.scenarios.experiment.statistics.stats import percentile_ns
 from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import autoregressive, white
 from tests.fakes.trains import FakeTrains

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
-from scenarios.experiment.sequential import SequentialComparison
-from scenarios.experiment.statistics.dependence import batch_length, batch_means
+from hostdx.scenarios.experiment.sequential import SequentialComparison
+from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means
 from tests.needs import some_always
 
 

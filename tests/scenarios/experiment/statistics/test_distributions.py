@@ -2,7 +2,7 @@
 
 import pytest
 
-from scenarios.experiment.statistics import distributions as ours
+from hostdx.scenarios.experiment.statistics import distributions as ours
 from tests.every_case import every_case
 from tests.scenarios.oracle import numpy
 from tests.scenarios.oracle import stats as oracle

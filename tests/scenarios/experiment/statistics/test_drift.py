@@ -3,7 +3,7 @@
 import math
 import random
 
-from scenarios.experiment.statistics.drift import drifting_variants, fit_trend, moving_variants
+from hostdx.scenarios.experiment.statistics.drift import drifting_variants, fit_trend, moving_variants
 
 
 def falling(groups: int, to: float, rng: random.Random, noise: float = 0.1) -> list[float]:

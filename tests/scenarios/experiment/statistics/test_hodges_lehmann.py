@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.experiment.statistics import hodges_lehmann
-from scenarios.experiment.statistics.distributions import signed_rank_critical
-from scenarios.experiment.statistics.hodges_lehmann import averages_below, walsh_averages, walsh_ends
-from scenarios.experiment.statistics.stats import calm_weights, interval_over_groups
+from hostdx.scenarios.experiment.statistics import hodges_lehmann
+from hostdx.scenarios.experiment.statistics.distributions import signed_rank_critical
+from hostdx.scenarios.experiment.statistics.hodges_lehmann import averages_below, walsh_averages, walsh_ends
+from hostdx.scenarios.experiment.statistics.stats import calm_weights, interval_over_groups
 from tests.every_case import every_case
 from tests.scenarios.oracle import stats as oracle
 

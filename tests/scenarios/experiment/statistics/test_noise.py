@@ -10,8 +10,8 @@ import zlib
 
 import pytest
 
-from scenarios.experiment.sequential import SequentialComparison, draw_orders
-from scenarios.experiment.statistics.stats import group_value
+from hostdx.scenarios.experiment.sequential import SequentialComparison, draw_orders
+from hostdx.scenarios.experiment.statistics.stats import group_value
 from tests.every_case import every_case
 from tests.measured.simulation.noise_models import Noise, models
 from tests.measured.simulation.simulated import a_then_b, hostdx

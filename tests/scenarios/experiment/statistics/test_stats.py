@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scenarios.experiment.statistics.stats import (
+from hostdx.scenarios.experiment.statistics.stats import (
     calm_weights,
     group_value,
     interval_over_groups,

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.disk.budget import WriteBudget
-from probes.files.private_directory import PrivateDirectory, inode_of
-from probes.reading.host import Host
-from probes.reading.process_stat import read_own_stat
-from scenarios.fullstack.measurement.bench import StreamBench
-from scenarios.fullstack.measurement.messages import Open, OwnLink, Side
-from scenarios.fullstack.measurement.own_links import FLOWS, mask
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.files.private_directory import PrivateDirectory, inode_of
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.process_stat import read_own_stat
+from hostdx.scenarios.fullstack.measurement.bench import StreamBench
+from hostdx.scenarios.fullstack.measurement.messages import Open, OwnLink, Side
+from hostdx.scenarios.fullstack.measurement.own_links import FLOWS, mask
 from tests.needs import NET_NAMESPACE, ROOT, needs, program
 from tests.scenarios.fullstack.test_fullstack_real import STATION, processes
 

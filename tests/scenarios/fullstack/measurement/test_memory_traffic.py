@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from scenarios.fullstack.measurement import memory_traffic
-from scenarios.fullstack.measurement.memory_traffic import Counter, MemoryTraffic, list_counters
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.fullstack.measurement import memory_traffic
+from hostdx.scenarios.fullstack.measurement.memory_traffic import Counter, MemoryTraffic, list_counters
 
 IMC = {
     "type": "23",

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.fullstack.measurement import peer as module
-from scenarios.fullstack.measurement.peer import (
+from hostdx.scenarios.fullstack.measurement import peer as module
+from hostdx.scenarios.fullstack.measurement.peer import (
     DONE,
     MAX_REQUEST_BYTES,
     MAX_WRONG,
@@ -27,7 +27,7 @@ from scenarios.fullstack.measurement.peer import (
     open_listener,
     receive_bytes,
 )
-from scenarios.fullstack.measurement.remote import unfit_reason
+from hostdx.scenarios.fullstack.measurement.remote import unfit_reason
 from tests.every_case import every_case
 from tests.real.polled import within
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.disk.budget import WriteBudget
-from probes.files.private_directory import PrivateDirectory, inode_of
-from probes.reading.host import Host
-from probes.system.disk.diskstats import moved_bytes
-from probes.system.disk.topology import DirectoryPlacement, find_placement
-from scenarios.fullstack.measurement.bench import StreamBench
-from scenarios.fullstack.measurement.messages import Job, Open, Side
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.files.private_directory import PrivateDirectory, inode_of
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.diskstats import moved_bytes
+from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placement
+from hostdx.scenarios.fullstack.measurement.bench import StreamBench
+from hostdx.scenarios.fullstack.measurement.messages import Job, Open, Side
 from tests.needs import ROOT, needs
 from tests.real.trim_disk import TrimDisk
 

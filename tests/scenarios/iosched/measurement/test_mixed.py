@@ -7,12 +7,12 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from probes.engine.disk.budget import WriteBudget
-from probes.engine.measured import BenchRefused, NotApplicable
-from probes.files.private_directory import PrivateDirectory
-from probes.reading.host import Host
-from scenarios.iosched.measurement.mixed import MixedBench
-from scenarios.iosched.measurement.mixes import MIXES, Mix, files_bytes
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.measured import BenchRefused, NotApplicable
+from hostdx.probes.files.private_directory import PrivateDirectory
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.iosched.measurement.mixed import MixedBench
+from hostdx.scenarios.iosched.measurement.mixes import MIXES, Mix, files_bytes
 from tests.fakes.held import held
 
 MIX = {mix.id: mix for mix in MIXES}
@@ -102,12 +102,14 @@ class Busy(MixedBench):
         async def later(seconds: float) -> None:
             self.now += seconds
 
-        monkeypatch.setattr("scenarios.iosched.measurement.mixed.asyncio", SimpleNamespace(sleep=later))
         monkeypatch.setattr(
-            "scenarios.iosched.measurement.mixed.time", SimpleNamespace(monotonic=lambda: self.now)
+            "hostdx.scenarios.iosched.measurement.mixed.asyncio", SimpleNamespace(sleep=later)
         )
         monkeypatch.setattr(
-            "scenarios.iosched.measurement.mixed.leaf_counters", lambda *_: [self.looked * self.moving]
+            "hostdx.scenarios.iosched.measurement.mixed.time", SimpleNamespace(monotonic=lambda: self.now)
+        )
+        monkeypatch.setattr(
+            "hostdx.scenarios.iosched.measurement.mixed.leaf_counters", lambda *_: [self.looked * self.moving]
         )
 
     def _in_flight(self) -> str:

@@ -3,11 +3,11 @@
 import ipaddress
 from pathlib import Path
 
-from probes.engine.namespaces import draw_addresses
-from probes.system.processor.cpu_times import parse_proc_stat
-from scenarios.rpfilter.measurement.firewall_rules import Treatment
-from scenarios.rpfilter.measurement.lab import choose_cpu
-from scenarios.rpfilter.measurement.scheduling_delay import schedstat_numbers, softirq_thread
+from hostdx.probes.engine.namespaces import draw_addresses
+from hostdx.probes.system.processor.cpu_times import parse_proc_stat
+from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
+from hostdx.scenarios.rpfilter.measurement.lab import choose_cpu
+from hostdx.scenarios.rpfilter.measurement.scheduling_delay import schedstat_numbers, softirq_thread
 
 
 def test_only_the_rule_differs_between_the_variants() -> None:

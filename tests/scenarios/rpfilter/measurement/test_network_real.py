@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from probes.engine.measured import BenchRefused, NotApplicable
-from probes.reading.process_stat import is_running, read_own_stat
-from scenarios.rpfilter.measurement.firewall_rules import Treatment
-from scenarios.rpfilter.measurement.network import Network
-from scenarios.rpfilter.measurement.route_set import RouteSet
+from hostdx.probes.engine.measured import BenchRefused, NotApplicable
+from hostdx.probes.reading.process_stat import is_running, read_own_stat
+from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
+from hostdx.scenarios.rpfilter.measurement.network import Network
+from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
 from tests.needs import NOT_INIT, ROOT, need, needs, not_here, program
 from tests.real.network_state import namespaces_in_use, network_state
 from tests.real.polled import within
@@ -166,8 +166,8 @@ def test_killed_with_the_parent() -> None:
     script = textwrap.dedent(
         """
         import asyncio, sys
-        from scenarios.rpfilter.measurement.route_set import RouteSet
-        from scenarios.rpfilter.measurement.network import Network
+        from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
+        from hostdx.scenarios.rpfilter.measurement.network import Network
         async def main():
             network = await Network.start("hostdx-orphan")
             await network.set_up(RouteSet(), ipv6=True)
@@ -200,14 +200,14 @@ def test_without_root_in_a_user_namespace() -> None:
         """
         import os, sys
         import encodings.ascii  # what is loaded late may lie where nobody must not read
-        from scenarios.rpfilter.measurement.lab import Lab
-        from scenarios.rpfilter.measurement.lab_messages import Activate, MeasureRequest, MeasureSlices, SetUp
-        from scenarios.rpfilter.measurement.route_set import RouteSet
-        from scenarios.rpfilter.measurement.firewall_rules import Treatment
+        from hostdx.scenarios.rpfilter.measurement.lab import Lab
+        from hostdx.scenarios.rpfilter.measurement.lab_messages import Activate, MeasureRequest, MeasureSlices, SetUp
+        from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
+        from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
         os.setgroups([]); os.setgid(65534); os.setuid(65534)
         import ctypes
         ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)  # PR_SET_DUMPABLE: setuid cleared it, and /proc/self would be root's
-        from probes.engine.measured import BenchRefused
+        from hostdx.probes.engine.measured import BenchRefused
         try:
             lab = Lab()
         except BenchRefused as why:

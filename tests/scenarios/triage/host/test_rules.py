@@ -5,18 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.system.processor.cpulist import parse_list
-from probes.system.running import quota_groups
-from probes.system.running.processes import ProcessTable, read_process_table
-from probes.types import Absent
-from scenarios.contract.rule import Inapplicable, Unreadable
-from scenarios.numa import remedies as numa_remedies
-from scenarios.triage.cpus import priority
-from scenarios.triage.cpus.quota import SessionQuota, one_thread_cost
-from scenarios.triage.host import rules
-from scenarios.triage.host.top_users import Cause, NobodyNamed, TopUser, top_users
-from scenarios.triage.host.top_users import unnamed_cause as reason
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.processor.cpulist import parse_list
+from hostdx.probes.system.running import quota_groups
+from hostdx.probes.system.running.processes import ProcessTable, read_process_table
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.rule import Inapplicable, Unreadable
+from hostdx.scenarios.numa import remedies as numa_remedies
+from hostdx.scenarios.triage.cpus import priority
+from hostdx.scenarios.triage.cpus.quota import SessionQuota, one_thread_cost
+from hostdx.scenarios.triage.host import rules
+from hostdx.scenarios.triage.host.top_users import Cause, NobodyNamed, TopUser, top_users
+from hostdx.scenarios.triage.host.top_users import unnamed_cause as reason
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from probes.system.bios.attribute_file import read_attribute_file
-from probes.types import is_present
-from scenarios.triage.knowledge.bios import (
+from hostdx.probes.system.bios.attribute_file import read_attribute_file
+from hostdx.probes.types import is_present
+from hostdx.scenarios.triage.knowledge.bios import (
     BiosReading,
     all_readings,
     is_known_attribute,

@@ -1,13 +1,13 @@
 """Rows for differences.toml: which component a fact belongs to, and that every name in it is known."""
 
-from scenarios.triage.knowledge.differences import (
+from hostdx.scenarios.triage.knowledge.differences import (
     component_of,
     load_components,
     load_movers,
     load_patterns,
     mover_of,
 )
-from scenarios.triage.knowledge.loads import load_groups
+from hostdx.scenarios.triage.knowledge.loads import load_groups
 
 ROWS = [
     ("kernel/release", "kernel"),

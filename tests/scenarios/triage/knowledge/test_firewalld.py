@@ -1,8 +1,8 @@
 """A row for every range of firewalld.toml: its versions and their neighbours, and each word of its vocabulary."""
 
-from probes.system.firewall.firewalld import Firewalld
-from probes.types import Absent
-from scenarios.triage.knowledge.firewalld import configured_meaning, load_vocabularies, vocabulary_of
+from hostdx.probes.system.firewall.firewalld import Firewalld
+from hostdx.probes.types import Absent
+from hostdx.scenarios.triage.knowledge.firewalld import configured_meaning, load_vocabularies, vocabulary_of
 
 UNSET = Absent("not set")
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from scenarios.contract.knowledge_file import load
-from scenarios.triage.knowledge.kernels import KernelFault, faults_of, kernel_faults
+from hostdx.scenarios.contract.knowledge_file import load
+from hostdx.scenarios.triage.knowledge.kernels import KernelFault, faults_of, kernel_faults
 from tests.every_case import every_case
 
 OLD = {"amd-dummy-wait", "xfs-log-lock"}  # of every upstream kernel before 6.0

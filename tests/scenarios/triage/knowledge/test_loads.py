@@ -1,6 +1,6 @@
 """Rows for loads.toml: which group a load is of."""
 
-from scenarios.triage.knowledge.loads import load_groups, load_scores
+from hostdx.scenarios.triage.knowledge.loads import load_groups, load_scores
 
 ROWS = [
     ("ior-hard-read", "IO500 bandwidth"),

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.contract.knowledge_file import trusted_files
-from scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.contract.knowledge_file import trusted_files
+from hostdx.scenarios.triage.rules.known import written_rules
 from tests.needs import ROOT, needs
 
 OTHER = 65534

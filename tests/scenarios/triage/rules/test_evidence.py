@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.contract import events as ev
-from scenarios.contract.finding import Finding
-from scenarios.triage.knowledge.waits import wait_reason
-from scenarios.triage.rules.engine import rule_of
-from scenarios.triage.rules.known import written_rules
-from scenarios.triage.rules.subjects.log import unlisted_lines
-from scenarios.triage.triage import apply_rule
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.triage.knowledge.waits import wait_reason
+from hostdx.scenarios.triage.rules.engine import rule_of
+from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.subjects.log import unlisted_lines
+from hostdx.scenarios.triage.triage import apply_rule
 from tests.every_case import every_case
 
 RULE = """

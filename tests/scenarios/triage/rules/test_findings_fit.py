@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.reading.read_trace import ReadTrace, trace_reads
-from scenarios.contract import events as ev
-from scenarios.contract.finding import LOUD, Finding, Remedy
-from scenarios.triage.rules.read import bracketed_word
-from scenarios.triage.rules.services import service_state
-from scenarios.triage.triage import apply_rule
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.read_trace import ReadTrace, trace_reads
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import LOUD, Finding, Remedy
+from hostdx.scenarios.triage.rules.read import bracketed_word
+from hostdx.scenarios.triage.rules.services import service_state
+from hostdx.scenarios.triage.triage import apply_rule
 from tests.every_case import assert_each
 from tests.fakes.hosts.server import Server
 from tests.scenarios.test_planted_faults import PLANTED, rules_of_triage

@@ -3,10 +3,10 @@
 import re
 from pathlib import Path
 
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.triage.rules.known import written_rules
-from scenarios.triage.rules.subjects.log import unlisted_lines
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.subjects.log import unlisted_lines
 from tests.every_case import assert_each
 
 RULES = {rule.id: rule for rule in written_rules(Path("/nonexistent")).rules if rule.id.startswith("log.")}

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from scenarios.triage.rules.subjects.cpu import package_rows, sensor_rows, stat_rows, throttle_rows
-from scenarios.triage.rules.subjects.disk import disk_rows
-from scenarios.triage.rules.subjects.memory import dimm_rows
+from hostdx.scenarios.triage.rules.subjects.cpu import package_rows, sensor_rows, stat_rows, throttle_rows
+from hostdx.scenarios.triage.rules.subjects.disk import disk_rows
+from hostdx.scenarios.triage.rules.subjects.memory import dimm_rows
 from tests.fakes.hosts.tree import Tree
 
 CPU = "/sys/devices/system/cpu"

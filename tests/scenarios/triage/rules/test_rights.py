@@ -2,8 +2,8 @@
 
 import pytest
 
-from scenarios.triage.rules import words
-from scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules import words
+from hostdx.scenarios.triage.rules.texts import texts
 from tests.every_case import every_case
 
 

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from probes.reading.host import Host
-from scenarios.triage.rules.engine import answer_of, complete_row, rule_finding, severity_of
-from scenarios.triage.rules.expression import _FUNCTIONS, _LAZY
-from scenarios.triage.rules.known import written_rules
-from scenarios.triage.rules.rule_file import RuleText, parse_rule_file
-from scenarios.triage.rules.table import SubjectRow
-from scenarios.triage.rules.words import FORMS
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.triage.rules.engine import answer_of, complete_row, rule_finding, severity_of
+from hostdx.scenarios.triage.rules.expression import _FUNCTIONS, _LAZY
+from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.rule_file import RuleText, parse_rule_file
+from hostdx.scenarios.triage.rules.table import SubjectRow
+from hostdx.scenarios.triage.rules.words import FORMS
 from tests.every_case import assert_each
 
 WRITTEN = written_rules(Path("/nonexistent"), tested=False)

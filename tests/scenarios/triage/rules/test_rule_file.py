@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.contract import events as ev
-from scenarios.triage.rules.engine import rule_of
-from scenarios.triage.rules.expression import Invalid, Value, parse_expression
-from scenarios.triage.rules.known import written_rules
-from scenarios.triage.rules.read import Read, read_value
-from scenarios.triage.rules.table import SubjectRow
-from scenarios.triage.rules.words import fill_command
-from scenarios.triage.triage import apply_rule
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.triage.rules.engine import rule_of
+from hostdx.scenarios.triage.rules.expression import Invalid, Value, parse_expression
+from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.read import Read, read_value
+from hostdx.scenarios.triage.rules.table import SubjectRow
+from hostdx.scenarios.triage.rules.words import fill_command
+from hostdx.scenarios.triage.triage import apply_rule
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 

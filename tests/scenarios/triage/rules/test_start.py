@@ -3,12 +3,19 @@
 import subprocess
 import sys
 
-HEAVY = ("asyncio", "http.client", "ssl", "probes.engine", "scenarios.analysis.imported.findings")
+HEAVY = (
+    "asyncio",
+    "http.client",
+    "ssl",
+    "hostdx.probes.engine",
+    "hostdx.scenarios.analysis.imported.findings",
+)
 
 
 def test_triage_loads_nothing_that_it_does_not_need() -> None:
     code = (
-        "import sys; from scenarios.triage.triage import all_rules; all_rules(); import app.report.triage_text; "
+        "import sys; from hostdx.scenarios.triage.triage import all_rules; all_rules(); "
+        "import hostdx.app.report.triage_text; "
         f"print([name for name in {HEAVY!r} if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.contract.finding import Finding, Remedy
-from scenarios.triage.rules.texts import FindingTexts, texts
+from hostdx.scenarios.contract.finding import Finding, Remedy
+from hostdx.scenarios.triage.rules.texts import FindingTexts, texts
 from tests.every_case import assert_each, every_case
 
 ROOT = Path(__file__).parents[4] / "scenarios"

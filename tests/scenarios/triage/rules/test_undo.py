@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from probes.reading.host import Host
-from scenarios.contract.finding import Remedy
-from scenarios.triage.rules.known import written_rules
-from scenarios.triage.rules.read import bracketed_word
-from scenarios.triage.rules.rule_file import RuleText
-from scenarios.triage.rules.settings import setting_lines
-from scenarios.triage.rules.texts import RemedyText
-from scenarios.triage.rules.words import fill_command
+from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract.finding import Remedy
+from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.read import bracketed_word
+from hostdx.scenarios.triage.rules.rule_file import RuleText
+from hostdx.scenarios.triage.rules.settings import setting_lines
+from hostdx.scenarios.triage.rules.texts import RemedyText
+from hostdx.scenarios.triage.rules.words import fill_command
 from tests.every_case import assert_each, every_case
 from tests.fakes.hosts.server import Server
 from tests.scenarios.test_planted_faults import PLANTED, findings

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.entry import run_command_line
-from app.features.fleet.rows import COLUMNS
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.features.fleet.rows import COLUMNS
 from tests.app.features.fleet.test_reading import HOSTILE, recording, triage
 from tests.needs import module, needs
 

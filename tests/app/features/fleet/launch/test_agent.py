@@ -12,14 +12,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.features.fleet.launch.agent import (
+from hostdx.app.features.fleet.launch.agent import (
     MARK,
     PREFIX,
     command_environment,
     make_own_folder,
     sweep_leftovers,
 )
-from app.features.fleet.launch.errand import Errand
+from hostdx.app.features.fleet.launch.errand import Errand
 from tests.every_case import every_case
 
 ECHO = b"import sys, os; print(os.path.dirname(__file__)); print(sys.argv[1:]); sys.stderr.write('words'); sys.exit(3)"
@@ -192,7 +192,7 @@ def test_a_directory_of_somebody_elses_is_not_swept(tmp_path: Path) -> None:
 
 
 def test_a_place_without_room_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.features.fleet.launch import agent
+    from hostdx.app.features.fleet.launch import agent
 
     monkeypatch.setattr(agent, "candidate_places", lambda: [str(tmp_path / "none"), str(tmp_path)])
     folder, held = make_own_folder(1)

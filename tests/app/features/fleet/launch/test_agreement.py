@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.features.fleet.launch import agreement
-from app.features.fleet.launch.agreement import ask_consent, read_plan
-from probes.reading.lossless_json import encode
-from scenarios.contract.action import Action
-from scenarios.contract.plan import Plan
+from hostdx.app.features.fleet.launch import agreement
+from hostdx.app.features.fleet.launch.agreement import ask_consent, read_plan
+from hostdx.probes.reading.lossless_json import encode
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.plan import Plan
 from tests.every_case import every_case
 
 

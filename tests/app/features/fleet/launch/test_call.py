@@ -7,10 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from app.features.fleet.folder import NodeAnswer
-from app.features.fleet.launch.agent import MARK
-from app.features.fleet.launch.call import LOGIN_S, PATIENCE_S, SIGNS_S, START_S, NodeCall, State
-from app.features.fleet.launch.errand import Errand
+from hostdx.app.features.fleet.folder import NodeAnswer
+from hostdx.app.features.fleet.launch.agent import MARK
+from hostdx.app.features.fleet.launch.call import LOGIN_S, PATIENCE_S, SIGNS_S, START_S, NodeCall, State
+from hostdx.app.features.fleet.launch.errand import Errand
 
 ERRAND = Errand(
     argv=("triage",), size=3, sha256="", data=b"zip", parts=frozenset({"cp311-x86_64"}), most_bytes=1000,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from app.features.fleet.folder import SCHEMA, TRIAGE, FleetFolder, FleetRunHead
-from app.terminal.failure import COULD_NOT, Failure
-from probes.reading.process_stat import is_running
+from hostdx.app.features.fleet.folder import SCHEMA, TRIAGE, FleetFolder, FleetRunHead
+from hostdx.app.terminal.failure import COULD_NOT, Failure
+from hostdx.probes.reading.process_stat import is_running
 from tests.fakes.fake_fleet import FakeFleet
 from tests.needs import module, needs, one_always
 from tests.real.polled import within
@@ -23,7 +23,7 @@ pytestmark = [needs(module("ClusterShell")), pytest.mark.usefixtures("own_state"
 
 @pytest.fixture
 def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeFleet:
-    monkeypatch.setattr("app.features.fleet.launch.call.LOGIN_S", 100.0)
+    monkeypatch.setattr("hostdx.app.features.fleet.launch.call.LOGIN_S", 100.0)
     return FakeFleet(tmp_path)
 
 
@@ -35,8 +35,8 @@ def campaign(
     together: bool = False,
     **manner: object,
 ):  # type: ignore[no-untyped-def]
-    from app.features.fleet.launch.campaign import FleetCampaign, Manner
-    from app.features.fleet.launch.parcel import make_parcel
+    from hostdx.app.features.fleet.launch.campaign import FleetCampaign, Manner
+    from hostdx.app.features.fleet.launch.parcel import make_parcel
 
     head = FleetRunHead(
         schema=SCHEMA, scenario=scenario, nodes=list(nodes), seed=1, started="2026-01-01T00:00:00Z", together=together,
@@ -77,7 +77,7 @@ def test_what_a_connection_has_started_ends_with_it(
     fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A ProxyCommand that hangs was left to process 1 when ssh was killed."""
-    monkeypatch.setattr("app.features.fleet.launch.call.LOGIN_S", 0.5)
+    monkeypatch.setattr("hostdx.app.features.fleet.launch.call.LOGIN_S", 0.5)
     campaign(fleet, TRIAGE, "proxy1").triage_nodes()
     pid = int((fleet.place / "proxy").read_text())
     assert within(lambda: not is_running(pid), 10.0)
@@ -91,7 +91,7 @@ def test_each_node_runs_its_own_plan_and_no_other(fleet: FakeFleet) -> None:
 
 
 def test_changes_are_agreed_to(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.run.consent.ask_yes_no", lambda _question: False)
+    monkeypatch.setattr("hostdx.app.run.consent.ask_yes_no", lambda _question: False)
     found = campaign(fleet, "fake", "n1", "ask1", "old1")
     may = found.agreed_plans(found.fetch_plans(found.head.nodes, []))
     assert set(may) == {"n1"} and states(found) == {"ask1": "skipped", "old1": "skipped"}
@@ -128,7 +128,7 @@ def test_one_of_each_rack_at_a_time(
 ) -> None:
     from ClusterShell.NodeSet import set_std_group_resolver_config
 
-    from app.features.fleet.launch.engine import ConnectionEngine, racks_by_node
+    from hostdx.app.features.fleet.launch.engine import ConnectionEngine, racks_by_node
 
     (tmp_path / "groups.conf").write_text(GROUPS)
     set_std_group_resolver_config(str(tmp_path / "groups.conf"))
@@ -169,7 +169,7 @@ def test_one_of_each_rack_at_a_time(
 def test_a_stop_is_told_by_each_node_and_the_rest_is_taken_up_again(
     fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from app.features.fleet.launch.call import NodeCall
+    from hostdx.app.features.fleet.launch.call import NodeCall
 
     found = campaign(fleet, "fake", "n1", "slow1", "n2", at_once=1)
     plans = found.fetch_plans(found.head.nodes, [])
@@ -195,7 +195,7 @@ def test_a_stop_is_told_by_each_node_and_the_rest_is_taken_up_again(
 
 @pytest.mark.parametrize("text", ["n[1-3],x", "a.b-c_d"])
 def test_names(text: str) -> None:
-    from app.features.fleet.launch.engine import expand_nodes
+    from hostdx.app.features.fleet.launch.engine import expand_nodes
 
     assert expand_nodes(text)
 
@@ -205,7 +205,7 @@ def test_names(text: str) -> None:
     ["-oProxyCommand=x", "-v", "..", "../x", "a/b", "n;id", "user@n1", "", "n[1-200000]", "@no-such-group"],
 )
 def test_what_is_no_node_is_refused(text: str) -> None:
-    from app.features.fleet.launch.engine import expand_nodes
+    from hostdx.app.features.fleet.launch.engine import expand_nodes
 
     with pytest.raises(Failure):
         expand_nodes(text)
@@ -217,7 +217,7 @@ def test_what_is_no_node_is_refused(text: str) -> None:
 def test_where_most_did_not_answer_it_could_not_be_done(
     fleet: FakeFleet, nodes: tuple[str, ...], status: int
 ) -> None:
-    from app.features.fleet.cli.launch_options import report_outcome
+    from hostdx.app.features.fleet.cli.launch_options import report_outcome
 
     found = campaign(fleet, TRIAGE, *nodes)
     found.triage_nodes()
@@ -225,7 +225,7 @@ def test_where_most_did_not_answer_it_could_not_be_done(
 
 
 def test_nodes_begin_together(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
-    from app.features.fleet.launch import campaign as launcher
+    from hostdx.app.features.fleet.launch import campaign as launcher
 
     monkeypatch.setattr(launcher, "LEAD_S", 6.0)
     found = campaign(fleet, "fake", "share1", "share2", together=True)
@@ -241,7 +241,7 @@ def test_nodes_begin_together(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch)
 def test_a_node_that_waits_for_the_others_can_be_stopped(
     fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from app.features.fleet.launch.call import NodeCall
+    from hostdx.app.features.fleet.launch.call import NodeCall
 
     found = campaign(fleet, "fake", "n1", together=True)
     plans = found.fetch_plans(found.head.nodes, [])

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.features.fleet.folder import FleetFolder
+from hostdx.app.features.fleet.folder import FleetFolder
 from tests.app.features.bundle.conftest import bundle  # noqa: F401 (a fixture)
 from tests.app.launcher import environment
 from tests.needs import MOUNT_NAMESPACE, NET_NAMESPACE, ROOT, module, needs, program
@@ -37,7 +37,7 @@ def nodes(place: Path) -> Iterator[NodeSpaces]:
 def fleet(place: Path, nodes: NodeSpaces, bundle: Path, *words: str) -> subprocess.CompletedProcess[str]:  # noqa: F811
     where = ["--rsh", f"ssh -F {nodes.config}", "-o", str(place / "answers")]
     return subprocess.run(
-        [sys.executable, "-P", "-m", "app.cli", "fleet", *words, *where, "--python", sys.executable],
+        [sys.executable, "-P", "-m", "hostdx.app.cli", "fleet", *words, *where, "--python", sys.executable],
         env=environment(place) | {"HOSTDX_STARTED_AS": str(bundle)}, capture_output=True, text=True, timeout=400,
         stdin=subprocess.DEVNULL, check=False,
     )  # fmt: skip

@@ -1,10 +1,10 @@
 """Who is measured again: suspects and peers in an order that is drawn."""
 
-from app.features.fleet.launch.rounds import draw_nodes, shorten_run
-from probes.types import Json
-from scenarios.analysis.peers.screen import screen_nodes
-from scenarios.contract.action import Action
-from scenarios.contract.plan import Option, Plan, Workload
+from hostdx.app.features.fleet.launch.rounds import draw_nodes, shorten_run
+from hostdx.probes.types import Json
+from hostdx.scenarios.analysis.peers.screen import screen_nodes
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.plan import Option, Plan, Workload
 from tests.fakes.many_nodes import Nodes
 
 

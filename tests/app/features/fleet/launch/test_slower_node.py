@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead
-from app.features.fleet.reading import read_fleet
-from scenarios.analysis.peers.retest import MAX_ROUNDS
+from hostdx.app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead
+from hostdx.app.features.fleet.reading import read_fleet
+from hostdx.scenarios.analysis.peers.retest import MAX_ROUNDS
 from tests.app.features.fleet.test_reading import recording
 from tests.fakes.fake_fleet import FakeFleet
 from tests.needs import module, needs
@@ -30,9 +30,9 @@ def prepared(place: Path, slower: float) -> None:
 
 
 def run(fleet: FakeFleet, *, together: bool = False) -> Path:
-    from app.features.fleet.launch.campaign import FleetCampaign, Manner
-    from app.features.fleet.launch.parcel import make_parcel
-    from app.features.fleet.launch.rounds import retest_suspects
+    from hostdx.app.features.fleet.launch.campaign import FleetCampaign, Manner
+    from hostdx.app.features.fleet.launch.parcel import make_parcel
+    from hostdx.app.features.fleet.launch.rounds import retest_suspects
 
     head = FleetRunHead(
         schema=SCHEMA,
@@ -84,7 +84,7 @@ def test_of_like_nodes_none_is_named(tmp_path: Path) -> None:
 def test_nodes_that_began_together_do_so_again_all_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from app.features.fleet.launch import campaign
+    from hostdx.app.features.fleet.launch import campaign
 
     monkeypatch.setattr(campaign, "LEAD_S", 0.1)
     fleet = FakeFleet(tmp_path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.features.fleet.folder import FleetFolder
+from hostdx.app.features.fleet.folder import FleetFolder
 from tests.app import forked
 from tests.app.features.fleet.launch.test_campaign import campaign
 from tests.app.launcher import environment
@@ -34,7 +34,7 @@ def script(path: Path, text: str) -> Path:
 
 def triage(fleet: FakeFleet, nodes: str, *words: str, rsh: Path, **extra: str) -> dict[str, tuple[str, str]]:
     """Each node's state and reason."""
-    argv = [sys.executable, "-P", "-m", "app.cli", "fleet", "triage", "-w", nodes, "--rsh", str(rsh)]
+    argv = [sys.executable, "-P", "-m", "hostdx.app.cli", "fleet", "triage", "-w", nodes, "--rsh", str(rsh)]
     where = ["--bundle", str(fleet.bundle), "-o", str(fleet.place / "answers"), "--python", sys.executable]
     done = forked.run(
         [*argv, *where, *words], env=environment(fleet.place) | extra, stdin=subprocess.DEVNULL, capture_output=True,

@@ -2,16 +2,16 @@
 
 import pytest
 
-from probes.system.disk.trim.trim_jobs import (
+from hostdx.probes.system.disk.trim.trim_jobs import (
     TrimJob,
     explain_fstab_skip,
     explain_skip,
     find_calls,
 )
-from probes.system.disk.trim.trim_timer import (
+from hostdx.probes.system.disk.trim.trim_timer import (
     trim_timer,
 )
-from probes.types import Absent
+from hostdx.probes.types import Absent
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 

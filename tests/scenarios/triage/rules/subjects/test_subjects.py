@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from probes.reading.host import Host
-from probes.types import Absent
-from scenarios.triage.rules.subjects.array import multipath_rows
-from scenarios.triage.rules.subjects.cpu import policy_rows
-from scenarios.triage.rules.subjects.irq import irqs_of
-from scenarios.triage.rules.subjects.pci import pci_rows
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent
+from hostdx.scenarios.triage.rules.subjects.array import multipath_rows
+from hostdx.scenarios.triage.rules.subjects.cpu import policy_rows
+from hostdx.scenarios.triage.rules.subjects.irq import irqs_of
+from hostdx.scenarios.triage.rules.subjects.pci import pci_rows
 from tests.fakes.hosts.tree import Tree
 
 
