@@ -84,9 +84,7 @@ def parse(source: ImportSource) -> ImportResult:
     cpu = as_mapping(end.get("cpu_utilization_percent"))
     error, seconds = json_text.text(document.error), parse_number(test.get("duration"))
     troubles = [ImportTrouble(id="iperf3.error", said=error)] if error else []
-    if not any(
-        parse_number(part.get("bits_per_second")) for way in ways for part in (way.sent, way.received)
-    ):
+    if not any(parse_number(p.get("bits_per_second")) for way in ways for p in (way.sent, way.received)):
         if error:
             raise ImportRefusedError(f"iperf3: the test failed: {error[:120]}", "repeat the test")
         raise ImportRefusedError("iperf3: no sum at its end", "the test did not end: import a finished one")

@@ -76,12 +76,10 @@ def apply_validity(result: ImportResult) -> ImportResult:
     measures = tuple(map(_mark_unjudged, result.measures))
     troubles = list(result.troubles)
     trouble_ids = {trouble.id for trouble in troubles}
-    for identifier, flagged in (("invalid", _invalid_loads(measures)), ("too-short", _short_loads(measures)),
+    for which, flagged in (("invalid", _invalid_loads(measures)), ("too-short", _short_loads(measures)),
                                 ("from-memory", _memory_reads(measures))):  # fmt: skip
-        new = dict(flagged) if identifier != "invalid" or not trouble_ids & _SAY_INVALID else {}
-        troubles += [
-            ImportTrouble(id=identifier, subject=s, said=t) for s, t in list(new.items())[:_MAX_SUBJECTS]
-        ]
+        new = dict(flagged) if which != "invalid" or not trouble_ids & _SAY_INVALID else {}
+        troubles += [ImportTrouble(id=which, subject=s, said=t) for s, t in list(new.items())[:_MAX_SUBJECTS]]
     return msgspec.structs.replace(result, measures=measures, troubles=tuple(troubles))
 
 

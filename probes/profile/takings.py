@@ -115,16 +115,14 @@ class Takings:
     def oldest_window(self) -> Window:
         """Of one taking; what is younger than that waits for the next one, but at a window's end."""
         began_ns, until_ns, ended_ns, parts = self._held.popleft()
-        records_found = self._late
+        records = self._late
         for data in parts:
             self.held_bytes -= len(data)
-            records_found += parse_records(data, with_data=self._with_data)
-        records_found.sort(key=lambda record: record.at_ns)
-        count = sum(record.at_ns <= until_ns for record in records_found)
-        self._late = [] if ended_ns else records_found[count:]
-        return Window(
-            [record for record in records_found[:count] if record.at_ns >= began_ns], began_ns, ended_ns
-        )
+            records += parse_records(data, with_data=self._with_data)
+        records.sort(key=lambda record: record.at_ns)
+        count = sum(record.at_ns <= until_ns for record in records)
+        self._late = [] if ended_ns else records[count:]
+        return Window([record for record in records[:count] if record.at_ns >= began_ns], began_ns, ended_ns)
 
     def __bool__(self) -> bool:
         return bool(self._held)

@@ -196,9 +196,7 @@ class Cycles:
         return {b.group: b for b in steady if b.group >= first}
 
     def _lacks_values(self) -> bool:
-        return any(
-            corner.id not in self.unmeasured_reasons and not self._values(corner) for corner in CORNERS
-        )
+        return any(c.id not in self.unmeasured_reasons and not self._values(c) for c in CORNERS)
 
     def corner_levels(self) -> tuple[CornerLevel, ...]:
         return tuple(self._corner_level(corner) for corner in CORNERS)

@@ -76,9 +76,7 @@ class BoxSetup:
             self._add_job(path)
         self.budget_s = options.as_number("budget") or DEFAULT_BUDGET_S
         if self.budget_s < MIN_BUDGET_S:
-            raise UsageError(
-                f"--budget {self.budget_s:g} is too short for all corners; give {MIN_BUDGET_S:g} or more"
-            )
+            raise UsageError(f"--budget {self.budget_s:g} is too short; give {MIN_BUDGET_S:g} or more")
         fit = self.place.fit
         self.mount = fit.placement.mount if fit is not None and fit.placement is not None else None
         free = host.read_statvfs(self.place.directory_path) if self.place.directory_path else None
@@ -190,9 +188,7 @@ def plan_sentences(layout: BoxSetup) -> Iterator[str]:
         yield shared_servers_warning(layout)
     yield from layout.place.fit.notes if layout.place.fit is not None else ()
     if layout.keeps_inodes:
-        yield (
-            "ext4 without a journal avoids recently freed inodes: each cycle makes the next file creations slower"
-        )
+        yield ("ext4 without a journal avoids freed inodes: each cycle makes the next creations slower")
     yield f"{len(CORNERS)} corners of IO500 in about {layout.budget_s:.0f} s: not an IO500 score"
 
 

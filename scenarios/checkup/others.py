@@ -206,7 +206,7 @@ def gap_between(
 ) -> Gap:
     resources: tuple[Resource, ...] = ("cpu", "io")
     tables = (before[1], after[1])
-    users_by_resource = {
+    by_resource = {
         resource: tuple(
             (user.name, user.pid, user.rate)
             for user in rank_users(*tables, resource, own_pids)
@@ -214,13 +214,11 @@ def gap_between(
         )
         for resource in resources
     }
-    owners = {
-        pid: owner_of(pid) for users in users_by_resource.values() for _, pid, _ in users[:MAX_NAMED_USERS]
-    }
+    owners = {pid: owner_of(pid) for users in by_resource.values() for _, pid, _ in users[:MAX_NAMED_USERS]}
     return Gap(
         compute_host_rates(before[0], after[0]),
         after[0].cpus,
         measure_others_use(*tables, own_pids)[0],
-        users_by_resource,
+        by_resource,
         owners,
     )

@@ -156,9 +156,7 @@ class ChosenDirectories(msgspec.Struct, frozen=True):
 def directories_named_by(finding: Finding) -> tuple[str, ...]:
     """The directories that it names: as its subject, or for the run that would prove it."""
     words = (finding.subject, *finding.subjects, *finding.prove_options)
-    return tuple(
-        dict.fromkeys(w for w in words if w.startswith("/") and not w.startswith(("/proc/", "/sys/")))
-    )
+    return tuple(dict.fromkeys(w for w in words if w[:1] == "/" and not w.startswith(("/proc/", "/sys/"))))
 
 
 def choose_directories(host: Host, options: Options) -> ChosenDirectories:
@@ -178,9 +176,7 @@ def choose_directories(host: Host, options: Options) -> ChosenDirectories:
         used_holders.add(there)
         fit = check_suitability(host, directory, explicit=False)
         if fit.refusal or len(suspects) == MAX_SUSPECTS:
-            left_out.append(
-                fit.refusal or f"{directory}: at most {MAX_SUSPECTS} suspects; measured if it is named"
-            )
+            left_out.append(fit.refusal or f"{directory}: at most {MAX_SUSPECTS} suspects; measured if named")
             continue
         suspects.append(directory)
         sentences.append(f"measures {directory} too, because of a finding of triage: {finding.title}")

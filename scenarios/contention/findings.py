@@ -19,9 +19,7 @@ def contention_findings(curves: Sequence[ScalingCurve], *, memory: bool, longer:
     most = curves[0].steps[-1].workers
     scaling_curves = [curve for curve in judged if curve.scales_to == most]
     control = next((curve for curve in curves if curve.load == CONTROL), curves[0])
-    evidence = [
-        _curve_evidence(curve, control) for curve in (*stopped, *(c for c in judged if c not in stopped))
-    ]
+    evidence = [_curve_evidence(c, control) for c in (*stopped, *(c for c in judged if c not in stopped))]
     evidence += [line for curve in stopped for line in _reason_evidence(curve)]
     if memory:
         evidence.append(SAYS.evidence("memory"))

@@ -160,9 +160,7 @@ def _geometric_means(groups: Sequence[Sequence[tuple[int, float]]]) -> list[tupl
     for group in groups:
         for workers, rate in group:
             logs.setdefault(workers, []).append(math.log(rate))
-    return [
-        (workers, math.exp(sum(log_rates) / len(log_rates))) for workers, log_rates in sorted(logs.items())
-    ]
+    return [(workers, math.exp(sum(own) / len(own))) for workers, own in sorted(logs.items())]
 
 
 def _bootstrap_interval(values: Sequence[float], best: float, wider: float) -> tuple[float, float]:
@@ -212,9 +210,7 @@ def judge_curves(
         key = (load.id, side)
         steps = [_judge_step(measured, key, *pair, margin, alpha) for pair in pairs if pair[1] <= judged]
         # More workers than CPUs cannot do more; that they do less than the CPU alone, waking each other, is a lock's.
-        over = [
-            _judge_step(measured, key, *pair, margin, alpha, over=True) for pair in pairs if pair[1] > judged
-        ]
+        over = [_judge_step(measured, key, *p, margin, alpha, over=True) for p in pairs if p[1] > judged]
         steps += [step for step in over if step.is_slower and load.id != CONTROL]
         up_to, after = _last_scaling_and_first_flat(steps)
         usl = _fit_scalability(measured, key, [n for n in counts if n <= judged], rng)

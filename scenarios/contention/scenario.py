@@ -124,9 +124,7 @@ async def _measure(
                                 break
                         points[load.id, side][n][-1].append(point)
             if not number:  # the first group fills the table load by load
-                ended = [
-                    curve for curve in setup.curve_keys if points[curve[0].id, curve[1]][setup.levels[0]]
-                ]
+                ended = [key for key in setup.curve_keys if points[key[0].id, key[1]][setup.levels[0]]]
                 early = curves_so_far(MeasuredPoints(points), ended, setup.sides)
                 run.emit(ScalingCurves(t=run.elapsed_s(), value=early))
         number, spent, written = number + 1, run.clock.now() - began, written + MAX_SIDE_BYTES

@@ -154,9 +154,7 @@ class StepInProgress:
         """Report how many bytes of the test files are written: at most once a second, and at the end."""
         if self._run.elapsed_s() - self._wrote_s >= 1.0 or written_bytes >= total_bytes:
             self._wrote_s = self._run.elapsed_s()
-            self.report_progress(
-                f"writing the test files, {format_size(written_bytes)} of {format_size(total_bytes)}"
-            )
+            self.report_progress(f"writing files, {format_size(written_bytes)} of {format_size(total_bytes)}")
 
     def emit_state(self) -> None:
         self._run.emit(

@@ -193,9 +193,7 @@ class SequentialComparison:
             if length > 1:
                 values, weights = batch_means(values, weights, length)
             spreads.append(interval_over_groups(values, level, weights, floor / math.sqrt(length)))
-        return max(
-            (spread for spread in spreads if spread is not None), key=lambda s: s.half_width, default=None
-        )
+        return max((s for s in spreads if s is not None), key=lambda s: s.half_width, default=None)
 
     @property
     def _visited_again(self) -> bool:

@@ -77,9 +77,7 @@ def _format_needed_seconds(setup: SchedulerSetup) -> list[str]:
     """Return which pair and load takes how long at least: what the budget is made of."""
     parts = []
     for variant in setup.variants:
-        loads = [
-            (job.mix.title, needed_seconds(job.workload)) for job in setup.jobs if job.variant == variant
-        ]
+        loads = [(j.mix.title, needed_seconds(j.workload)) for j in setup.jobs if j.variant == variant]
         each = ", ".join(f"{title} {seconds:.0f}" for title, seconds in loads)
         total_s = sum(seconds for _, seconds in loads)
         parts.append(f"needs for {variant} at least {total_s:.0f} s: {each}")

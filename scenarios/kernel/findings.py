@@ -54,9 +54,7 @@ def build_findings(plan: Plan, figures: Figures) -> list[Finding]:
 
 def _recorded_finding(plan: Plan, figures: Figures) -> Finding:
     errors = sorted(e for key in figures.values if (e := figures.relative_mean_error(*key)) is not None)
-    middle = (
-        f" (half have a standard error below {format_percent(errors[len(errors) // 2])})" if errors else ""
-    )
+    middle = f" (half have an error below {format_percent(errors[len(errors) // 2])})" if errors else ""
     return SAYS.finding(
         "recorded",  # one run alone compares nothing: no green for what is not known
         figures=len(figures.values),

@@ -163,9 +163,7 @@ def _file_system(kind: str, name: str, host: Host) -> Answer:
 
 def sata_link_sleeps(host: Host) -> Answer:
     names = host.glob_paths("/sys/class/scsi_host/host*/link_power_management_policy")
-    sleeping = {
-        word for path in names if is_present(word := host.read_word(path)) and word != "max_performance"
-    }
+    sleeping = {w for path in names if is_present(w := host.read_word(path)) and w != "max_performance"}
     return f"SATA link power policy {', '.join(sorted(sleeping))}" if sleeping else ""
 
 

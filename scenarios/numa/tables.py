@@ -71,9 +71,7 @@ def memory_rows(result: MemoryResult) -> tuple[NodePair, ...]:
 
 def page_size_rows(result: MemoryResult) -> tuple[PageSize, ...]:
     both = (("small", result.small_ns), ("huge", result.huge_ns))
-    return tuple(
-        PageSize(pages=name, **_figure_fields(latency=figure)) for name, figure in both if figure is not None
-    )
+    return tuple(PageSize(pages=name, **_figure_fields(latency=figure)) for name, figure in both if figure)
 
 
 def device_rows(device_list: Sequence[PciDevice]) -> tuple[Device, ...]:

@@ -142,9 +142,7 @@ class Rpfilter(Scenario):
             if trial.load == "udp":
                 scheduler = BatchScheduler(run, trial.workload, NetworkTrains(bench, pairs, trial), watch)
             else:
-                variants = [
-                    NetworkVariantBench(bench, run.clock, trial, compared) for compared in trial.compared
-                ]
+                variants = [NetworkVariantBench(bench, run.clock, trial, each) for each in trial.compared]
                 scheduler = BlockScheduler(run, trial.workload, variants, watch)
 
             def conclude_trial(experiment: LoadExperiment) -> None:

@@ -175,9 +175,7 @@ def _shared_of_pair(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> S
     if common in ("file system", "subvolumes"):
         mine, others = (directory_traits(target.directory) for target in (a, b))
         if mine and others:
-            differs = {
-                n: (mine[n], others[n]) for n in sorted(mine.keys() & others.keys()) if mine[n] != others[n]
-            }
+            differs = {n: (mine[n], others[n]) for n in sorted({*mine} & {*others}) if mine[n] != others[n]}
     return Shared(
         a=a.letter,
         b=b.letter,
@@ -242,9 +240,7 @@ def describe_shared(part: Shared) -> str:
         case "partitions":
             return f"{both} are partitions of one disk ({disks}): what differs is the place on it or the file system"
         case "disk":
-            return (
-                f"{both} are file systems on one disk ({disks}): what differs is the file system or the place"
-            )
+            return f"{both} are on one disk ({disks}): what differs is the file system or the place"
         case "some disks":
             return f"{both} use {disks}, among others"
     return f"{both} lie on one device that is reached through two paths ({disks})"

@@ -25,9 +25,7 @@ class Splits(Result, frozen=True, tag="workload.where/1"):
     def on_top(self, now: float) -> ReportSection | None:
         from hostdx.scenarios.workload.difference import LIKELY, MIN_NAMED_SHARE, build_views
 
-        tables = [
-            table for split in self.value if split.parts for table in build_views(split, MIN_NAMED_SHARE)
-        ]
+        tables = [t for split in self.value if split.parts for t in build_views(split, MIN_NAMED_SHARE)]
         return ReportSection("where the time went", (*tables, paragraph_of(LIKELY))) if tables else None
 
 

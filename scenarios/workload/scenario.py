@@ -139,9 +139,7 @@ class CommandUnderVariants(Scenario):
         lacked = (
             f"variant {j.id}: {why}" for j in wanted.jobs if (why := explain_missing(host, root, j.limits))
         )
-        warm = (
-            why for j in wanted.jobs for path in paths(wanted.cold, j) if (why := explain_undroppable(path))
-        )
+        warm = (why for j in wanted.jobs for p in paths(wanted.cold, j) if (why := explain_undroppable(p)))
         refused = next(chain(lacked, warm), "")
         plan = self.make_plan(
             options={

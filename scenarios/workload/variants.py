@@ -81,9 +81,7 @@ def parse_variant(text: str, command: str, cwd: str) -> CommandVariant:
     """`name: words`. Raises UsageError in one line."""
     name, colon, rest = text.partition(":")
     if not colon:
-        raise UsageError(
-            f"variant {text!r}: write it as 'name: words', for example 'sata: TMPDIR=/data cpus=0-3'"
-        )
+        raise UsageError(f"variant {text!r}: write it as 'name: words', as in 'sata: TMPDIR=/data cpus=0-3'")
     words: list[tuple[str, str]] = []
     for word in split_words(rest, f"variant {name.strip()}"):
         key, equals, value = word.partition("=")

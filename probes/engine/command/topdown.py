@@ -122,9 +122,7 @@ def top_down(devices: str = DEVICES, cpuinfo: str = "/proc/cpuinfo") -> TopDown 
                 continue
             events = {name: PerfEvent(kind, config) for name, config in configs.items() if config is not None}
             if form == "metrics":
-                events = {
-                    n: event._replace(leader="" if n == "slots" else "slots") for n, event in events.items()
-                }
+                events = {n: e._replace(leader="" if n == "slots" else "slots") for n, e in events.items()}
             scales = {name: parse_real(_text(folder / "events" / f"{name}.scale")) or 1.0 for name in events}
             return TopDown(form, events, width, scales)
         if folder.name == "cpu" and (width := _amd_width(cpuinfo)):

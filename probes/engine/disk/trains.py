@@ -113,9 +113,7 @@ class StorageBatches(BatchSource[StorageBench]):
                 f"{_directory_names(failed)}, {load.id}: {error}{hint}", error.errno
             ) from error
         took = time.perf_counter() - began
-        moved = {
-            leaves: counter_growth(before[leaves], now) for leaves, now in self._device_counters().items()
-        }
+        moved = {disk: counter_growth(before[disk], now) for disk, now in self._device_counters().items()}
         replies = [reply | {"h": self._by_side(reply["h"], visited)} for reply in replies]
         measured = self._combine_replies(order, slice_s, replies, moved, took)
         self._charge_budget(measured, sum(reply["uncounted"] for reply in replies), slice_s)

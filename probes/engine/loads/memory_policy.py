@@ -79,9 +79,7 @@ def _system_call_numbers() -> tuple[int, int]:
     try:
         return _NUMBERS[platform.machine()]
     except KeyError:
-        raise NoPolicy(
-            38, f"the system calls for memory placement on {platform.machine()} are not known"
-        ) from None
+        raise NoPolicy(38, f"memory placement on {platform.machine()} are not known") from None
 
 
 def _call(number: int, *arguments: object) -> None:

@@ -122,9 +122,7 @@ def parse_live(source: ImportSource) -> ImportResult:
         if moved
     ]
     if not measures:
-        raise ImportRefusedError(
-            "elbencho: no value in its live statistics", "run elbencho with --csvfile FILE"
-        )
+        raise ImportRefusedError("elbencho: no value in it", "run elbencho with --csvfile FILE")
     return ImportResult(
         kind="elbencho-live", tool="elbencho", measures=tuple(measures), points=tuple(points),
         troubles=(ImportTrouble(id="elbencho.live"),),
@@ -223,9 +221,7 @@ def _make_phase(
     elapsed_ms: float | None, moved: float | None, began: Json, version: Json,
 ) -> ElbenchoPhase:  # fmt: skip
     words = {"true": "1", "false": "0"}
-    conditions = [
-        (key, words.get(value, value)) for key, option in options.items() if (value := text(option, 60))
-    ]
+    conditions = [(key, words.get(v, v)) for key, option in options.items() if (v := text(option, 60))]
     return ElbenchoPhase(
         name=f"{(text(name, 40) or '?').lower()}{' reads' if mixed else ''}", conditions=tuple(conditions),
         values={metric: value for metric, value in read.items() if value is not None and value > 0},

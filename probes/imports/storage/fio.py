@@ -58,9 +58,7 @@ def parse(source: ImportSource) -> ImportResult:
             f"fio: a job is damaged: {' '.join(str(error).split())[:160]}", "export it again"
         ) from None
     document, sums = runs[-1], every[-1]
-    contradictions = [
-        c for run_sums in every for c in (*run_sums.contradictions, *run_sums.check_client_sums())
-    ]
+    contradictions = [c for s in every for c in (*s.contradictions, *s.check_client_sums())]
     measures: list[ImportedMeasure] = []
     for index, run_sums in enumerate(every):
         measures += run_sums.make_measures(f"run {index + 1}: " if len(every) > 1 else "")

@@ -290,9 +290,7 @@ def find_contradictions(run: IorRun, prefix: str = "") -> list[Contradiction]:
         subject, best = f"{prefix}{op}", run.max.get(op)
         most = max(r.mib_s for r in rows)
         if best is not None and not is_close(best, most, 0.005, 0.01):
-            claims.append(
-                _rate_contradiction("ior.max-not-in-rows", subject, best, most, "largest row of the table")
-            )
+            claims.append(_rate_contradiction("ior.max-not-in-rows", subject, best, most, "largest row"))
         planned = (run.tasks or 0) * (run.block_bytes or 0) * (run.segments or 1)
         for row in rows if planned and not _is_stonewalled(run) else []:
             if row.total_s is None or row.total_s < 0.01:

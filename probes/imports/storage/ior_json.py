@@ -61,9 +61,7 @@ def parse(source: ImportSource) -> ImportResult:
                 and value not in (0, "", "0")
             },
         )
-        run.rows = [
-            row for item in _flatten_rows(test.get("Results")) if (row := _read_row(item)) is not None
-        ]
+        run.rows = [row for item in _flatten_rows(test.get("Results")) if (row := _read_row(item))]
         _add_summary(run, document.get("summary"), test.get("TestID"))
         runs.append(run)
     return make_result(runs, "ior-json")

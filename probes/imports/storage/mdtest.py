@@ -140,9 +140,7 @@ def _make_result(runs: list[MdtestRun]) -> ImportResult:
                 )
             )  # fmt: skip
         claims += find_contradictions(run, prefix)
-        troubles += [
-            ImportTrouble(id="mdtest.not-computed", subject=f"{prefix}{n}") for n in run.not_computed
-        ]
+        troubles += [ImportTrouble(id="mdtest.not-computed", subject=prefix + n) for n in run.not_computed]
         if not run.finished:
             troubles.append(ImportTrouble(id="mdtest.unfinished", subject=prefix.rstrip(": ")))
         subject = f"run:{index + 1}" if prefix else ""

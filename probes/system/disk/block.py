@@ -232,9 +232,7 @@ def _read_rotational(
     ):
         return False
     if is_virtual_disk(disk_transport, model):
-        return Absent(
-            "a virtual disk: its rotational flag says nothing of what lies under it", "unsupported", source
-        )
+        return Absent("a virtual disk: its flag says nothing of what lies below", "unsupported", source)
     if disk_kind == "loop":
         return Absent("a loop device only copies the flag of what lies under its file", "unsupported", source)
     flag = host.read_integer(source)

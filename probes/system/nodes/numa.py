@@ -153,9 +153,7 @@ def _explain_doubt(host: Host, nodes: tuple[NumaNode, ...], placed: CpuTopology)
     # A guest's sockets and nodes are both made up, each by an option of its own.
     if read_virtualisation(host).is_virtual:
         return ""
-    sockets = {
-        node.number: {placed.ids[n] for n in node.cpus if n in placed.ids} for node in nodes if node.cpus
-    }
+    sockets = {at.number: {placed.ids[n] for n in at.cpus if n in placed.ids} for at in nodes if at.cpus}
     mixed = [number for number, socket_ids in sockets.items() if len(socket_ids) > 1]
     if mixed and len(sockets) > 1 and len(sockets) >= len(distinct_sets(placed.sockets)):
         return f"node {mixed[0]} has CPUs of several sockets while there are as many nodes as sockets"

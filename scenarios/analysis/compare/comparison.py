@@ -210,9 +210,7 @@ def known_faults(a: Sequence[RunSummary], b: Sequence[RunSummary]) -> tuple[Know
 def _ruled_out(fault: KernelFault, run: RunSummary) -> bool:
     """By a recorded fact. What was not recorded rules nothing out."""
     if fault.scheduler:
-        active = {
-            str(value) for (subject, name), value in run.facts.items() if name == "scheduler" and subject
-        }
+        active = {str(v) for (subject, name), v in run.facts.items() if name == "scheduler" and subject}
         if active and fault.scheduler not in active:
             return True
     links = {str(value) for (_, name), value in run.facts.items() if name == "transport"}

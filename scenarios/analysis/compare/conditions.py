@@ -37,9 +37,7 @@ def unlike_loads(a: Sequence[RunSummary], b: Sequence[RunSummary]) -> tuple[Unli
         names = dict.fromkeys(name for side in loads for load in side for name in load.conditions)
         differing = {}
         for name in names:
-            values = [
-                tuple(dict.fromkeys(load.conditions.get(name, UNKNOWN) for load in side)) for side in loads
-            ]
+            values = [tuple(dict.fromkeys(x.conditions.get(name, UNKNOWN) for x in side)) for side in loads]
             if len({*values[0], *values[1]}) > 1:
                 differing[name] = (values[0], values[1])
         if differing:
@@ -87,12 +85,10 @@ def rename_by_conditions(runs: Sequence[RunSummary]) -> list[RunSummary]:
     return [_rename_loads(run, names) for run in runs]
 
 
-def differing_conditions(all_conditions: Sequence[dict[str, str]]) -> list[str]:
+def differing_conditions(loads: Sequence[dict[str, str]]) -> list[str]:
     """The conditions in which they are not all the same."""
-    names = dict.fromkeys(name for conditions in all_conditions for name in conditions)
-    return [
-        name for name in names if len({conditions.get(name, UNKNOWN) for conditions in all_conditions}) > 1
-    ]
+    names = dict.fromkeys(name for conditions in loads for name in conditions)
+    return [name for name in names if len({conditions.get(name, UNKNOWN) for conditions in loads}) > 1]
 
 
 def name_with_conditions(load: str, conditions: dict[str, str], names: Sequence[str]) -> str:

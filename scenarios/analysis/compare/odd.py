@@ -210,9 +210,7 @@ def _spread_variances(
         [Observed(v / share, d, None) for (v, d, _), share in zip(observations, shares, strict=True)]
     )[0]
     variances = [Variance(first.value * shares[0], first.freedom)]
-    known_ones = [
-        (v / usual_of_column, d) for v, d, usual_of_column in observations if usual_of_column is not None
-    ]
+    known_ones = [(v / usual, d) for v, d, usual in observations if usual is not None]
     wide = math.fsum(v * d for v, d in known_ones) / max(1, sum(d for _, d in known_ones))
     if usual is not None and wide <= _LIKE_USUAL:
         variances.append(Variance(max(own, usual), len(core) - 1 + _USUAL_FREEDOM))

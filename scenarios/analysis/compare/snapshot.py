@@ -35,9 +35,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def process_count(self) -> int | None:
         """Return how many processes measured, where the file says it."""
-        count = next(
-            (fact.value for fact in self.facts if fact.name == "processes" and not fact.subject), None
-        )
+        count = next((f.value for f in self.facts if f.name == "processes" and not f.subject), None)
         return count if isinstance(count, int) else None
 
     def value(self, workload: str) -> float | None:
@@ -126,9 +124,7 @@ def rename_snapshot_loads(unnamed_snapshots: Sequence[Snapshot]) -> list[Snapsho
     for snapshot in unnamed_snapshots:
         for m in snapshot.measures:
             conditions_by_load.setdefault(m.workload, []).append(m.conditions)
-    names = {
-        workload: differing_conditions(conditions) for workload, conditions in conditions_by_load.items()
-    }
+    names = {load: differing_conditions(each) for load, each in conditions_by_load.items()}
     return [
         msgspec.structs.replace(
             s,

@@ -201,9 +201,7 @@ def watched_metrics() -> tuple[WatchedMetric, ...]:
 
 def judge_samples(result: ImportResult) -> Timeline | None:
     """Return what the samples of a file say over time; None where there are too few to know a quiet level."""
-    cpus = next(
-        (fact.value for fact in result.facts if (fact.subject, fact.name) == ("cpu", "threads")), None
-    )
+    cpus = next((f.value for f in result.facts if (f.subject, f.name) == ("cpu", "threads")), None)
     threads = cpus if isinstance(cpus, int) and cpus > 0 else None
     return judge_series(result.series, result.times, threads) if result.times is not None else None
 
@@ -217,9 +215,7 @@ def judge_series(all_series: Sequence[SampleSeries], times: SampleTimes, cpus: i
     ranked = sorted(_find_symptoms(watched, cpus), key=lambda entry: (entry[1].began_s, entry[0]))
     seconds = longest.at_s[-1] - longest.at_s[0]
     weak_s = min(WEAK_DURATION_S, WEAK_DURATION_SHARE * seconds)
-    incidents = [
-        _make_incident(group, all_series) for group in _overlapping(ranked) if _is_incident(group, weak_s)
-    ]
+    incidents = [_make_incident(g, all_series) for g in _overlapping(ranked) if _is_incident(g, weak_s)]
     incidents.sort(key=lambda incident: (incident.cause == "cpu", -_weight(incident)))
     return Timeline(
         times=times,

@@ -63,9 +63,7 @@ def suspect_standings(screened: Screen, rounds: Sequence[Round]) -> tuple[Retest
     pairs = [(name, place) for name, places in screened.suspects.items() for place in places]
     level = FAMILY_ERROR / max(1, len(pairs)) / (MAX_ROUNDS - MIN_ROUNDS + 1)
     spreads = {place: _measure_spread(screened, place, rounds) for place in {place for _, place in pairs}}
-    return tuple(
-        _suspect_standing(screened, name, place, rounds, spreads[place], level) for name, place in pairs
-    )
+    return tuple(_suspect_standing(screened, n, place, rounds, spreads[place], level) for n, place in pairs)
 
 
 def next_suspects(screened: Screen, rounds: Sequence[Round], silent: Collection[str] = ()) -> tuple[str, ...]:

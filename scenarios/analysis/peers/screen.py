@@ -144,10 +144,8 @@ def screen_nodes(nodes: Sequence[PeerNode], margin: float = 0.05) -> Screen:
         logs_by_key = {
             key: {node.name: node.logs[key] for node in group if key in node.logs} for key in names
         }
-        sufficient_logs = {key: logs for key, logs in logs_by_key.items() if len(logs) >= MIN_PEERS}
-        columns += [
-            _screen_column(key, number, logs, len(sufficient_logs)) for key, logs in sufficient_logs.items()
-        ]
+        enough = {key: logs for key, logs in logs_by_key.items() if len(logs) >= MIN_PEERS}
+        columns += [_screen_column(key, number, logs, len(enough)) for key, logs in enough.items()]
     groups = tuple(
         HardwareGroup(hardware=g[0].hardware, nodes=tuple(node.name for node in g)) for g in members
     )

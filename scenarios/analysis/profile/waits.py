@@ -66,9 +66,7 @@ def words_for_wait(cause_id: str) -> str:
 
 
 def kind_of(state: str, call: str, place: str) -> str:
-    return next(
-        (kind.id for kind in load_wait_kinds() if kind.fits_wait(state, call, place)), f"{PLACE}{place}"
-    )
+    return next((k.id for k in load_wait_kinds() if k.fits_wait(state, call, place)), f"{PLACE}{place}")
 
 
 def summarise_waits(rows: Iterable[WaitSample]) -> tuple[Waited, ...]:

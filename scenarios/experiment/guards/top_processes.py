@@ -69,9 +69,7 @@ class CulpritSearch:
         for_us = io_for_us = 0.0
         if workers:
             not_for_us = frozenset(self._ended.processes.keys() - workers)
-            for_us = sum(
-                (process.rate for process in rank_users(self._began, self._ended, "cpu", not_for_us)), 0.0
-            )
+            for_us = sum((user.rate for user in rank_users(self._began, self._ended, "cpu", not_for_us)), 0.0)
             io_for_us = sum(
                 (process.rate for process in rank_users(self._began, self._ended, "io", not_for_us)), 0.0
             )

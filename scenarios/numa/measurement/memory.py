@@ -125,9 +125,7 @@ class MemoryBench:
 
     async def round(self) -> None:
         """Every pair once: all CPUs copying, one copying, one chasing; and the two page sizes."""
-        cells = [
-            (at, measurement) for at in range(len(self._targets)) for measurement in ("all", "one", "chase")
-        ]
+        cells = [(at, kind) for at in range(len(self._targets)) for kind in ("all", "one", "chase")]
         cells += [(0, "small"), (0, "huge")]
         self._rng.shuffle(cells)
         for at, measurement in cells:

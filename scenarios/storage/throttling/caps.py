@@ -139,9 +139,7 @@ def find_cpu_pauses(
 ) -> dict[str, DiskCap]:
     """By load, the pauses in which this machine was given no CPU."""
     seen_caps = {name: cap_of(courses[name], load_of(name).workers) for name in list_cappable_loads(courses)}
-    return {
-        name: cap for name, cap in seen_caps.items() if cap and is_paused_by_cpu(cap, withheld.get(name, 0.0))
-    }
+    return {n: cap for n, cap in seen_caps.items() if cap and is_paused_by_cpu(cap, withheld.get(n, 0.0))}
 
 
 def _is_credible(

@@ -196,12 +196,8 @@ def ebs_findings(
     """Return how long the cloud itself says that it held these volumes back meanwhile."""
     findings = []
     for leaf in sorted(before.keys() & after.keys()):
-        grown = {
-            counter: seconds - before[leaf].get(counter, 0.0) for counter, seconds in after[leaf].items()
-        }
-        exceeded = [
-            f"{counter} for {format_duration(s)}" for counter, s in grown.items() if s >= MIN_EXCEEDED_S
-        ]
+        grown = {name: seconds - before[leaf].get(name, 0.0) for name, seconds in after[leaf].items()}
+        exceeded = [f"{name} for {format_duration(s)}" for name, s in grown.items() if s >= MIN_EXCEEDED_S]
         if exceeded:
             findings.append(SAYS.finding("ebs-exceeded", subject=leaf, exceeded=", ".join(exceeded)))
     return findings

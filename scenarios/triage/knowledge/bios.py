@@ -40,9 +40,7 @@ class BiosSettingEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     @property
     def vendor_names(self) -> str:
         """Its names: `ApbDis (Dell), InfinityFabricPstate (HPE)`."""
-        return ", ".join(
-            f"{some[0]} ({VENDORS[vendor]})" for vendor, some in self.names.items() if vendor in VENDORS
-        )
+        return ", ".join(f"{names[0]} ({VENDORS[v]})" for v, names in self.names.items() if v in VENDORS)
 
     def find(self, values: dict[str, str]) -> tuple[str, str] | None:
         """The name and value of the first of our names that is there; tools differ in dots, spaces and underlines."""

@@ -117,9 +117,7 @@ def cloud_disks(host: Host, device: BlockDevice) -> tuple[CloudDisk, ...]:
 def cloud_disks_of_size(device: BlockDevice) -> tuple[CloudDisk, ...]:
     """Return what any cloud sells in this size; none for what is no virtual disk."""
     gib = _size_gib(device) if is_virtual_disk(device.transport, device.model) else 0.0
-    return tuple(
-        disk for disk in load("storage", "offer", CloudDisk).entries if disk.gib[0] < gib <= disk.gib[1]
-    )
+    return tuple(d for d in load("storage", "offer", CloudDisk).entries if d.gib[0] < gib <= d.gib[1])
 
 
 def _size_gib(device: BlockDevice) -> float:

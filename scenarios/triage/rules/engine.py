@@ -287,9 +287,7 @@ def make_remedy(host: Host, advice: Advice, rows: Sequence[SubjectRow], rule: st
     def command_lines(name: str, usual: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
         templates = own.get(name, usual)
         filled = (line for template in templates for line in commands_for_rows(template, rows))
-        return tuple(
-            as_typable(line) for line in (*filled, *more) if line and services.is_startable(host, line)
-        )
+        return tuple(as_typable(s) for s in (*filled, *more) if s and services.is_startable(host, s))
 
     return Remedy(
         title=title,

@@ -227,9 +227,7 @@ def _evaluate_call(node: ast.Call, names: Names) -> Value:
     if node.func.id == "known":
         return all(is_present(value) for value in values)
     if node.func.id == "given":  # the first that is known
-        return next(
-            (value for value in values if is_present(value)), values[-1] if values else Absent("nothing")
-        )
+        return next(filter(is_present, values), values[-1] if values else Absent("nothing"))
     missing = next((value for value in values if isinstance(value, Absent)), None)
     return missing if missing is not None else _FUNCTIONS[node.func.id](*values)
 

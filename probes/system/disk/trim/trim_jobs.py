@@ -82,9 +82,7 @@ def is_bind_mount(options: Sequence[str]) -> bool:
 def is_trim_refused(host: Host, mountpoints: Sequence[str]) -> bool:
     """Return whether every line of fstab about this file system says X-fstrim.notrim: the admin's own choice."""
     wanted = {place.rstrip("/") or "/" for place in mountpoints}
-    lines = [
-        options for place, options in fstab_entries(host) if place in wanted and not is_bind_mount(options)
-    ]
+    lines = [asked for place, asked in fstab_entries(host) if place in wanted and not is_bind_mount(asked)]
     return bool(lines) and all("X-fstrim.notrim" in options for options in lines)
 
 

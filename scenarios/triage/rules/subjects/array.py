@@ -144,9 +144,7 @@ def array_rows(host: Host) -> list[SubjectRow]:
 def _all_flash(host: Host, array: str) -> Value:
     """Return whether no disk below the array rotates."""
     devices = block_devices(host)
-    spins = [
-        devices[name].rotational for name in list_leaves(devices, array) if name != array and name in devices
-    ]
+    spins = [devices[n].rotational for n in list_leaves(devices, array) if n != array and n in devices]
     known_spins = [word for word in spins if is_present(word)]
     return (
         not any(known_spins)

@@ -229,9 +229,7 @@ def stat_rows(host: Host) -> list[SubjectRow] | Absent:
     if stat.all is None or not (total := stat.all.total_s):
         return Absent(f"{SOURCE} has no line for all CPUs", "invalid", SOURCE)
     spent = stat.all
-    shares = [
-        (times.softirq_s / times.total_s, number) for number, times in stat.cpus.items() if times.total_s
-    ]
+    shares = [(cpu.softirq_s / cpu.total_s, number) for number, cpu in stat.cpus.items() if cpu.total_s]
     busiest, which = max(shares, default=(0.0, 0))
     columns = {
         "cpus": len(shares),

@@ -79,9 +79,7 @@ def emulated_rows(host: Host) -> list[SubjectRow] | Absent:
     hypervisor = read_virtualisation(host).hypervisor
     if isinstance(hypervisor, Absent):
         return hypervisor
-    drivers = [
-        ("card", card.name, card.driver) for card in host.compute_once(read_nics).values() if card.physical
-    ]
+    drivers = [("card", c.name, c.driver) for c in host.compute_once(read_nics).values() if c.physical]
     for disk in block_devices(host).values():
         if not disk.parent and not disk.slaves and is_virtual_disk(disk.transport, disk.model):
             drivers.append(("disk", disk.name, _controller_driver(host, disk)))
