@@ -47,9 +47,8 @@ def _refusal_reason(error: BaseException) -> str:
     """Return which limit of the process or the host ended it; empty for a mistake of ours."""
     if isinstance(error, OSError):
         return _REFUSED.get(error.errno or 0, "")
-    if isinstance(error, RuntimeError) and error.args == (
-        "can't start new thread",
-    ):  # Modules/_threadmodule.c
+    # Modules/_threadmodule.c
+    if isinstance(error, RuntimeError) and error.args == ("can't start new thread",):
         return _NO_PROCESS
     # the linker, of a compiled module (glibc, elf/dl-load.c)
     mapped = isinstance(error, ImportError) and "failed to map segment" in str(error)

@@ -52,9 +52,8 @@ def find_answer(session: RunSession, *, growing: bool = False) -> Answer:
         result = result._replace(sentence=f"{files}: {result.sentence}")
     if ended is None:
         if result is not None and result.finding is not None and result.finding.confidence != "measured":
-            result = (
-                None  # what a rule reads from the host is no answer of a run that has not come to its own
-            )
+            # what a rule reads from the host is no answer of a run that has not come to its own
+            result = None
         run_state = _running_text(session) if growing else "incomplete (not ended, or killed)"
         if result is None and not growing:
             return Answer("nothing decided so far: the run has not ended, or was killed", "unknown")
@@ -152,9 +151,8 @@ def _trusted_answer(session: RunSession) -> Answer | None:
     if result is not None and result.weight == "ok":
         roles = {verdict_role(v) for v in session.verdicts.values() if not v.control and is_measured(v)}
         worst = next((role for role in LOUD if role in roles), None)
-        if (
-            worst is not None
-        ):  # the scenario's own answer knows why a red row is no alarm: not red then, nor green
+        # the scenario's own answer knows why a red row is no alarm: not red then, nor green
+        if worst is not None:
             result = result._replace(weight=worst if result.finding is None else "notice")
     moved = [v for v in session.verdicts.values() if v.control and v.is_different]
     if result is None:

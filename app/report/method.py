@@ -110,9 +110,8 @@ def _workload_table(session: RunSession) -> Table | None:
             f"{w.block_s:g} s" if w.max_block_s <= w.block_s else f"{w.block_s:g} to {w.max_block_s:g} s"
         )
         if done and not 0.8 * w.block_s <= median(done) <= 1.2 * max(w.block_s, w.max_block_s):
-            longest += (
-                f" planned, {median(done):.2g} s measured"  # bounded in bytes, or the load's own length
-            )
+            # bounded in bytes, or the load's own length
+            longest += f" planned, {median(done):.2g} s measured"
         onset = f"{w.onset_s:g} s" if w.onset_s else "–"
         rows.append(
             (w.title, longest, f"{w.min_operations} operations", onset, str(w.min_groups), str(counted))

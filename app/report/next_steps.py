@@ -29,9 +29,8 @@ SAID_AGAIN = frozenset({
 DRAWN_ANEW = ("seed", "state")  # or found anew
 GONE = "pid"  # another one by then; the reader knows which
 GIB = 1 << 30
-MAX_WRITE_BYTES = (
-    100 * GIB
-)  # an SSD's endurance is thousands of times more, but nobody expects it of a short test
+# an SSD's endurance is thousands of times more, but nobody expects it of a short test
+MAX_WRITE_BYTES = 100 * GIB
 MAX_BUDGET_S = 3600.0  # longer than that nobody waits for an answer; then a quieter host is the better advice
 MAX_SUSPECTS = 3
 MAX_MARGIN = 0.5  # as the option has it

@@ -29,11 +29,8 @@ TONES: dict[State, str] = {state: state for state in MARKS} | {"notice": "warnin
 MIN_REACHED_SHARE = 0.95  # of a load's bytes must show in the disks' own counters
 MAX_DISTURBED_SHARE = 0.5  # of all groups disturbed: a run on a host that is not quiet
 MIN_LASTING_SHARE = 0.8  # of the trains or blocks that the guards could judge
-_FIELDS = {
-    "device": "device_bytes",
-    "cpu": "users_cpu",
-    "frequency": "khz",
-}  # the others' are called as their kind
+# the others' are called as their kind
+_FIELDS = {"device": "device_bytes", "cpu": "users_cpu", "frequency": "khz"}
 
 
 class Sign(NamedTuple):

@@ -46,9 +46,8 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     consent: str = ""
     recording: str = ""
     events: str = ""
-    with_arguments: bool = (
-        False  # record the words of the command line that are not known to be harmless, too
-    )
+    # record the words of the command line that are not known to be harmless, too
+    with_arguments: bool = False
 
 
 class Execution:

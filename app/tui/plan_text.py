@@ -277,9 +277,8 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
     deep = [
         [*wrap_text(load.why, width - 4, "text", indent=4)] if load.why else [] for load in plan.workloads
     ]
-    if (
-        sum(map(len, deep)) + len(plan.workloads) > room
-    ):  # what it is the same as gives way before what it is for
+    # what it is the same as gives way before what it is for
+    if sum(map(len, deep)) + len(plan.workloads) > room:
         deep = [
             rows[:-1] if load.equivalent else rows for load, rows in zip(plan.workloads, deep, strict=True)
         ]

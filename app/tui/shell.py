@@ -66,9 +66,8 @@ class Shell(Errands):
     def __init__(
         self, *, triage: EventChild | None = None, feed: RunFeed | None = None, ascii_only: bool = False
     ) -> None:
-        if (
-            os.environ.get("NO_COLOR") == ""
-        ):  # empty it asks for nothing (no-color.org), textual takes it as set
+        # empty it asks for nothing (no-color.org), textual takes it as set
+        if os.environ.get("NO_COLOR") == "":
             del os.environ["NO_COLOR"]
         poor = "NO_COLOR" in os.environ or not _many_colours()
         super().__init__(ansi_color=True if poor else None)
@@ -93,9 +92,8 @@ class Shell(Errands):
         self.lists_recordings = False  # opens on the list, over the home screen
         self.first_screen: tuple[str, Path] | None = None  # a feature's, on this folder
         self.pulses: deque[Pulse] = deque(maxlen=PULSES)  # the last ones
-        self.first_pulse: Pulse | None = (
-            None  # since the host was read: what is proposed does not flip with each
-        )
+        # since the host was read: what is proposed does not flip with each
+        self.first_pulse: Pulse | None = None
 
     # What the screens read
 

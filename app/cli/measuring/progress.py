@@ -9,9 +9,8 @@ from hostdx.scenarios.contract import events as ev
 
 # of the events' time: what is being done is said this often where no terminal redraws it
 PLAIN_EVERY_S = 15.0
-SAME_EVERY_S = (
-    60.0  # who disturbs all along is told this often, but where something is measured again because of it
-)
+# who disturbs all along is told this often, but where something is measured again because of it
+SAME_EVERY_S = 60.0
 
 
 class Quiet:
@@ -71,6 +70,7 @@ class Notable:
 
 
 def _event_text(session: RunSession, event: ev.AnyEvent) -> str:
+    # they stand at the end
     match event:
         case ev.RunStep(state="started"):
             return event.title
@@ -80,9 +80,7 @@ def _event_text(session: RunSession, event: ev.AnyEvent) -> str:
             return verdict_sentence(session, event)
         case ev.Guard():
             return event.guard_sentence
-        case ev.Found() if (
-            not event.finding.answers and event.finding.confidence != "hint"
-        ):  # they stand at the end
+        case ev.Found() if not event.finding.answers and event.finding.confidence != "hint":
             return f"{event.finding.severity}: {event.finding.title}"
         case ev.Note():
             return event.text
@@ -92,6 +90,5 @@ def _event_text(session: RunSession, event: ev.AnyEvent) -> str:
 
 
 def time_left_text(seconds: float | None) -> str:
-    return (
-        f", {format_duration(seconds)} left" if seconds is not None and seconds > 0 else ""
-    )  # late: nobody knows
+    # late: nobody knows
+    return f", {format_duration(seconds)} left" if seconds is not None and seconds > 0 else ""

@@ -144,9 +144,8 @@ def _triage_events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.
         yield make_header("triage", {"root": root}, captured_name(host, root))
     for line in _mentions() if root is None else ():
         yield ev.Note(t=elapsed_s(), text=line)
-    rates = cache(
-        _read_rates if root is None else dict[str, Fact]
-    )  # recordings are read where a finding asks
+    # recordings are read where a finding asks
+    rates = cache(_read_rates if root is None else dict[str, Fact])
     proofs = cache(_read_proofs if root is None else dict[str, Fact])
     for event in iterate_in_time(examine_host(host, elapsed_s, facts=facts), host, MAX_TRIAGE_S):
         if isinstance(event, ev.Found):

@@ -28,13 +28,8 @@ LEFT_OUT = (".pyi", ".c", ".h", ".pyc")
 
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 MACHINES = ("x86_64", "aarch64")
-GLIBC = (
-    "manylinux_2_28",
-    "manylinux_2_17",
-    "manylinux2014",
-    "manylinux_2_12",
-    "manylinux2010",
-)  # EL 8 has 2.28
+# EL 8 has 2.28
+GLIBC = ("manylinux_2_28", "manylinux_2_17", "manylinux2014", "manylinux_2_12", "manylinux2010")
 FETCHING_S = 600.0
 
 

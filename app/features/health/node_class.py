@@ -26,12 +26,8 @@ from hostdx.scenarios.contract import ranges as of
 from hostdx.scenarios.contract.card import card_with_role
 
 SCHEMA = "hostdx-class/1"
-LOADS = (
-    "cpu-integer",
-    "cpu-compress",
-    "memory-copy",
-    "randread-4k",
-)  # of the benchmark set: CPU, memory, disk
+# of the benchmark set: CPU, memory, disk
+LOADS = ("cpu-integer", "cpu-compress", "memory-copy", "randread-4k")
 MIN_RUNS = 8  # with fewer the spread is hardly known
 MAX_OWN_RUNS = 40  # of the own baseline: reading one takes 10 ms
 MAX_CLASS_BYTES = 1 << 20

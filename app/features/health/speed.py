@@ -19,9 +19,8 @@ FALSE_DRAINS = 1e-4  # of checks of a fit node, for all loads together
 MARGIN = margin_edge(0.10)  # a node that is less than this slower is fit, however surely
 MIN_FOUND = 0.95  # of slow nodes, within two checks: a load of a class that cannot give it drains nobody
 SLOW = -math.log(0.8)  # the node that is to be found: 20 % slower
-DRIFT = (
-    0.03  # in logs: so much faster may all nodes be than on the day of the class (recorded noise: up to 0.06)
-)
+# in logs: so much faster may all nodes be than on the day of the class (recorded noise: up to 0.06)
+DRIFT = 0.03
 MIN_ROUNDS = 6  # before a node is called fit, or slow
 FULL_ROUNDS = 12  # that a check of 15 s has room for
 INFLATION = 2.0  # rounds of a few seconds are alike (lag-1 correlation up to 0.7): the mean of n varies as that of n/2

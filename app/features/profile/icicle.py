@@ -21,7 +21,7 @@ from hostdx.app.features.profile.flame import (
 )
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import Line, crop_line, pad_line, split_line, text_line, wrap_text
-from hostdx.app.tui.screens.run import RunScreen
+from hostdx.app.tui.screens.run import RunPartScreen
 from hostdx.app.tui.widgets.reader import Reader
 from hostdx.probes.units import format_percent
 from hostdx.scenarios.analysis.profile.results import CallPaths, PathTree
@@ -166,7 +166,7 @@ class Icicle(Reader):
         return bool(hits)
 
 
-class CallPathsScreen(RunScreen):
+class CallPathsScreen(RunPartScreen):
     """Of a command under two variants, to zoom and to search: what the page has as a flame graph."""
 
     BINDINGS = [Binding("slash", "filter", "search", priority=True), Binding("q", "back", "back")]
@@ -176,9 +176,3 @@ class CallPathsScreen(RunScreen):
     def compose_body(self) -> Iterable[Widget]:
         paths_result = self.current_session().find_result(CallPaths)
         yield Icicle(paths_result.value if paths_result is not None else ())
-
-    def action_back(self) -> None:
-        self.shell.show_run()
-
-    def action_clear(self) -> None:
-        self.action_back()

@@ -73,9 +73,8 @@ def summarise_side(workload: str, variant: str, side: Counter[int]) -> LatencySu
 
 def latency_table(session: RunSession) -> Table | None:
     """A row a load where two sides were measured, else a row a side; None where nobody kept the times."""
-    judged = dict.fromkeys(
-        row.verdict.workload for row in verdict_rows(session)
-    )  # as in the table of effects
+    # as in the table of effects
+    judged = dict.fromkeys(row.verdict.workload for row in verdict_rows(session))
     by_load: dict[str, list[LatencySummary]] = {load: [] for load in judged}
     for summary in latency_summaries(session):
         by_load.setdefault(summary.workload, []).append(summary)

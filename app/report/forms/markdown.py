@@ -6,9 +6,8 @@ from typing import TypeAlias
 from hostdx.app.terminal.printable import make_lines_printable, make_printable
 from hostdx.scenarios.contract.results import document as doc
 
-Block: TypeAlias = list[
-    tuple[str, str]
-]  # lines with their role on a terminal (hostdx.app.terminal.output.out_parts)
+# lines with their role on a terminal (hostdx.app.terminal.output.out_parts)
+Block: TypeAlias = list[tuple[str, str]]
 
 
 # always special somewhere in a line (CommonMark 2.4, GFM tables and strikethrough, $ maths of GitHub and GitLab)

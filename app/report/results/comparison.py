@@ -189,9 +189,8 @@ def _effect_parts(result: ComparedRecordings) -> list[doc.Part]:
     if not result.effects:
         return []
     wider = all(e.lower_bound for e in result.effects)
-    ordered = sorted(
-        result.effects, key=lambda e: not e.is_different
-    )  # what is decided is looked for among forty
+    # what is decided is looked for among forty
+    ordered = sorted(result.effects, key=lambda e: not e.is_different)
     rows = [
         (
             effect_name(e),

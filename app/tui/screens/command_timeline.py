@@ -12,7 +12,7 @@ from hostdx.app.report import wording
 from hostdx.app.report.results import command_timeline as timeline
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import BLANK, Line, crop_line, split_line, text_line
-from hostdx.app.tui.screens.run import RunScreen
+from hostdx.app.tui.screens.run import RunPartScreen
 from hostdx.app.tui.widgets.measuring.graphs import CPUS, MIN_GRAPH_LINES, Graph, draw_graphs
 from hostdx.app.tui.widgets.measuring.transport import Transport
 from hostdx.app.tui.widgets.measuring.variants import variant_label, variant_marks
@@ -22,9 +22,7 @@ _NAME, _FIRST, _CELL = 15, 12, 10
 _NOTHING = "no samples inside the runs: a run is sampled once a second, and has to take 3 s at least"
 
 
-class InsideScreen(RunScreen):
-    """In place of the live or the verdict screen, to which it goes back."""
-
+class InsideScreen(RunPartScreen):
     BINDINGS = [
         Binding("j,down", "other(1)", "next curve"),
         Binding("k,up", "other(-1)", "previous curve", show=False),
@@ -47,12 +45,6 @@ class InsideScreen(RunScreen):
     def action_other(self, by: int) -> None:
         self.at += by
         self.show()
-
-    def action_back(self) -> None:
-        self.shell.show_run()
-
-    def action_clear(self) -> None:
-        self.action_back()
 
 
 def inside_lines(session: RunSession, at: int, width: int, height: int) -> list[Line]:

@@ -25,9 +25,8 @@ MAX_REMARKS = 4  # lines of what disturbed, where nothing is compared
 def rows_below(session: RunSession, height: int) -> int:
     """Lines of the chart and the host's panel: all pairs that are planned have room, as long as the loads keep most."""
     several = len(session.planned_variants) - 1
-    several = (
-        several if 0 < several <= MAX_WAITING_VARIANTS else 1
-    )  # of more nobody knows which a load will have
+    # of more nobody knows which a load will have
+    several = several if 0 < several <= MAX_WAITING_VARIANTS else 1
     pairs = sum(
         max(len(load_pairs), 1 if load.id in session.blocks else several)
         for load, load_pairs in pairs_of(session)

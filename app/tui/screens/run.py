@@ -232,3 +232,13 @@ class RunScreen(Base):
 
     def action_facts(self) -> None:
         self.shell.open_facts(self.feed.session)
+
+
+class RunPartScreen(RunScreen):
+    """A part of a run in place of the live or the verdict screen, to which it goes back."""
+
+    def action_back(self) -> None:
+        self.shell.show_run()
+
+    def action_clear(self) -> None:
+        self.action_back()

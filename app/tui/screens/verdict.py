@@ -41,15 +41,10 @@ MAX_FOLD_RATIO = 1.5  # rows of a table in half of the width, as a multiple of t
 MAX_ROWS = 1000
 AROUND = 3  # lines of head, transport and keys
 MAX_TABLE_LINES, MIN_FINDINGS_LINES = 13, 4  # lines of the table, and of the findings with their border
-MIN_PART_LINES, MIN_ABOUT_LINES = (
-    3,
-    3,
-)  # lines of the steps and of the findings, with their heads, and of the rest
-MAX_LOW_TABLE_LINES, MAX_FINDINGS_LINES, MAX_LOW_FINDINGS_LINES = (
-    10,
-    9,
-    4,
-)  # on a low screen, as the rules below have it
+# lines of the steps and of the findings, with their heads, and of the rest
+MIN_PART_LINES, MIN_ABOUT_LINES = (3, 3)
+# on a low screen, as the rules below have it
+MAX_LOW_TABLE_LINES, MAX_FINDINGS_LINES, MAX_LOW_FINDINGS_LINES = (10, 9, 4)
 
 
 class VerdictScreen(RunScreen):
@@ -132,9 +127,8 @@ class VerdictScreen(RunScreen):
 
     def on_mount(self) -> None:
         self._adapt_layout()
-        self.query_one(Transport).display = (
-            self.current_session().scenario_card.role != "import"
-        )  # nothing of it was live
+        # nothing of it was live
+        self.query_one(Transport).display = self.current_session().scenario_card.role != "import"
         table = self.query_one(VerdictList)
         (table if table.build_rows() else self.query_one(Suspects)).focus()
 

@@ -37,9 +37,8 @@ class KeyBar(Panel):
     def draw(self, width: int, height: int) -> list[Line]:
         self._spots = []
         if self.shell.message:
-            message_lines = wrap_text(
-                self.shell.message, width - 1, "strong", indent=1
-            )  # a path is shown whole
+            # a path is shown whole
+            message_lines = wrap_text(self.shell.message, width - 1, "strong", indent=1)
             return [ground_line(line, width, "bar") for line in message_lines]
         active = [a.binding for a in self.screen.active_bindings.values() if a.enabled]
         shown = {b.action: b for b in active if b.show}

@@ -24,10 +24,8 @@ MAX_REASON_CHARACTERS = 300  # characters
 MAX_STDERR_BYTES = 4096  # bytes of what ssh and the node's shell said last
 PATIENCE_S = 20.0  # after a stop, for the node to undo and to say so
 LOGIN_S = 20.0  # beside the time for the connection, at the end of which ssh itself gives up
-SIGNS_S = {
-    "looking": 60.0,
-    "sending": 60.0,
-}  # without a sign of life: a Python starts; a transfer stands still
+# without a sign of life: a Python starts; a transfer stands still
+SIGNS_S = {"looking": 60.0, "sending": 60.0}
 START_S = 180.0  # until a run's first word: the bundle is unpacked and compiled
 # ssh's own words (clientloop.c, sshconnect.c, readconf.c): there is something, and it does not let us in
 _REFUSES = (

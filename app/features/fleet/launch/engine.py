@@ -131,9 +131,8 @@ class _KillsLingering(EngineClient):  # type: ignore[misc]
         if self.popen is not None:
             if abort or wait_briefly(self.popen, GRACE_S) is None:
                 _kill_family(self.popen)
-            if (
-                wait_briefly(self.popen) is None
-            ):  # the kernel holds it: its status is what the kill will make it
+            # the kernel holds it: its status is what the kill will make it
+            if wait_briefly(self.popen) is None:
                 self.popen.returncode = -signal.SIGKILL
         super()._close(abort, timeout)
 

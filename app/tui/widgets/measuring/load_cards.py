@@ -118,9 +118,8 @@ def draw_card(
             break
     while deep and deep < MAX_TIMES_ROWS and left - len(why) >= times.sides + 1:
         deep, left = deep + 1, left - times.sides
-    shares_by_side = [
-        side.shares for side in drawn
-    ]  # of several rows each has its own scale, whose ends it tells
+    # of several rows each has its own scale, whose ends it tells
+    shares_by_side = [side.shares for side in drawn]
     spread = (
         spread_shares(shares_by_side) if each == 1 else [spread_shares([own])[0] for own in shares_by_side]
     )

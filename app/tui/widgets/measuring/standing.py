@@ -168,9 +168,8 @@ def planned_words(session: RunSession, load: Workload) -> str:
         begun = load.id in session.blocks
         return units.count_noun(done_groups, "group") if done_groups else "measuring" if begun else "waiting"
     if not done_groups and len(blocks) > 1 and len({block.variant for block in blocks}) == 1:
-        return units.count_noun(
-            len(blocks), "block"
-        )  # of one variant alone: it has nothing to be compared with
+        # of one variant alone: it has nothing to be compared with
+        return units.count_noun(len(blocks), "block")
     if load.id in session.blocks or session.workload == load.id:
         count = f"{done_groups} of {max(load.min_groups, done_groups)}"
         return f"measuring {count}" if session.ended is None else f"{count} groups"

@@ -10,7 +10,7 @@ from hostdx.app.report.next_steps import next_steps_for
 from hostdx.app.terminal.lines import Line
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.live import has_comparison
-from hostdx.app.tui.widgets.home.live_line import live_line
+from hostdx.app.tui.widgets.home.live_line import pulse_strip
 from hostdx.app.tui.widgets.measuring.figures_table import figure_lines
 from hostdx.app.tui.widgets.measuring.loads_panel import LoadsPanel
 from hostdx.app.tui.widgets.measuring.variants import variant_label
@@ -133,5 +133,5 @@ def test_the_line_of_now_has_room_for_all_that_a_busy_host_says() -> None:
         t=0.0, cpu=1.0, load1=15.5, psi_cpu=0.93, psi_io=0.37, psi_memory=0.0, steal=0.0,
         devices={"vda": (1.0e8, 1.05e8, 0.56)},
     )  # fmt: skip
-    line = words([live_line(pulse, 2, 78)])[0]
-    assert len(line) <= 78 and line.endswith("io 37 %")
+    line = words([pulse_strip([pulse], 74)])[0]
+    assert len(line) <= 74 and line.endswith("disk waits 37 %")
