@@ -106,52 +106,6 @@ def test_the_answer_comes_first() -> None:
     assert lines[0].startswith("# randread-4k-qd1: B is 27 % slower than A in IOPS (95 % CI 24 to 29 %)")
 
 
-@every_case(
-    ("events", "says"),
-    [
-        ((), "has not ended"),
-        ((ev.RunEnded(t=1, status="skipped", reason="no room"),), "skipped: no room"),
-        ((ev.RunEnded(t=1, status="interrupted", reason="stopped"),), "interrupted: stopped"),
-        (
-            (
-                ev.RunVerdict(
-                    t=1,
-                    workload="w",
-                    metric="m",
-                    baseline="A",
-                    variant="B",
-                    verdict="no material difference",
-                    ratio=1.0,
-                    ci95=(0.98, 1.02),
-                ),
-                ev.RunEnded(t=1, status="done"),
-            ),
-            "no material difference in anything",
-        ),
-        (
-            (
-                ev.RunVerdict(
-                    t=1,
-                    workload="w",
-                    metric="m",
-                    baseline="A",
-                    variant="B",
-                    verdict="inconclusive",
-                    smallest_effect=0.2,
-                ),
-                ev.RunEnded(t=1, status="done"),
-            ),
-            "smallest detectable effect here: ±20 %",
-        ),
-    ],
-)
-def test_headlines(events: tuple[ev.AnyEvent, ...], says: str) -> None:
-    session = RunSession()
-    for event in events:
-        session.apply(event)
-    assert says in find_answer(session).sentence
-
-
 def test_a_truncated_recording_says_so(tmp_path: Path) -> None:
     lines = (FIXTURES / "storage.jsonl").read_bytes().splitlines(keepends=True)
     path = tmp_path / "r.jsonl"

@@ -3,13 +3,11 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hostdx.probes.engine import histogram
 from hostdx.probes.engine.disk.cache import cache_check
 from hostdx.probes.engine.measured import Measured
-from hostdx.probes.engine.summary import combine_replies, engine_bound, slice_ends
+from hostdx.probes.engine.summary import combine_replies
 from hostdx.probes.engine.workloads import load_of
 
 READ = load_of("randread-4k-qd16")
@@ -26,22 +24,6 @@ def reply(*pieces: dict[str, Any]) -> dict[str, Any]:
     return {"slices": list(pieces), "ns": sum(p["ns"] for p in pieces), "n": sum(p["n"] for p in pieces)}
 
 
-def test_longer_blocks_tell_their_inside_twice_a_second() -> None:
-    measured = combine_replies(
-        READ, [reply(piece(500, MS, 0.1), piece(250, 2 * MS, 0.1))] * 2, [0.5, 1.0], False, None
-    )
-    rates = [(w.offset_s, w.value) for w in measured.within if w.series == "IOPS"]
-    assert [at for at, _ in rates] == [0.5, 1.0]
-    assert [rate for _, rate in rates] == pytest.approx([2000, 1000])
-    assert [w.value for w in measured.within if w.series == "bytes/s"] == [
-        pytest.approx(2000 * 4096),
-        pytest.approx(1000 * 4096),
-    ]
-    cpu = [w.value for w in measured.within if w.series == "cpu/operation"]
-    assert cpu == [pytest.approx(200), pytest.approx(400)]
-    assert {w.series for w in measured.within} == {"IOPS", "bytes/s", "cpu/operation", "p50", "p99"}
-
-
 def test_the_onset_stands_apart() -> None:
     replies = [reply(piece(100, 10 * MS, 0.5), piece(1000, MS, 0.25))]
     measured = combine_replies(load_of("randread-4k-qd1"), replies, [1.0, 2.0], True, 1100 * 4096)
@@ -52,25 +34,6 @@ def test_the_onset_stands_apart() -> None:
     assert measured.onset is not None
     assert measured.onset.values["IOPS"] == pytest.approx(100)
     assert measured.onset.operations == 100
-
-
-@pytest.mark.parametrize(("share", "remark"), [(0.60, ""), (0.83, "engine-bound: 83 % of a core a worker")])
-def test_our_own_cpu_use_is_said_where_it_may_be_the_limit(share: float, remark: str) -> None:
-    block = Measured(seconds=0.5, values={}, cpu_s=0.5 * 16 * share)
-    assert engine_bound(READ, block) == remark
-    assert engine_bound(load_of("cpu"), block) == ""
-
-
-@given(st.floats(0.05, 60), st.floats(0, 20))
-def test_slices_rise_to_the_end_and_none_is_a_sliver(seconds: float, onset: float) -> None:
-    ends = slice_ends(seconds, onset)
-    assert ends[-1] == seconds
-    assert ends == sorted(set(ends))
-    assert (ends[0] == onset) == (0 < onset < seconds) or len(ends) == 1
-    inside = ends[1:] if 0 < onset < seconds else ends
-    lengths = [b - a for a, b in zip([ends[0] if inside != ends else 0.0, *inside], inside, strict=False)]
-    assert all(0.24 < length < 0.76 for length in lengths[:-1])
-    assert lengths == [] or lengths[-1] < 0.76
 
 
 def test_a_read_block_must_reach_the_device() -> None:

@@ -147,14 +147,6 @@ def test_before_os_release(tree: Tree) -> None:
     )
 
 
-def test_os_release_is_linked_with_an_absolute_path(tree: Tree) -> None:
-    tree.put("/usr/lib/os-release", "ID=fedora\nVERSION_ID=40\n").link(
-        "/etc/os-release", "/usr/lib/os-release"
-    )
-    it = read_distribution(tree.host())
-    assert is_present(it) and (it.id, it.family) == ("fedora", "redhat")
-
-
 def test_quotes() -> None:
     assert parse_os_release('A="x y"\nB=\'z\'\nC="un closed\n') == {"A": "x y", "B": "z", "C": "un closed"}
 

@@ -10,7 +10,6 @@ import pytest
 from hostdx.scenarios.experiment.carry_over import CarryOver, choose_action, estimate_carry_over
 from hostdx.scenarios.experiment.sequential import draw_orders
 from hostdx.scenarios.experiment.statistics.stats import Spread
-from tests.needs import one_always
 
 Groups = tuple[list[tuple[str, ...]], list[list[float]]]
 
@@ -38,33 +37,6 @@ def groups(
         drawn.append(order)
         measured.append(rates)
     return drawn, measured
-
-
-@pytest.mark.parametrize("both", one_always(0.1, 0.0))
-@pytest.mark.parametrize("correlated", [0.0, 0.8])
-def test_clean_series_have_none(both: float, correlated: float) -> None:
-    """Whatever a switch costs both sides alike: at a level of 5 %, in 5 % of 400 runs, give or take."""
-    rng = random.Random(7)
-    runs = [groups(100, rng, both=both, correlated=correlated) for _ in range(400)]
-    found = [estimate_carry_over(*run, ("A", "B"), margin=0.0, level=0.05).is_established for run in runs]
-    assert 4 <= sum(found) <= 34  # 99.9 % of 400 draws at 5 % give 8 to 34; the ranks are conservative
-
-
-def test_what_a_leaves_to_b_is_found_with_its_size() -> None:
-    carried = estimate_carry_over(*groups(250, random.Random(1), left=0.2), ("A", "B"), margin=0.05)
-    assert carried.is_established
-    assert carried.bias is not None
-    assert 100 < carried.groups <= 250
-    assert carried.bias.low < math.log(0.8) * 0.625 < carried.bias.high < 0
-
-
-def test_planted_carry_over_is_found_in_nine_of_ten_runs() -> None:
-    rng = random.Random(2)
-    runs = [
-        estimate_carry_over(*groups(250, rng, left=0.12), ("A", "B"), margin=0.05).is_established
-        for _ in range(60)
-    ]
-    assert sum(runs) >= 54
 
 
 def test_three_sides_are_judged_in_pairs() -> None:

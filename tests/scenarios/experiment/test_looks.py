@@ -74,32 +74,8 @@ def test_spending_only_grows_and_ends_at_alpha(looks: tuple[int, ...]) -> None:
     )
 
 
-@every_case("min_groups", [4, 8])
-@every_case("planned", [4, 5, 8, 9, 12, 13, 20, 30, 60, 200])
-def test_looks_are_few_and_end_where_planned(planned: int, min_groups: int) -> None:
-    looks = boundary.plan_analyses(planned, min_groups)
-    assert looks[-1] == planned
-    assert list(looks) == sorted(set(looks))
-    assert len(looks) <= (6 if planned < 60 else 9)
-    assert looks[0] >= min(4, planned)
-
-
 def test_the_looks_of_a_minute_and_what_each_may_spend() -> None:
     looks = boundary.plan_analyses(30)
     assert looks == (6, 10, 17, 30)
     assert boundary.planned_spending(looks, 1.0) == pytest.approx((0.05, 0.25, 0.31, 1.0))
     assert boundary.planned_spending((6, 12), 1.0) == pytest.approx((0.15, 1.0))
-
-
-def test_cheap_groups_are_looked_at_twice_each_time_that_they_double() -> None:
-    assert boundary.plan_analyses(250) == (12, 24, 36, 48, 72, 96, 144, 192, 250)
-    assert boundary.plan_analyses(60) == (12, 24, 36, 60)
-    assert boundary.plan_analyses(59)[:2] == (6, 10)
-    assert boundary.plan_analyses(2000)[-3:] == (1152, 1536, 2000)
-    shares = boundary.planned_spending(boundary.plan_analyses(2000), 1.0)
-    assert shares[:3] == pytest.approx((0.06, 0.201, 0.32085))
-    assert shares == tuple(sorted(shares))
-    longer = boundary.planned_spending(
-        boundary.plan_analyses(4000), 1.0
-    )  # early looks do not depend on how many there may be
-    assert longer[:8] == pytest.approx(shares[:8])

@@ -2,61 +2,14 @@
 
 import math
 import random
-from collections import Counter
 from collections.abc import Sequence
 
 import pytest
 
 from hostdx.scenarios.contract.verdict.verdict import GroupVerdict
-from hostdx.scenarios.experiment.places import (
-    MIN_PAIRS,
-    PlaceScatter,
-    PlaceVisits,
-    estimate_scatter,
-    means_by_place,
-)
+from hostdx.scenarios.experiment.places import PlaceScatter, PlaceVisits, estimate_scatter
 from hostdx.scenarios.experiment.sequential import SequentialComparison
 from tests.every_case import every_case
-from tests.needs import one_always
-
-CALLED = ("slower", "faster")
-
-
-def test_all_pairs_are_visited_equally_often_whatever_the_trains_are() -> None:
-    visits, seen = PlaceVisits(16, random.Random(1)), Counter[int]()
-    for groups in (12, 1, 7, 30, 5, 16, 9):
-        chosen = visits.next(groups)
-        assert len(chosen) == groups
-        visits.count_visits(chosen)
-        seen.update(chosen)
-        assert max(seen.values()) - min(seen[place] for place in range(16)) <= 1
-    assert set(seen.values()) == {5}
-
-
-def test_what_was_disturbed_is_visited_again_and_next() -> None:
-    visits = PlaceVisits(16, random.Random(1))
-    visits.count_visits(visits.next(12))
-    disturbed = visits.next(4)
-    assert Counter(visits.next(4)) == Counter(disturbed)  # no other pair was visited less often
-    visits.count_visits(disturbed)
-    assert sorted(visits.next(16)) == list(range(16))
-
-
-def test_the_order_is_drawn_by_the_seed() -> None:
-    def order(seed: int) -> list[int]:
-        return PlaceVisits(64, random.Random(seed)).next(128)
-
-    assert order(1) == order(1) != order(2)
-    assert order(1)[:64] != sorted(order(1)[:64]) and order(1)[:64] != order(1)[64:]
-    firsts = Counter(PlaceVisits(4, random.Random(seed)).next(1)[0] for seed in range(2000))
-    assert all(400 < firsts[place] < 600 for place in range(4))
-
-
-def test_means_by_place_and_their_weights() -> None:
-    means, sums = means_by_place([0.1, 0.4, 0.2, 0.6], None, [7, 3, 7, 3])
-    assert means == pytest.approx([0.15, 0.5]) and sums == [2.0, 2.0]
-    means, sums = means_by_place([0.1, 0.4, 0.2], [1.0, 5.0, 3.0], [7, 3, 7])
-    assert means == pytest.approx([(0.1 + 0.6) / 4, 0.4]) and sums == [4.0, 5.0]
 
 
 def test_the_two_levels_by_hand() -> None:
@@ -76,15 +29,6 @@ def test_the_two_levels_by_hand() -> None:
     )  # a moment is not told from a place yet
 
 
-def test_alike_places_scatter_nothing_and_few_tell_nothing() -> None:
-    ratios = [0.01, -0.01] * 8
-    same = estimate_scatter(ratios, [0.02] * 16, [place for place in range(8) for _ in range(2)], 8)
-    assert same is not None and same.place == 0.0
-    assert (
-        estimate_scatter(ratios, [0.02] * 16, [number % (MIN_PAIRS - 1) for number in range(16)], 16) is None
-    )
-
-
 def two_levels(
     rng: random.Random, pairs: int, groups: int, place: float, within: float
 ) -> tuple[list[float], list[float], list[int]]:
@@ -102,21 +46,6 @@ def two_levels(
     return ratios, scatters, places
 
 
-@pytest.mark.parametrize(("place", "within"), [(0.021, 0.004), (0.05, 0.05), (0.005, 0.1), (0.0, 0.03)])
-@pytest.mark.parametrize("groups", one_always(128, 320))
-def test_both_levels_are_found_in_simulated_noise(place: float, within: float, groups: int) -> None:
-    """Over 40 disks of 64 pairs: the mean of the squares, for one disk alone scatters by a tenth and more."""
-    rng = random.Random(f"{place} {within} {groups}")
-    found = [estimate_scatter(*two_levels(rng, 64, groups, place, within), 64) for _ in range(40)]
-    known = [one for one in found if one is not None]
-    assert len(known) == 40
-    assert math.sqrt(sum(one.slice**2 for one in known) / 40) == pytest.approx(within, rel=0.1)
-    assert math.sqrt(sum(one.in_group**2 for one in known) / 40) == pytest.approx(within, rel=0.1)
-    # What slices leave in a pair is taken off with an error of its own, and below nothing is nothing.
-    blurred = 0.7 * within / math.sqrt(groups / 64) / 64**0.25
-    assert math.sqrt(sum(one.place**2 for one in known) / 40) == pytest.approx(place, rel=0.1, abs=blurred)
-
-
 @every_case("all_pairs", [16, 64])
 @every_case("place", [0.0, 0.01, 0.021])
 def test_so_many_groups_narrow_the_interval(place: float, all_pairs: int) -> None:
@@ -128,15 +57,6 @@ def test_so_many_groups_narrow_the_interval(place: float, all_pairs: int) -> Non
     groups = one.groups_for(0.05, 0.04)
     assert groups > 2 * all_pairs
     assert one.error(round(groups)) / one.error(2 * all_pairs) == pytest.approx(0.8, rel=0.02)
-
-
-def test_where_places_differ_by_too_much_no_number_of_groups_does() -> None:
-    """What 16 pairs leave of it stays, however many groups follow."""
-    one = PlaceScatter(0.05, 0.01, 0.01, 16, 16, 32)
-    least = math.sqrt(2 * 0.05**2 / 16) / one.error(32)  # of the half-width now
-    assert math.isfinite(one.groups_for(0.1, 0.1001 * least)) and math.isinf(
-        one.groups_for(0.1, 0.0999 * least)
-    )
 
 
 def judged(
@@ -159,42 +79,6 @@ def judged(
         if (decision := comparison.at_look(1.0)) is not None:
             return decision
     raise AssertionError("the last look decides")
-
-
-def test_like_directories_on_uneven_places_are_not_called_and_without_places_they_are() -> None:
-    """16 pairs whose places differ by 5 %: an interval over the groups alone is one of pseudo-replicates."""
-    count, called, called_without, outside = 150, 0, 0, 0
-    for seed in range(count):
-        values = two_levels(random.Random(seed), 16, 64, 0.05, 0.02)
-        with_places, without = (judged(values, 16, placed=placed, margin=0.01) for placed in (True, False))
-        called += with_places.verdict in CALLED
-        called_without += without.verdict in CALLED
-        assert with_places.ci95 is not None
-        outside += not with_places.ci95[0] <= 1 <= with_places.ci95[1]
-    assert called <= 0.05 * count and outside <= 0.06 * count
-    assert called_without > 0.2 * count
-
-
-def test_a_real_tenth_is_found_on_uneven_places() -> None:
-    words = Counter(
-        judged(two_levels(random.Random(seed), 64, 192, 0.03, 0.03), 64, effect=math.log(0.9)).verdict
-        for seed in range(100)
-    )
-    assert words["slower"] >= 98 and not words["faster"]
-
-
-@every_case("seed", range(4))
-@every_case("effect", [0.0, math.log(0.9)])
-def test_exchanged_sides_give_the_mirrored_verdict(seed: int, effect: float) -> None:
-    values = two_levels(random.Random(seed), 16, 64, 0.02, 0.03)
-    one, other = (judged(values, 16, effect=effect, mirrored=mirrored) for mirrored in (False, True))
-    mirror = {"slower": "faster", "faster": "slower"}
-    assert other.verdict == mirror.get(one.verdict, one.verdict)
-    assert one.ratio is not None and other.ratio == pytest.approx(1 / one.ratio)
-    assert one.ci95 is not None and other.ci95 == pytest.approx((1 / one.ci95[1], 1 / one.ci95[0]))
-    assert (one.groups, one.look) == (other.groups, other.look)
-    assert one.pairs == other.pairs
-    assert one.place_scatter == other.place_scatter and one.slice_scatter == other.slice_scatter
 
 
 def test_places_that_allow_no_narrower_interval_are_hopeless_and_said() -> None:

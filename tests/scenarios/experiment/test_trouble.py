@@ -1,7 +1,5 @@
 """The experiment when things go wrong: disturbances, variants that are not applicable, stalls, cancellation."""
 
-import asyncio
-
 import msgspec
 import pytest
 
@@ -192,19 +190,6 @@ async def test_a_side_that_does_not_come_to_rest_takes_no_verdict_away() -> None
         ("alone", "slower"),
         ("first", "slower"),
     ]
-
-
-async def test_cancelling_stops_the_load_and_claims_nothing() -> None:
-    run = FakeRun()
-    benches = [FakeVariantBench("A", run.clock), FakeVariantBench("B", run.clock, hang=True)]
-    task = asyncio.create_task(measure_workload(run, READS, benches, budget_s=60, family=1))
-    while not benches[1].running and not task.done():
-        await asyncio.sleep(0)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert not benches[1].running
-    assert run.of(ev.RunVerdict) == []
 
 
 async def test_a_single_variant_is_a_mistake_of_the_caller() -> None:

@@ -6,16 +6,13 @@ from types import SimpleNamespace
 import pytest
 
 from hostdx.app.recordings import store
-from hostdx.app.recordings.progress import MAX_SHARE_FALL, share_now
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.headline import find_answer
 from hostdx.app.terminal.lines import Line
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.widgets.answer import Next
 from hostdx.app.tui.widgets.home.scenario_list import ScenarioList
-from hostdx.app.tui.widgets.measuring.graphs import format_short
 from hostdx.app.tui.widgets.panel import PacedPanel, _spell_ascii
-from hostdx.probes.units import DisplayQuantity
 from hostdx.scenarios.checkup.results import CheckupAnswer
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results.result import Item
@@ -94,19 +91,6 @@ async def test_the_next_step_stands_on_every_verdict_of_a_narrow_screen(tmp_path
             assert blank(grid(app), 24) <= 4, demo
 
 
-def test_a_bar_stands_still_or_goes_far_back_and_is_full_at_the_end_only() -> None:
-    """It goes back where the rest takes so much longer that the time left beside it would contradict it."""
-    for demo in ("storage", "iosched", "numa", "kernel", "null"):
-        run = RunFeed(store.resolve_recording(f"demo:{demo}"))
-        before = 0.0
-        for part in range(60):
-            run.playback.seek(run.playback.end * part / 60)
-            share, now = run.session.share, share_now(run.session)
-            assert share < 1.0 and (share >= before or before - share > MAX_SHARE_FALL / 2)
-            assert now is None or share - now <= MAX_SHARE_FALL
-            before = run.session.share
-
-
 async def test_a_replay_in_the_middle_is_under_way_too(tmp_path: Path) -> None:
     run = RunFeed(store.resolve_recording("demo:storage"))
     run.playback.seek(15.0)
@@ -171,14 +155,6 @@ def test_plus_minus_takes_two_cells_in_ascii_and_no_edge_moves() -> None:
     assert "".join(part for part, _ in beside) == "╭─ a ── within +-5 % ─╮╭─ b ─ within +-5 % ─╮"
     whole: Line = [("no such sign", "text")]
     assert _spell_ascii(whole) is whole
-
-
-def test_a_value_keeps_its_number_and_prefix_where_its_unit_has_no_room() -> None:
-    assert (
-        format_short(DisplayQuantity("12.9", "k files/s"), 11) == "12.9 k /s"
-        and format_short(DisplayQuantity("4.1", "MB/s"), 11) == "4.1 MB/s"
-    )
-    assert format_short(DisplayQuantity("115", "beginnings/s"), 11) == "115 /s"
 
 
 async def test_a_checkup_under_way_leaves_no_block_of_rows_blank(tmp_path: Path) -> None:

@@ -31,25 +31,6 @@ def mountpoint(tree: Tree, path: str) -> tuple[str, str]:
     return found.mountpoint, found.source
 
 
-def test_a_line_of_mountinfo() -> None:
-    found = parse_mountinfo(
-        "36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 propagate_from:2 - ext3 /dev/root rw,errors=continue"
-    )
-    assert found is not None
-    assert (found.id, found.parent, found.devno, found.root, found.mountpoint) == (
-        36,
-        35,
-        "98:0",
-        "/mnt1",
-        "/mnt2",
-    )
-    assert (found.fstype, found.source, found.options) == (
-        "ext3",
-        "/dev/root",
-        ("rw", "noatime", "errors=continue"),
-    )
-
-
 @given(st.text(max_size=60))
 def test_no_line_raises(line: str) -> None:
     parse_mountinfo(line)

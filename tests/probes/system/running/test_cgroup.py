@@ -41,11 +41,6 @@ def test_version_1_without_limits(tree: Tree) -> None:
     assert (it.cpu_cores, it.memory_bytes) == (None, None)
 
 
-def test_version_2_in_the_root_group(tree: Tree) -> None:
-    it = read(second(tree, "/"))
-    assert (it.cpu_cores, it.memory_bytes, it.path) == (None, None, "/")
-
-
 def first(tree: Tree, path: str, root: str = "/") -> Tree:
     tree.put("/proc/self/mountinfo", f"{HOST}\n{V1.format(root=root)}\n")
     return tree.put(

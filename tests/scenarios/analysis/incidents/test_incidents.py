@@ -12,7 +12,7 @@ from hostdx.scenarios.analysis.incidents.incidents import (
     watched_metrics,
 )
 from tests.every_case import every_case
-from tests.fakes.sampled_files import atop_file, pidstat_file, sar_day
+from tests.fakes.sampled_files import atop_file, sar_day
 
 HOUR_S = 3600
 
@@ -36,17 +36,6 @@ def test_an_overloaded_disk_is_the_cause_and_iowait_its_symptom(step_s: int) -> 
     busy = shown["disk:sda", "utilisation"]
     assert (busy.level, busy.unit) == (pytest.approx(99), "%") and busy.quiet < 20
     assert timeline.times.first == f"2026-11-22T00:{step_s // 60:02d}:{step_s % 60:02d}"
-
-
-def test_two_causes_at_different_times_are_two_incidents() -> None:
-    timeline = judge(sar_day(disk=(2 * HOUR_S, 3 * HOUR_S), steal=(15 * HOUR_S, 15 * HOUR_S + 900)))
-    assert {incident.cause for incident in timeline.incidents} == {"disk", "hypervisor"}
-    assert timeline.incidents[0].cause == "disk", "the longer one is the worse"
-
-
-def test_a_quiet_day_has_no_incident() -> None:
-    timeline = judge(sar_day())
-    assert timeline.incidents == () and timeline.rows and timeline.samples == 1439
 
 
 def test_what_lasts_eleven_hours_of_a_day_is_usual_here() -> None:
@@ -120,15 +109,6 @@ def test_nobody_is_named_where_the_disk_is_slow_and_nobody_writes_much() -> None
     quiet = {"busy": 0.1, "write syslog": 1e3}
     (incident,) = judge(atop_file([quiet] * 100 + [{"busy": 0.99, "write syslog": 9e4}] * 30)).incidents
     assert incident.culprit is None
-
-
-def test_samples_of_pidstat_are_by_command_and_time() -> None:
-    text = pidstat_file(60, {"dd": lambda n: 1000.0 if n >= 40 else 0.0, "sync": lambda n: 5.0})
-    result = kinds.parse(ImportSource("file", text.encode()))
-    written = {s.subject: s for s in result.series if s.metric == "write rate"}
-    assert list(written["process:dd"].values) == [0.0] * 40 + [1_024_000.0] * 20
-    assert list(written["processes"].values) == [5 * 1024.0] * 40 + [1005 * 1024.0] * 20
-    assert list(written["process:sync"].at_s) == [float(n) for n in range(60)]
 
 
 def test_every_watched_metric_is_one_that_an_importer_writes() -> None:

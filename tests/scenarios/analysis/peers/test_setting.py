@@ -1,17 +1,9 @@
 """PeerPressure's ranking, by the paper's own properties."""
 
-from fractions import Fraction
-
 from hostdx.scenarios.analysis.peers.facts import ComparedFact
-from hostdx.scenarios.analysis.peers.setting import _suspect_setting, culprit_probability, suspect_settings
+from hostdx.scenarios.analysis.peers.setting import _suspect_setting, suspect_settings
 from tests.every_case import every_case
 from tests.fakes.many_nodes import table_of
-
-
-def test_it_is_the_papers_formula() -> None:
-    n, c, t, m = 97, 3, 40, 2
-    exact = Fraction(n + c, n + c * t + c * m * (t - 1))
-    assert culprit_probability(peers=n, values=c, entries=t, matching=m) == float(exact)
 
 
 @every_case(

@@ -3,12 +3,6 @@
 import re
 from pathlib import Path
 
-import msgspec
-
-from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.verdict.verdict import Word
-from tests.every_case import every_case
-
 ROOT = Path(__file__).parents[4]
 CONTRACT = {"scenarios/contract/verdict/verdict.py", "probes/units.py"}
 OTHER_MEANINGS = {
@@ -33,33 +27,3 @@ def test_no_finding_and_no_view_names_a_word() -> None:
         f for f in _naming(NAMED) if not f.startswith("scenarios/contract/verdict/")
     } - OTHER_MEANINGS <= CONTRACT
     assert not {f for f in _naming(MEMBER) if not f.startswith(DECIDE)}
-
-
-@every_case(
-    ("word", "asked"),
-    [
-        ("slower", {"is_slower", "is_different", "is_decided", "is_judged"}),
-        ("faster", {"is_faster", "is_different", "is_decided", "is_judged"}),
-        ("no material difference", {"is_equal", "is_decided", "is_judged"}),
-        ("inconclusive", {"is_undecided", "is_judged"}),
-        ("not applicable", set()),
-        ("not measured", {"is_not_measured"}),
-    ],
-)
-def test_a_recorded_word_answers_the_questions(word: str, asked: set[str]) -> None:
-    line = f'{{"type":"verdict","t":1,"workload":"w","metric":"IOPS","baseline":"A","variant":"B","verdict":"{word}"}}'
-    found = msgspec.json.decode(line, type=ev.RunVerdict)
-    questions = (
-        "is_slower",
-        "is_faster",
-        "is_different",
-        "is_equal",
-        "is_decided",
-        "is_undecided",
-        "is_judged",
-        "is_not_measured",
-    )
-    assert {name for name in questions if getattr(found, name)} == asked
-    assert {name for name in questions if getattr(found.verdict, name)} == asked
-    assert f"{found.verdict}" == word and found.verdict in set(Word)
-    assert msgspec.json.decode(msgspec.json.encode(found)) == msgspec.json.decode(line)
