@@ -13,7 +13,9 @@ class BenchRefused(Exception):
 
 
 class NotApplicable(Exception):
-    """An error that says why a measurement is not what it claims to be (cached, variant not active). One line."""
+    """An error that says why a measurement is not what it claims to be (served by a cache, variant not active). One
+    line.
+    """
 
 
 class WriteBudgetSpent(NotApplicable):

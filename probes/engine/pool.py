@@ -232,7 +232,9 @@ class WorkerPool:
             raise
 
     async def sync_files(self, fds: Sequence[int], seconds: float) -> bool:
-        """Call fdatasync on these files in the first worker; return False if it takes longer than `seconds`."""
+        """Call fdatasync on these files in the first worker; return False where it takes longer than `seconds` (it
+        goes on).
+        """
         if not self.workers:
             return True
         number = self.workers[0].send_request("sync", fds=list(fds))

@@ -1,4 +1,5 @@
-"""Where a command and all that it starts compute and wait: call chains from perf events. Standard library only.
+"""Where a command and all that it starts compute and wait: call chains from perf events. For a light child: standard
+library only.
 
 CPU time by the cpu-clock event, 99 times a second of each CPU; as root (or with perf_event_paranoid at 0 or less) the
 kernel's part too, and of context switches the chain that led to them and the time until the thread ran again: of all of

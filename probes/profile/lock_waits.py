@@ -75,7 +75,9 @@ class LockWaitFold:
 
 
 class LockProfile:
-    """`take_samples` when `next_due`, `lock_result` at the end. `command_pids`: as of `LockWaitFold`."""
+    """`take_samples` when `next_due`, `lock_result` at the end. `command_pids`: as of `LockWaitFold`, when that is
+    decoded.
+    """
 
     def __init__(self, cpus: Sequence[int], command_pids: set[int]) -> None:
         self._windows = Windows((BEGIN, END), cpus, NO_USER_CHAIN)

@@ -96,7 +96,9 @@ class Host:
         return text if isinstance(text, Absent) else text.partition("[")[2].partition("]")[0] or text
 
     def read_file_bytes(self, path: str, limit_bytes: int) -> bytes | Absent:
-        """Return a regular file's bytes, as of firmware tables; a file larger than `limit_bytes` is Absent, not cut."""
+        """Return a regular file's bytes, as firmware tables are; a file larger than `limit_bytes` is Absent, never
+        cut.
+        """
         try:
             data = self._read_local_bytes(path, limit_bytes)
         except (OSError, ValueError) as error:
@@ -161,7 +163,9 @@ class Host:
             return self._explain_absence(path, error)
 
     def path_exists(self, path: str, *, may_hang: bool = False) -> bool:
-        """Return whether the path exists; False where that is unknown: `list_names` gives the reason."""
+        """Return whether the path exists; False also where that is unknown: `read_file_text` or `list_names` give the
+        reason.
+        """
         try:
             self._check_time(path)
             if may_hang:
@@ -173,7 +177,9 @@ class Host:
         return True
 
     def read_statvfs(self, path: str) -> os.statvfs_result | Absent:
-        """Return space and inodes of the file system at `path`; a sosreport has them from df. NFS may hang."""
+        """Return space and inodes of the file system at `path`; a sosreport has them from df. Reads through the
+        child: NFS hangs.
+        """
         if not self.live:
             return self.compute_once(_read_usages).get(
                 path, Absent(f"how full {path} was is not captured", "captured", path)
@@ -356,7 +362,9 @@ _LASTING: set[Callable[[Host], Any]] = set()
 
 
 def compute_once_per_host(fn: Callable[[Host], T]) -> Callable[[Host], T]:
-    """Decorate a function so that it is computed once per host: a run sees what its plan has read."""
+    """Decorate a function so that it is computed once per host, even while the host changes: a run sees what its
+    plan has read.
+    """
     _LASTING.add(fn)
     return functools.wraps(fn)(lambda host: host.compute_once(fn))
 

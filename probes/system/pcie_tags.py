@@ -40,7 +40,9 @@ def read_tags(host: Host, devices: tuple[PciDevice, ...]) -> tuple[Tags, ...] | 
         if device_tags is not None:
             decoded_tags.append(device_tags)
     if short and not decoded_tags:
-        return Absent("PCI configuration space needs root", "permission", f"{DEVICES}/*/config")
+        return Absent(
+            "PCI configuration space beyond 64 bytes needs root", "permission", f"{DEVICES}/*/config"
+        )
     return tuple(decoded_tags)
 
 

@@ -104,7 +104,9 @@ def _find_hypervisor(host: Host, evidence: list[str]) -> str | Absent:
         return tool_name
     if x86 or has_dmi or (flags and host.path_exists("/proc/device-tree/model")):
         return ""
-    return Absent("no CPU flags and no DMI", "captured" if not host.live else "missing", "/proc/cpuinfo")
+    return Absent(
+        "neither CPU flags nor DMI can be read", "captured" if not host.live else "missing", "/proc/cpuinfo"
+    )
 
 
 def _device_tree_hypervisor(host: Host, evidence: list[str]) -> str:

@@ -76,7 +76,9 @@ class BoxSetup:
             self._add_job(path)
         self.budget_s = options.as_number("budget") or DEFAULT_BUDGET_S
         if self.budget_s < MIN_BUDGET_S:
-            raise UsageError(f"--budget {self.budget_s:g} is too short; give {MIN_BUDGET_S:g} or more")
+            raise UsageError(
+                f"--budget {self.budget_s:g} is too short for all corners; give {MIN_BUDGET_S:g} or more"
+            )
         fit = self.place.fit
         self.mount = fit.placement.mount if fit is not None and fit.placement is not None else None
         free = host.read_statvfs(self.place.directory_path) if self.place.directory_path else None

@@ -300,7 +300,9 @@ class Guard(RunEvent, frozen=True, tag="guard"):
 
 
 class RunVerdict(GroupVerdict, frozen=True, omit_defaults=True, tag_field="type", tag="verdict"):
-    """A verdict of a run: which variants, when, and on what. `ratio` is null where none was measured."""
+    """A verdict of a run: which variants, when, and on what. `ratio` is null where it was not measured or is `not
+    applicable`.
+    """
 
     t: of.Seconds
     workload: str
@@ -371,7 +373,9 @@ class Note(RunEvent, frozen=True, tag="note"):
 
 
 class LeftOutLine(RunEvent, frozen=True, tag="left out"):
-    """Stands for a line of a recording with a value that does not fit its type; `why` says which."""
+    """Stands for a line of a recording with a value that does not fit its type; `why` says which. Only the reader
+    makes it.
+    """
 
     why: str
 

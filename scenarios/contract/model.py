@@ -76,7 +76,9 @@ class OtherRunOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
-    """A finished run of the same scenario on this host, read from its recording's start; `facts` are keyed by label."""
+    """A finished run of the same scenario on this host, read from the start of its recording; `facts` are keyed by
+    label.
+    """
 
     recording: str
     wall: str
@@ -151,7 +153,9 @@ class StepInProgress:
         self._run.emit_progress(self.id, text, seconds_left, done)
 
     def report_written(self, written_bytes: int, total_bytes: int) -> None:
-        """Report how many bytes of the test files are written: at most once a second, and at the end."""
+        """Report how many bytes of the test files are written: at most once a second, and at the end. A bench calls
+        this.
+        """
         if self._run.elapsed_s() - self._wrote_s >= 1.0 or written_bytes >= total_bytes:
             self._wrote_s = self._run.elapsed_s()
             self.report_progress(f"writing files, {format_size(written_bytes)} of {format_size(total_bytes)}")

@@ -181,7 +181,9 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return any(action.needs_consent for action in self.actions)
 
     def with_digest(self) -> Plan:
-        """Return the plan with a digest of what it would do. Times, wording and free space do not change it."""
+        """Return the plan with a digest of what it would do. Times, wording and the free space of today do not
+        change the digest.
+        """
         done = (
             self.scenario,
             sorted(self.options.items()),

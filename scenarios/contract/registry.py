@@ -76,7 +76,9 @@ def offer_order(scenario: Scenario) -> tuple[bool, float]:
 
 
 def load(name: str) -> Scenario:
-    """Return the scenario of that id. Raise KeyError for an unknown one, and what another package's module raises."""
+    """Return the scenario of that id. Raise KeyError for an unknown one, and whatever another package's module
+    raises.
+    """
     if name in bundled_names():
         module = import_module(f"hostdx.scenarios.{name}.scenario")
         for kind in vars(module).values():

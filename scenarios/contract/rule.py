@@ -13,7 +13,9 @@ T = TypeVar("T")
 
 
 class Unreadable(Exception):
-    """An error that says why a rule cannot be answered: what could not be read, and why (one line)."""
+    """An error that says why a rule cannot be answered: what could not be read, and why (one line). A rule never
+    guesses.
+    """
 
 
 class Inapplicable(Exception):

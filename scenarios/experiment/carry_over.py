@@ -164,7 +164,9 @@ def restrict_word(word: Word, ratio: float, ci95: tuple[float, float], bias: Spr
 
 
 def _has_vanished(before: CarryOver | None, now: CarryOver) -> bool:
-    """Return whether the carry-over is gone. Fixed work shows no longer in longer slices; a fixed share would."""
+    """Return whether the carry-over is gone. Work of a fixed amount shows no longer in longer slices; a fixed share
+    would.
+    """
     if before is None or before.bias is None:
         return True
     return now.bias is not None and not now.bias.low <= before.bias.estimate <= now.bias.high

@@ -217,7 +217,8 @@ def judges_for(
     scope: str,
     all_pairs: int = 0,
 ) -> list[Judge]:
-    """Return one judge for each judged metric of each pair. The metrics of a load share its part of the error.
+    """Return one judge for each judged metric of each pair. The metrics of a load share its part of the family's
+        error.
 
     `all_pairs`: how many pairs of file sets there are; 0 where the variants have none of their own.
     """

@@ -101,7 +101,9 @@ class _Paths(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _paths_after(counts: tuple[int, ...], cumulative: tuple[float, ...]) -> _Paths:
-    """Return the runs that go on after analyses at these numbers of groups. Each costs 15,000 exponentials once."""
+    """Return the runs that go on after analyses at these numbers of groups. Each analysis costs 15,000 exponentials,
+    once a run.
+    """
     if not counts:
         return _Paths(0, [0.0], [1.0])
     before = _paths_after(counts[:-1], cumulative[:-1])

@@ -25,7 +25,9 @@ def not_measured_text(subject: str, why: str | None = None) -> str:
 
 
 def effect_words(verdict: ev.RunVerdict) -> str:
-    """Return the effect in words: `27 % slower (95 % CI 24 to 30 %)`, `no material difference (95 % CI …)`."""
+    """Return the effect in words: `27 % slower (95 % CI 24 to 30 %)`, `no material difference (95 % CI 2 % slower to
+    3 % faster)`.
+    """
     size, interval = effect_cells(verdict)
     return f"{size} (95 % CI {interval})" if interval else size
 

@@ -14,7 +14,9 @@ SAYS = texts("fstrim")
 
 
 def remedies_to_trim(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> tuple[Remedy, ...]:
-    """Return what makes something trim this file system; empty where something does, or may, or shall not."""
+    """Return what makes something trim this file system; empty where something does, or may, or the admin chose not
+    to.
+    """
     because = explain_untrimmed(host, timer, mountpoints)
     if because == "" or is_trim_refused(host, mountpoints):
         return ()

@@ -173,7 +173,9 @@ def _was_trimmed(
 
 
 def _timer_ran(host: Host, last: Round | None) -> bool:
-    """Return whether fstrim.timer fired since: all that is known where the kernel counts no discards (before 4.18)."""
+    """Return whether fstrim.timer fired since: all there is to go by where the kernel counts no discards (before
+    4.18).
+    """
     fired = stamp_time(host)
     if last is None or fired is None:
         return False

@@ -106,7 +106,9 @@ def _placement_findings(measured: FullstackFigures, verdicts: Sequence[ev.RunVer
 def _setting_findings(
     measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict], machine: StreamBounds
 ) -> Iterator[Finding]:
-    """Yield what a setting of a link of our own changes: a hint for a card's own; sends without a copy."""
+    """Yield what a setting of a link of our own changes: a hint for a card, whose own is only read; sends without a
+    copy.
+    """
     lent = measured.find_level("out", "zerocopy")
     for verdict in verdicts:
         if verdict.workload in ("mtu", "rfs", "xps", "zerocopy") and verdict.is_different and verdict.ci95:

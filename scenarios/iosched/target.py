@@ -67,7 +67,9 @@ def find_refusal(host: Host, disks: ScheduledDisks, *, system_disk: bool, has_ro
         return f"{disks.directory}: not applicable, {why}"
     if len(disks.offered) < 2:
         only = ", ".join(disks.offered) or "nothing"
-        return f"{disks.names_text} offers only {only}: load others (modprobe bfq, kyber-iosched) first"
+        return (
+            f"{disks.names_text} offers only {only}: load others (modprobe bfq; modprobe kyber-iosched) first"
+        )
     system = system_leaves(host)
     carries = next((f"{leaf} carries {system[leaf]}" for leaf in disks.leaf_names if leaf in system), "")
     if carries and not system_disk:

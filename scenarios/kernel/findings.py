@@ -18,7 +18,9 @@ UNSTEADY = 0.10  # relative standard error of a figure's mean: such a run shows 
 
 
 class Figures:
-    """The rounds' values by load and slot, in order. `dropped_reasons`: what could not be measured, and why."""
+    """The rounds' values by load and slot, in order. `dropped_reasons`: what could not be measured (any more), and
+    why.
+    """
 
     def __init__(self) -> None:
         self.values: dict[tuple[str, Slot], list[float]] = {}
@@ -54,7 +56,9 @@ def build_findings(plan: Plan, figures: Figures) -> list[Finding]:
 
 def _recorded_finding(plan: Plan, figures: Figures) -> Finding:
     errors = sorted(e for key in figures.values if (e := figures.relative_mean_error(*key)) is not None)
-    middle = f" (half have an error below {format_percent(errors[len(errors) // 2])})" if errors else ""
+    middle = (
+        f" (half have a standard error below {format_percent(errors[len(errors) // 2])})" if errors else ""
+    )
     return SAYS.finding(
         "recorded",  # one run alone compares nothing: no green for what is not known
         figures=len(figures.values),

@@ -160,9 +160,11 @@ def _read_clocks(host: Host) -> Iterator[Entry]:
 
 
 def limited_khz(host: Host, frequencies: Frequency | Absent) -> int | None:
-    """Return what somebody set as the highest frequency, where the CPU can more; the lowest of all.
+    """Return what somebody set as the highest frequency, where that is lower than what the CPU can; the lowest of
+    all.
 
-    Where boost is off, against the frequency without it: some drivers lower the limit with it.
+    Where boost is off, against the frequency without it: some drivers lower the limit with it, which is another
+    setting.
     """
     if isinstance(frequencies, Absent):
         return None

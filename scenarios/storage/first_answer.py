@@ -103,7 +103,8 @@ def rate_use(kind: JobKind, value: DirectoryLevel) -> str:
 def rank_classes(
     host: Host, target: ComparedDirectory, levels: Sequence[DirectoryLevel]
 ) -> list[tuple[str, float]]:
-    """Return what this disk can be, the nearest first, with its distance: the cloud's, else classes and caps.
+    """Return what this disk can be, the nearest first, with its distance: what the cloud sells, else classes and
+    caps.
 
     The distance is the mean over the loads of |ln(measured / the range's edge or the cap)|; 0 lies within the ranges.
     """

@@ -225,7 +225,9 @@ def make(
     asked = [load for load in loads if not only or load.id in only]
     if asked and budget < (need := least_budget_s(asked, len(targets))):
         measured_text = "one load and the control" if len(targets) > 1 else "some blocks of each load"
-        raise UsageError(f"a budget of {budget:.0f} s is too short for {measured_text}; give {need} or more")
+        raise UsageError(
+            f"a budget of {budget:.0f} s is too short for {measured_text}; give --budget {need} or more"
+        )
     prepare_s = time_to_fill_s(layout.files_bytes) + 2.0
     watches_job = bool(options.as_strings("pid") or options.as_string("cgroup"))
     job_s = JOB_S if watches_job else 0.0

@@ -98,7 +98,9 @@ def as_events(entries: Iterable[Entry], time: Callable[[], float]) -> Iterator[e
 
 
 def scenario_offers(host: Host, time: Callable[[], float]) -> Iterator[ev.ScenarioOffer]:
-    """Yield every scenario with its answer or why it cannot run here. Those that cannot be loaded come last."""
+    """Yield every scenario with its answer and, where it cannot run here, the reason. Scenarios that cannot be
+    loaded come last.
+    """
     loaded: list[Scenario] = []
     broken: list[tuple[str, str]] = []
     for name in scenario_names():

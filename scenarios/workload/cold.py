@@ -45,7 +45,9 @@ def paths(cold: Sequence[str], job: CommandVariant) -> tuple[str, ...]:
 
 
 def explain_undroppable(path: str) -> str:
-    """Return why it cannot be dropped, before anything runs; "" where it can, or is not there yet (--prepare)."""
+    """Return why it cannot be dropped, before anything runs; "" where it can, or is not there yet (--prepare may
+    make it).
+    """
     try:
         looked = open_path_only(path)
     except FileNotFoundError:

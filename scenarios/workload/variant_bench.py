@@ -334,4 +334,6 @@ def describe_failure(job: JobRun, at_most_s: float, private: bool = False) -> st
         return f"it was stopped from outside{last}"
     if job.status < 0:
         return f"it was ended by signal {-job.status} after {format_duration(job.wall_s)}{last}"
-    return f"it exited with {job.status} after {format_duration(job.wall_s)}{last}" if job.status else ""
+    return (
+        f"it exited with status {job.status} after {format_duration(job.wall_s)}{last}" if job.status else ""
+    )

@@ -47,10 +47,11 @@ class CommandBench:
         self.at_most_s = at_most_s
 
     async def measure_block(self, _seconds: float = 0.0, most_bytes: int | None = None) -> Measured:
-        """Run the command once, however long it takes. Raise BenchRefused where it fails. Cancelling ends it.
+        """Run the command once, however long it takes. Raise BenchRefused where it fails. Cancelling ends it and its
+        children.
 
-        The command is killed and NotApplicable raised when it is about to pass `most_bytes`, by what the kernel
-        accounts to it and its children or by the devices' counters, whichever is more.
+            The command is killed and NotApplicable raised when it is about to pass `most_bytes`, by what the kernel
+            accounts to it and its children or by the devices' counters, whichever is more.
         """
         device = moved_bytes(self.host, self.leaves, "both")
         env = os.environ | {"TMPDIR": self.private.proc_path, "LC_ALL": "C"}

@@ -62,7 +62,9 @@ Sample: TypeAlias = dict[str, float | None]
 
 
 class TreeTimeline:
-    """`take_sample` where it is `is_due`; `tell` gets the samples as they are taken, the first few at once."""
+    """`take_sample` where it is `is_due`; `tell` gets the samples as they are taken, the first LEAST of them at
+    once.
+    """
 
     def __init__(self, tell: Callable[[Sample], None], every_s: float = EVERY_S, root: str = "/sys") -> None:
         self._tell = tell

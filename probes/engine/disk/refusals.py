@@ -158,7 +158,9 @@ def refused_stack(host: Host, placed: DirectoryPlacement, explicit: bool) -> str
     for name in placed.layers:
         array = md_array(host, name) if name.startswith("md") else None
         if array is not None and array.is_degraded:
-            missing = count_noun(array.missing, "member") if is_present(array.missing) else "some"
+            missing = (
+                count_noun(array.missing, "member") if is_present(array.missing) else "an unknown number"
+            )
             return (
                 f"{placed.directory} is on {name}, which is degraded ({missing} missing): "
                 "repair it first (cat /proc/mdstat)"
@@ -256,7 +258,9 @@ def _no_place(directory: str, why: Absent) -> str:
         case "permission":
             return f"{directory} cannot be reached by {_user_name(os.geteuid())}: {why.reason}; name another directory"
         case "timeout":
-            return f"{directory} does not answer (a dead mount?): {why.reason}; name another"
+            return (
+                f"{directory} does not answer (a dead network mount?): {why.reason}; name another directory"
+            )
     return f"{directory}: where it lies cannot be found out: {why.reason}; name another directory"
 
 

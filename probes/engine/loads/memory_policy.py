@@ -57,7 +57,9 @@ def prefer_node(node: int) -> None:
 
 
 def nodes_of(buffer: mmap.mmap) -> dict[int, int]:
-    """Node -> how many of up to 64 pages, spread over the buffer, lie there (move_pages without a target)."""
+    """Node -> how many of up to 64 pages, spread over the buffer, lie there (move_pages without a target only
+    tells).
+    """
     pages = len(buffer) // mmap.PAGESIZE
     step = max(1, pages // _LOOKED_AT)
     starts = [buffer_address(buffer) + page * mmap.PAGESIZE for page in range(0, pages, step)]
@@ -79,7 +81,9 @@ def _system_call_numbers() -> tuple[int, int]:
     try:
         return _NUMBERS[platform.machine()]
     except KeyError:
-        raise NoPolicy(38, f"memory placement on {platform.machine()} are not known") from None
+        raise NoPolicy(
+            38, f"the system calls for memory placement on {platform.machine()} are not known"
+        ) from None
 
 
 def _call(number: int, *arguments: object) -> None:

@@ -1,4 +1,5 @@
-"""BIOS settings from a file that a vendor's tool saved: Redfish JSON, racadm, ilorest, sum, OneCLI.
+"""BIOS settings from a file that a vendor's tool saved: Redfish JSON, racadm, ilorest, Supermicro's sum, Lenovo's
+OneCLI.
 
 The file comes from elsewhere: no XML parser is let loose on it, lines and tags are matched.
 """

@@ -1,6 +1,7 @@
 """BIOS settings as the vendor names them, from where they can be read without changing anything.
 
-Only what is asked for is kept: a full answer also holds serial numbers, iSCSI secrets and hashes of the password.
+Only what is asked for is kept: a full answer also holds serial numbers, iSCSI secrets and the hashes of the setup
+password.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,7 +15,9 @@ Wanted: TypeAlias = Callable[[str], bool]
 
 
 class BiosAttributes(msgspec.Struct, frozen=True, kw_only=True):
-    """Name -> value in the vendor's own words. `pending` holds what differs after the next start."""
+    """Name -> value in the vendor's own words. `pending` holds what will be in force after the next start and
+    differs.
+    """
 
     source: str
     values: dict[str, str]

@@ -1,4 +1,5 @@
-"""BIOS settings from a management controller's Redfish service (DMTF DSP0266): GET requests only.
+"""BIOS settings from a management controller's Redfish service (DMTF DSP0266): GET requests only, by the standard
+library.
 
 Four requests, no session (which would be an object made on the controller), no redirect, the certificate checked,
 bounded in time and bytes. sushy and DMTF's library do far more, keep the password in objects that they log, and
@@ -101,7 +102,9 @@ def _private_netrc(path: str) -> netrc.netrc:
     try:
         status = os.fstat(fd)
         if status.st_uid != os.geteuid():
-            raise PermissionError(errno.EPERM, f"it belongs to uid {status.st_uid}, not to us", path)
+            raise PermissionError(
+                errno.EPERM, f"it belongs to uid {status.st_uid}, not to who runs hostdx", path
+            )
         if status.st_mode & 0o077:
             raise PermissionError(errno.EPERM, f"others may use it; `chmod 600 {shlex.quote(path)}`", path)
         return netrc.netrc(f"/proc/self/fd/{fd}")
@@ -237,7 +240,9 @@ class _Client:
         if not isinstance(document, dict):
             raise _Failed(f"{self._place.address_text} sent JSON that is no object", "invalid")
         if self._login.appears_in(document):
-            raise _Failed(f"{self._place.address_text} sent the password back: not used", "invalid")
+            raise _Failed(
+                f"{self._place.address_text} sent the password back: its answer is not used", "invalid"
+            )
         return document
 
     def close_connection(self) -> None:

@@ -232,7 +232,9 @@ def _read_rotational(
     ):
         return False
     if is_virtual_disk(disk_transport, model):
-        return Absent("a virtual disk: its flag says nothing of what lies below", "unsupported", source)
+        return Absent(
+            "a virtual disk: its rotational flag says nothing of what lies under it", "unsupported", source
+        )
     if disk_kind == "loop":
         return Absent("a loop device only copies the flag of what lies under its file", "unsupported", source)
     flag = host.read_integer(source)

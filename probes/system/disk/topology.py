@@ -51,7 +51,9 @@ def read_disk_topology(host: Host) -> DiskTopology:
 
 
 class DirectoryPlacement(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a directory lies. `device`: kernel name on top; `layers` go down to `leaves`. `memory`: see `memory_of`."""
+    """Where a directory lies. `device` is the kernel name on top; `layers` go down to the `leaves`. `memory`: see
+    `memory_of`.
+    """
 
     directory: str
     mount: Mount

@@ -1,4 +1,6 @@
-"""Package power: its limit and what it uses (Documentation/power/powercap/powercap.rst; RAPL on Intel and AMD)."""
+"""Package power: its limit and what it uses (Documentation/power/powercap/powercap.rst; RAPL on Intel, and AMD
+since 5.8).
+"""
 
 import re
 

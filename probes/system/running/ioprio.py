@@ -47,7 +47,9 @@ def read_priorities(host: Host) -> tuple[Priority, ...] | Absent:
         return Absent("a captured tree does not hold I/O priorities", kind="captured")
     number = _SYSCALL.get(platform.machine())
     if number is None:
-        return Absent(f"ioprio_get's number is not known on {platform.machine()}", kind="unsupported")
+        return Absent(
+            f"the system call number of ioprio_get is not known on {platform.machine()}", kind="unsupported"
+        )
     names = host.list_names("/proc")
     if isinstance(names, Absent):
         return names

@@ -110,7 +110,9 @@ def _open_standings(screened: Screen, rounds: Sequence[Round]) -> list[RetestedS
 
 
 def _peer_distances(screened: Screen, place: int, nodes: Round) -> list[float]:
-    """Return how far a round's peers lie from their centre at the screen: suspects in another measure are peers."""
+    """Return how far a round's peers lie from their centre at the screen: who is suspected in another measure is one
+    too.
+    """
     column = screened.columns[place]
     return [
         node.logs[column.key] - column.centre_of(name)

@@ -64,7 +64,9 @@ class ScalingPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContentionBench:
-    """Measures workers on shared structures. `name`: what the undo journal knows it by, where it holds mounts."""
+    """Measures workers on shared structures. `name`: the process name that the undo journal knows, where it holds
+    mounts.
+    """
 
     def __init__(self, child: LineChild) -> None:
         self._child = child

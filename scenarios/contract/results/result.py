@@ -54,7 +54,9 @@ class Result(RunEvent, frozen=True):
 
     @property
     def line_rates(self) -> dict[str, str]:
-        """Return, by disk or card, the rate that it reached alone, in words. Triage adds them to findings about it."""
+        """Return, by disk or card, the rate that it reached alone, in words. Triage adds the words to findings about
+        that device.
+        """
         return {}
 
     @property

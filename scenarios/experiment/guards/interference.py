@@ -348,7 +348,8 @@ def _median_of_known(values: Sequence[float | None]) -> float | None:
 def worth_repeating(
     excesses: Sequence[Excess], repeated: int, judged: int, most: tuple[float, float]
 ) -> bool:
-    """Return whether a train or block is measured again: not what lasts, and not so often that too little is left.
+    """Return whether a train or block is measured again: not what lasts, and not so often that too little is left to
+    decide.
 
     most  at least so many of a load, and at most this share of those judged.
     """

@@ -61,7 +61,8 @@ def p_value(value: float, error: float, freedom: int) -> float:
 def least_squares(
     columns: Sequence[Sequence[float]], ys: Sequence[float], correlation: float
 ) -> LeastSquaresFit | None:
-    """Return the fit. `correlation` (0..1) of neighbouring errors; at 1 a constant column is lost and gives 0.
+    """Return the fit. `correlation` (0..1) of neighbouring errors; at 1 a constant column is lost in the differences
+    and gives 0.
 
     None where the columns depend on each other, or are as many as the observations.
     """

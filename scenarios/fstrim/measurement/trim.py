@@ -38,7 +38,9 @@ class TrimPattern(msgspec.Struct, frozen=True, kw_only=True):
         """`budget_s` of measuring: fewer blocks before shorter ones. Raises UsageError where too short for any."""
         need = phases * MIN_BLOCKS * MIN_PAIR_S
         if budget_s < need:
-            raise UsageError(f"a budget of {budget_s:.0f} s is too short; give {math.ceil(need)} or more")
+            raise UsageError(
+                f"a budget of {budget_s:.0f} s is too short; give --budget {math.ceil(need)} or more"
+            )
         blocks = max(MIN_BLOCKS, min(self.blocks, int(budget_s / phases / MIN_PAIR_S)))
         each = budget_s / phases / blocks
         return msgspec.structs.replace(

@@ -119,7 +119,9 @@ class _Stranger:
 
 
 class Peer:
-    """`serve_until_over` returns why it ended; the caller then ends the process: threads may still wait for bytes."""
+    """`serve_until_over` returns why it ended; the caller ends the process then, for its threads may still wait
+    for bytes.
+    """
 
     def __init__(
         self,

@@ -75,7 +75,9 @@ class ZeroCopy:
                 if why.errno != errno.ENOBUFS:
                     raise
                 if self._done == self.sends:
-                    reason = "no pages may be lent: net.core.optmem_max or locked memory (ulimit -l)"
+                    reason = (
+                        "no pages may be lent: net.core.optmem_max or the limit of locked memory (ulimit -l)"
+                    )
                     raise NotApplicable(reason) from None
                 self.wait(self._done + 1)
                 continue

@@ -94,5 +94,7 @@ def open_named_file(path: str) -> int:
         raise BenchRefused(f"{path}: {why.strerror or why}; name another --file") from None
     if os.fstat(fd).st_size < MIN_FILE_BYTES:
         os.close(fd)
-        raise BenchRefused(f"{path}: smaller than {MIN_FILE_BYTES >> 20} MiB; name another")
+        raise BenchRefused(
+            f"{path}: smaller than {MIN_FILE_BYTES >> 20} MiB, too small to be streamed; name another"
+        )
     return fd

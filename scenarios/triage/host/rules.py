@@ -307,7 +307,9 @@ def stopped_groups_finding(host: Host, groups: Sequence[QuotaGroup]) -> Finding 
 
 
 def check_quota(host: Host) -> Iterator[Finding]:
-    """A CPU quota that stops tasks, of our own group, of one above or of any other (cgroup-v2.rst, cpu.stat)."""
+    """A CPU quota that stops tasks, of our own group, of one above it or of any other (admin-guide/cgroup-v2.rst,
+    cpu.stat).
+    """
     cpu_topology = read_cpu_topology(host)
     cpus = len(cpu_topology.online) if cpu_topology.known_cpus else 0
     has_counts = False
