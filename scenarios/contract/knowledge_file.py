@@ -4,9 +4,11 @@ A file holds arrays of tables (`[[kernel_fault]]`); each table is one entry of t
 may hold any of them, and its entries come first, so that a site can say something before we do.
 """
 
+import datetime
 import tomllib
+from functools import lru_cache
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import msgspec
 
@@ -22,6 +24,12 @@ SITE = Path("/etc/hostdx/knowledge.d")
 MAX_FILE_BYTES = 1 << 20  # a knowledge file is written by hand; anything longer is not one
 
 T = TypeVar("T")
+
+
+class KnowledgeEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """One table of a knowledge file. `dated`: when its sources were read."""
+
+    dated: datetime.date
 
 
 class Loaded(msgspec.Struct, Generic[T], frozen=True):
@@ -69,10 +77,16 @@ def read_entries(path: Path, key: str, kind: type[T]) -> Loaded[T]:
 
 
 def load(name: str, key: str, kind: type[T], site: Path = SITE) -> Loaded[T]:
-    """The entries under `key` of `name`.toml, after those of the site's own files.
+    """The entries under `key` of `name`.toml, after those of the site's own files; read once.
 
     Raises ValueError where our own file is wrong; a site's mistakes are returned as problems.
     """
+    loaded: Loaded[T] = _load_once(name, key, kind, site)
+    return loaded
+
+
+@lru_cache(maxsize=64)
+def _load_once(name: str, key: str, kind: Any, site: Path) -> Loaded[Any]:
     own = read_entries(KNOWLEDGE / f"{name}.toml", key, kind)
     if own.problems:
         raise ValueError(own.problems[0])

@@ -1,13 +1,12 @@
 """BIOS settings by the vendors' names (bios.toml): what each is called, what suits an I/O server, where it is."""
 
-import datetime
 import re
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from hostdx.scenarios.contract.knowledge_file import load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 
 Judgement: TypeAlias = Literal["as advised", "costs I/O", "not judged", "unknown"]
 VENDORS = {"dell": "Dell", "hpe": "HPE", "supermicro": "Supermicro", "lenovo": "Lenovo"}
@@ -23,7 +22,7 @@ _STARTS = {
 _SUFFIX = r"(_[0-9A-Fa-f]{4})?"  # of Supermicro's build; other vendors' names do not end so
 
 
-class BiosSettingEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class BiosSettingEntry(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One setting. `io` and `not_io` hold whole values, compared without regard to case and spaces."""
 
     id: str
@@ -33,7 +32,6 @@ class BiosSettingEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     why: str
     names: dict[str, tuple[str, ...]]
     setup: dict[str, str]
-    dated: datetime.date
     source: str
     cpu: Literal["AMD", "Intel", ""] = ""  # whose processors have it
 
@@ -74,7 +72,6 @@ class BiosReading(msgspec.Struct, frozen=True, kw_only=True):
     where: str = ""
 
 
-@lru_cache(maxsize=1)
 def bios_settings() -> tuple[BiosSettingEntry, ...]:
     return load("bios", "bios_setting", BiosSettingEntry).entries
 

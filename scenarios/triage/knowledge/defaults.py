@@ -64,11 +64,6 @@ class BootWord(msgspec.Struct, frozen=True):
 
 
 @lru_cache(maxsize=1)
-def default_settings() -> tuple[DefaultSetting, ...]:
-    return load("defaults", "setting", DefaultSetting).entries
-
-
-@lru_cache(maxsize=1)
 def boot_parameters() -> dict[str, BootParameter]:
     """By name, with `-` read as `_`: the kernel takes both."""
     entries = load("boot_parameters", "boot_parameter", BootParameter).entries
@@ -82,7 +77,7 @@ def changed_settings(host: Host) -> tuple[ChangedSetting, ...]:
     """
     changed = []
     seen: set[str] = set()
-    for setting in default_settings():
+    for setting in load("defaults", "setting", DefaultSetting).entries:
         for path in host.glob_paths(setting.path) if "*" in setting.path else (setting.path,):
             if path in seen:  # a site's own entry stands before ours
                 continue

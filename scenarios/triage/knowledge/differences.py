@@ -1,12 +1,11 @@
 """What a difference between two fingerprints is known to move, and the experiment that would change it alone."""
 
-import datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
 import msgspec
 
-from hostdx.scenarios.contract.knowledge_file import Loaded, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, Loaded, load
 
 OTHER = "other"  # the component of a fact that nobody knows anything about
 
@@ -20,13 +19,12 @@ class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     along: tuple[str, ...] = msgspec.field(name="with", default=())
 
 
-class Mover(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Mover(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`facts`: patterns of "subject/name". `moves`: by group of loads, the largest share that was seen."""
 
     facts: tuple[str, ...]
     component: str
     why: str
-    dated: datetime.date
     sources: tuple[str, ...]
     moves: dict[str, float] = {}
 
@@ -45,12 +43,10 @@ class Rounded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     share: float
 
 
-@lru_cache(maxsize=1)
 def load_components() -> Loaded[Component]:
     return load("differences", "component", Component)
 
 
-@lru_cache(maxsize=1)
 def load_movers() -> Loaded[Mover]:
     return load("differences", "difference", Mover)
 
@@ -88,17 +84,15 @@ def component_of(name: str) -> Component | None:
     return next((c for c in load_components().entries if c.name == name), None)
 
 
-class DifferencePattern(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class DifferencePattern(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What the groups of loads say together."""
 
     slower: tuple[str, ...]
     equal: tuple[str, ...]
     says: str
     components: tuple[str, ...]
-    dated: datetime.date
     sources: tuple[str, ...]
 
 
-@lru_cache(maxsize=1)
 def load_patterns() -> Loaded[DifferencePattern]:
     return load("differences", "pattern", DifferencePattern)

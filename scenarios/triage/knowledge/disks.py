@@ -1,6 +1,5 @@
 """What a disk should give: by its class, by its link, and what its maker rates it for in bytes written."""
 
-import datetime
 import re
 
 import msgspec
@@ -9,7 +8,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import BlockDevice
 from hostdx.probes.system.disk.drive.transport import is_virtual_disk
 from hostdx.probes.types import is_present
-from hostdx.scenarios.contract.knowledge_file import load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 
 _FILL_BYTES_PER_S = 200e6
 DMI = "/sys/class/dmi/id"
@@ -17,14 +16,13 @@ TELLS_THE_CLOUD = ("sys_vendor", "product_name", "chassis_asset_tag")
 EXCEEDED = 1.1  # of a link's payload rate: reckoned without all of its overhead, so a little more is nothing
 
 
-class DiskClass(msgspec.Struct, frozen=True):
+class DiskClass(KnowledgeEntry, frozen=True):
     """A class of disks: [low, high] of what they usually give, by workload id. Wide: a hint, never a verdict."""
 
     transport: str
     rotational: bool
     title: str
     source: str
-    dated: datetime.date
     ranges: dict[str, tuple[float, float]]
     fastest_sync_us: float = 0.0  # of a synced write; 0: not known
 
@@ -38,7 +36,7 @@ class VolumeScale(msgspec.Struct, frozen=True):
     least: float = 0.0
 
 
-class CloudDisk(msgspec.Struct, frozen=True):
+class CloudDisk(KnowledgeEntry, frozen=True):
     """A cloud's virtual disk with its published caps. `gib`: sizes above the first and up to the second have them."""
 
     title: str
@@ -47,7 +45,6 @@ class CloudDisk(msgspec.Struct, frozen=True):
     iops: VolumeScale
     mb_s: VolumeScale
     source: str
-    dated: datetime.date
     gib: tuple[float, float] = (0.0, float("inf"))
     burst: str = ""
     recalled: bool = False
@@ -61,7 +58,7 @@ class CloudDisk(msgspec.Struct, frozen=True):
         }
 
 
-class JobKind(msgspec.Struct, frozen=True):
+class JobKind(KnowledgeEntry, frozen=True):
     """What a disk is used for: from `good` of the load's unit on it does well, up to `poor` it is a mistake."""
 
     load: str
@@ -70,17 +67,15 @@ class JobKind(msgspec.Struct, frozen=True):
     good: float
     poor: float
     source: str
-    dated: datetime.date
     most_ms: float = 0.0  # that 99 % of the operations may take; 0: any
 
 
-class Endurance(msgspec.Struct, frozen=True):
+class Endurance(KnowledgeEntry, frozen=True):
     """Terabytes written for each terabyte of capacity that the maker rates a model for."""
 
     model: str
     tbw_per_tb: float
     source: str
-    dated: datetime.date
 
 
 def disk_classes() -> tuple[DiskClass, ...]:

@@ -1,20 +1,18 @@
 """What firewalld's IPv6_rpfilter means, by its version (firewalld.toml)."""
 
-import datetime
 import re
-from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
 
 from hostdx.probes.system.firewall.firewalld import Firewalld
 from hostdx.probes.types import Absent
-from hostdx.scenarios.contract.knowledge_file import load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 
 Mode: TypeAlias = Literal["strict", "loose", "strict-forward", "loose-forward", "no"]
 
 
-class Vocabulary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Vocabulary(KnowledgeEntry, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One range of versions. `off` is the value that ends the cost for packets to this host."""
 
     since: str
@@ -25,7 +23,6 @@ class Vocabulary(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     priority: int
     flags: tuple[str, ...]
     off: Mode
-    dated: datetime.date
     sources: tuple[str, ...]
 
 
@@ -46,7 +43,6 @@ def version_numbers(version: str) -> tuple[int, ...]:
     return tuple(int(n) for n in re.findall(r"[0-9]{1,9}", version)[:4])
 
 
-@lru_cache(maxsize=1)
 def load_vocabularies() -> tuple[Vocabulary, ...]:
     return load("firewalld", "firewalld", Vocabulary).entries
 

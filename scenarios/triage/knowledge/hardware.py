@@ -1,17 +1,13 @@
 """Disks, modules, emulated devices and cloud volumes that are known to be unfit, faulty or limited."""
 
-import datetime
 import re
-from functools import lru_cache
 from typing import Literal
 
-import msgspec
-
-from hostdx.scenarios.contract.knowledge_file import load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 from hostdx.scenarios.triage.knowledge.kernels import release_numbers
 
 
-class DiskModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DiskModel(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """Disks that are unfit for a use by how they are built."""
 
     model: str
@@ -19,11 +15,10 @@ class DiskModel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     unfit_for: Literal["array", "sync"]
     instead: str
     effect: str
-    dated: datetime.date
     sources: tuple[str, ...]
 
 
-class ModuleFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class ModuleFault(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """A fault of a module from outside of the kernel."""
 
     module: str
@@ -33,12 +28,11 @@ class ModuleFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     effect: str
     remedy: str
     commands: tuple[str, ...]
-    dated: datetime.date
     sources: tuple[str, ...]
     grave: bool = False
 
 
-class EmulatedDevice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class EmulatedDevice(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """A driver that in a guest means an emulated device."""
 
     driver: str
@@ -46,11 +40,10 @@ class EmulatedDevice(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     what: str
     instead: str
     effect: str
-    dated: datetime.date
     source: str
 
 
-class Cloud(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Cloud(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """A cloud and what limits its volumes."""
 
     name: str
@@ -58,11 +51,9 @@ class Cloud(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     volume: str
     limits: str
     advice: str
-    dated: datetime.date
     sources: tuple[str, ...]
 
 
-@lru_cache(maxsize=1)
 def disk_models() -> tuple[DiskModel, ...]:
     return load("disk_models", "disk_model", DiskModel).entries
 
@@ -71,7 +62,6 @@ def disk_model(model: str) -> DiskModel | None:
     return next((entry for entry in disk_models() if re.search(entry.model, model)), None)
 
 
-@lru_cache(maxsize=1)
 def module_faults() -> tuple[ModuleFault, ...]:
     return load("modules", "module_fault", ModuleFault).entries
 
@@ -88,20 +78,25 @@ def faults_of_module(module: str, version: str) -> tuple[ModuleFault, ...]:
     )
 
 
-@lru_cache(maxsize=1)
-def emulated_devices() -> tuple[EmulatedDevice, ...]:
-    return load("emulated", "emulated_device", EmulatedDevice).entries
-
-
 def emulated_device(kind: str, driver: str) -> EmulatedDevice | None:
-    return next((e for e in emulated_devices() if e.kind == kind and re.search(e.driver, driver)), None)
-
-
-@lru_cache(maxsize=1)
-def load_clouds() -> tuple[Cloud, ...]:
-    return load("clouds", "cloud", Cloud).entries
+    return next(
+        (
+            e
+            for e in load("emulated", "emulated_device", EmulatedDevice).entries
+            if e.kind == kind and re.search(e.driver, driver)
+        ),
+        None,
+    )
 
 
 def cloud_of(texts: tuple[str, ...]) -> Cloud | None:
     """By what the firmware says of vendor, product, BIOS and asset tag."""
-    return next((cloud for cloud in load_clouds() for text in texts if re.search(cloud.vendor, text)), None)
+    return next(
+        (
+            cloud
+            for cloud in load("clouds", "cloud", Cloud).entries
+            for text in texts
+            if re.search(cloud.vendor, text)
+        ),
+        None,
+    )

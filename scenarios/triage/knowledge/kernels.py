@@ -1,19 +1,15 @@
 """Kernels with known faults: which entries of kernels.toml a release string falls under."""
 
-import datetime
 import re
-from functools import lru_cache
 from typing import Literal
-
-import msgspec
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.types import is_present
-from hostdx.scenarios.contract.knowledge_file import Loaded, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, Loaded, load
 
 
-class KernelFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class KernelFault(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One fault of a range of kernels. `scheduler` empty: whichever is active.
 
     `of`: whose rules speak of it. `release_stream`: an EL z-stream ("el8_6"), in which alone the numbers count:
@@ -26,7 +22,6 @@ class KernelFault(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     title: str
     family: str
     since: str
-    dated: datetime.date
     effect: str
     sources: tuple[str, ...]
     remedy: str
@@ -90,7 +85,6 @@ def is_within(release: str, fault: KernelFault, version: str = "") -> bool:
     return not fault.before or own < release_numbers(fault.before)
 
 
-@lru_cache(maxsize=1)
 def kernel_faults() -> Loaded[KernelFault]:
     """Every known fault, a site's own first."""
     return load("kernels", "kernel_fault", KernelFault)

@@ -1,22 +1,20 @@
 """What a load loads, how far runs of it usually lie apart, and the scores that are made of several."""
 
-import datetime
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
 import msgspec
 
-from hostdx.scenarios.contract.knowledge_file import Loaded, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, Loaded, load
 
 
-class LoadGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class LoadGroup(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`run_to_run`: standard deviation of a single run's result, as a share of it; `in_guest`: in a virtual machine."""
 
     name: str
     loads: tuple[str, ...]
     run_to_run: float
     in_guest: float | None = None
-    dated: datetime.date
     sources: tuple[str, ...]
 
     def run_deviation(self, *, guest: bool) -> float:
@@ -36,13 +34,11 @@ class CompositeScore(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     scale: float = 1.0
 
 
-@lru_cache(maxsize=1)
 def load_groups() -> Loaded[LoadGroup]:
     """A site's own first; our last one fits every load."""
     return load("loads", "load_group", LoadGroup)
 
 
-@lru_cache(maxsize=1)
 def load_scores() -> Loaded[CompositeScore]:
     return load("loads", "score", CompositeScore)
 

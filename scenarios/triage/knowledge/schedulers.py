@@ -1,26 +1,20 @@
 """Which I/O schedulers a class of device suggests (schedulers.toml)."""
 
-import datetime
-from functools import lru_cache
-
-import msgspec
-
 from hostdx.probes.system.disk.block import BlockDevice
 from hostdx.probes.types import is_present
-from hostdx.scenarios.contract.knowledge_file import load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 
 # The single-queue block layer's nearest relatives (kernels before 5.0; EL7).
 _LEGACY = {"mq-deadline": "deadline", "none": "noop", "bfq": "cfq"}
 
 
-class DeviceClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class DeviceClass(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A kind of device. `suggests`: best first; `speaks`: worth a word when active."""
 
     id: str
     title: str
     suggests: tuple[str, ...]
     why: str
-    dated: datetime.date
     source: str
     speaks: tuple[str, ...] = ()
     transports: tuple[str, ...] = ()
@@ -38,14 +32,9 @@ class DeviceClass(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         return is_present(device.rotational) and device.rotational == self.rotational
 
 
-@lru_cache(maxsize=1)
-def device_classes() -> tuple[DeviceClass, ...]:
-    return load("schedulers", "device_class", DeviceClass).entries
-
-
 def class_of(device: BlockDevice) -> DeviceClass:
     """The first class that meets the device; the last entry meets every one."""
-    return next(c for c in device_classes() if c.fits_device(device))
+    return next(c for c in load("schedulers", "device_class", DeviceClass).entries if c.fits_device(device))
 
 
 def worth_trying(device: BlockDevice, active: str, offered: tuple[str, ...]) -> tuple[str, ...]:

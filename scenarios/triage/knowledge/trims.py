@@ -1,15 +1,10 @@
 """What a trim offers and what `fstrim -v` prints, by file system and kernel (trims.toml)."""
 
-import datetime
-from functools import lru_cache
-
-import msgspec
-
-from hostdx.scenarios.contract.knowledge_file import load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 from hostdx.scenarios.triage.knowledge.kernels import release_numbers
 
 
-class TrimKnowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class TrimKnowledge(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """For upstream kernels from `since` on and before `before`. `waits` is about how it goes on, `repeats` why the
     number can be the same at every trim; both where known."""
 
@@ -17,7 +12,6 @@ class TrimKnowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     memory: str
     says: str
     zero: str
-    dated: datetime.date
     source: str
     since: str = ""
     before: str = ""
@@ -25,7 +19,6 @@ class TrimKnowledge(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     repeats: str = ""
 
 
-@lru_cache(maxsize=1)
 def load_trims() -> tuple[TrimKnowledge, ...]:
     return load("trims", "trim", TrimKnowledge).entries
 

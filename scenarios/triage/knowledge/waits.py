@@ -1,14 +1,12 @@
 """What a task waits for, by the kernel function that it sleeps in, and what a kernel thread works for, by its name."""
 
-import datetime
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from hostdx.scenarios.contract.knowledge_file import load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 
 WaitKind: TypeAlias = Literal["network", "fuse", "frozen", "memory", "block", "lock", "unknown"]
 
@@ -16,7 +14,7 @@ WaitKind: TypeAlias = Literal["network", "fuse", "frozen", "memory", "block", "l
 _SLEEPERS = frozenset({"__schedule", "schedule", "schedule_timeout", "io_schedule", "io_schedule_timeout"})
 
 
-class WaitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class WaitEntry(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """Functions and modules that mean one kind of wait. `waits_for` goes on after "waiting for".
 
     `weak`: any subsystem sleeps in these functions; another function of the stack says more.
@@ -26,7 +24,6 @@ class WaitEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     subsystem: str
     waits_for: str
     functions: tuple[str, ...]
-    dated: datetime.date
     source: str
     modules: tuple[str, ...] = ()
     weak: bool = False
@@ -46,11 +43,6 @@ class WaitReason(msgspec.Struct, frozen=True):
         return f"{self.function} [{self.module}]" if self.module else self.function
 
 
-@lru_cache(maxsize=1)
-def load_waits() -> tuple[WaitEntry, ...]:
-    return load("waits", "wait", WaitEntry).entries
-
-
 def wait_reason(functions: Iterable[str], modules: Mapping[str, str] | None = None) -> WaitReason:
     """By the functions of a stack, innermost first, and the module of each function that has one.
 
@@ -62,7 +54,7 @@ def wait_reason(functions: Iterable[str], modules: Mapping[str, str] | None = No
     for weak in (False, True):
         for name in names:
             module = of.get(name, "")
-            for wait in load_waits():
+            for wait in load("waits", "wait", WaitEntry).entries:
                 meets = _matches_any(name, wait.functions) or (module and _matches_any(module, wait.modules))
                 if wait.weak is weak and meets:
                     return WaitReason(wait.kind, wait.waits_for, name, module)
@@ -84,7 +76,7 @@ def wait_kind(functions: Iterable[str]) -> tuple[WaitKind, str]:
     return reason.kind, reason.function
 
 
-class KernelThread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class KernelThread(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Threads of one kind. `work`: goes on after "a kernel thread that"; `commands` only look.
 
     `set`: settings that make it use less. `by_design`: it polls on purpose, its CPU time is no fault. `fault`: it works
@@ -95,14 +87,12 @@ class KernelThread(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     work: str
     advice: str
     commands: tuple[str, ...]
-    dated: datetime.date
     source: str
     set: dict[str, str] = {}
     by_design: bool = False
     fault: bool = False
 
 
-@lru_cache(maxsize=1)
 def kernel_threads() -> tuple[KernelThread, ...]:
     return load("kernel_threads", "kernel_thread", KernelThread).entries
 
