@@ -6,9 +6,8 @@ may hold any of them, and its entries come first, so that a site can say somethi
 
 import datetime
 import tomllib
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import msgspec
 
@@ -76,26 +75,25 @@ def read_entries(path: Path, key: str, kind: type[T]) -> Loaded[T]:
     return Loaded(tuple(good), tuple(problems))
 
 
+_loaded: dict[tuple[str, str, Path], object] = {}
+
+
 def load(name: str, key: str, kind: type[T], site: Path = SITE) -> Loaded[T]:
     """The entries under `key` of `name`.toml, after those of the site's own files; read once.
 
     Raises ValueError where our own file is wrong; a site's mistakes are returned as problems.
     """
-    loaded: Loaded[T] = _load_once(name, key, kind, site)
-    return loaded
-
-
-@lru_cache(maxsize=64)
-def _load_once(name: str, key: str, kind: Any, site: Path) -> Loaded[Any]:
-    own = read_entries(KNOWLEDGE / f"{name}.toml", key, kind)
-    if own.problems:
-        raise ValueError(own.problems[0])
-    site_files, distrusted = trusted_files(site)
-    parts = [read_entries(path, key, kind) for path in site_files]
-    return Loaded(
-        tuple(e for part in parts for e in part.entries) + own.entries,
-        distrusted + tuple(p for part in parts for p in part.problems),
-    )
+    if (name, key, site) not in _loaded:
+        own = read_entries(KNOWLEDGE / f"{name}.toml", key, kind)
+        if own.problems:
+            raise ValueError(own.problems[0])
+        site_files, distrusted = trusted_files(site)
+        parts = [read_entries(path, key, kind) for path in site_files]
+        _loaded[name, key, site] = Loaded(
+            tuple(e for part in parts for e in part.entries) + own.entries,
+            distrusted + tuple(p for part in parts for p in part.problems),
+        )
+    return cast(Loaded[T], _loaded[name, key, site])
 
 
 def trusted_files(site: Path) -> tuple[tuple[Path, ...], tuple[str, ...]]:
