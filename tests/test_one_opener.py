@@ -47,7 +47,7 @@ ALLOWED = {
     ),
     "app/features/fleet/launch/agent.py": "on a node: its directory, and a bundle that must be a file",
     "app/features/export/schema.py": "a page of our own code",
-    "app/features/fleet/launch/parcel.py": "a zip in memory",
+    "app/features/fleet/launch/errand.py": "a zip in memory",
     "app/features/fleet/folder.py": "written, in a directory of ours alone",
     "app/features/fleet/launch/call.py": "written, in a directory of ours alone",
     "probes/system/disk/drive/ebs.py": "the node of an EBS volume, by a checked name, to read its log page",

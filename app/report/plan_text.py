@@ -3,6 +3,7 @@
 Text may come from the host: whoever shows it makes it safe.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
@@ -29,7 +30,7 @@ def plan_rows(plan: Plan) -> list[PlanRow]:
     """Everything below the question. A row with the role `picture` is a line of a drawing."""
     rows = [PlanRow("✗ cannot", plan.refusal, "critical"), PlanRow("", "")] if plan.refusal else []
     row_name = "compares" if len(plan.variants) > 1 else "measures"
-    rows += [PlanRow("" if n else row_name, line) for n, line in enumerate(variant_lines(plan))]
+    rows += _named_rows(row_name, variant_lines(plan))
     if plan.differs:
         rows.append(PlanRow("", differences_text(plan), "dim"))
     if plan.workloads:
@@ -37,16 +38,18 @@ def plan_rows(plan: Plan) -> list[PlanRow]:
         rows.append(PlanRow("with", "; ".join(titles)))  # a title may have a comma
     if plan.seconds:  # before the changes: with many of them the screen ends there
         rows.append(PlanRow("takes", _time_text(plan)))
-    rows += [PlanRow("" if n else "writes", written_text(item)) for n, item in enumerate(plan.writes)]
-    if not plan.writes:
-        rows.append(PlanRow("writes", "nothing"))
+    rows += _named_rows("writes", [written_text(item) for item in plan.writes] or ["nothing"])
     rows += _all_change_rows(plan)
-    rows += [PlanRow("" if n else "leaves out", line, "dim") for n, line in enumerate(plan.left_out)]
+    rows += _named_rows("leaves out", plan.left_out, "dim")
     if plan.rights:
         rows.append(PlanRow("needs", ", ".join(plan.rights)))
     if plan.picture:
         rows += [PlanRow("", ""), *(PlanRow("", line, "picture") for line in plan.picture), PlanRow("", "")]
-    return rows + [PlanRow("" if n else "notes", line) for n, line in enumerate(plan.sentences)]
+    return rows + _named_rows("notes", plan.sentences)
+
+
+def _named_rows(name: str, lines: Sequence[str], role: str = "text") -> list[PlanRow]:
+    return [PlanRow("" if n else name, line, role) for n, line in enumerate(lines)]
 
 
 def differences_text(plan: Plan) -> str:
@@ -83,11 +86,8 @@ def _all_change_rows(plan: Plan) -> list[PlanRow]:
             rows += [row._replace(name="" if n else name) for n, row in enumerate(change_rows(action))]
     if not rows:
         rows.append(PlanRow("changes", "no setting of the host"))
-    quiet = [action for action in plan.actions if not action.needs_consent]
-    return rows + [
-        PlanRow("" if n else "makes", f"{action.title}, removed afterwards", "dim")
-        for n, action in enumerate(quiet)
-    ]
+    quiet = [f"{action.title}, removed afterwards" for action in plan.actions if not action.needs_consent]
+    return rows + _named_rows("makes", quiet, "dim")
 
 
 def change_rows(action: Action) -> list[PlanRow]:

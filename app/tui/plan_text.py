@@ -65,7 +65,11 @@ def _named_row_lines(row: PlanRow, width: int) -> list[Line]:
     else:
         lines = wrap_text(row.words, width - NAME, row.role, indent=row.indent, hang=2 * bool(row.indent))
     role = "warning" if row.name == WARNED else "dim"
-    return [[(f"{row.name if not n else '':<{NAME}}", role), *line] for n, line in enumerate(lines)]
+    return _beside_name(row.name, NAME, lines, role)
+
+
+def _beside_name(name: str, cells: int, lines: Sequence[Line], role: str = "dim") -> list[Line]:
+    return [[(f"{'' if n else name:<{cells}}", role), *line] for n, line in enumerate(lines)]
 
 
 def exact_lines(plan: Plan, width: int) -> list[Line]:
@@ -123,8 +127,7 @@ def planning_lines(offer: ScenarioOffer, width: int) -> list[Line]:
     out += [text_line("OPTIONS", "title")] if offer.options else []
     longest = max((len(option.name) for option in offer.options), default=0) + 2
     for option in offer.options:
-        rows = wrap_text(option.help, width - longest, "dim")
-        out += [[(f"{'' if n else option.name:<{longest}}", "accent"), *row] for n, row in enumerate(rows)]
+        out += _beside_name(option.name, longest, wrap_text(option.help, width - longest, "dim"), "accent")
     return [*out, BLANK, *word_lines(width)]
 
 
@@ -234,8 +237,7 @@ def _cost_lines(plan: Plan, width: int) -> list[Line]:
         words += f" of measuring, {units.format_duration(ready)} to prepare" if ready >= 1 else ""
         out += [[("time     ", "dim"), *bar], *wrap_text(words, width, "strong", indent=9)]
     for number, item in enumerate(plan.writes):
-        rows = wrap_text(written_text(item), width - 9)
-        out += [[(f"{'writes' if not (n or number) else '':9}", "dim"), *row] for n, row in enumerate(rows)]
+        out += _beside_name("" if number else "writes", 9, wrap_text(written_text(item), width - 9))
     if not plan.writes:
         out.append([("writes   ", "dim"), ("nothing", "ok")])
     asks = [action for action in plan.actions if action.needs_consent]
@@ -246,8 +248,7 @@ def _cost_lines(plan: Plan, width: int) -> list[Line]:
     )
     out.append([("changes  ", "dim"), (change, "warning" if asks else "ok")])
     if plan.rights:
-        rows = wrap_text(", ".join(plan.rights), width - 9)
-        out += [[(f"{'needs' if not n else '':9}", "dim"), *row] for n, row in enumerate(rows)]
+        out += _beside_name("needs", 9, wrap_text(", ".join(plan.rights), width - 9))
     return out
 
 
@@ -263,8 +264,7 @@ def resolution_lines(plan: Plan, detects: Mapping[str, float], width: int) -> li
         if load.id in detects
     ]
     words = f"{clean_text('; '.join(smallest_effects))} ({resolved_by()})"
-    rows = wrap_text(words, width - NAME) if smallest_effects else []
-    return [[(f"{'' if n else 'resolves':<{NAME}}", "dim"), *row] for n, row in enumerate(rows)]
+    return _beside_name("resolves", NAME, wrap_text(words, width - NAME)) if smallest_effects else []
 
 
 def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float]) -> list[Line]:

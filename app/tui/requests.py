@@ -17,8 +17,7 @@ from hostdx.app.run import launch
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.printable import make_lines_printable
-from hostdx.app.tui.children.command import TIMEOUT_S, CommandOutcome, run_hostdx
-from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.children.event_child import TIMEOUT_S, CommandOutcome, EventChild, run_hostdx
 from hostdx.app.tui.commands import EarlierResults
 from hostdx.probes.files.safe_read import read_named
 from hostdx.probes.units import format_duration

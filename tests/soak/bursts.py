@@ -23,8 +23,7 @@ from textual.geometry import Size
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.run.launch import HOSTDX
-from hostdx.app.tui.children.command import CommandOutcome
-from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.children.event_child import CommandOutcome, EventChild
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.shell import Shell
 from tests.fakes.streams.story import RECORDINGS
@@ -143,7 +142,7 @@ def soak(seconds: int, seed: int) -> Figures:
         with (
             tempfile.TemporaryDirectory(prefix="hostdx-soak-") as place,
             chdir(place),  # p saves pictures
-            patch("hostdx.app.tui.children.command.run_command", _late),
+            patch("hostdx.app.tui.children.event_child.run_command", _late),
             patch(
                 "hostdx.app.tui.screens.before.plan.start_planner",
                 lambda _argv: Slow(random.choice(("storage", "iosched"))),

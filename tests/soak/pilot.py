@@ -14,8 +14,7 @@ from unittest.mock import patch
 import msgspec
 
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.tui.children.command import CommandOutcome
-from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.children.event_child import CommandOutcome, EventChild
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.undo.change_report import ChangeReport, UndoneChange
 from tests.fakes.streams import hostile
@@ -49,7 +48,7 @@ def soak(seconds: int, seed: int) -> Figures:
     rng = random.Random(seed)
     end = time.monotonic() + seconds
     with (
-        patch("hostdx.app.tui.children.command.run_command", _said),
+        patch("hostdx.app.tui.children.event_child.run_command", _said),
         patch("hostdx.app.tui.screens.before.plan.start_planner", _planned),
         patch("hostdx.app.run.launch.start_runner", side_effect=OSError("not started: this is a soak")),
         patch("hostdx.app.run.launch.stop_runner", return_value="not stopped: this is a soak"),

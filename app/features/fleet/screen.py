@@ -19,8 +19,7 @@ from hostdx.app.tui.commands import ShellCommands
 from hostdx.app.tui.screens.ask import AskScreen
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.panel import DrawnPanel
-from hostdx.app.tui.widgets.picker import Picker
-from hostdx.app.tui.widgets.selected_line import Whole
+from hostdx.app.tui.widgets.picker import Picker, Whole
 from hostdx.scenarios.analysis.peers.judgement import FleetJudgement
 
 MAX_LEAD_LINES = 3

@@ -15,8 +15,6 @@ from hostdx.scenarios.contract.results.document import Table
 _MAX_RUNS = 400  # runs that are drawn
 _SIDE = 11  # cells for the labels of the vertical axis
 _WIDE, _HIGH, _LEFT, _BOTTOM = 640, 400, 90, 50  # SVG
-_DOTS = ((0x01, 0x08), (0x02, 0x10), (0x04, 0x20), (0x40, 0x80))
-_BLANK = 0x2800
 
 
 def drawable_boxes(boxes: Sequence[BoundingBoxFigures]) -> list[BoundingBoxFigures]:
@@ -32,6 +30,9 @@ class Frame(NamedTuple):
     high_x: float
     low_y: float
     high_y: float
+
+    def shares_of(self, x: float, y: float) -> tuple[float, float]:
+        return self.x_share(x), self.y_share(y)
 
     def x_share(self, value: float | None) -> float:
         return _log_share(value, self.low_x, self.high_x)
@@ -58,52 +59,41 @@ def _make_frame(box: BoundingBoxFigures) -> Frame:
     return Frame(*x, *y)
 
 
-class Canvas:
-    """Braille dots, two across and four down in a cell, with letters over them.
-
-    Positions are shares: x 0..1 from the left, y 0..1 from the bottom; outside of it nothing is drawn.
+class Drawing:
+    """Characters in cells. Positions are shares: x 0..1 from the left, y 0..1 from the bottom; outside of it nothing is
+    drawn, and a later character replaces an earlier one.
     """
 
     def __init__(self, width: int, height: int) -> None:
-        self.width, self.height = max(1, width), max(1, height)
-        self._dots = [[0] * self.width for _ in range(self.height)]
-        self._letters: dict[tuple[int, int], str] = {}
+        self._rows = [[" "] * width for _ in range(height)]
 
-    def draw_dot(self, x: float, y: float) -> None:
-        if not (0 <= x <= 1 and 0 <= y <= 1):
-            return
-        column = min(2 * self.width - 1, round(x * (2 * self.width - 1)))
-        row = min(4 * self.height - 1, round((1 - y) * (4 * self.height - 1)))
-        self._dots[row // 4][column // 2] |= _DOTS[row % 4][column % 2]
-
-    def draw_line(self, x0: float, y0: float, x1: float, y1: float, *, every: int = 1) -> None:
-        """`every`: 1 is solid, 3 a dot in three."""
-        steps = max(2 * self.width, 4 * self.height)
-        for n in range(0, steps + 1, every):
-            share = n / steps
-            self.draw_dot(x0 + (x1 - x0) * share, y0 + (y1 - y0) * share)
-
-    def draw_rectangle(self, x0: float, y0: float, x1: float, y1: float, *, every: int = 1) -> None:
-        for a, b, c, d in ((x0, y0, x1, y0), (x1, y0, x1, y1), (x1, y1, x0, y1), (x0, y1, x0, y0)):
-            self.draw_line(a, b, c, d, every=every)
-
-    def draw_letter(self, x: float, y: float, mark: str) -> None:
-        """One character in the cell; a later one replaces an earlier one."""
+    def draw_mark(self, x: float, y: float, mark: str) -> None:
         if 0 <= x <= 1 and 0 <= y <= 1:
-            column = min(self.width - 1, int(x * self.width))
-            self._letters[(min(self.height - 1, int((1 - y) * self.height)), column)] = mark
+            row, column = self._cell_at(x, y)
+            self._rows[row][column] = mark
+
+    def _cell_at(self, x: float, y: float) -> tuple[int, int]:
+        """Row and column; what lies outside is at the edge."""
+        high, wide = len(self._rows), len(self._rows[0])
+        x, y = min(1.0, max(0.0, x)), min(1.0, max(0.0, y))
+        return min(high - 1, int((1 - y) * high)), min(wide - 1, int(x * wide))
+
+    def draw_rectangle(
+        self, one: tuple[float, float], opposite: tuple[float, float], across: str, up: str
+    ) -> None:
+        """Between two corners."""
+        (top, bottom), (left, right) = map(
+            sorted, zip(self._cell_at(*one), self._cell_at(*opposite), strict=True)
+        )
+        for row in range(top, bottom + 1):
+            self._rows[row][left] = self._rows[row][right] = up
+        for row, first, last in ((top, "┌", "┐"), (bottom, "└", "┘")):
+            self._rows[row][left : right + 1] = [first, *across * (right - left - 1), last][
+                : right + 1 - left
+            ]
 
     def render_lines(self) -> list[str]:
-        return [
-            "".join(self._cell_character(row, column) for column in range(self.width))
-            for row in range(self.height)
-        ]
-
-    def _cell_character(self, row: int, column: int) -> str:
-        if (row, column) in self._letters:
-            return self._letters[row, column]
-        dots = self._dots[row][column]
-        return chr(_BLANK + dots) if dots else " "
+        return ["".join(row) for row in self._rows]
 
 
 def box_lines(box: BoundingBoxFigures, width: int, height: int) -> list[str]:
@@ -112,33 +102,25 @@ def box_lines(box: BoundingBoxFigures, width: int, height: int) -> list[str]:
         return []
     hard, easy, meta_hard, meta_easy = box.corners
     frame = _make_frame(box)
-    canvas = Canvas(width - _SIDE - 1, height - 3)
-    canvas.draw_rectangle(
-        frame.x_share(hard.low),
-        frame.y_share(meta_hard.low),
-        frame.x_share(easy.high),
-        frame.y_share(meta_easy.high),
-        every=4,
-    )
-    canvas.draw_rectangle(
-        frame.x_share(hard.median),
-        frame.y_share(meta_hard.median),
-        frame.x_share(easy.median),
-        frame.y_share(meta_easy.median),
-    )
+    drawing = Drawing(width - _SIDE - 1, height - 3)
+    for lower_left, upper_right, *lines in (
+        ((hard.low, meta_hard.low), (easy.high, meta_easy.high), "┄", "┆"),
+        ((hard.median, meta_hard.median), (easy.median, meta_easy.median), "─", "│"),
+    ):
+        drawing.draw_rectangle(frame.shares_of(*lower_left), frame.shares_of(*upper_right), *lines)
     odd = {(o.workload, o.index) for o in box.odd}
     for index in range(min(len(box.runs), _MAX_RUNS)):
         for x, y, mark in ((hard, meta_hard, "h"), (easy, meta_easy, "e")):
             bad = (x.workload, index) in odd or (y.workload, index) in odd
-            canvas.draw_letter(
+            drawing.draw_mark(
                 frame.x_share(_corner_value(x, index)),
                 frame.y_share(_corner_value(y, index)),
                 "!" if bad else mark,
             )
     middle = math.sqrt(frame.low_y * frame.high_y)
     for mark, point in zip("ABCDEFGHIJ", box.placed, strict=False):
-        canvas.draw_letter(frame.x_share(point.bandwidth), frame.y_share(point.metadata or middle), mark)
-    drawn = canvas.render_lines()
+        drawing.draw_mark(frame.x_share(point.bandwidth), frame.y_share(point.metadata or middle), mark)
+    drawn = drawing.render_lines()
     labels = {
         0: units.format_prefixed(frame.high_y) + "/s",
         len(drawn) - 1: units.format_prefixed(frame.low_y) + "/s",

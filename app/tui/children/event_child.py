@@ -1,5 +1,6 @@
-"""A hostdx child whose events are read from its stdout as they come: triage for the home screen, plan for its step."""
+"""hostdx as a child: its events read as they come (triage for the home screen, a plan for its step), or all it says."""
 
+import asyncio
 import contextlib
 import os
 import signal
@@ -7,15 +8,20 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import msgspec
+from textual.dom import DOMNode
 
 from hostdx.app.recordings.limits import LINE_LIMIT
 from hostdx.app.recordings.session import RunSession
-from hostdx.probes.children.bounded_wait import wait_briefly
+from hostdx.app.run.launch import HOSTDX
+from hostdx.probes.children.bounded_wait import wait_briefly, wait_briefly_for
 from hostdx.probes.children.environment import hostdx_environment
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.scenarios.contract import events as ev
+
+TIMEOUT_S = 60.0  # of a command
 
 
 @cache
@@ -110,3 +116,44 @@ class EventChild:
         if self._process.stdout is not None:
             self._process.stdout.close()
         self._stderr.close()
+
+
+class CommandOutcome(NamedTuple):
+    """`error` is empty where the command did what it should."""
+
+    output: str
+    error: str
+
+
+async def run_command(argv: Sequence[str], timeout_s: float = TIMEOUT_S) -> CommandOutcome:
+    child = await asyncio.create_subprocess_exec(
+        *HOSTDX,
+        *argv,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env=hostdx_environment(),
+    )
+    try:
+        out, err = await asyncio.wait_for(child.communicate(), timeout_s)
+    except TimeoutError:
+        child.kill()
+        await wait_briefly_for(child)
+        return CommandOutcome("", f"hostdx {argv[0]} gave no answer within {timeout_s:.0f} s")
+    words = err.decode("utf-8", "backslashreplace").strip().splitlines()
+    text = out.decode("utf-8", "backslashreplace")
+    if child.returncode:
+        last = words[-1].removeprefix("hostdx: ") if words else f"exit status {child.returncode}"
+        return CommandOutcome(text, last)
+    return CommandOutcome(text, "")
+
+
+def run_hostdx(
+    asking: DOMNode, argv: Sequence[str], then: Callable[[CommandOutcome], None], timeout_s: float = TIMEOUT_S
+) -> None:
+    """Runs it and calls `then` on the screen's thread."""
+
+    async def run_and_report() -> None:
+        then(await run_command(argv, timeout_s))
+
+    asking.run_worker(run_and_report(), exclusive=False, exit_on_error=True, name=argv[0])

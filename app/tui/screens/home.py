@@ -22,8 +22,7 @@ from hostdx.app.tui.widgets.home.next_step import NextStep
 from hostdx.app.tui.widgets.home.recordings_line import RecordingsLine
 from hostdx.app.tui.widgets.home.scenario_list import ASKED, ScenarioList
 from hostdx.app.tui.widgets.panel import Box
-from hostdx.app.tui.widgets.picker import Picker
-from hostdx.app.tui.widgets.selected_line import BOXED, Whole, most_lines
+from hostdx.app.tui.widgets.picker import BOXED, Picker, Whole, most_lines
 from hostdx.scenarios.contract.events import Pulse
 
 MIN_ROWS = 13  # of the list beside the host's table, in borders

@@ -12,7 +12,7 @@ from textual.widget import Widget
 from hostdx.app.state import journal_dir
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import BLANK, Line, text_line, wrap_text
-from hostdx.app.tui.children.command import CommandOutcome, run_hostdx
+from hostdx.app.tui.children.event_child import CommandOutcome, run_hostdx
 from hostdx.app.tui.screens.ask import ChoiceScreen
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.reader import Reader

@@ -9,7 +9,7 @@ from hostdx.app.features.fleet import screen as fleet_screen
 from hostdx.app.features.fleet.node_names import node_matcher
 from hostdx.app.features.fleet.screen import FleetScreen
 from hostdx.app.features.fleet.table import NodePicker
-from hostdx.app.tui.children.command import CommandOutcome
+from hostdx.app.tui.children.event_child import CommandOutcome
 from hostdx.app.tui.shell import Shell
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.run_summary import FactKey

@@ -8,7 +8,7 @@ import pytest
 
 from hostdx.app.features.watch.report import nights_document
 from hostdx.app.features.watch.screen import HistoryScreen, LoadList
-from hostdx.app.tui.children.command import CommandOutcome
+from hostdx.app.tui.children.event_child import CommandOutcome
 from hostdx.app.tui.screens.recordings import RecordingsScreen
 from hostdx.app.tui.screens.report import ReportScreen
 from hostdx.app.tui.shell import Shell

@@ -66,7 +66,7 @@ async def test_did_the_kernel_update_cost_anything(tmp_path: Path) -> None:
 async def test_undo_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "hostdx" / "journal").mkdir(parents=True)
     (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
-    monkeypatch.setattr("hostdx.app.tui.children.command.HOSTDX", ("sh", "-c", SCRIPT, "sh"))
+    monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", SCRIPT, "sh"))
     monkeypatch.setattr(Shell, "read_host", lambda self: None)
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         await until(pilot, lambda: "A run was killed" in grid(app))

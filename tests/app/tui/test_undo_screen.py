@@ -35,7 +35,7 @@ async def test_a_failure_is_told_and_can_be_tried_again(
 ) -> None:
     (tmp_path / "hostdx" / "journal").mkdir(parents=True)
     (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
-    monkeypatch.setattr("hostdx.app.tui.children.command.HOSTDX", ("sh", "-c", SCRIPT, "sh"))
+    monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", SCRIPT, "sh"))
     monkeypatch.setattr(Shell, "read_host", lambda self: None)
     monkeypatch.chdir(tmp_path)
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
@@ -72,7 +72,7 @@ async def test_forgetting_is_asked_once_more_and_leaves_what_was_made_to_stay(
 ) -> None:
     (tmp_path / "hostdx" / "journal").mkdir(parents=True)
     (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
-    monkeypatch.setattr("hostdx.app.tui.children.command.HOSTDX", ("sh", "-c", FORGET, "sh"))
+    monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", FORGET, "sh"))
     monkeypatch.setattr(Shell, "read_host", lambda self: None)
     monkeypatch.chdir(tmp_path)
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
@@ -90,7 +90,7 @@ async def test_the_page_of_undo_opens_where_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "hostdx.app.tui.children.command.HOSTDX",
+        "hostdx.app.tui.children.event_child.HOSTDX",
         ("sh", "-c", 'echo \'{"schema": "hostdx/1", "changes": []}\'', "sh"),
     )
     async with opened(tmp_path, triage="triage", size="narrow") as (app, pilot):

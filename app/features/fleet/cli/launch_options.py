@@ -59,7 +59,7 @@ def make_campaign(scenario: str, options: dict[str, Json], values: Mapping[str, 
     """A new one, or the one to resume. Raises Failure."""
     from hostdx.app.features.fleet.launch.campaign import FleetCampaign, Manner
     from hostdx.app.features.fleet.launch.engine import expand_nodes
-    from hostdx.app.features.fleet.launch.parcel import make_parcel
+    from hostdx.app.features.fleet.launch.errand import make_parcel
 
     node_spec, resume, output, shared = (
         str(values[name]) for name in ("nodes", "resume", "output", "shared")

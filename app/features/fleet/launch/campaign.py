@@ -11,8 +11,7 @@ from hostdx.app.features.fleet.folder import TRIAGE, FleetFolder, FleetRunHead, 
 from hostdx.app.features.fleet.launch.agreement import ask_consent, read_plan
 from hostdx.app.features.fleet.launch.call import NodeCall
 from hostdx.app.features.fleet.launch.engine import ConnectionEngine, fold_nodes, racks_by_node
-from hostdx.app.features.fleet.launch.errand import Errand
-from hostdx.app.features.fleet.launch.parcel import Parcel
+from hostdx.app.features.fleet.launch.errand import Errand, Parcel
 from hostdx.app.features.fleet.summary import summarise_answer
 from hostdx.app.recordings.reader import BrokenRecording, read_events
 from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure

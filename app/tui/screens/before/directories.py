@@ -22,7 +22,7 @@ from hostdx.app.terminal.lines import (
     text_line,
     wrap_text,
 )
-from hostdx.app.tui.children.command import CommandOutcome, run_hostdx
+from hostdx.app.tui.children.event_child import CommandOutcome, run_hostdx
 from hostdx.app.tui.screens.ask import AskScreen
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.panel import DrawnPanel

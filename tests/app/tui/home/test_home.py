@@ -18,8 +18,7 @@ from hostdx.app.tui.shell import Shell
 from hostdx.app.tui.widgets.home.host_glance import devices_line, host_lines
 from hostdx.app.tui.widgets.home.host_table import draw_table, firewall_words, missing_reason, value_words
 from hostdx.app.tui.widgets.home.scenario_list import ScenarioList
-from hostdx.app.tui.widgets.picker import Picker
-from hostdx.app.tui.widgets.selected_line import Whole
+from hostdx.app.tui.widgets.picker import Picker, Whole
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from tests.every_case import every_case

@@ -10,7 +10,7 @@ import pytest
 from textual import events
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.tui.children.command import CommandOutcome
+from hostdx.app.tui.children.event_child import CommandOutcome
 from hostdx.app.tui.questions import card_for, fill_in_options
 from hostdx.app.tui.questions import list_questions as known
 from hostdx.app.tui.screens.ask import AskScreen, Words

@@ -11,7 +11,7 @@ import pytest
 from hostdx.app.run import launch
 from hostdx.app.terminal.process import start_time
 from hostdx.app.tui import requests
-from hostdx.app.tui.children.command import CommandOutcome
+from hostdx.app.tui.children.event_child import CommandOutcome
 from hostdx.app.tui.screens.home import HomeScreen
 from hostdx.app.tui.screens.live import LiveScreen
 from hostdx.app.tui.screens.recordings import RecordingsScreen
@@ -112,7 +112,7 @@ async def test_recordings_reports_and_saving(
     )
     os.utime(older, (1e9, 1e9))
     monkeypatch.setattr(
-        "hostdx.app.tui.children.command.HOSTDX",
+        "hostdx.app.tui.children.event_child.HOSTDX",
         (
             "sh",
             "-c",
@@ -162,7 +162,7 @@ async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: p
         written = write(tmp_path / "hostdx" / "recordings" / name, storage())
         os.utime(written, (1e9 + number, 1e9 + number))
     script = f"echo \"$@\" > asked; printf %s '{DOCUMENT}'"
-    monkeypatch.setattr("hostdx.app.tui.children.command.HOSTDX", ("sh", "-c", script, "sh"))
+    monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", script, "sh"))
     monkeypatch.chdir(tmp_path)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         await keys(pilot, "r", "C")
@@ -186,7 +186,7 @@ async def test_a_left_over_change_is_offered_to_be_undone(
     script = f'if [ "$2" = --dry-run ]; then {looks}; else touch done; {acts}; fi'
     again: list[int] = []
     monkeypatch.setattr(Shell, "read_host", lambda self: again.append(1))
-    monkeypatch.setattr("hostdx.app.tui.children.command.HOSTDX", ("sh", "-c", script, "sh"))
+    monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", script, "sh"))
     monkeypatch.chdir(tmp_path)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         await until(pilot, lambda: isinstance(app.screen, UndoScreen))

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from textual.widget import Widget
 
-from hostdx.app.tui.children.command import CommandOutcome
-from hostdx.app.tui.children.event_child import EventChild
+from hostdx.app.tui.children.event_child import CommandOutcome, EventChild
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.before.plan import PlanScreen
 from hostdx.app.tui.screens.undo import UndoScreen
@@ -41,7 +40,7 @@ async def test_any_keys_at_any_height(
         "hostdx.app.run.launch.start_runner", lambda *_, **__: pytest.fail("a run was started")
     )
     monkeypatch.setattr("hostdx.app.run.launch.stop_runner", lambda *_: pytest.fail("a run was stopped"))
-    monkeypatch.setattr("hostdx.app.tui.children.command.run_command", nothing_said)
+    monkeypatch.setattr("hostdx.app.tui.children.event_child.run_command", nothing_said)
     monkeypatch.setattr(
         "hostdx.app.tui.screens.before.plan.start_planner", lambda _argv: EventChild(["true"])
     )

@@ -36,7 +36,7 @@ def campaign(
     **manner: object,
 ):  # type: ignore[no-untyped-def]
     from hostdx.app.features.fleet.launch.campaign import FleetCampaign, Manner
-    from hostdx.app.features.fleet.launch.parcel import make_parcel
+    from hostdx.app.features.fleet.launch.errand import make_parcel
 
     head = FleetRunHead(
         schema=SCHEMA, scenario=scenario, nodes=list(nodes), seed=1, started="2026-01-01T00:00:00Z", together=together,

@@ -31,7 +31,7 @@ def prepared(place: Path, slower: float) -> None:
 
 def run(fleet: FakeFleet, *, together: bool = False) -> Path:
     from hostdx.app.features.fleet.launch.campaign import FleetCampaign, Manner
-    from hostdx.app.features.fleet.launch.parcel import make_parcel
+    from hostdx.app.features.fleet.launch.errand import make_parcel
     from hostdx.app.features.fleet.launch.rounds import retest_suspects
 
     head = FleetRunHead(
