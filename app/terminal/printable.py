@@ -8,6 +8,7 @@ import unicodedata
 
 # Cc controls, Cf formats (bidi overrides, zero width), Cs lone surrogates, Zl/Zp line separators
 _UNSAFE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp", "Co", "Cn"})
+_FORMULA = tuple("=+-@＝＋－＠")  # a spreadsheet would compute what begins so
 
 
 def is_unsafe(character: str) -> bool:
@@ -25,6 +26,12 @@ def make_printable(text: str) -> str:
 def make_lines_printable(text: str) -> str:
     """The same, line feeds kept."""
     return "\n".join(make_printable(line) for line in text.split("\n"))
+
+
+def make_cell_printable(text: str) -> str:
+    """A cell of CSV: no formula, nor more than a line."""
+    shown = make_printable(text)
+    return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
 
 
 def make_json_printable(document: bytes) -> bytes:

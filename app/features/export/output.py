@@ -19,7 +19,7 @@ from hostdx.app.features.export.rows import Cells
 from hostdx.app.features.export.schema import COLUMNS, ColumnSchema, schema_document
 from hostdx.app.report.json_document import encode_document
 from hostdx.app.terminal.failure import USAGE, Failure
-from hostdx.app.terminal.printable import make_json_printable, make_printable
+from hostdx.app.terminal.printable import make_cell_printable, make_json_printable
 from hostdx.probes.files.path_walk import Misled, locate_name
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 Form: TypeAlias = Literal["parquet", "csv", "ndjson"]
 FORMS: tuple[Form, ...] = ("parquet", "csv", "ndjson")
 MAX_HELD_ROWS = 10_000  # of a table, before they are written
-FORMULAS = ("=", "+", "-", "@", "＝", "＋", "－", "＠")  # a spreadsheet would compute what begins so
 SCHEMA_FILE = "schema.json"
 
 
@@ -232,8 +231,7 @@ def _csv_cell(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            text = make_printable(value)
-            return f"'{text}" if text.lstrip().startswith(FORMULAS) else text
+            return make_cell_printable(value)
         case datetime():
             return value.isoformat().replace("+00:00", "Z")
     return repr(value)

@@ -36,7 +36,6 @@ STOP_S, ANSWER_S = 2.0, 0.5  # a stopped run has undone everything within 2 s
 RULES_S = 6.0  # usually one
 SIZE = "64M"  # of the test file
 GIVEN_UP_S = 0.2
-HUNG_MOUNTS_S = 2.5  # a mount that hangs costs 2 s; it is the answer, so no other is asked
 _decoder = Decoder(ev.Common)
 
 

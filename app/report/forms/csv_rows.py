@@ -15,7 +15,7 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.values import is_counted, shown_value, values_beside
 from hostdx.app.report import wording
 from hostdx.app.report.figures.latency import LatencySummary, latency_summaries
-from hostdx.app.terminal.printable import make_printable
+from hostdx.app.terminal.printable import make_cell_printable
 from hostdx.probes.files.safe_read import read_own_data
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
 from hostdx.scenarios.analysis.compare.effects import effect_name, effect_size_text
@@ -27,7 +27,6 @@ from hostdx.scenarios.experiment.wording import effect_cells
 Value: TypeAlias = str | float | bool | None
 Row: TypeAlias = dict[str, Value]
 
-_FORMULA = tuple("=+-@＝＋－＠")  # a spreadsheet would compute what begins so
 _column_meanings = read_own_data(__file__, "columns.toml", dict[str, dict[str, str]])
 _LOAD, _EFFECT, _OF_A_SIDE = _column_meanings["load"], _column_meanings["effect"], _column_meanings["side"]
 _SIDES = ("baseline", "variant")
@@ -149,15 +148,13 @@ def _render_csv(columns: Mapping[str, str], rows: Iterable[Row]) -> str:
 
 
 def _safe_cell(value: Value) -> str:
-    """Names come from hosts and users: none is a formula, nor more than a line."""
     match value:
         case None:
             return ""
         case bool():
             return "yes" if value else "no"
         case str():
-            shown = make_printable(value)
-            return f"'{shown}" if shown.lstrip().startswith(_FORMULA) else shown
+            return make_cell_printable(value)
         case int():
             return str(value)
         case float():

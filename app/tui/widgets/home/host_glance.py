@@ -1,6 +1,7 @@
 """The host at a glance in two lines, three where there is no room for the table: name, system, what it is made of."""
 
 import re
+from collections import Counter
 
 from hostdx.app.recordings.answers import other_findings
 from hostdx.app.recordings.session import RunSession
@@ -98,9 +99,7 @@ def devices_line(session: RunSession, width: int) -> Line:
 
 def _count_kinds(kinds: list[str], word: str) -> str:
     """`24 × sata xfs, 2 × nvme ext4`; one alone is not counted."""
-    sums: dict[str, int] = {}
-    for kind in kinds:
-        sums[kind or word] = sums.get(kind or word, 0) + 1
+    sums = Counter(kind or word for kind in kinds)
     return ", ".join(f"{n} × {kind}" if n > 1 else kind for kind, n in sums.items())
 
 
