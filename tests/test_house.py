@@ -5,6 +5,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
+from tests.mutations.__main__ import mutations, trouble
 from tests.syntax import ROOT, nodes
 
 ROOMS = ("app", "probes", "scenarios", "tests")
@@ -53,3 +54,8 @@ def test_few_values_are_of_any_type() -> None:
         if path.parts[0] != "tests":
             named += sum(isinstance(node, ast.Name) and node.id == "Any" for node in nodes(ROOT / path))
     assert named <= 80
+
+
+def test_each_planted_mistake_has_its_place() -> None:
+    """A change that leaves a list of `tests/mutations` behind is seen at once, not when the mistakes are made again."""
+    assert [f"{mutation.name}: {why}" for mutation in mutations() if (why := trouble(mutation))] == []
