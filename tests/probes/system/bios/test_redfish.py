@@ -198,7 +198,7 @@ def odd() -> Iterator[Callable[[str], str]]:
         ("malformed", "sent something that is no JSON"),
         ("deep", "sent something that is no JSON"),
         ("list", "sent JSON that is no object"),
-        ("elsewhere", "points to a place outside its Redfish service"),
+        ("elsewhere", "outside its Redfish service"),
         ("redirect", "answered with HTTP status 302"),
         ("several", "has 2 systems: name one"),
         ("broken", "no usable answer"),
@@ -232,7 +232,7 @@ def test_a_service_that_speaks_no_tls(odd: Callable[[str], str]) -> None:
 @pytest.mark.parametrize(
     ("url", "words"),
     [
-        (f"https://admin:{HIDDEN}@bmc", "must not hold a user or password"),
+        (f"https://admin:{HIDDEN}@bmc", "the Redfish URL must not hold a"),
         ("http://bmc.example.org", "must be https"),
         ("ftp://bmc", "must look like"),
         ("https://bmc/login", "must be empty or begin with /redfish/v1"),
@@ -264,7 +264,7 @@ def test_credentials_from_netrc_only_where_it_is_private(
     assert isinstance(known, Credentials) and known.authorization_header().startswith("Basic ")
     assert HIDDEN not in repr(known) and HIDDEN not in str(known)
     file.chmod(0o640)
-    _one_line(find_credentials("bmc"), f"{file} is not used: others may use it; `chmod 600 {file}` first")
+    _one_line(find_credentials("bmc"), f"{file} is not used: others may use it; `chmod 600 {file}`")
     file.chmod(0o600)
     monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
     _one_line(

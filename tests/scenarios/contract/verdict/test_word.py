@@ -6,10 +6,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[4]
 CONTRACT = {"scenarios/contract/verdict/verdict.py", "probes/units.py"}
 OTHER_MEANINGS = {
+    "app/features/watch/openmetrics.py",
     "app/cli/recorded/compare.py",
     "app/tui/screens/run.py",
     "scenarios/triage/rules/subjects/net.py",
-}  # an option's value, a key's name, a row's field, a glossary
+}  # a metric's, an option's value, a key's name, a row's field, a glossary
 NAMED = re.compile(r"""["'](slower|faster|no material difference|inconclusive)["']""")
 MEMBER = re.compile(r"\bWord\.[A-Z_]+\b")
 # What decides, and the edge that shows it.
