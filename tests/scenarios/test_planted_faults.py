@@ -526,3 +526,21 @@ def test_an_overflow_of_the_neighbour_table_has_its_setting(server: Server) -> N
         remedies = findings(server.root, "log.neighbours")["log.neighbours"].remedy
         lines = [line for remedy in remedies for line in (*remedy.commands, *remedy.persistent)]
         assert any("gc_thresh3" in line and "16384" in line for line in lines), lines
+
+
+DB = "sys/fs/cgroup/system.slice/db.service"
+ALONE = {
+    "tcp.window": {f"{SYS}/net/ipv4/tcp_sack": "0\n"},
+    "host.file-handles": {f"{SYS}/fs/aio-nr": "65536\n", f"{SYS}/fs/aio-max-nr": "65536\n"},
+    "groups.memory": {f"{DB}/memory.events": "low 0\nhigh 2712045\nmax 0\noom 0\noom_kill 0\n"},
+    "groups.tasks": {"sys/fs/cgroup/pids/job/pids.current": "512\n", "sys/fs/cgroup/pids/job/pids.max": "512\n"},
+    "net.conntrack-drops": {"proc/net/stat/nf_conntrack": "entries drop early_drop\n00000010 00010000 00000000\n",
+                            f"{SYS}/net/netfilter/nf_conntrack_max": "65536\n"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("rule", ALONE)
+def test_what_proves_a_fault_alone_is_enough(tmp_path: Path, rule: str) -> None:
+    """A captured tree of those files, without mount table, /proc/net/snmp or anything else."""
+    write_files(tmp_path, ALONE[rule])
+    assert set(findings(tmp_path, rule)) == {rule}

@@ -45,9 +45,12 @@ def find_folders_with(
 ) -> tuple[tuple[tuple[str, str], ...], bool]:
     """The groups with one of a controller's files, by hierarchy, the highest first; and whether all were looked at."""
     table = read_mounts(host)
-    if isinstance(table, Absent):
-        return (), True
-    waiting = deque((root, "", 0) for root in _hierarchy_roots(table, controller))
+    if is_present(table):
+        roots = _hierarchy_roots(table, controller)
+    else:  # a captured tree without a mount table: where systemd mounts them
+        first = f"{CGROUPS}/{controller}"
+        roots = (first if host.path_exists(first) else CGROUPS,)
+    waiting = deque((root, "", 0) for root in roots)
     folders: list[tuple[str, str]] = []
     while waiting:
         root, above, depth = waiting.popleft()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
+from hostdx.probes.system.processor.cpulist import parse_list
 from hostdx.probes.types import Absent, is_present
 
 # bool, int, float, str, a tuple of these, or why there is none
@@ -49,6 +50,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "matches": lambda text, pattern: re.search(pattern, text) is not None,
     "words": lambda text: tuple(text.split()),
     "found": lambda text, pattern: _first_group(text, pattern),
+    "cpus": lambda text: len(parse_list(text)),  # of a list such as `2-31,64`
     "joined": lambda items: ", ".join(str(item) for item in items),
     "joined_with": lambda items, between: between.join(str(item) for item in items),
 }

@@ -12,6 +12,7 @@ import msgspec
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.read import bracketed_word
+from hostdx.scenarios.triage.rules.subjects.settings import settings_of_files, settings_of_tuned
 
 # Setting one of a pair sets the other to 0, and 0 itself is refused (mm/page-writeback.c, dirty_bytes_handler).
 _INSTEAD = {
@@ -53,10 +54,24 @@ def setting_lines(host: Host, wanted: Mapping[str, str], name: str) -> SettingLi
         verify.append(f"{verb} {' '.join(map(_quote_pattern, paths))}")
     return SettingLines(
         tuple(commands),
-        (f"printf '%s\\n' {quoted_settings} > {keep}",) if sysctls else (),
+        (f"printf '%s\\n' {quoted_settings} > {keep}", *_overriding_lines(host, sysctls, keep))
+        if sysctls
+        else (),
         tuple(verify),
         (*undo, f"rm -f {keep}") if sysctls else tuple(undo),
     )
+
+
+def _overriding_lines(host: Host, sysctls: Mapping[str, str], keep: str) -> Iterator[str]:
+    """Yield what sets another value after `keep` at the next boot (sysctl.d(5), tuned.conf(5))."""
+    files = host.compute_once(settings_of_files)
+    asked = (files if is_present(files) else {}) | host.compute_once(settings_of_tuned)
+    for key, wanted in sysctls.items():
+        value, path = asked.get(key, (wanted, ""))
+        name = path.rpartition("/")[2]
+        is_later = "sysctl.d/" not in path or name > keep.rpartition("/")[2]
+        if " ".join(value.split()) != " ".join(wanted.split()) and is_later:
+            yield f"# {path} sets {key} to {value} at each boot: change it there, too"
 
 
 def needed_settings(host: Host, wanted: Mapping[str, str]) -> dict[str, str]:

@@ -10,6 +10,20 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.table import SubjectRow
 
+# column -> the file below /proc/sys/net, and which of its numbers
+_SETTINGS = {
+    "rmem": ("ipv4/tcp_rmem", 2),
+    "wmem": ("ipv4/tcp_wmem", 2),
+    "rmem_max": ("core/rmem_max", 0),
+    "wmem_max": ("core/wmem_max", 0),
+    "scaling": ("ipv4/tcp_window_scaling", 0),
+    "sack": ("ipv4/tcp_sack", 0),
+    "moderate": ("ipv4/tcp_moderate_rcvbuf", 0),
+    "timestamps": ("ipv4/tcp_timestamps", 0),
+    "most_pages": ("ipv4/tcp_mem", 2),
+    "arp_most": ("ipv4/neigh/default/gc_thresh3", 0),
+}
+
 
 def tcp_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row: TCP's counters since boot (RFC 4022, and Linux's own in /proc/net/netstat), buffers in bytes."""
@@ -19,8 +33,12 @@ def tcp_rows(host: Host) -> list[SubjectRow] | Absent:
         if isinstance(text, str):
             for line in text.splitlines():
                 values |= _counters_of_pair(text, line)
-    buffers = host.read_file_text("/proc/sys/net/ipv4/tcp_rmem", 4096)
-    if not values and isinstance(buffers, Absent):
+    for prefix, name in (("conntrack", "nf_conntrack"), ("arp", "arp_cache")):
+        values |= {f"{prefix}_{key}": count for key, count in _table_counters(host, name).items()}
+    has_setting = any(
+        is_present(host.read_file_text(f"/proc/sys/net/{name}", 4096)) for name, _ in _SETTINGS.values()
+    )
+    if not values and not has_setting:
         text = host.read_file_text("/proc/net/snmp")
         return (
             text
@@ -40,21 +58,10 @@ def tcp_rows(host: Host) -> list[SubjectRow] | Absent:
 
     cards = host.compute_once(read_nics).values()
     speeds = [c.speed_mbit for c in cards if c.physical and is_present(c.speed_mbit) and c.state == "up"]
-    columns: dict[str, Value] = dict(values)
-    for prefix, name in (("conntrack", "nf_conntrack"), ("arp", "arp_cache")):
-        columns |= {f"{prefix}_{key}": count for key, count in _table_counters(host, name).items()}
-    columns |= {
-        "rmem": partial(sysctl_number, "ipv4/tcp_rmem", 2),
-        "wmem": partial(sysctl_number, "ipv4/tcp_wmem", 2),
-        "rmem_max": partial(sysctl_number, "core/rmem_max", 0),
-        "wmem_max": partial(sysctl_number, "core/wmem_max", 0),
-        "scaling": partial(sysctl_number, "ipv4/tcp_window_scaling", 0),
-        "sack": partial(sysctl_number, "ipv4/tcp_sack", 0),
-        "moderate": partial(sysctl_number, "ipv4/tcp_moderate_rcvbuf", 0),
-        "timestamps": partial(sysctl_number, "ipv4/tcp_timestamps", 0),
-        "most_pages": partial(sysctl_number, "ipv4/tcp_mem", 2),
+    columns: dict[str, Value] = {
+        **values,
+        **{column: partial(sysctl_number, *place) for column, place in _SETTINGS.items()},
         "pages": partial(_tcp_pages, host),
-        "arp_most": partial(sysctl_number, "ipv4/neigh/default/gc_thresh3", 0),
         "fastest": max(speeds) * 1_000_000 if speeds else Absent("no card that is up reports its speed"),
     }
     return [SubjectRow("", columns)]

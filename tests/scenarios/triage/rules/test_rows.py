@@ -58,3 +58,20 @@ def check_rows(rule: RuleText, tmp_path: Path) -> None:
             assert "{" not in said.title and said.evidence
             both = rule_finding(rule, Host(str(tmp_path)), severity_of(rule, full), [full, full])
             assert "{" not in both.title and len(both.subjects) == 2
+
+
+def test_no_title_says_unknown_where_one_value_is_missing(tmp_path: Path) -> None:
+    """A captured tree rarely has all files: what one of them alone proves has a whole title."""
+    assert_each(RULES, lambda rule: check_titles(rule, tmp_path), name=lambda rule: rule.id)
+
+
+def check_titles(rule: RuleText, tmp_path: Path) -> None:
+    host = Host(str(tmp_path))
+    for whole in (one.row for one in rule.tests if one.answer == "found"):
+        full = filled(rule, whole, tmp_path)
+        for missing in whole.keys() & rule.read.keys():
+            row = filled(rule, {key: value for key, value in whole.items() if key != missing}, tmp_path)
+            if answer_of(rule, row)[0] != "found":
+                continue
+            titles = [rule_finding(rule, host, severity_of(rule, one), [one]).title for one in (full, row)]
+            assert titles[0].count("unknown") == titles[1].count("unknown"), (missing, titles[1])

@@ -291,3 +291,21 @@ def test_rules_name_their_settings_as_data() -> None:
         (rule.id, line) for rule in rules for one in rule.remedy for line in one.commands if touched(line)
     ]
     assert lined == []
+
+
+@every_case(
+    ("path", "is_named"),
+    [
+        ("etc/sysctl.d/95-panic.conf", True),  # read after our own file
+        ("etc/sysctl.conf", True),  # read last
+        ("etc/sysctl.d/10-panic.conf", False),
+        ("usr/lib/sysctl.d/50-default.conf", False),
+    ],
+)
+def test_a_file_that_wins_at_the_next_boot_is_named(tmp_path: Path, path: str, is_named: bool) -> None:
+    texts = {"proc/sys/net/ipv4/tcp_sack": "0\n", path: "net.ipv4.tcp_sack = 0\n"}
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    made = setting_lines(Host(str(tmp_path)), {"net.ipv4.tcp_sack": "1"}, "x")
+    assert any(f"/{path}" in line for line in made.persistent) == is_named
