@@ -50,7 +50,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "matches": lambda text, pattern: re.search(pattern, text) is not None,
     "words": lambda text: tuple(text.split()),
     "found": lambda text, pattern: _first_group(text, pattern),
-    "cpus": lambda text: len(parse_list(text)),  # of a list such as `2-31,64`
+    "cpus": lambda text: len(parse_list(text) or ()),  # of a list such as `2-31,64`
     "joined": lambda items: ", ".join(str(item) for item in items),
     "joined_with": lambda items, between: between.join(str(item) for item in items),
 }
