@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
-from hostdx.probes.system.processor.cpulist import parse_list
+from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.types import Absent, is_present
 
 # bool, int, float, str, a tuple of these, or why there is none
@@ -50,10 +50,18 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "matches": lambda text, pattern: re.search(pattern, text) is not None,
     "words": lambda text: tuple(text.split()),
     "found": lambda text, pattern: _first_group(text, pattern),
-    "cpus": lambda text: len(parse_list(text) or ()),  # of a list such as `2-31,64`
+    "cpus": lambda text: _count_listed(text),  # of a list such as `2-31,64`
     "joined": lambda items: ", ".join(str(item) for item in items),
     "joined_with": lambda items, between: between.join(str(item) for item in items),
 }
+
+
+def _count_listed(text: str) -> int:
+    """Return how many numbers a list such as `2-31,64` names."""
+    ranges = re.findall(r"(\d{1,6})(?:-(\d{1,6}))?", text)
+    return sum(
+        (parse_unsigned(last or first) or 0) - (parse_unsigned(first) or 0) + 1 for first, last in ranges
+    )
 
 
 def _first_group(text: str, pattern: str) -> Value:
