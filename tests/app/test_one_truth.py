@@ -37,6 +37,7 @@ from hostdx.scenarios.analysis.compare.bounding_box import Boxed
 from hostdx.scenarios.box.measurement.corner import CORNERS
 from hostdx.scenarios.box.results import Corners, Jobs
 from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.contract.results.document import Bullets, Table, plain_text
 from hostdx.scenarios.fullstack.loads import DISK, NETWORK
@@ -299,6 +300,14 @@ def instants(path: Path) -> Iterator[RunSession]:
         session.apply(event)
         if number % max(1, len(events) // INSTANTS) == 0 or number == len(events):
             yield session
+
+
+def test_what_a_guard_knows_of_others_is_known_without_a_pulse() -> None:
+    session = RunSession()
+    told = Disturbance(kind="device", figure=4e8, unit="B/s", subject="sda")
+    session.apply(ev.Guard(t=3.0, kind="device", disturbance=told))
+    known = others_io(session)
+    assert known is not None and known.figure == 4e8
 
 
 @every_case("path", RECORDINGS)
