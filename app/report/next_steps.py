@@ -95,7 +95,7 @@ def _after_one_file_system(answer: RunAnswer) -> Steps | None:
         return None
     if answer.has_different:
         return (_run_again(answer.session, "one-file-system"),)
-    return (_other_scenario("whole", "elsewhere"),)
+    return (_other_scenario("whole", "no-difference"),)
 
 
 def _after_difference(answer: RunAnswer) -> Steps | None:
@@ -147,7 +147,8 @@ def _after_agreement(answer: RunAnswer) -> Steps | None:
         return (_other_scenario("whole", "whole-host"),)
     findings = answer.session.findings.values()
     is_quiet = not any(f.severity in LOUD for f in findings)
-    return (_other_scenario("whole", "elsewhere"),) if is_quiet and (answer.judged or findings) else None
+    text = "no-difference" if answer.judged else "elsewhere"
+    return (_other_scenario("whole", text),) if is_quiet and (answer.judged or findings) else None
 
 
 EARLY_ENDS: Mapping[str, str] = {"interrupted": "stopped", "failed": "failed"}  # by status: the text's key

@@ -100,7 +100,7 @@ LOUD = Finding(
          "hostdx run storage --budget=440"),
         (ended(verdict("not measured", groups=0), status="skipped"), "run it with more time",
          "hostdx run storage --budget=240"),
-        (ended(verdict("no material difference", ratio=1.0)), "the cause is elsewhere", "hostdx run checkup"),
+        (ended(verdict("no material difference", ratio=1.0)), "it makes no difference", "hostdx run checkup"),
         (ended(verdict("no material difference", ratio=1.0), scenario="null"), "look for the cause",
          "hostdx run checkup"),
         (ended(verdict("slower", ratio=0.9, control=True), dir=["/a"]), "the control differs",

@@ -7,6 +7,7 @@ import select
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import msgspec
@@ -60,9 +61,12 @@ class Agent:
 
     def rest(self) -> tuple[list[bytes], dict[str, object]]:
         """What the command printed, and the agent's last word."""
+        limit = threading.Timer(LONGEST_S, self.process.kill)
+        limit.start()
         with self.process:  # its input stays open until it has ended
             assert self.process.stdout is not None and self.process.stderr is not None
             out, err = self.process.stdout.read(), self.process.stderr.read()
+        limit.cancel()
         assert not err, err
         lines = out.splitlines()
         assert lines[-1].startswith(MARK)
@@ -70,6 +74,8 @@ class Agent:
             lines[-1][len(MARK) :]
         )
 
+
+LONGEST_S = 60.0  # one that does not end is killed, and the test fails
 
 READY = b"""import sys
 print(sys.argv[1:])
