@@ -47,6 +47,13 @@ def test_one_place_decides_what_a_test_needs() -> None:
     assert found == {"tests/needs.py"}
 
 
+def test_our_packages_are_imported_by_their_whole_names() -> None:
+    """`hostdx.app`, never `app`: a test finds both, and would have each module twice."""
+    short = re.compile(r"^\s*(?:from|import) (?:app|probes|scenarios)\b", re.MULTILINE)
+    found = {str(path) for path in _sources() if short.search((ROOT / path).read_text(encoding="utf-8"))}
+    assert found == set()
+
+
 def test_few_values_are_of_any_type() -> None:
     """Only at the edge, where bytes become values; what a reader takes out of foreign JSON is `Json` first."""
     named = 0
