@@ -190,7 +190,9 @@ def plan_sentences(layout: BoxSetup) -> Iterator[str]:
         yield shared_servers_warning(layout)
     yield from layout.place.fit.notes if layout.place.fit is not None else ()
     if layout.keeps_inodes:
-        yield ("ext4 without a journal avoids freed inodes: each cycle makes the next creations slower")
+        yield (
+            "ext4 without a journal avoids recently freed inodes: each cycle makes the next file creations slower"
+        )
     yield f"{len(CORNERS)} corners of IO500 in about {layout.budget_s:.0f} s: not an IO500 score"
 
 

@@ -176,7 +176,9 @@ def choose_directories(host: Host, options: Options) -> ChosenDirectories:
         used_holders.add(there)
         fit = check_suitability(host, directory, explicit=False)
         if fit.refusal or len(suspects) == MAX_SUSPECTS:
-            left_out.append(fit.refusal or f"{directory}: at most {MAX_SUSPECTS} suspects; measured if named")
+            left_out.append(
+                fit.refusal or f"{directory}: at most {MAX_SUSPECTS} suspects; measured if it is named"
+            )
             continue
         suspects.append(directory)
         sentences.append(f"measures {directory} too, because of a finding of triage: {finding.title}")

@@ -101,7 +101,9 @@ class Checkup(Scenario):
     takes_s: ClassVar[float] = BUDGET_S
 
     def blocked(self, host: Host) -> str:
-        return "" if host.live else "a captured tree cannot be measured; `hostdx triage --root` reads it"
+        return (
+            "" if host.live else "a captured tree cannot be measured; `hostdx triage --root` reads its tasks"
+        )
 
     def prepare(self, host: Host, options: Options) -> Prepared:
         budget = options.as_number("budget", BUDGET_S)

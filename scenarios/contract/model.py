@@ -158,7 +158,9 @@ class StepInProgress:
         """
         if self._run.elapsed_s() - self._wrote_s >= 1.0 or written_bytes >= total_bytes:
             self._wrote_s = self._run.elapsed_s()
-            self.report_progress(f"writing files, {format_size(written_bytes)} of {format_size(total_bytes)}")
+            self.report_progress(
+                f"writing the test files, {format_size(written_bytes)} of {format_size(total_bytes)}"
+            )
 
     def emit_state(self) -> None:
         self._run.emit(

@@ -122,7 +122,9 @@ async def _find_busiest(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
         if after.processes[user.pid].kernel_thread:
             thread_kind = kernel_thread(user.name)
             work = f" that {thread_kind.work}" if thread_kind is not None else ""
-            raise RunRefused(f"cpuwatch: {words}; it is a kernel thread{work}: look at what asks for it")
+            raise RunRefused(
+                f"cpuwatch: {words}; it is a kernel thread{work}: look at what asks for that work"
+            )
         step.finish_with_remark(words)
         run.emit_note(words)
     return JobTarget("pid", str(user.pid)), rank_users(before, after, "cpu", own_pids)

@@ -60,7 +60,9 @@ class Dstate(Scenario):
     takes_s: ClassVar[float] = DEFAULT_S
 
     def blocked(self, host: Host) -> str:
-        return "" if host.live else "a captured tree cannot be watched; `hostdx triage --root` reads it"
+        return (
+            "" if host.live else "a captured tree cannot be watched; `hostdx triage --root` reads its tasks"
+        )
 
     def prepare(self, host: Host, options: Options) -> Prepared:
         return Prepared(make(options, self.make_plan, root=os.geteuid() == 0), self._run)

@@ -90,7 +90,9 @@ def explain_verdict(verdict: ev.RunVerdict) -> str:
     if verdict.is_equal:
         parts.append(f"the interval lies within the margin of {units.format_percent(verdict.margin)}")
     if verdict.batch > 1 and not verdict.pairs:
-        parts.append(f"groups depend on their neighbours: the interval is over batches of {verdict.batch}")
+        parts.append(
+            f"neighbouring groups depend on each other: the interval is over batches of {verdict.batch}"
+        )
     if verdict.place_scatter is not None and verdict.slice_scatter is not None:
         parts.append(scatter_words(verdict.pairs, verdict.place_scatter, verdict.slice_scatter))
     parts.append(resolution_words(verdict))

@@ -53,7 +53,9 @@ class FullstackSetup:
         self.only_streams = options.as_string("only", "all") == "streams"
         self.budget_s = options.as_number("budget") or BUDGET_S
         if self.budget_s < MIN_BUDGET_S:
-            raise UsageError(f"--budget {self.budget_s:g} is too short; give {MIN_BUDGET_S:g} or more")
+            raise UsageError(
+                f"--budget {self.budget_s:g} is too short for all corners; give {MIN_BUDGET_S:g} or more"
+            )
         self.most_bytes = options.as_integer("most-bytes") or MAX_WRITTEN_BYTES
         self.peer_kind: Where
         self.peer_kind = "peer" if self.peer else "namespaces" if os.geteuid() == 0 else "loopback"

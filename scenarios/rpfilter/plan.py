@@ -159,5 +159,7 @@ def why_no_namespaces(host: Host) -> str:
         return ""
     for path, value, reason in _FORBIDDING:
         if host.read_integer(path) == value:
-            return f"needs root: network namespaces need CAP_SYS_ADMIN, user namespaces are closed: {reason}"
+            return (
+                f"needs root: network namespaces need CAP_SYS_ADMIN, and user namespaces are closed: {reason}"
+            )
     return ""

@@ -240,7 +240,9 @@ def describe_shared(part: Shared) -> str:
         case "partitions":
             return f"{both} are partitions of one disk ({disks}): what differs is the place on it or the file system"
         case "disk":
-            return f"{both} are on one disk ({disks}): what differs is the file system or the place"
+            return (
+                f"{both} are file systems on one disk ({disks}): what differs is the file system or the place"
+            )
         case "some disks":
             return f"{both} use {disks}, among others"
     return f"{both} lie on one device that is reached through two paths ({disks})"

@@ -122,7 +122,9 @@ def parse_live(source: ImportSource) -> ImportResult:
         if moved
     ]
     if not measures:
-        raise ImportRefusedError("elbencho: no value in it", "run elbencho with --csvfile FILE")
+        raise ImportRefusedError(
+            "elbencho: no value in its live statistics", "run elbencho with --csvfile FILE"
+        )
     return ImportResult(
         kind="elbencho-live", tool="elbencho", measures=tuple(measures), points=tuple(points),
         troubles=(ImportTrouble(id="elbencho.live"),),

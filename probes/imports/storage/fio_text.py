@@ -150,7 +150,9 @@ def parse(source: ImportSource) -> ImportResult:
         for printed in read
     ]
     if not any(job.rates for job in jobs):
-        raise ImportRefusedError("fio: no line of IOPS in it", "the run did not end: import a finished one")
+        raise ImportRefusedError(
+            "fio: its text has no line of IOPS", "the run did not end: import a finished one"
+        )
     sums = sum_jobs(jobs)
     messages = find_messages("\n".join(text))
     measures = sums.make_measures()

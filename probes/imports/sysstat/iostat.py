@@ -85,7 +85,9 @@ def parse(source: ImportSource) -> ImportResult:
                 float(blocks) if at_s is None else at_s,
             )
     if not blocks or not tables.tables.get("disk"):
-        raise ImportRefusedError("iostat: no device table with values", "import it from its first line on")
+        raise ImportRefusedError(
+            "iostat: no device table with values", "import the output from its first line on"
+        )
     detail = Sysstat(
         tool="iostat-text",
         host=head.host if head else None,

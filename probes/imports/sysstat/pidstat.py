@@ -99,7 +99,9 @@ def parse(source: ImportSource) -> ImportResult:
         if value
     ]  # fmt: skip
     if not measures:
-        raise ImportRefusedError("pidstat: no process did anything in it", "import it from its first line on")
+        raise ImportRefusedError(
+            "pidstat: no process did anything in it", "import the output from its first line on"
+        )
     most = max(samples[name] for name in _SHOWN)
     troubles = [ImportTrouble(id="sysstat.since-boot")] if most == 1 and not averaged else []
     if left_out:

@@ -106,7 +106,9 @@ def _private_netrc(path: str) -> netrc.netrc:
                 errno.EPERM, f"it belongs to uid {status.st_uid}, not to who runs hostdx", path
             )
         if status.st_mode & 0o077:
-            raise PermissionError(errno.EPERM, f"others may use it; `chmod 600 {shlex.quote(path)}`", path)
+            raise PermissionError(
+                errno.EPERM, f"others may use it; `chmod 600 {shlex.quote(path)}` first", path
+            )
         return netrc.netrc(f"/proc/self/fd/{fd}")
     finally:
         os.close(fd)
@@ -188,7 +190,9 @@ def _parse_url(url: str) -> _Place:
     except ValueError:
         raise _Failed("the Redfish URL is not one", "invalid") from None
     if user:
-        raise _Failed("the Redfish URL must not hold a password: use the environment or netrc", "invalid")
+        raise _Failed(
+            "the Redfish URL must not hold a user or password: use the environment or netrc", "invalid"
+        )
     if parts.scheme not in ("https", "http") or not parts.hostname or any(c.isspace() for c in url):
         raise _Failed("the Redfish URL must look like https://bmc.example.org", "invalid")
     if parts.scheme == "http" and parts.hostname not in _LOOPBACK:
@@ -231,7 +235,9 @@ class _Client:
     def get(self, path: str) -> dict[str, Json]:
         """The object at a path of this service. Raises _Failed."""
         if not path.startswith("/redfish/v1") or "//" in path:
-            raise _Failed(f"{self._place.address_text} points outside its Redfish service", "invalid")
+            raise _Failed(
+                f"{self._place.address_text} points to a place outside its Redfish service", "invalid"
+            )
         data = self._read(path)
         try:
             document = json.loads(data)

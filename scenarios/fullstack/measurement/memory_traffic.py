@@ -75,7 +75,9 @@ class MemoryTraffic:
         for kind, config, cpu, each in list_counters(host):
             attr = struct.pack("=IIQQQQQIIQ", kind, 64, config, 0, 0, 0b11, 0, 0, 0, 0)  # with both times
             descriptor = open_event(attr, -1, cpu, -1)
-            self.reason = "" if descriptor >= 0 else "memory controllers may not be read (root may)"
+            self.reason = (
+                "" if descriptor >= 0 else "the memory controllers' counters may not be read (root may)"
+            )
             if self.reason:
                 self.close()  # some of the channels would be a part that looks like the whole
                 return
