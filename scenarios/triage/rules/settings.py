@@ -70,7 +70,7 @@ def _overriding_lines(host: Host, sysctls: Mapping[str, str], keep: str) -> Iter
         value, path = asked.get(key, (wanted, ""))
         name = path.rpartition("/")[2]
         is_later = "sysctl.d/" not in path or name > keep.rpartition("/")[2]
-        if " ".join(value.split()) != " ".join(wanted.split()) and is_later:
+        if value.split() != wanted.split() and is_later:
             yield f"# {path} sets {key} to {value} at each boot: change it there, too"
 
 

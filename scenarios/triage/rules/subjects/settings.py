@@ -44,7 +44,7 @@ _OTHERS: dict[str, Callable[[Host], str | Absent]] = {
 
 def setting_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per setting that a file or tuned asks for and that changes speed: `asked`, `by`, `live`."""
-    files, by_tuned = settings_of_files(host), settings_of_tuned(host)
+    files, by_tuned = host.compute_once(settings_of_files), host.compute_once(settings_of_tuned)
     if isinstance(files, Absent) and not by_tuned:
         return files
     asked = (files if is_present(files) else {}) | by_tuned

@@ -35,10 +35,9 @@ def tcp_rows(host: Host) -> list[SubjectRow] | Absent:
                 values |= _counters_of_pair(text, line)
     for prefix, name in (("conntrack", "nf_conntrack"), ("arp", "arp_cache")):
         values |= {f"{prefix}_{key}": count for key, count in _table_counters(host, name).items()}
-    has_setting = any(
+    if not values and not any(
         is_present(host.read_file_text(f"/proc/sys/net/{name}", 4096)) for name, _ in _SETTINGS.values()
-    )
-    if not values and not has_setting:
+    ):
         text = host.read_file_text("/proc/net/snmp")
         return (
             text
