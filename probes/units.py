@@ -272,3 +272,13 @@ def format_interval(
 def smallest_effect(share: float) -> str:
     """A half-width on the scale of ratios (0.13): `±13 %`; from a factor of two on `a factor of 2.7`."""
     return f"±{format_percent(share)}" if share < 1 else f"a factor of {format_number(1 + share)}"
+
+
+def seen_from(share: float) -> str:
+    """Return the same without a sign: `13 %`, from a factor of two on `2.7 ×`."""
+    return format_percent(share) if share < 1 else format_factor(1 + share)
+
+
+def seen_difference(share: float) -> str:
+    """Return `a difference of 13 % or more would have been seen`, of a half-width on the scale of ratios."""
+    return f"a difference of {seen_from(share)} or more would have been seen"

@@ -10,9 +10,9 @@ from hostdx.app.recordings.reader import BrokenRecording, load
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.validity import list_trust_signs
 from hostdx.app.report.wording import (
-    detectable_text,
     is_measured,
     metric_title,
+    seen_everywhere,
     series_sentence,
     variant_title,
     verdict_role,
@@ -233,8 +233,8 @@ def _undecided_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -> Ans
         first = (open_ones or rest)[0]
         parts = (verdict_sentence(session, first), resolution_words(first))
         return Answer("; ".join(filter(None, parts)), "unknown", first)
-    smallest = detectable_text(open_ones)
-    could = f" (smallest detectable effect here: {smallest})" if smallest else ""
+    seen = seen_everywhere(open_ones)
+    could = f" ({seen})" if seen else ""
     missed = [v for v in rest if v not in open_ones]
     texts = [
         f"{_pair_prefix(session, verdicts)}no material difference for {_loads_text(session, equal)}"

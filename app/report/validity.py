@@ -244,9 +244,9 @@ def _resolution_signs(verdicts: list[ev.RunVerdict]) -> list[Sign]:
     effects = wording.detectable_text(verdicts)
     limited = [v for v in verdicts if v.smallest_effect and not v.control and wording.may_miss_effect(v)]
     misses = [v for v in limited if (v.smallest_effect or 0.0) > v.margin]
-    margin = ""
+    words = f"a difference of {effects} would have been seen"
     if misses:
-        part = f" for {len(misses)} of {len(limited)} effects" if len(misses) < len(limited) else ""
-        margin = f", above the margin of {units.format_percent(min(v.margin for v in misses))}{part}"
-    words = f"smallest detectable effect: {effects}{margin}"
+        hiding = f"{len(misses)} of {len(limited)} loads" if len(limited) > 1 else "the load"
+        margin = units.format_percent(min(v.margin for v in misses))
+        words = f"{words}; {hiding} may hide a smaller one, beyond the margin of {margin}"
     return [Sign("unknown" if misses else "ok", words)] if effects else []

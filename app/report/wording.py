@@ -108,12 +108,21 @@ def may_miss_effect(verdict: ev.RunVerdict) -> bool:
 
 
 def detectable_text(verdicts: Iterable[ev.RunVerdict]) -> str:
-    """Return `±0.9 %` or `±0.9 % to ±3.3 %`: how small effects these verdicts could have shown."""
-    known = [
-        v.smallest_effect for v in verdicts if v.smallest_effect and not v.control and may_miss_effect(v)
-    ]
-    ends = dict.fromkeys(units.smallest_effect(value) for value in (min(known), max(known))) if known else {}
-    return " to ".join(ends)
+    """Return `3.3 % or more`: the differences that would have been seen, wherever these verdicts say how small."""
+    known = _seen_shares(verdicts)
+    return (
+        f"{units.seen_from(max(known))} or more{' in each load' if len(known) > 1 else ''}" if known else ""
+    )
+
+
+def _seen_shares(verdicts: Iterable[ev.RunVerdict]) -> list[float]:
+    return [v.smallest_effect for v in verdicts if v.smallest_effect and not v.control and may_miss_effect(v)]
+
+
+def seen_everywhere(verdicts: Iterable[ev.RunVerdict]) -> str:
+    """Return `a difference of 3.3 % or more would have been seen`: in each of these; empty where none says it."""
+    known = _seen_shares(verdicts)
+    return units.seen_difference(max(known)) if known else ""
 
 
 def resolved_verdicts(session: RunSession) -> list[ev.RunVerdict]:
@@ -122,10 +131,10 @@ def resolved_verdicts(session: RunSession) -> list[ev.RunVerdict]:
 
 
 def resolution_text(verdict: ev.RunVerdict) -> str:
-    """The smallest detectable effect, where none was found."""
+    """Return the least difference that would have been seen, where none was found."""
     if verdict.smallest_effect is None or not may_miss_effect(verdict):
         return "–"
-    return units.smallest_effect(verdict.smallest_effect)
+    return f"{units.seen_from(verdict.smallest_effect)} or more"
 
 
 def delta_text(session: RunSession, verdict: ev.RunVerdict) -> str:

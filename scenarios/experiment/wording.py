@@ -71,8 +71,11 @@ def resolution_words(verdict: ev.RunVerdict) -> str:
     if not verdict.is_undecided:
         return ""
     parts = []
-    if verdict.smallest_effect is not None:
-        parts.append(f"smallest detectable effect here: {units.smallest_effect(verdict.smallest_effect)}")
+    if verdict.ci95 is not None and not verdict.ci95[0] <= 1 <= verdict.ci95[1]:
+        margin = units.format_percent(verdict.margin)
+        parts.append(f"the interval excludes no change, but not a change within the margin of {margin}")
+    elif verdict.smallest_effect is not None:
+        parts.append(units.seen_difference(verdict.smallest_effect))
     if seconds := reckoned_s(verdict):
         parts.append(f"about {units.format_duration(seconds)} of measuring would decide it")
     elif verdict.seconds_to_decide is not None:

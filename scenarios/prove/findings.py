@@ -91,7 +91,7 @@ def setting_finding(
         if verdict is not None
         else SAYS.evidence("screened", interval=line.interval_text)
     ]
-    smallest = "not known" if line.smallest_effect is None else units.smallest_effect(line.smallest_effect)
+    seen = "" if line.smallest_effect is None else f"; {units.seen_difference(line.smallest_effect)}"
     outcome = "unmeasured" if verdict is not None and not verdict.is_judged else line.outcome
     return SAYS.finding(
         outcome,
@@ -103,7 +103,7 @@ def setting_finding(
         old=line.old,
         load=line.load,
         effect=line.effect_text,
-        smallest=smallest,
+        seen=seen,
         reason=(verdict.reason if verdict is not None else "") or "no reason given",
         request=" --setting ".join(f"{setting.label}={setting.new}" for setting in settings),
         longer=f"{budget_s * LONGER:.0f}",

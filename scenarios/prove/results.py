@@ -42,7 +42,7 @@ class ProvenSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         if self.outcome in ("helps", "harms") and self.ratio is not None:
             return units.format_effect(self.ratio)
         if self.outcome == "undecided" and self.smallest_effect is not None:
-            return f"{self.outcome_text}, smallest detectable effect {units.smallest_effect(self.smallest_effect)}"
+            return f"{self.outcome_text}: {units.seen_difference(self.smallest_effect)}"
         return self.outcome_text
 
     @property

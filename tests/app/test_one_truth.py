@@ -264,7 +264,7 @@ def test_the_smallest_effects_are_one_range(path: Path) -> None:
     effects = wording.detectable_text(wording.resolved_verdicts(session))
     if not effects:
         return
-    assert any(f": {effects}" in sign.text for sign in list_trust_signs(session))
+    assert any(f" {effects}" in sign.text for sign in list_trust_signs(session))
     tiles = [tile.value for group in summary_tiles(session) for tile in group.tiles]
     on_page = [row.verdict for row in verdict_table.on_page(session) if not row.verdict.control]
     if tiles and on_page and not on_page[0].is_different:

@@ -72,6 +72,12 @@ def compare(
         return _print_outliers([*recordings, *ctx.meta["hostdx.b"]], against, anyway, form, output)
     a, b = _split_sides(recordings, tuple(ctx.meta["hostdx.b"]), against)
     result = _compare_paths(a, b, margin, anyway)
+    if result.measures_nothing_alike and form in (
+        "document",
+        "html",
+        "md",
+    ):  # what differs of the hosts is no answer
+        raise Failure(f"compare: {_explain_nothing_compared(result)}")
     if form == "json":
         document = {"schema": ev.SCHEMA, **msgspec.to_builtins(result)}
         deliver_text("compare", output, encode_document(document) + "\n")
@@ -154,6 +160,9 @@ def _split_sides(
 def _explain_nothing_compared(result: ComparedRecordings) -> str:
     if result.invalid and not result.unlike:
         return f"{result.invalid[0].load} in {result.invalid[0].run} is invalid: {result.invalid[0].reason}"
+    if result.measures_nothing_alike:
+        sides = (f"{', '.join(side.scenarios)} ({name})" for name, side in (("A", result.a), ("B", result.b)))
+        return f"{' and '.join(sides)} have no load in common; compare two runs of one scenario"
     if not result.unlike:
         return "no load in common; `hostdx recordings` says what each measured"
     first = result.unlike[0]

@@ -42,7 +42,7 @@ def _load_tiles(session: RunSession) -> list[Tile]:
             Tile("largest effect", first.size, first.load, wording.verdict_role(first.verdict)),
         ]
     effects = wording.detectable_text(wording.resolved_verdicts(session))
-    return [*out, Tile("smallest detectable effect in this run", effects)] if effects else out
+    return [*out, Tile("a difference would have been seen", effects)] if effects else out
 
 
 def _finding_tiles(session: RunSession) -> list[Tile]:

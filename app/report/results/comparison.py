@@ -1,5 +1,6 @@
 """A comparison as a document: what is slower on B and how sure that is, then what differs, then the method."""
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
@@ -13,13 +14,14 @@ from hostdx.probes.units import (
     format_percent,
     join_names,
     metric_quantity,
-    smallest_effect,
+    seen_difference,
 )
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings, RecordedSide
 from hostdx.scenarios.analysis.compare.differences import ComponentExperiment, Difference
 from hostdx.scenarios.analysis.compare.effects import (
     Effect,
     detectable_text,
+    differs_here,
     direction_word,
     effect_name,
     effect_size_text,
@@ -100,6 +102,8 @@ def headline_text(result: ComparedRecordings) -> str:
         return "Nothing can be compared: the two sides have no load in common."
     speeds, memory = ([e for e in judged if is_cost(e.metric) is cost] for cost in (False, True))
     parts = _changed_texts(speeds, "loads")
+    if once := _differs_here_text(speeds, is_more=bool(parts)):
+        parts.append(once)
     if costs := _changed_texts(memory, "figures of memory"):
         if speeds and not parts:
             parts = [f"none of {count_noun(len(speeds), 'load')} shown to be slower or faster"]
@@ -110,11 +114,9 @@ def headline_text(result: ComparedRecordings) -> str:
         if equal == len(judged):
             return f"No material difference in any of {len(judged)} loads."
         smallest = sorted(e.smallest_effect for e in judged if e.smallest_effect is not None)
-        middle = smallest_effect(smallest[len(smallest) // 2]) if smallest else "unknown"
-        return (
-            f"No difference found between A and B in {len(judged)} loads ({equal} shown to be equal); smallest "
-            f"detectable effect in the median load: {middle}."
-        )
+        seen = f"; in the median load {seen_difference(smallest[len(smallest) // 2])}" if smallest else ""
+        loads = count_noun(len(judged), "load")
+        return f"No difference found between A and B in {loads} ({equal} shown to be equal){seen}."
     return f"B against A: {'; '.join(parts)}."
 
 
@@ -127,6 +129,20 @@ def _changed_texts(judged: Sequence[Effect], noun: str) -> list[str]:
         for group in groups
         if group
     ]
+
+
+def _differs_here_text(judged: Sequence[Effect], *, is_more: bool) -> str:
+    """Return `7 more loads differ here, most of all delete a file (29 % slower here, one boot each side)`."""
+    once = [e for e in judged if differs_here(e)]
+    if not once:
+        return ""
+    largest = max(once, key=lambda e: abs(math.log(e.ratio)))
+    loads = (
+        f"{len(once)} more {'load differs' if len(once) == 1 else 'loads differ'}"
+        if is_more
+        else f"{len(once)} of {len(judged)} loads differ{'s' if len(once) == 1 else ''}"
+    )
+    return f"{loads} here, most of all {effect_name(largest)} ({effect_size_text(largest)})"
 
 
 def _verdict_parts(result: ComparedRecordings) -> list[doc.Part]:
@@ -189,8 +205,8 @@ def _effect_parts(result: ComparedRecordings) -> list[doc.Part]:
     if not result.effects:
         return []
     wider = all(e.lower_bound for e in result.effects)
-    # what is decided is looked for among forty
-    ordered = sorted(result.effects, key=lambda e: not e.is_different)
+    # what is decided is looked for among forty, then what differs here
+    ordered = sorted(result.effects, key=lambda e: (not e.is_different, not differs_here(e)))
     rows = [
         (
             effect_name(e),
@@ -201,7 +217,13 @@ def _effect_parts(result: ComparedRecordings) -> list[doc.Part]:
         )
         for e in ordered
     ]
-    header = ("load", "A → B", "B against A", f"95 % CI{' or wider' if wider else ''}", "would show from")
+    header = (
+        "load",
+        "A → B",
+        "B against A",
+        f"95 % CI{' or wider' if wider else ''}",
+        "would have been seen",
+    )
     table = doc.Table(header, tuple(rows), frozenset({1}), frozenset({1, 3, 4})).without_empty_columns()
     bars = {
         n: doc.Bar(effect_name(e), e.ratio, drawable_interval(e.ci95), Word(e.verdict), effect_size_text(e))
@@ -431,13 +453,20 @@ def list_doubts(result: ComparedRecordings) -> list[str]:
             "A load is called slower or faster only beyond what two runs "
             f"of such a load usually differ by ({usual} from run to run). Three {unit} each would settle it."
         )
+        if once := sum(map(differs_here, result.effects)):
+            unit = "boot" if result.a.boots else "run"
+            lines.insert(
+                0,
+                f"{count_noun(once, 'load')} marked “here”: the figures of A and B differ, but one {unit} each side "
+                f"cannot tell what was changed from what differs between any two {unit}s.",
+            )
     elif any(e.basis == "one side" for e in result.effects):
         few = "A" if result.a.boots < result.b.boots or result.a.runs < result.b.runs else "B"
         lines.append(f"{few} was measured once: the spread of the other one is used for both.")
     elif any(e.basis == "runs" and e.lower_bound for e in result.effects):
         lines.append(
             "One boot each: the difference from one boot to the next is not in the intervals, so they "
-            "are lower bounds."
+            "are lower bounds. Where a load differs “here”, that may be the boot instead of what was changed."
         )
     if result.one_after_the_other and result.a.runs + result.b.runs > 2:
         lines.append(

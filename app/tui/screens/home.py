@@ -17,7 +17,7 @@ from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.home.findings_panel import LEFT_OVER, Suspects
 from hostdx.app.tui.widgets.home.host_glance import Headline
 from hostdx.app.tui.widgets.home.host_table import HostTable
-from hostdx.app.tui.widgets.home.live_line import TRACE, LiveLine
+from hostdx.app.tui.widgets.home.live_line import PULSE_S, LiveLine
 from hostdx.app.tui.widgets.home.next_step import NextStep
 from hostdx.app.tui.widgets.home.recordings_line import RecordingsLine
 from hostdx.app.tui.widgets.home.scenario_list import ASKED, ScenarioList
@@ -28,7 +28,8 @@ from hostdx.scenarios.contract.events import Pulse
 MIN_ROWS = 13  # of the list beside the host's table, in borders
 ANSWERED = BOXED + 2  # rows of what a scenario answers
 MAX_ROWS = len(list_questions()) + 6  # with the head, and a scenario or two of a third party
-REDRAWN_PULSES = 4  # once the trace is full, one drawing for so many pulses: each moves the whole line
+FIRST_PULSES = 2  # drawn at once: the first figures come soon, and the first one is of half a second
+REDRAWN_PULSES = 3  # then one drawing for so many pulses: each writes the whole line again, about 900 bytes
 WATCH_AFTER_S = 0.1  # the first screen comes first
 
 
@@ -143,7 +144,7 @@ class HomeScreen(Base):
     def _watch(self) -> None:
         """The host's pulse, from a child: what it reads every few seconds costs a thousandth of a core."""
         self._end_watching()
-        child = self._pulses = EventChild([*HOSTDX, "pulse", "--events", "-"])
+        child = self._pulses = EventChild([*HOSTDX, "pulse", "--every", str(PULSE_S), "--events", "-"])
         loop, descriptor = asyncio.get_running_loop(), child.fileno()
 
         def read_pulse() -> None:
@@ -160,7 +161,7 @@ class HomeScreen(Base):
             self.query_one(ScenarioList).redraw()
         shell.pulses.append(pulse)
         self._pulse_count += 1
-        if self._pulse_count <= TRACE or self._pulse_count % REDRAWN_PULSES == 0:
+        if self._pulse_count <= FIRST_PULSES or self._pulse_count % REDRAWN_PULSES == 0:
             self.query_one(LiveLine).redraw()
             self.query_one(NextStep).redraw()
 

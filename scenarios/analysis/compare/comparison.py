@@ -273,6 +273,12 @@ class ComparedRecordings(msgspec.Struct, frozen=True, kw_only=True):
     faults: tuple[KnownFault, ...] = ()
 
     @property
+    def measures_nothing_alike(self) -> bool:
+        """True where no load is on both sides because they ran different scenarios."""
+        common = self.effects or self.scores or self.unlike or self.invalid
+        return not common and set(self.a.scenarios).isdisjoint(self.b.scenarios)
+
+    @property
     def one_after_the_other(self) -> bool:
         """All runs of one side before all of the other: a drift over the days looks like an effect."""
         return self.order in ("A" * self.a.runs + "B" * self.b.runs, "B" * self.b.runs + "A" * self.a.runs)

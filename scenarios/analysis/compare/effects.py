@@ -17,10 +17,9 @@ from hostdx.probes.units import (
     COST,
     SPEED,
     effect_word,
-    format_factor,
     format_interval,
     format_percent,
-    smallest_effect,
+    seen_from,
 )
 from hostdx.probes.units import format_effect as effect_text
 from hostdx.scenarios.analysis.compare.run_summary import (
@@ -46,6 +45,8 @@ from hostdx.scenarios.triage.knowledge.loads import group_of
 # one side's repeated runs for both, the blocks of single runs (a lower bound), or nothing (single values).
 Basis: TypeAlias = Literal["boots", "runs", "one side", "blocks", "values"]
 
+Unrepeated: TypeAlias = Literal["boot", "run"]
+
 # Two runs' means lie farther apart than the blocks inside them tell: on a busy virtual machine, over 40 loads in 8
 # runs, their deviation was 1.3 times (the median load) to 2.1 times (nine in ten) that which the blocks gave.
 RUNS_OVER_BLOCKS = 2.0
@@ -56,6 +57,7 @@ class Effect(PairVerdict, frozen=True, kw_only=True):
 
     `lower_bound`: it is at least so wide, for want of repeated runs.
     `allowance`: the run-to-run deviation (a share) that the verdict reckoned with for want of a measured one.
+    `unrepeated`: what each side has only one of, so that nobody saw how it differs from the next one.
     `several`: the load has other judged metrics as well. `loads`: of how many loads it is the mean.
     """
 
@@ -70,6 +72,7 @@ class Effect(PairVerdict, frozen=True, kw_only=True):
     ratio: float
     lower_bound: bool = False
     allowance: float | None = None
+    unrepeated: Unrepeated | None = None
     control: bool = False
     several: bool = False
     loads: int = 1
@@ -98,6 +101,7 @@ def effects_between(
     variances = _moderated_variances(both)
     level = alpha / max(1, len(both))
     unseen = not boots and {run.boot for run in a} != {run.boot for run in b}
+    unrepeated: Unrepeated = "boot" if unseen and all(run.boot for run in (*a, *b)) else "run"
     guest = any(run.in_guest for run in (*a, *b))
     effects = [
         _load_effect(key, loads[key], *both[key], variances.get(key), margin, level, boots, unseen, guest)
@@ -109,6 +113,7 @@ def effects_between(
             e,
             several=metrics[e.key.workload, e.key.variant] > 1,
             basis="runs" if e.basis == "boots" and not has_boot_ids else e.basis,
+            unrepeated=unrepeated if e.lower_bound else None,
         )
         for e in effects
     ]
@@ -273,14 +278,28 @@ def ratio_text_with_interval(effect: Effect) -> str:
 def effect_size_text(effect: Effect) -> str:
     """`23 % slower`; no direction where the interval does not allow one.
 
-    `within ±0.5 %, one boot each side`, where only what other boots would have given leaves it open.
+    `within ±0.5 %, one boot each side` and `23 % slower here, one boot each side`, where only what other boots would
+    have given leaves it open.
     """
     if effect.is_different:
         return _ratio_text(effect)
+    once = f"one {effect.unrepeated} each side"
     if effect.ci95 is not None and is_within_margin(effect):
         farthest = max(abs(_ratio_and_words(end, effect.metric)[0] - 1) for end in effect.ci95)
-        return f"within ±{format_percent(farthest)}, one boot each side"
+        return f"within ±{format_percent(farthest)}, {once}"
+    if differs_here(effect):
+        return f"{_ratio_text(effect)} here, {once}"
     return effect.verdict
+
+
+def differs_here(effect: Effect) -> bool:
+    """True where the measured interval excludes no change, and only what was not repeated leaves the effect open.
+
+    The figures of A and B differ then. Whether the next boot (or run) of one side differs as much is not known.
+    """
+    if not effect.is_undecided or effect.unrepeated is None or effect.ci95 is None:
+        return False
+    return not (effect.ci95[0] <= 1 <= effect.ci95[1] or is_within_margin(effect))
 
 
 def is_within_margin(effect: Effect) -> bool:
@@ -299,17 +318,18 @@ def interval_text(effect: Effect, *, is_bound_explained: bool = False) -> str:
     if max(high, 1 / low if low > 0 else math.inf) > WIDEST:
         return f"wider than a factor of {WIDEST}"
     text = metric_interval_text(effect.ci95, effect.ratio, effect.metric)
-    if not effect.is_different and not low < 1 < high:  # the size beside it names no direction
+    if not (
+        effect.is_different or differs_here(effect) or low < 1 < high
+    ):  # the size beside it names no direction
         text += f" {direction_word(effect)}"
     return f"{text} or wider" if effect.lower_bound and not is_bound_explained else text
 
 
 def detectable_text(effect: Effect) -> str:
-    """From which effect on the comparison would have shown one; only where neither a verdict nor `within` stands."""
-    if effect.smallest_effect is None or effect.is_decided or is_within_margin(effect):
+    """Return `12 % or more`: the differences that would have been seen. A dash where the size says something itself."""
+    share = effect.smallest_effect
+    if share is None or not effect.is_undecided or is_within_margin(effect) or differs_here(effect):
         return "–"
-    if effect.smallest_effect > WIDEST:
+    if share > WIDEST:
         return f"over {WIDEST} ×"
-    if effect.smallest_effect >= 1:
-        return format_factor(1 + effect.smallest_effect)
-    return smallest_effect(effect.smallest_effect)
+    return f"{seen_from(share)} or more"

@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 
 from hostdx.app.terminal.glyphs import spark_cell
-from hostdx.app.terminal.lines import Line, crop_line, frame_rows, text_line
+from hostdx.app.terminal.lines import Line, cell_width, crop_line, frame_rows, text_line
 from hostdx.app.tui.widgets.panel import SessionPanel
 from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
 
 NOW = "NOW  "
 WIDE = 100  # cells
+PULSE_S = 3  # between two looks of the host: what each figure is of
 TRACE = 8  # pulses drawn
 STOLEN = 0.01  # a share of time that a hypervisor took
 WAITED = 0.33  # a share of waiting that makes a host slow
@@ -17,8 +18,17 @@ SPEAKS = 0.10  # a share of waiting that a person notices, as triage has it
 
 
 def pulse_strip(pulses: Sequence[ev.Pulse], width: int) -> Line:
-    """Each figure with its last course where there is room: green, yellow from a tenth of the time waited on, red from
-    a third on."""
+    """Each figure with as much of its last course as fits: green, yellow from a tenth of the time waited on, red from a
+    third on."""
+    traces = range(TRACE if width >= WIDE else 0, -1, -1)
+    lines = (_strip_line(pulses, trace) for trace in traces)
+    return crop_line(
+        next((line for line in lines if cell_width(line) <= width), _strip_line(pulses, 0)), width
+    )
+
+
+def _strip_line(pulses: Sequence[ev.Pulse], trace: int) -> Line:
+    """`trace`: the pulses drawn of each figure; 0 where only the last ones have room."""
     last = pulses[-1]
     disk = max(last.devices, key=lambda name: (last.devices[name][2], name), default="")
     figures: list[tuple[str, list[float | None], float]] = [
@@ -27,20 +37,20 @@ def pulse_strip(pulses: Sequence[ev.Pulse], width: int) -> Line:
         ("cpu waits", [p.psi_cpu for p in pulses], SPEAKS),
         (disk, [p.devices.get(disk, (0.0, 0.0, 0.0))[2] for p in pulses], 2 * WAITED),
         ("disk waits", [p.psi_io for p in pulses], SPEAKS),
-        ("memory", [p.psi_memory for p in pulses], SPEAKS),
+        ("memory waits", [p.psi_memory for p in pulses], SPEAKS),
     ]
-    trace = TRACE if width >= WIDE else 0
     line: Line = [("load ", "dim"), (f"{last.load1:.1f}", "text")]
     for name, shares, high in figures:
-        if not name or (now := shares[-1]) is None or (name == "memory" and now < SPEAKS and not trace):
+        if not name or (now := shares[-1]) is None or (name == "memory waits" and now < SPEAKS):
             continue
         role = "ok" if now < high else "warning" if now < max(WAITED, 1.3 * high) else "critical"
-        drawn = "".join(spark_cell(share) for share in shares[len(shares) - trace :])
+        # a trace is as wide from the first pulse on, so that nothing right of it moves
+        drawn = "".join(map(spark_cell, shares[-trace:])).ljust(trace) if trace else ""
         line += [("   " if trace else "  ", "text"), (f"{name} ", "dim"), (drawn, role)]
         line.append((f" {now * 100:.0f} %" if trace else f"{now * 100:.0f} %", "text" if trace else role))
         if name == disk:
             line.append((f" {units.format_rate(sum(last.devices[disk][:2]))}", "dim"))
-    return crop_line(line, width)
+    return line
 
 
 class LiveLine(SessionPanel):
@@ -56,5 +66,5 @@ class LiveLine(SessionPanel):
         else:
             line = text_line("…" if self.shell.watches_host else "", "dim")
         if framed:
-            return frame_rows("NOW", [line], width, height)
+            return frame_rows("NOW", [line], width, height, note=text_line(f"of the last {PULSE_S} s", "dim"))
         return [[(NOW, "title"), *line]] if line[0][0] else [line]

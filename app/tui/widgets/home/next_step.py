@@ -4,7 +4,6 @@ from hostdx.app.terminal.glyphs import SIGNS, clean_text
 from hostdx.app.terminal.lines import Line, crop_line, frame_rows
 from hostdx.app.tui.widgets.home.live_line import SPEAKS
 from hostdx.app.tui.widgets.panel import Panel
-from hostdx.probes import units
 
 _KEYS = (
     ("1", "why is this host slow?  "),
@@ -39,11 +38,8 @@ class NextStep(Panel):
             ("1", "key"),
             (" to check everything", "text"),
         ]
-        if share >= SPEAKS:
-            return [
-                (f"▲ tasks wait for {resource} {units.format_percent(share)} of the time: ", "warning"),
-                *ways,
-            ]
+        if share >= SPEAKS:  # how much of the time stands in NOW, and of the last minute among the suspects
+            return [(f"▲ tasks wait for {resource} now: ", "warning"), *ways]
         loud = [f for f in self.shell.home_session().worst_first if f.severity in ("critical", "warning")]
         ways = [("Tab", "key"), (" and ", "text"), ("Enter", "key"), (" open it", "text")]
         if loud and self.shell.recorded:

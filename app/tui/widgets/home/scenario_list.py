@@ -70,9 +70,9 @@ def collect_evidence(
     findings = tuple(f for f in loud if (f.severity in LOUD if is_whole else f.prove == card.id))
     busy = ""
     if pulse is not None and is_whole:
-        waits = {"cpu": pulse.psi_cpu, "disk": pulse.psi_io, "mem": pulse.psi_memory}
-        kind, most = max(waits.items(), key=lambda wait: wait[1] or 0.0)
-        busy = f"{kind} wait {most * 100:.0f} %" if most and most >= SPEAKS else ""
+        waits = {"a CPU": pulse.psi_cpu, "a disk": pulse.psi_io, "memory": pulse.psi_memory}
+        resource, most = max(waits.items(), key=lambda wait: wait[1] or 0.0)
+        busy = f"tasks wait for {resource}" if most and most >= SPEAKS else ""
     if (
         pulse is not None
         and pulse.devices

@@ -8,7 +8,7 @@ import pytest
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage.io500_table import read_columns
 from hostdx.scenarios.analysis.compare.comparison import match_pattern, score_means
-from hostdx.scenarios.analysis.compare.effects import Effect, effects_between, is_within_margin
+from hostdx.scenarios.analysis.compare.effects import Effect, differs_here, effects_between, is_within_margin
 from hostdx.scenarios.analysis.compare.snapshot import summarise_import
 from tests.fakes.streams.takes import boots, key, take
 
@@ -44,6 +44,30 @@ def test_nothing_is_equal_by_single_runs() -> None:
     assert is_within_margin(effect)
     slow = take({"fsync-4k": 900.0}, name="c", boot="c", within=1e-8)
     assert not any(map(is_within_margin, effects_between([a], [slow], margin=0.05)))
+
+
+def test_what_one_boot_a_side_shows_differs_here() -> None:
+    """Undecided for want of boots alone: the interval excludes no change, and lies beyond the margin."""
+    a, slow, near = (
+        take({"fsync-4k": rate}, name=n, boot=n, within=1e-8)
+        for n, rate in (("a", 1000.0), ("b", 900.0), ("c", 990.0))
+    )
+    (effect,) = effects_between([a], [slow], margin=0.05)
+    assert effect.is_undecided and effect.unrepeated == "boot" and differs_here(effect)
+    (effect,) = effects_between([a], [near], margin=0.05)
+    assert is_within_margin(effect) and not differs_here(effect)
+    again = take({"fsync-4k": 900.0}, name="d", boot="a", within=1e-8)
+    (effect,) = effects_between([a], [again], margin=0.05)
+    assert effect.is_undecided and effect.unrepeated == "run" and differs_here(effect)
+    wide = take({"fsync-4k": 900.0}, name="e", boot="e", within=1.0)
+    (effect,) = effects_between([a], [wide], margin=0.05)
+    assert effect.is_undecided and not differs_here(effect)
+    repeated = [
+        [take({"syscall": rate * (1 + n / 5)}, name=f"{n}{rate}", boot=f"{n}{rate}") for n in range(3)]
+        for rate in (1000.0, 900.0)
+    ]
+    (effect,) = effects_between(*repeated, margin=0.05)
+    assert effect.is_undecided and effect.unrepeated is None and not differs_here(effect)
 
 
 def test_several_runs_of_one_boot_a_side_do_not_know_how_boots_differ() -> None:
