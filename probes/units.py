@@ -209,6 +209,14 @@ def format_percent(share: float) -> str:
     return f"{value:.1f} %".replace(".0 %", " %") if abs(value) < 9.95 else f"{value:.0f} %"
 
 
+def format_percent_interval(low: float, high: float) -> str:
+    """Two ends of a share (0.58, 0.64): `58 to 64 %`, `9.4 to 12 %`; with one digit more where both read the same."""
+    ends = format_percent(low), format_percent(high)
+    if ends[0] == ends[1] and low != high:
+        ends = f"{100 * low:.1f} %", f"{100 * high:.1f} %"
+    return ends[1] if ends[0] == ends[1] else f"{ends[0].removesuffix(' %')} to {ends[1]}"
+
+
 def format_change(share: float) -> str:
     """A share with its direction, in two digits that count: `+0.014 %`, `-4.7 %`, `+190 %`."""
     return f"{'+' if share >= 0 else ''}{format_number(share * 100, 2)} %"

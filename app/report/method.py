@@ -11,7 +11,12 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.report import wording
 from hostdx.app.report.numbers import SAYS, is_imported
 from hostdx.probes.reading.secrecy.harmless_words import mask_command
-from hostdx.probes.units import format_duration, format_number, format_percent, format_size
+from hostdx.probes.units import (
+    format_duration,
+    format_number,
+    format_percent_interval,
+    format_size,
+)
 from hostdx.scenarios.contract.disturbance import most_frequent_cause
 from hostdx.scenarios.contract.events import SliceLengthChosen
 from hostdx.scenarios.contract.results.document import Bullets, Mono, Part, Table, Words, paragraph_of
@@ -125,7 +130,7 @@ def _length_reason(slice_length: SliceLengthChosen) -> str:
     if slice_length.bias is None:
         return words
     low, high = sorted(abs(math.expm1(edge)) for edge in slice_length.bias)
-    return f"{words}: it shifted the ratio by {format_percent(low)} to {format_percent(high)}"
+    return f"{words}: it shifted the ratio by {format_percent_interval(low, high)}"
 
 
 def _slice_table(session: RunSession) -> Table | None:

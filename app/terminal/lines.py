@@ -206,6 +206,22 @@ def flow_parts(parts: Iterable[Span], width: int, gap: str = " ") -> list[Line]:
     return [row for row in rows if row]
 
 
+_KEY = re.compile(r"\[([^\[\]]+)\]")
+KEY = "key"  # the role of a key's name: the screen that shows it binds the key
+
+
+def key_line(value: str, role: str = "dim") -> Line:
+    """Return words in which `[Enter]` names a key: `[Enter] opens the whole answer`."""
+    parts = _KEY.split(clean_text(value))
+    return [(part, KEY if number % 2 else role) for number, part in enumerate(parts) if part]
+
+
+def wrap_keys(value: str, width: int, role: str = "dim") -> list[Line]:
+    """Return the same folded to `width`. A key is a word of its own, with nothing before or after it."""
+    words = [(word, KEY if _KEY.fullmatch(word) else role) for word in value.split()]
+    return flow_parts(((_KEY.sub(r"\1", word), of) for word, of in words), width)
+
+
 def keep_units_together(words: str) -> str:
     """A number and its unit as one word: `KEPT` between them."""
     return _UNIT.sub(KEPT, words)

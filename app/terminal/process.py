@@ -8,6 +8,8 @@ import msgspec
 
 from hostdx.probes.reading.process_stat import start_time
 
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
 
 class Identity(msgspec.Struct, frozen=True):
     """`start` is field 22 of /proc/PID/stat (clock ticks since boot), see proc_pid_stat(5)."""

@@ -14,10 +14,10 @@ from hostdx.app.terminal.lines import (
     crop_line,
     digit_target,
     flow_parts,
+    key_line,
     link_line,
     process_target,
     split_line,
-    text_line,
     wrap_text,
 )
 from hostdx.app.tui.option_values import is_scenario, keeps_all_options
@@ -62,9 +62,8 @@ def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool =
     out: list[Line] = []
     for number, (head, step, below) in enumerate(zip(heads, steps, commands, strict=True), 1):
         if len(below) > left:
-            more = text_line(
-                f"  {len(step.commands)} commands: c" if len(step.commands) > 1 else "  c copies it", "dim"
-            )
+            what = f"{len(step.commands)} commands" if len(step.commands) > 1 else "it"
+            more = key_line(f"  [c] copies {what}")
             below = [split_line(crop_line(below[0], width - 18), more, width)] if below and left > 0 else []
         left -= len(below)
         out += [link_line(line, digit_target(number) if digits else "") for line in (*head, *below)]
@@ -117,7 +116,8 @@ def _limit_lines(head: list[Line], most: int, width: int) -> list[Line]:
 
 def _step_head_lines(mark: str, step: Remedy, width: int) -> list[Line]:
     rows = wrap_text(step.title, width - 2, "strong")
-    out: list[Line] = [[(f"{mark} " if not n else "  ", "key"), *row] for n, row in enumerate(rows)]
+    role = "key" if mark.isdecimal() else "accent"
+    out: list[Line] = [[(f"{mark} " if not n else "  ", role), *row] for n, row in enumerate(rows)]
     return out + (wrap_text(f"▲ {step.warning}", width, "warning", indent=2, hang=2) if step.warning else [])
 
 

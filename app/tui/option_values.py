@@ -14,7 +14,7 @@ from hostdx.scenarios.contract.plan import Option
 # What is measured. Anything else comes from the keyboard only: a finding may come from anybody's recording, and
 # `--workload` would run a command of his as the one who presses Enter.
 PROPOSABLE = frozenset(
-    {"dir", "pid", "cgroup", "device", "link", "ioprio", "budget", "margin", "most-bytes", "size"}
+    {"dir", "pid", "started", "cgroup", "device", "link", "ioprio", "budget", "margin", "most-bytes", "size"}
 )
 _SCENARIO = re.compile(r"[a-z0-9][a-z0-9_.-]{0,60}")
 _TEXT = re.compile(r"[A-Za-z0-9/_][A-Za-z0-9/_.:@-]{0,250}")  # of a cgroup or a device; never an option

@@ -24,6 +24,7 @@ from hostdx.app.terminal.lines import (
     pad_line,
     split_line,
     text_line,
+    wrap_keys,
     wrap_text,
 )
 from hostdx.app.tui.widgets.measuring.variants import ROLES
@@ -137,8 +138,8 @@ def needs_lines(offer: ScenarioOffer, missing: Sequence[Option], width: int) -> 
     out += [BLANK, text_line(f"Before the plan can be made, {first} must be named:")]
     for option in missing:
         out += wrap_text(f"{option.name}: {option.help}", width, "strong", indent=2, hang=2)
-    words = "Enter asks for it, O shows every option. Planning changes nothing."
-    return [*out, BLANK, *wrap_text(words, width, "dim")]
+    words = "[Enter] asks for it; [O] shows every option. Planning changes nothing."
+    return [*out, BLANK, *wrap_keys(words, width)]
 
 
 LEFT = 58  # per cent of the width for what is compared
@@ -321,7 +322,7 @@ def form_of_all_loads(plan: Plan) -> str:
 
 
 def _preparation_lines(plan: Plan, width: int, warned: list[str]) -> list[Line]:
-    out = [line for words in warned for line in wrap_text(f"▲ {clean_text(words)}", width, "warning", hang=2)]
+    out = [line for words in warned for line in wrap_keys(f"▲ {words}", width, "warning")]
     for action in plan.actions:
         if action.needs_consent:
             for row in change_rows(action):

@@ -306,14 +306,17 @@ class Errands(App[int]):
 
     def open_report(self, path: Path) -> None:
         self.show_message("writing the report")
-        self.show_document(["report", str(path), "--format", "document"], path.name, "report")
+        self.show_document(["report", str(path), "--format", "document"], path.name, "report", path)
 
     def open_comparison(self, a: Sequence[Path], b: Sequence[Path]) -> None:
         self.show_message("comparing")
         argv = ["compare", *map(str, a), "--format", "document", "--", *map(str, b)]
         self.show_document(argv, "comparison", "comparison")
 
-    def show_document(self, argv: Sequence[str], name: str, document_name: str) -> None:
+    def show_document(
+        self, argv: Sequence[str], name: str, document_name: str, recording: Path | None = None
+    ) -> None:
+        """Show a report. `recording`: the one that it is made of, which also has a report of one page."""
         from hostdx.app.tui.screens.report import ReportScreen
         from hostdx.scenarios.contract.results.document import ReportDocument
 
@@ -322,7 +325,9 @@ class Errands(App[int]):
         def show(output: str) -> None:
             self.message = ""
             if self.screen is asking:  # nobody went on meanwhile
-                self.push_screen(ReportScreen(name, msgspec.json.decode(output, type=ReportDocument)))
+                self.push_screen(
+                    ReportScreen(name, msgspec.json.decode(output, type=ReportDocument), recording)
+                )
 
         self.ask_command(argv, f"no {document_name}", show)
 
@@ -340,16 +345,21 @@ class Errands(App[int]):
     def save_report(self, path: Path, *, one_page: bool = False) -> None:
         argv = ["report", str(path), "--format", "md", *(["--one-page"] if one_page else [])]
         name = f"{path.name.partition('.')[0]}-page" if one_page else path.name
-        self.ask_command(argv, "no report", lambda page: self.save_text(name, page))
+        what = "the first page; m saves all pages" if one_page else "all pages; M saves only the first"
+        self.ask_command(argv, "no report", lambda page: self.save_text(name, page, what=what))
 
-    def save_text(self, name: str, text: str, suffix: str = "md") -> None:
-        """Into the current directory, else beside the recordings; never over another file."""
+    def save_text(self, name: str, text: str, suffix: str = "md", what: str = "") -> None:
+        """Into the current directory, else beside the recordings; never over another file.
+
+        `what`: the part of the message that tells this text from others, with its length.
+        """
         stem = name.removesuffix(".gz").removesuffix(".jsonl").replace(" ", "-")
         for directory in (Path.cwd(), state.state_dir() / "reports"):
             try:
                 if directory != Path.cwd():
                     state.make_private(directory)
-                self.show_message(f"saved {_write_report(directory, stem, text, suffix)}")
+                lines = f"  ({text.count(chr(10))} lines: {what})" if what else ""
+                self.show_message(f"saved {_write_report(directory, stem, text, suffix)}{lines}")
                 return
             except (OSError, Failure) as why:
                 trouble = why

@@ -25,14 +25,14 @@ from hostdx.app.terminal.failure import COULD_NOT, Failure
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import DIGIT
 from hostdx.app.terminal.printable import make_printable
-from hostdx.app.terminal.process import boot_id
+from hostdx.app.terminal.process import TICKS_PER_S, boot_id, identity_of
 from hostdx.app.tui import theme
 from hostdx.app.tui.children.event_child import EventChild
 from hostdx.app.tui.ending import ends_from_outside, resume_only_after_suspend
 from hostdx.app.tui.requests import Errands
 from hostdx.app.tui.screens.base import MIN_SIZE_CELLS, Base
 from hostdx.probes.reading.other_package import load_entry
-from hostdx.scenarios.contract.card import bundled_cards
+from hostdx.scenarios.contract.card import bundled_cards, options_of_process
 from hostdx.scenarios.contract.events import Pulse
 
 if TYPE_CHECKING:
@@ -390,8 +390,16 @@ class Shell(Errands):
                 f"process {pid} ran on {clean_text(began.host)} before its last boot, or elsewhere"
             )
             return
-        card = next(card for card in bundled_cards() if card.process_option)
-        self.open_plan(card.id, (f"--{card.process_option}", pid))
+        start = identity_of(int(pid)).start
+        if began is not None and start > began.pid_start + (self.feed.session.time + 1) * TICKS_PER_S:
+            self.show_message(
+                f"process {pid} of this run has ended; the number belongs to a newer process now"
+            )
+        elif not start:
+            self.show_message(f"process {pid} has ended")
+        else:
+            card = next(card for card in bundled_cards() if card.process_option)
+            self.open_plan(card.id, options_of_process(int(pid), start))
 
     def action_scenario(self, id: str) -> None:
         self.open_plan(id)

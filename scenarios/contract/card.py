@@ -52,7 +52,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     `compares`: its loads have windows of two variants, whose ratio is the answer. `rates`: its results have
     `line_rates`; `proves`: they have `proofs`.
     `takes_s`: the usual time, for a scenario that is suggested as a next step. `process_option`: the option that takes
-    the id of a process whose behaviour the scenario watches.
+    the id of a process whose behaviour the scenario watches; `start_option`: the one that takes when it started.
     """
 
     id: str = ""
@@ -66,6 +66,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     takes_s: of.Duration = 0.0
     trace: SampleTrace | None = None
     process_option: str = ""
+    start_option: str = "started"
 
 
 NO_RUNS = frozenset({"", "triage", "plan"})  # streams that begin like a run; no package has a card of theirs
@@ -108,3 +109,13 @@ def complaints_with_cards(cards: Iterable[Card]) -> dict[Complaint, tuple[Card, 
     for complaint, card in complaint_cards:
         cards_by_words.setdefault(complaint.words, []).append((complaint, card))
     return {pairs[0][0]: tuple(card for _, card in pairs) for pairs in cards_by_words.values()}
+
+
+def options_of_process(pid: int, start_ticks: int) -> tuple[str, ...]:
+    """Return the options that name a process to the scenario that watches one.
+
+    `start_ticks`: when it started, in clock ticks after boot; 0 where nobody knows it.
+    """
+    card = next(card for card in bundled_cards() if card.process_option)
+    start = (f"--{card.start_option}", str(start_ticks)) if start_ticks else ()
+    return f"--{card.process_option}", str(pid), *start

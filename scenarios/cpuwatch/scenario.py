@@ -40,6 +40,10 @@ class Cpuwatch(Scenario):
 
     def prepare(self, host: Host, options: Options) -> Prepared:
         target = _target_of_options(options)
+        if target is not None and target.start_ticks is not None:
+            named = job_look(host, target)
+            if isinstance(named, Absent):
+                raise RunRefused(f"cpuwatch: {named.reason}")
         seconds = options.as_number("seconds", DEFAULT_S)
         user = owner_of(int(target.value)) if target is not None and target.kind == "pid" else ""
         watched = "the process that uses the most CPU" if target is None else _target_words(target, host)
@@ -66,6 +70,7 @@ class Cpuwatch(Scenario):
             if isinstance(before, Absent):
                 raise RunRefused(f"cpuwatch: {before.reason}")
             first = before
+            target = _with_start(target, first)
             began = run.clock.now()
             waited = read_pressure_s(run.host, "cpu")
             quotas = find_quotas(run.host, target)
@@ -127,12 +132,15 @@ async def _find_busiest(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
             )
         step.finish_with_remark(words)
         run.emit_note(words)
-    return JobTarget("pid", str(user.pid)), rank_users(before, after, "cpu", own_pids)
+    return JobTarget("pid", str(user.pid), user.start_ticks), rank_users(before, after, "cpu", own_pids)
 
 
 def _target_of_options(options: Options) -> JobTarget | None:
     """None: the busiest process. Raises UsageError where several are named."""
     jobs = [(kind, options.as_string(kind)) for kind in ("pid", "cgroup", "user") if options.as_string(kind)]
+    start_ticks = options.as_integer("started") or None
+    if start_ticks is not None and not options.as_string("pid"):
+        raise UsageError("cpuwatch: --started belongs to --pid")
     if not jobs:
         return None
     if len(jobs) != 1:
@@ -140,7 +148,13 @@ def _target_of_options(options: Options) -> JobTarget | None:
     kind, value = jobs[0]
     if kind == "user":
         return JobTarget("user", _number_of(value))
-    return JobTarget("pid" if kind == "pid" else "cgroup", value)
+    return JobTarget("pid", value, start_ticks) if kind == "pid" else JobTarget("cgroup", value)
+
+
+def _with_start(target: JobTarget, look: JobLook) -> JobTarget:
+    """Return the target as the look found it: a process that gets the number later is another one."""
+    process = look.processes.get(int(target.value)) if target.kind == "pid" else None
+    return target if process is None else JobTarget("pid", target.value, process.start_ticks)
 
 
 def _number_of(user: str) -> str:

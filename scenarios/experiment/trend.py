@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import msgspec
 
-from hostdx.probes.units import count_noun, format_percent
+from hostdx.probes.units import count_noun, format_percent, format_percent_interval
 from hostdx.scenarios.contract.verdict import verdict as rule
 from hostdx.scenarios.contract.verdict.verdict import Trend
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
@@ -190,7 +190,7 @@ def explain_trend(trend: Trend, total: float) -> str:
         inner, outer = sorted(map(abs, interval))
         return (
             f"{n} rounds, each against its reference: {format_percent(abs(slope))} of round 1 {verb} a round "
-            f"(95 % CI {format_percent(inner)} to {format_percent(outer)}), {format_percent(abs(total))} in all"
+            f"(95 % CI {format_percent_interval(inner, outer)}), {format_percent(abs(total))} in all"
         )
     shown = f"{low * 100:+.1f} to {high * 100:+.1f} % a round"
     matters = f"{format_percent(MATTERS_A_ROUND)} a round"

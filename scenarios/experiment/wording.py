@@ -153,5 +153,5 @@ def carry_over_text(bias: Spread, block_s: float | None) -> str:
     extent = "slices, and whether it still does in longer ones takes more groups"
     if block_s is not None:
         extent = f"blocks of {block_s:g} s, though each was flushed and waited for"
-    size = f"it shifts the ratio by {units.format_percent(low)} to {units.format_percent(high)}"
+    size = f"it shifts the ratio by {units.format_percent_interval(low, high)}"
     return f"work of one variant continues into the other's {extent}: {size}"

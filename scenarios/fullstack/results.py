@@ -168,8 +168,7 @@ def _rate_text(rate: SideRate) -> str:
 def _part_text(ratio: float | None, ci95: tuple[float, float] | None) -> str:
     if ratio is None or ci95 is None:
         return "–"
-    low, high = map(units.format_percent, ci95)
-    return f"{units.format_percent(ratio)} ({low.removesuffix(' %')} to {high})"
+    return f"{units.format_percent(ratio)} ({units.format_percent_interval(*ci95)})"
 
 
 def _table_row(rate: SideRate) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from hostdx.probes.system.pcie_tags import Tags
 from hostdx.probes.system.processor.clocksource import Clocksource
 from hostdx.probes.system.processor.cpulist import as_list
 from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.contract.card import options_of_process
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.numa import remedies
 from hostdx.scenarios.numa.settings import FirmwareSettings, Held
@@ -88,7 +89,7 @@ def _competitor_findings(result: CpuResult, around: CpuConditions) -> Iterator[F
         evidence=[SAYS.evidence("share", cpu=n, share=s, others=around.foreign[n]) for n, s in shown],
         remedy=(remedies.competitor_remedy(culprit),),
         proof="process" if culprit is not None else "",
-        prove_options=("--pid", str(culprit.pid)) if culprit is not None else (),
+        prove_options=options_of_process(culprit.pid, culprit.start_ticks) if culprit is not None else (),
     )
 
 

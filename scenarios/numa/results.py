@@ -133,8 +133,8 @@ class CpuRates(Result, frozen=True, tag="numa.cpu/1"):
 
 def _share_text(share: float, ends: Ends) -> str:
     """`61 % (58 to 64 %)`."""
-    low_high = f" ({ends[0] * 100:.0f} to {units.format_percent(ends[1])})" if ends else ""
-    return units.format_percent(share) + low_high
+    interval = f" ({units.format_percent_interval(*ends)})" if ends else ""
+    return units.format_percent(share) + interval
 
 
 class Scaled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_column_title):

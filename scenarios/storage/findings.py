@@ -8,7 +8,13 @@ from hostdx.probes.engine.loops import cost_ns
 from hostdx.probes.engine.workloads import load_of
 from hostdx.probes.system.disk.block import BlockDevice
 from hostdx.probes.types import is_present
-from hostdx.probes.units import format_percent, format_prefixed, latency_quantity, metric_quantity
+from hostdx.probes.units import (
+    format_percent,
+    format_percent_interval,
+    format_prefixed,
+    latency_quantity,
+    metric_quantity,
+)
 from hostdx.scenarios.contract.events import RunVerdict
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.experiment.files.places import ComparedDirectory
@@ -158,8 +164,7 @@ def job_finding(waited: float, interval: tuple[float, float] | None, job_name: s
     """Amdahl's limit: a job that waits the share w for a disk gains at most w/2 of its time from one twice as fast."""
     high = interval[1] if interval else waited
     spread = (
-        f"95 % interval {format_percent(interval[0])} to {format_percent(interval[1])} (gain then at most "
-        f"{format_percent(high / 2)}), "
+        f"95 % interval {format_percent_interval(*interval)} (gain then at most {format_percent(high / 2)}), "
         if interval
         else ""
     )

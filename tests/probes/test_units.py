@@ -68,6 +68,11 @@ def test_a_change_has_its_direction_and_no_exponent(share: float, said: str) -> 
         (units.format_interval(0.98, 1.04, 1.01), "2 % slower to 4 % faster"),
         (units.format_interval(0.2, 5, 1), "5 × slower to 5 × faster"),
         (units.smallest_effect(0.13), "±13 %"),
+        (units.seen_from(0.13), "13 %"),
+        (units.seen_from(1.7), "2.7 ×"),
+        (units.format_percent_interval(0.58, 0.64), "58 to 64 %"),
+        (units.format_percent_interval(0.094, 0.12), "9.4 to 12 %"),
+        (units.format_percent_interval(0.121, 0.124), "12.1 to 12.4 %"),
         (units.smallest_effect(1.7), "a factor of 2.7"),
     ],
 )

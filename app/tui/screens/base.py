@@ -74,6 +74,10 @@ class Base(Screen[object]):
     ]
     title_words: ClassVar[str] = ""  # what the palette and the key list call this screen
 
+    late_in_footer: ClassVar[
+        tuple[str, ...]
+    ] = ()  # actions whose keys give way first where the footer is short
+
     filter_hint = "Enter keeps the filter, Esc clears it"
 
     _held: Widget | None = None  # what had the focus last

@@ -23,6 +23,7 @@ from hostdx.app.terminal.lines import (
     Line,
     crop_line,
     frame_rows,
+    key_line,
     pad_line,
     split_line,
     text_line,
@@ -148,8 +149,8 @@ class RecordingsScreen(Base):
         Binding("delete,D", "delete", "delete"),
         Binding("0", "replay", "replay from the start"),
         Binding("o", "report", "report"),
-        Binding("m", "save", "save report"),
         Binding("M", "save_page", "save one page"),
+        Binding("m", "save", "save all pages"),
         Binding("L", "label", "name it", priority=True),
         Binding("I", "import", "import a file"),
         *(
@@ -160,6 +161,7 @@ class RecordingsScreen(Base):
         Binding("R", "again", "read again", show=False),
     ]
     title_words = "recordings"
+    late_in_footer = ("report", "replay", "delete", "label", "import")
 
     def __init__(self) -> None:
         super().__init__()
@@ -200,14 +202,17 @@ class RecordingsScreen(Base):
             return self._answer_lines(listing, width)[:height] if listing is not None else []
         rows = self._answer_lines(listing, width - 4) if listing is not None else []
         if len(rows) > height - 2:
-            rows = [*rows[: height - 3], text_line("Enter opens the whole answer", "dim")]
+            rows = [*rows[: height - 3], self._way_to_the_rest]
         name = text_line(listing.entry.label or listing.name if listing is not None else "", "dim")
         return frame_rows("WHAT IT FOUND", rows, width, height, note=name)
 
     def _answer_lines(self, listing: RecordingRow, width: int) -> list[Line]:
         read, entry = self._answers.get(listing.name, UNREAD), listing.entry
-        without = "under way: Enter follows it" if entry.state == "running" else entry.reason or _NOTHING
-        out = wrap_text(read.answer.sentence if read.answer is not None else without, width, "strong")
+        if read.answer is None and entry.state == "running":
+            out = [key_line("under way: [Enter] follows it", "strong")]
+        else:
+            sentence = read.answer.sentence if read.answer is not None else entry.reason or _NOTHING
+            out = wrap_text(sentence, width, "strong")
         about = ", ".join(filter(None, (listing.place_text, listing.host_text, listing.name)))
         out += wrap_text(about, width, "dim")
         out += table_of(list(read.table), read.margin, width)
@@ -244,7 +249,6 @@ class RecordingsScreen(Base):
             words = f"{entry.state} {entry.scenario} {entry.host} {entry.wall} {' '.join(entry.directories)}"
             searched = f"{entry.name} {entry.label} {words}"
             self._listed[str(entry.path)] = RecordingRow(entry, entry.name, *_SIGNS[entry.state], searched)
-        own = len(self._listed)
         for name in recordings.list_demos():
             entry = recordings.examine_recording(recordings.resolve_recording(name))
             self._listed[name] = RecordingRow(entry, name, "example", EXAMPLE, f"{name} {entry.label} demo")
@@ -253,7 +257,6 @@ class RecordingsScreen(Base):
             for key, listing in self._listed.items()
         ]
         self._unread = [row for row in self._listed.values() if row.name not in self._answers][:HEADLINES]
-        self.query_one(Picker).note = [(f"{own} recorded here, {len(self._listed) - own} examples", "dim")]
         self.show()
 
     def _show_imported(self) -> None:
@@ -283,7 +286,29 @@ class RecordingsScreen(Base):
         return True
 
     def is_in_footer(self, action: str) -> bool:
-        return action == "compare" and {"A", "B"} <= set(self._marks.values())
+        return action == "compare" and self.has_both_sides
+
+    @property
+    def has_both_sides(self) -> bool:
+        return {"A", "B"} <= set(self._marks.values())
+
+    @property
+    def _way_to_the_rest(self) -> Line:
+        return key_line(f"[{'o' if self.has_both_sides else 'Enter'}] opens the whole answer")
+
+    def _note_line(self) -> Line:
+        """Return what is listed, or what the marks are good for."""
+        if self.has_both_sides:
+            return key_line("A is the baseline: [Enter] or [c] compares B with it", "accent")
+        if self._marks:
+            marked, other = "AB" if "A" in self._marks.values() else "BA"
+            return key_line(f"{marked} is marked: [space] on another row marks {other}", "accent")
+        own = sum(not row.is_example for row in self._listed.values())
+        return [(f"{own} recorded here, {len(self._listed) - own} examples", "dim")]
+
+    def show(self) -> None:
+        self.query_one(Picker).note = self._note_line()
+        super().show()
 
     def action_delete(self) -> None:
         """Only a file of the list, and never one that is being written."""
@@ -347,7 +372,10 @@ class RecordingsScreen(Base):
         return listing.entry.path if listing is not None else None
 
     def on_picker_chosen(self) -> None:
-        if self.report_path is not None:
+        """Enter takes what is marked, as in the list of directories; without both marks it opens the row."""
+        if self.has_both_sides:
+            self.action_compare()
+        elif self.report_path is not None:
             self.shell.open_recording(self.report_path)
 
     def action_replay(self) -> None:

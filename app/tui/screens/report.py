@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
+from pathlib import Path
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -17,18 +18,27 @@ from hostdx.scenarios.contract.results.document import ReportDocument
 
 
 class ReportScreen(Base):
-    """`document` is the report of `recording`, a recording's file name."""
+    """`document` is the report of `recording`, a recording's file name; `path` is where it is, None for what is made
+    of several."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("m", "save", "save as markdown"),
+        Binding("M", "save_page", "save one page"),
+        Binding("m", "save", "save all pages"),
         Binding("c", "copy", "copy (OSC 52)"),
         Binding("slash", "filter", "search", priority=True),
     ]
     title_words = "report"
 
-    def __init__(self, recording: str, document: ReportDocument) -> None:
+    def __init__(self, recording: str, document: ReportDocument, path: Path | None = None) -> None:
         super().__init__()
-        self.recording, self.document = recording, document
+        self.recording, self.document, self._path = recording, document, path
+
+    @property
+    def report_path(self) -> Path | None:
+        return self._path
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        return action != "save_page" or self._path is not None
 
     @property
     def head_words(self) -> tuple[str, str, str]:
@@ -38,7 +48,8 @@ class ReportScreen(Base):
         yield Reader(lru_cache(1)(lambda width: document_lines(self.document, width)))
 
     def action_save(self) -> None:
-        self.shell.save_text(self.recording, render_markdown(self.document))
+        what = "all pages; M saves only the first" if self._path is not None else ""
+        self.shell.save_text(self.recording, render_markdown(self.document), what=what)
 
     def action_copy(self) -> None:
         self.shell.copy(render_markdown(self.document), "the report")

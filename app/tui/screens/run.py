@@ -16,7 +16,14 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.headline import stopped_itself
 from hostdx.app.report.numbers import is_imported
 from hostdx.app.terminal.glyphs import clean_text
-from hostdx.app.terminal.lines import Line, cell_width, ground_line, split_line, text_line
+from hostdx.app.terminal.lines import (
+    Line,
+    cell_width,
+    ground_line,
+    key_line,
+    split_line,
+    text_line,
+)
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.ask import AskScreen
 from hostdx.app.tui.screens.base import Base
@@ -69,7 +76,7 @@ def _change_lines(feed: RunFeed, width: int) -> list[Line]:
     if feed.dead and feed.playback.at_end:
         alert: Line = [(f" ! STILL CHANGED  {change_text}", "critical")]
         for words in (" puts it back now ", " puts it back "):
-            key: Line = [("u", "key"), (words, "strong")]
+            key = key_line(f"[u]{words}", "strong")
             if cell_width(alert) + cell_width(key) < width:
                 break
         return [ground_line(split_line(alert, key, width), width, "critical")]

@@ -94,14 +94,15 @@ class VerdictScreen(RunScreen):
     """
     BINDINGS = [
         Binding("v", "live", "live view"),
-        Binding("m", "save", "save report"),
         Binding("M", "save_page", "save one page"),
+        Binding("m", "save", "save all pages"),
         Binding("c", "copy", "copy commands"),
         Binding("slash", "filter", "filter", show=False, priority=True),
         Binding("q", "back", "back"),
         *(Binding(str(n), f"digit({n})", "the next step, or that run", show=False) for n in range(1, 10)),
     ]
     title_words = "verdict"
+    late_in_footer = ("live", "play")  # at the end, what can be kept of the answer comes first
     step_words = "verdict"
 
     def compose_head(self) -> Iterable[Widget]:

@@ -17,6 +17,7 @@ from hostdx.app.terminal.lines import (
     crop_line,
     frame_rows,
     ground_line,
+    key_line,
     ruled_head,
     split_line,
     text_line,
@@ -282,5 +283,5 @@ class Preview(Panel):
             rows += [text_line(""), *about_lines(session, width - 4)][: height - 2 - len(rows)]
             rows = with_graphs(session, rows, width - 4, height - 2)
         if len(rows) > height - 2:
-            rows = [*rows[: height - 3], text_line("Enter shows all of it", "dim")]
+            rows = [*rows[: height - 3], key_line("[Enter] shows all of it")]
         return frame_rows("THE FINDING", rows, width, height)

@@ -41,15 +41,17 @@ class KeyBar(Panel):
             message_lines = wrap_text(self.shell.message, width - 1, "strong", indent=1)
             return [ground_line(line, width, "bar") for line in message_lines]
         active = [a.binding for a in self.screen.active_bindings.values() if a.enabled]
-        shown = {b.action: b for b in active if b.show}
+        shown = {b.action: b for b in reversed(active) if b.show}  # the first key of each
+        shown = {b.action: b for b in active if shown.get(b.action) is b}
         is_in_footer = getattr(self.screen, "is_in_footer", None)
-        extra = [
-            b
-            for b in active
-            if not b.show and b.action not in shown and is_in_footer and is_in_footer(b.action)
-        ]
-        shown |= {b.action: b for b in extra}
-        ranked = sorted(shown.values(), key=lambda b: -1 if b.action in _FIRST else _LAST.get(b.key, 0))
+        for binding in active:
+            if binding.action not in shown and is_in_footer and is_in_footer(binding.action):
+                shown[binding.action] = binding
+        late = getattr(self.screen, "late_in_footer", ())
+        ranked = sorted(
+            shown.values(),
+            key=lambda b: -1 if b.action in _FIRST else 1 if b.action in late else _LAST.get(b.key, 0),
+        )
         while len(ranked) > 2 and (len(ranked) > MAX_KEYS or _size(ranked) > width):
             del ranked[-3]  # help and the way out stay
         line: Line = [(" ", "text")]

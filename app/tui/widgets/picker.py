@@ -17,6 +17,7 @@ from hostdx.app.terminal.lines import (
     crop_line,
     frame_rows,
     highlight_line,
+    key_line,
     pad_line,
     ruled_head,
     split_line,
@@ -279,10 +280,10 @@ class Whole(Panel):
         shown = picker.shown_rows
         lines = shown[picker.index].full_lines(width - 2) if shown else []
         if len(lines) > room:
-            more = text_line("Enter: all of it", "dim")
+            more = key_line("[Enter] shows all of it")
             lines = [
                 *lines[: room - 1],
-                split_line(crop_line(lines[room - 1], width - 20), more, width - 2),
+                split_line(crop_line(lines[room - 1], width - 26), more, width - 2),
             ]
         marked = [[("▸ " if not n else "  ", "accent"), *line] for n, line in enumerate(lines)]
         return [*marked, *[BLANK] * (room - len(lines))]

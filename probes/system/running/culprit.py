@@ -26,11 +26,12 @@ MORE_THAN_ALL_CPUS = 1.25
 
 
 class BusyProcess(msgspec.Struct, frozen=True):
-    """`rate`: CPUs (1.0 is one whole CPU) or bytes a second, between the two looks."""
+    """`rate`: CPUs (1.0 is one whole CPU) or bytes a second, between the two looks. `start_ticks`: of `Process`."""
 
     pid: int
     name: str
     rate: float
+    start_ticks: int = 0
 
     @property
     def label(self) -> str:
@@ -86,7 +87,7 @@ def _measure_users(
                 continue  # older than the first look, which could not see it
         used = _usage_since(earlier, process, resource, inherited.get(pid), all_cpus)
         if used:
-            yield BusyProcess(pid, process.name, used / between_s)
+            yield BusyProcess(pid, process.name, used / between_s, process.start_ticks)
 
 
 def loop_workers(loops: Collection[str], *looks: ProcessTable) -> frozenset[int]:

@@ -29,10 +29,14 @@ MAX_THREADS = 4096  # each costs three small files; a larger job is told by its 
 
 
 class JobTarget(msgspec.Struct, frozen=True):
-    """`value`: a process id, a path below /sys/fs/cgroup, or a user id."""
+    """`value`: a process id, a path below /sys/fs/cgroup, or a user id.
+
+    `start_ticks`: when the process started, in clock ticks after boot; another one may have its id by now.
+    """
 
     kind: JobKind
     value: str
+    start_ticks: int | None = None
 
 
 class JobLook(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,8 +70,15 @@ class JobUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def job_look(host: Host, target: JobTarget) -> JobLook | Absent:
-    """Absent where no such process, group or user's process can be seen."""
+    """Absent where no such process, group or user's process can be seen, or another process has the id."""
     at = read_process_table(host, io=False)
+    named = at.processes.get(int(target.value)) if _is_pid(target) else None
+    if named is not None and target.start_ticks not in (None, named.start_ticks):
+        return Absent(
+            f"the process {target.value} that was meant has ended; the number belongs to a newer one ({named.name})",
+            "missing",
+            f"/proc/{target.value}/stat",
+        )
     members = _find_members(host, target, at.processes)
     if isinstance(members, Absent):
         return members
@@ -137,15 +148,15 @@ def job_use(before: JobLook, after: JobLook) -> JobUse:
     )
 
 
+def _is_pid(target: JobTarget) -> bool:
+    return target.kind == "pid" and re.fullmatch(r"[0-9]{1,9}", target.value) is not None
+
+
 def _find_members(
     host: Host, target: JobTarget, everybody: dict[int, Process]
 ) -> dict[int, Process] | Absent:
     if target.kind == "pid":
-        family = (
-            find_with_descendants(host, int(target.value))
-            if re.fullmatch(r"[0-9]{1,9}", target.value)
-            else {}
-        )
+        family = find_with_descendants(host, int(target.value)) if _is_pid(target) else {}
         # A child that was adopted by init left the tree; the list of parents finds those whose parent still lives.
         return family | find_descendants(everybody, family)
     if target.kind == "cgroup":

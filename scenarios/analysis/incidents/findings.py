@@ -51,11 +51,10 @@ def _culprit_evidence(incident: Incident, timeline: Timeline, file_name: str) ->
 
 def _share_text(culprit: Culprit) -> str:
     """`82 % (95 % CI 70 to 93 %)`."""
-    interval = ""
-    if culprit.ci95 is not None:
-        low, high = (100 * end for end in culprit.ci95)
-        interval = f" (95 % CI {low:.0f} to {high:.0f} %)"
-    return f"{100 * culprit.share:.0f} %{interval}"
+    interval = (
+        f" (95 % CI {units.format_percent_interval(*culprit.ci95)})" if culprit.ci95 is not None else ""
+    )
+    return f"{units.format_percent(culprit.share)}{interval}"
 
 
 def symptom_text(symptom: Symptom) -> str:

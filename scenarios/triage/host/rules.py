@@ -21,6 +21,7 @@ from hostdx.probes.system.running.quota_groups import MAX_DEPTH, MAX_GROUPS, Quo
 from hostdx.probes.system.running.tasks import kernel_stack
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import count_noun, format_cpus, format_number, format_percent, join_names
+from hostdx.scenarios.contract.card import options_of_process
 from hostdx.scenarios.contract.finding import MAX_SHOWN_SUBJECTS, Evidence, Finding, Remedy
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
 from hostdx.scenarios.triage.cpus import priority
@@ -188,7 +189,9 @@ def check_pressure(host: Host) -> Iterator[Finding]:
             if first
             else (nobody.next_remedy if nobody else SAYS.remedy(f"captured-{kind}"),),
             proof="process" if kind == "cpu" and not is_thread else kind,
-            prove_options=("--pid", str(first.pid)) if first and kind == "cpu" and not is_thread else (),
+            prove_options=options_of_process(first.pid, first.start_ticks)
+            if first and kind == "cpu" and not is_thread
+            else (),
         )
 
 

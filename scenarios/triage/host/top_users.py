@@ -32,6 +32,7 @@ class TopUser(msgspec.Struct, frozen=True):
     owner: str
     words: str
     kernel_thread: bool = False
+    start_ticks: int = 0
 
 
 def top_users(host: Host, kind: str) -> tuple[TopUser, ...]:
@@ -70,6 +71,7 @@ def _top_by_cpu(host: Host) -> tuple[TopUser, ...]:
             owner_of(process.pid) or "no longer known",
             f"{rate:.1f} CPUs on average since it started {units.format_duration(life_s)} ago",
             process.kernel_thread,
+            process.start_ticks,
         )
         for rate, life_s, process in sorted(heavy_processes, key=lambda each: -each[0])[:MAX_USERS]
     )

@@ -9,10 +9,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from hostdx.app.terminal.process import identity_of
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse
+from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look
 from hostdx.probes.system.running.processes import owner_of
 from hostdx.probes.system.running.quota_groups import QuotaGroup
+from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.events import Found
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import Options, RunRefused, UsageError
@@ -258,3 +260,16 @@ async def test_a_planted_job(busy: int) -> None:
     events = [e for e in run.events if getattr(e, "finding", None) is not None]
     first = events[0].finding  # type: ignore[union-attr]
     assert first.id == "cpuwatch.cores" and first.severity == "warning", first.title
+
+
+def test_another_process_with_the_number_is_refused() -> None:
+    """`--started` goes with `--pid`: the number alone may belong to a newer process."""
+    me = identity_of()
+    named = {"pid": str(me.pid), "started": me.start}
+    assert Cpuwatch().prepare(Host(), Options(named)).plan.steps
+    with pytest.raises(RunRefused):
+        Cpuwatch().prepare(Host(), Options(named | {"started": me.start + 1}))
+    with pytest.raises(UsageError):
+        Cpuwatch().prepare(Host(), Options({"started": me.start}))
+    later = JobTarget("pid", str(me.pid), me.start - 1)
+    assert isinstance(job_look(Host(), later), Absent)

@@ -20,6 +20,7 @@ from hostdx.app.terminal.lines import (
     pad_line,
     shorten_middle,
     text_line,
+    wrap_keys,
     wrap_text,
 )
 from hostdx.app.tui.children.event_child import CommandOutcome, run_hostdx
@@ -132,12 +133,12 @@ class DirectoriesScreen(Base):
         place = self.selected_place
         if place is not None and place.refusal:
             return wrap_text(f"✗ {place.path}: {place.refusal}", width, "unknown")
-        words = "Enter takes the directory of this row; / types a path."
+        words = "[Enter] takes the directory of this row; [/] types a path."
         if self.several:
-            words = "Space marks a directory, / types a path. The first is the baseline A. Enter takes those marked."
+            words = "[space] marks a directory; [/] types a path. The first is baseline A. [Enter] takes those marked."
         if self.several and not self.marked:
             words += " Without a mark it takes this row."
-        return wrap_text(words, width, "dim")
+        return wrap_keys(words, width)
 
     def on_mount(self) -> None:
         self.query_one(Picker).focus()

@@ -15,7 +15,17 @@ from hostdx.app.report.plan_text import NAME
 from hostdx.app.run.launch import HOSTDX
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.invocation import command_to_paste
-from hostdx.app.terminal.lines import BLANK, Line, cell_width, ground_line, split_line, text_line, wrap_text
+from hostdx.app.terminal.lines import (
+    BLANK,
+    Line,
+    cell_width,
+    ground_line,
+    key_line,
+    split_line,
+    text_line,
+    wrap_keys,
+    wrap_text,
+)
 from hostdx.app.tui.children.event_child import EventChild
 from hostdx.app.tui.option_values import explain_wrong, format_value, parse_proposed, parse_value
 from hostdx.app.tui.plan_text import (
@@ -38,7 +48,7 @@ from hostdx.scenarios.contract.plan import Option, Plan
 
 AROUND = 2  # lines of head and keys
 PAGE_OPENS_S = 3.0  # within which a page of explanation comes on top
-ALONE = "one directory: nothing to compare it with; d adds one"
+ALONE = "one directory: nothing to compare it with; [d] adds one"
 Proposal = Callable[[], Sequence[str]]
 
 
@@ -57,9 +67,11 @@ class PlanHead(TopBar):
             under_way: Line = [
                 (f" ● {screen.blocking_run.scenario} measures since {screen.blocking_run.since}", "warning")
             ]
-            then = "this starts when it has ended" if screen.waits_for_end else "Enter starts this afterwards"
-            for words in (f" follows it; {then} ", " follows it "):
-                follow: Line = [("a", "key"), (words, "strong")]
+            then = (
+                "this starts when it has ended" if screen.waits_for_end else "[Enter] starts this afterwards"
+            )
+            for words in (f"[a] follows it; {then} ", "[a] follows it "):
+                follow = key_line(words, "strong")
                 if cell_width(under_way) + cell_width(follow) < width:
                     break
             out.append(ground_line(split_line(under_way, follow, width), width, "warning"))
@@ -152,7 +164,7 @@ class PlanScreen(Base):
     def _beside_lines(self, width: int, height: int) -> list[Line]:
         """On a broad screen: what the plan's words stand for, step by step and load by load."""
         rows = exact_lines(self.plan, width) if self.plan is not None else [BLANK]
-        return rows if len(rows) <= height else [*rows[: height - 1], text_line("x shows all of it", "dim")]
+        return rows if len(rows) <= height else [*rows[: height - 1], key_line("[x] shows all of it")]
 
     def show(self) -> None:
         self.set_class(self.plan is not None and not self._exact, "-planned")
@@ -256,12 +268,14 @@ class PlanScreen(Base):
         if plan is None:
             if child is not None and child.ended:
                 words = child.error or "no plan was made"
-                keys = {"directories": "d names directories", "budget": "b changes the budget"}
+                keys = {"directories": "[d] names directories;", "budget": "[b] changes the budget;"}
                 ways = [way for action, way in keys.items() if self.check_action(action, ())]
                 return [
                     *wrap_text(f"No plan: {words}", width, "critical"),
                     BLANK,
-                    text_line(", ".join([*ways, "O sets any option, those named above too"]) + "."),
+                    *wrap_keys(
+                        " ".join([*ways, "[O] sets any option, those named above too."]), width, "text"
+                    ),
                 ]
             return planning_lines(self.offer, width)
         if self._exact:
@@ -277,7 +291,7 @@ class PlanScreen(Base):
                 plan, width, room, warned, self._command_line(), self.shell.earlier_results.detects, able
             )
         return [
-            *([*wrap_text(ALONE, width, "warning"), BLANK] if self.is_single else []),
+            *([*wrap_keys(ALONE, width, "warning"), BLANK] if self.is_single else []),
             *plan_lines(plan, width),
             *resolution_lines(plan, self.shell.earlier_results.detects, width),
             *([BLANK, text_line(f"{'options':<{NAME}}{chosen}", "dim")] if chosen else []),

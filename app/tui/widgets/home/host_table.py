@@ -11,6 +11,7 @@ from hostdx.app.terminal.lines import (
     crop_line,
     flow_parts,
     frame_rows,
+    key_line,
     pad_line,
     split_line,
     text_line,
@@ -19,7 +20,6 @@ from hostdx.app.terminal.lines import (
 from hostdx.app.tui.widgets.panel import SessionPanel
 from hostdx.probes import units
 from hostdx.probes.types import Json
-from hostdx.probes.units import count_noun
 
 
 def value_words(value: Json, unit: str = "") -> str:
@@ -169,7 +169,7 @@ class HostTable(SessionPanel):
     def draw(self, width: int, height: int) -> list[Line]:
         session = self._session()
         absent = len(session.absent)
-        note = text_line(f"? {count_noun(absent, 'fact')} missing: f", "unknown") if absent else BLANK
+        note = key_line(f"? {absent} not read: [f]", "unknown") if absent else BLANK
         if self.has_borders:
             return frame_rows("HOST", draw_table(session, width - 4, height - 2), width, height, note=note)
         return [split_line(text_line("HOST", "title"), note, width), *draw_table(session, width, height - 1)]

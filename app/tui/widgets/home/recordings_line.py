@@ -2,7 +2,15 @@
 
 from hostdx.app.report.figures.interval_chart import LogScale, bar_line
 from hostdx.app.terminal.glyphs import SIGNS
-from hostdx.app.terminal.lines import Line, cell_width, crop_line, frame_rows, pad_line, text_line
+from hostdx.app.terminal.lines import (
+    Line,
+    cell_width,
+    crop_line,
+    frame_rows,
+    key_line,
+    pad_line,
+    text_line,
+)
 from hostdx.app.tui.commands import Example
 from hostdx.app.tui.widgets.panel import Panel
 from hostdx.probes.units import count_noun
@@ -48,17 +56,23 @@ class RecordingsLine(Panel):
         rows += [recording_line(example, inner) for example in shown]
         hidden = len(self.shell.earlier_results.examples) - len(shown)
         if hidden and len(shown) > 1:
-            rows[-1] = text_line(f"{hidden + 1} more: r", "dim")
+            rows[-1] = key_line(f"{hidden + 1} more: [r]")
         return frame_rows("RECORDINGS", rows, width, height, note=self._state_line())
 
     def _state_line(self) -> Line:
         line: Line = []
         running = self.shell.running_words
         if running:
-            line += [("● ", "ok"), (running, "strong"), ("  a follows it", "dim"), ("   ", "text")]
+            line += [
+                ("● ", "ok"),
+                (running, "strong"),
+                ("  ", "text"),
+                *key_line("[a] follows it"),
+                ("   ", "text"),
+            ]
         if left := len(self.shell.left):
             line += [
-                (f"▲ {count_noun(left, 'change')} not undone, u shows them", "critical"),
+                *key_line(f"▲ {count_noun(left, 'change')} not undone, [u] shows them", "critical"),
                 ("   ", "text"),
             ]
         count, examples = self.shell.recorded, len(self.shell.earlier_results.examples)
@@ -66,4 +80,4 @@ class RecordingsLine(Panel):
         many = (
             f"{examples} bundled examples" if examples and not count else "them all, and the bundled examples"
         )
-        return [*line, ("   ", "text"), ("r", "key"), (f" lists {many}", "dim")]
+        return [*line, ("   ", "text"), *key_line(f"[r] lists {many}")]

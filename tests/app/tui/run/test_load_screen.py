@@ -8,7 +8,7 @@ import pytest
 
 from hostdx.app.recordings import store
 from hostdx.app.terminal.lines import load_target, process_target, target_of
-from hostdx.app.terminal.process import boot_id
+from hostdx.app.terminal.process import identity_of
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.groups import GroupsScreen
 from hostdx.app.tui.screens.live import LiveScreen
@@ -94,20 +94,38 @@ async def test_a_card_is_opened_by_a_click_and_by_tab_and_enter(tmp_path: Path) 
         assert isinstance(app.screen, LoadScreen) and load_target(app.screen.workload) == panel.targets[0]
 
 
-@pytest.mark.parametrize(("boot", "argv"), [(boot_id(), [("cpuwatch", ("--pid", "4711"))]), ("another", [])])
+ME = identity_of()
+WATCHED = ("cpuwatch", ("--pid", str(ME.pid), "--started", str(ME.start)))
+
+
+@pytest.mark.parametrize(
+    ("boot", "run_began_ticks", "pid", "argv"),
+    [
+        (ME.boot_id, ME.start, ME.pid, [WATCHED]),
+        (ME.boot_id, 1, ME.pid, []),  # the number belongs to a newer process
+        (ME.boot_id, ME.start, 1 << 30, []),  # no such process any more
+        ("another", ME.start, ME.pid, []),
+    ],
+    ids=("the same", "a newer one", "ended", "another boot"),
+)
 async def test_a_process_that_disturbed_is_watched_from_its_row(
-    boot: str, argv: list[tuple[str, Sequence[str]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    boot: str,
+    run_began_ticks: int,
+    pid: int,
+    argv: list[tuple[str, Sequence[str]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """On this boot its plan opens with the process filled in; of another boot nobody knows the process."""
-    culprit = InterferenceCulprit(name="rsync", pid=4711, rate=1.0, unit="CPUs")
+    """On this boot its plan opens with the process filled in, if it is the one that the run saw."""
+    culprit = InterferenceCulprit(name="rsync", pid=pid, rate=1.0, unit="CPUs")
     run = at("storage", 0.6)
     session = run.session
     assert session.began is not None
-    session.began = msgspec.structs.replace(session.began, boot_id=boot)
+    session.began = msgspec.structs.replace(session.began, boot_id=boot, pid_start=run_began_ticks)
     session.guards.append(Guard(t=1e9, kind="cpu", disturbance=Disturbance("cpu", culprit, 0.5)))
     async with opened(tmp_path, run=run, size="wide") as (app, _):
-        assert process_target(4711) in app.screen.query_one(HostPanel).targets
+        assert process_target(pid) in app.screen.query_one(HostPanel).targets
         asked: list[tuple[str, Sequence[str]]] = []
         monkeypatch.setattr(app, "open_plan", lambda scenario, options: asked.append((scenario, options)))
-        app.open_target(process_target(4711))
+        app.open_target(process_target(pid))
         assert asked == argv

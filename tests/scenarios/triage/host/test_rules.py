@@ -117,7 +117,7 @@ def test_triage_names_by_the_cpu_time_since_the_start_and_does_not_wait(
     assert top_users(host, "io") == ()
     [found] = rules.check_pressure(host)
     assert found.prove == "cpuwatch"
-    assert (found.prove_options == ("--pid", "131")) is bool(named)
+    assert (found.prove_options == ("--pid", "131", "--started", str(start))) is bool(named)
 
 
 def test_nobody_watches_a_thread_of_the_kernel(monkeypatch: pytest.MonkeyPatch, tree: Tree) -> None:
