@@ -43,6 +43,7 @@ ALLOWED = {
     "probes/engine/loads/calls.py": MEASURED,
     "probes/engine/loads/pinned_loads.py": MEASURED,
     "probes/engine/pool.py": "its only caller sets the limit",
+    "probes/system/setting_calls.py": TIMEOUT,
     "scenarios/contention/measurement/operations.py": MEASURED,
     "scenarios/fullstack/measurement/peer.py": TIMEOUT,
     "scenarios/fullstack/measurement/remote.py": "its only caller sets the limit",

@@ -23,22 +23,25 @@ from msgspec.structs import replace
 from hostdx.probes.files.safe_read import read_own_data
 from hostdx.probes.number_text import parse_hexadecimal
 from hostdx.probes.reading.host import Host
+from hostdx.probes.system import setting_calls
 from hostdx.probes.system.network.routes import read_ipv4_routes, read_ipv6_routes
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import UsageError
 from hostdx.scenarios.experiment.guards.system_disks import system_leaves
-from hostdx.scenarios.experiment.schedule.host_settings import read_setting, setting_change
+from hostdx.scenarios.experiment.schedule.host_settings import setting_change
+from hostdx.scenarios.experiment.schedule.switch import attribute_change
 
 Address: TypeAlias = "ipaddress.IPv4Address | ipaddress.IPv6Address"
 SSH_PORT = 22
 _ESTABLISHED = "01"  # include/net/tcp_states.h
 NETWORK = "/sys/class/net"
+CARD_KINDS = ("net", "ring", "coalesce", "adaptive", "offload", "qdisc")
 
 
 def find_reservation(host: Host, kind: str, scope: str, path: str) -> str:
     """Return why the setting is left alone, in one line; "" where it may be switched."""
-    if kind == "net":
+    if kind in CARD_KINDS:
         if scope in (reserved := reserved_cards(host)):
             return f"{scope} carries {reserved[scope]}; hostdx never switches a setting of that card"
     elif path.endswith("/queue/scheduler") and (role := system_leaves(host).get(scope)):
@@ -124,7 +127,10 @@ _NO_ZERO = ("dirty_bytes", "dirty_background_bytes", "dirty_ratio", "dirty_backg
 
 class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One entry of `kinds.toml`. `settle_s`: seconds to wait after a switch before anything is measured; `nested`: a
-    setting's name may have slashes, and what it acts on has none.
+    setting's name may have slashes, and what it acts on has none; `values`: what its value must match as a whole,
+    and `values_are`: the same in words.
+
+    A `path` that does not begin with a slash is no file: `hostdx.probes.system.setting_calls` reads and sets it.
     """
 
     name: str
@@ -136,6 +142,8 @@ class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     keep: str = ""
     keep_in: str = ""
     nested: bool = False
+    values: str = ""
+    values_are: str = ""
 
     def keeping_command(self, fields: Mapping[str, str]) -> str:
         """Return the command that keeps a setting over a reboot; "" where it depends on who makes its object."""
@@ -173,6 +181,8 @@ def parse_setting(host: Host, text: str) -> ProvableSetting:
         raise UsageError(f"setting {text!r}: {FORM}")
     pattern = _setting_path(label)
     kind, scope = _allowed_kind(pattern, text)
+    if kind.values and not re.fullmatch(kind.values, value):
+        raise UsageError(f"setting {text}: the value must be {kind.values_are}")
     paths = sorted(map(str, Path("/").glob(pattern.lstrip("/")))) if "*" in pattern else [pattern]
     if not paths:
         raise UsageError(f"setting {text}: no file matches {pattern}")
@@ -180,12 +190,8 @@ def parse_setting(host: Host, text: str) -> ProvableSetting:
         raise UsageError(f"setting {text}: {len(paths)} files match {pattern}, more than {MAX_FILES}")
     if reserved := find_reservation(host, kind.name, scope, pattern):
         raise UsageError(f"setting {text}: {reserved}")
-    actions = [
-        action
-        for path in paths
-        if " ".join(read_setting(path).split()) != value
-        for action in [_change(path, value, kind)]
-    ]
+    changes = [_change(path, value, kind) for path in paths]
+    actions = [action for action in changes if " ".join((action.old or "").split()) != value]
     if not actions:
         raise UsageError(f"setting {text}: it has this value already; name another one")
     name = pattern.rpartition("/")[2]
@@ -194,7 +200,7 @@ def parse_setting(host: Host, text: str) -> ProvableSetting:
     fields = {"path": pattern, "name": name, "scope": scope, "value": value}
     return ProvableSetting(
         label=label,
-        name=name,
+        name=name if pattern.startswith("/") else pattern,
         kind=kind.name,
         old=", ".join(dict.fromkeys(" ".join((action.old or "").split()) for action in actions)),
         new=value,
@@ -239,6 +245,8 @@ def _allowed_kind(path: str, text: str) -> tuple[SettingKind, str]:
 
 def _change(path: str, value: str, kind: SettingKind) -> Action:
     """Return the change of one file, with what the kernel resets along. Raises UsageError."""
+    if not path.startswith("/"):
+        return _change_by_call(path, value, kind)
     if path.endswith("/queue/scheduler"):
         action = setting_change(f"scheduler:{path.split('/')[3]}", value, "setting")
     else:
@@ -249,6 +257,20 @@ def _change(path: str, value: str, kind: SettingKind) -> Action:
         other = name.replace("bytes", "ratio") if "bytes" in name else name.replace("ratio", "bytes")
         raise UsageError(f"setting {path}: it is 0, which the kernel does not take back; name vm.{other}")
     return replace(action, risk=kind.risk, side_paths=action.side_paths or _side_paths(path))
+
+
+def _change_by_call(name: str, value: str, kind: SettingKind) -> Action:
+    """Return the change of a setting that is no file. Raises UsageError."""
+    try:
+        target = setting_calls.complete_target(name)
+        own = setting_calls.read_value(target)
+    except OSError as error:
+        raise UsageError(f"setting {name}: it cannot be read: {error.strerror}") from None
+    if kind.name == "qdisc" and own != "default":
+        raise UsageError(
+            f"setting {name}: {own} was set by a person or a program; its own settings could not be put back"
+        )
+    return attribute_change(target, own, value, risk=kind.risk)
 
 
 def _side_paths(path: str) -> tuple[str, ...]:

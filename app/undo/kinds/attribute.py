@@ -1,4 +1,4 @@
-"""Reading and writing sysfs and procfs attributes in a child process, bounded in time.
+"""Reading and writing sysfs and procfs attributes, and settings that are no files, in a child process, bounded in time.
 
 A scheduler write waits for what is in flight and can hang on a stuck device, and nothing gets a process out of that
 state: so a child does it, which can be abandoned. Run as `python -m hostdx.app.undo.kinds.attribute` it is that child.
@@ -97,6 +97,10 @@ def _text_or_trouble(answer: list[object] | None) -> str | AttributeTrouble:
 
 
 def _read_attribute(path: str) -> str:
+    if not path.startswith("/"):
+        from hostdx.probes.system import setting_calls  # only a few settings are no files
+
+        return setting_calls.read_value(path)
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
@@ -107,6 +111,11 @@ def _read_attribute(path: str) -> str:
 
 
 def _write_attribute(path: str, value: str) -> str:
+    if not path.startswith("/"):
+        from hostdx.probes.system import setting_calls
+
+        setting_calls.write_value(path, value)
+        return _read_attribute(path)
     # never O_CREAT, and regular files only: neither a new file nor a block device node is ever written to
     descriptor = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     try:

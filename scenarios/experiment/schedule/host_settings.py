@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
+from hostdx.probes.system import setting_calls
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import Run, RunRefused, UsageError
 from hostdx.scenarios.experiment.schedule.switch import attribute_change, scheduler_change
@@ -45,8 +46,13 @@ def setting_change(key: str, value: str, context: str) -> Action:
 
 
 def read_setting(path: str) -> str:
-    """Its value, of several to choose from the one in brackets; "" where it cannot be read."""
+    """Its value, of several to choose from the one in brackets; "" where it cannot be read.
+
+    `path`: of a file, or what `hostdx.probes.system.setting_calls` reads.
+    """
     try:
+        if not path.startswith("/"):
+            return setting_calls.read_value(path)
         with Path(path).open("rb") as file:
             text = file.read(_LIMIT).decode("utf-8", "backslashreplace").strip()
     except OSError:

@@ -29,6 +29,7 @@ NEVER = (
     "sysfs:/sys/fs/cgroup/x/cgroup.procs=1",
     "sysfs:/sys/power/state=mem",
     "sysfs:/etc/passwd=x",
+    "mount:/data/../etc=noatime",
 )
 
 
@@ -38,7 +39,14 @@ def test_what_is_on_no_list_is_refused_and_the_other_way_is_named(text: str) -> 
         parse_setting(Host(), text)
 
 
-@every_case("text", ["", "sysctl", "sysctl:vm.swappiness", "sysctl:vm.swappiness=", "nokind:a/b=1"])
+MEANINGLESS = (
+    *("", "sysctl", "sysctl:vm.swappiness", "sysctl:vm.swappiness=", "nokind:a/b=1"),
+    *("ring:eth9/rx=many", "coalesce:eth9/rx-usecs=-1", "adaptive:eth9/rx=1", "offload:eth9/gro=maybe"),
+    *("qdisc:eth9=netem", "nice:1=-21", "nice:1=20", "nice:x=1", "mount:/=async", "ring:no-such-card/rx=256"),
+)
+
+
+@every_case("text", MEANINGLESS)
 def test_what_is_no_setting_is_refused(text: str) -> None:
     with pytest.raises(UsageError):
         parse_setting(Host(), text)
@@ -47,7 +55,6 @@ def test_what_is_no_setting_is_refused(text: str) -> None:
 @pytest.fixture
 def swappiness(monkeypatch: pytest.MonkeyPatch) -> None:
     """The host's files as far as kinds.py reads them: a value of 60, whoever runs the test."""
-    monkeypatch.setattr(kinds, "read_setting", lambda _path: "60")
     monkeypatch.setattr(
         kinds,
         "setting_change",
@@ -71,6 +78,53 @@ def test_a_value_that_it_has_already_and_one_named_twice_are_refused() -> None:
         parse_settings(Host(), ["sysctl:vm.swappiness=10", "/proc/sys/vm/swappiness=20"])
 
 
+@pytest.fixture
+def cards(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What the host's settings are that are no files."""
+    own = {"ring:eth9/rx": "512", "qdisc:eth9": "default", "nice:77/123": "0", "atime:/data": "relatime"}
+    monkeypatch.setattr(kinds.setting_calls, "read_value", own.__getitem__)
+    monkeypatch.setattr(
+        kinds.setting_calls, "complete_target", lambda name: f"{name}/123" if name == "nice:77" else name
+    )
+    monkeypatch.setattr(kinds, "reserved_cards", lambda _: {"eth0": "an SSH line"})
+    return own
+
+
+def test_settings_that_are_no_files_have_their_values(cards: dict[str, str]) -> None:
+    for text, target in {
+        "ring:eth9/rx=4096": "ring:eth9/rx",
+        "qdisc:eth9=fq": "qdisc:eth9",
+        "nice:77=-5": "nice:77/123",
+        "mount:/data=noatime": "atime:/data",
+    }.items():
+        setting = parse_setting(Host(), text)
+        [action] = setting.actions
+        assert (action.target, action.old, action.consent) == (target, cards[target], True)
+        assert setting.new == text.partition("=")[2]
+
+
+def test_a_discipline_that_a_person_set_is_left_alone(cards: dict[str, str]) -> None:
+    cards["qdisc:eth9"] = "cake"
+    with pytest.raises(UsageError):
+        parse_setting(Host(), "qdisc:eth9=fq")
+
+
+@every_case(
+    "kind",
+    [
+        "ring:eth0/rx=4",
+        "coalesce:eth0/rx-usecs=5",
+        "adaptive:eth0/rx=on",
+        "offload:eth0/gro=on",
+        "qdisc:eth0=fq",
+    ],
+)
+@pytest.mark.usefixtures("cards")
+def test_no_setting_of_the_card_of_an_ssh_line_is_switched(kind: str) -> None:
+    with pytest.raises(UsageError, match="eth0 carries"):
+        parse_setting(Host(), kind)
+
+
 @pytest.mark.usefixtures("swappiness")
 def test_a_zero_that_the_kernel_takes_not_back_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
@@ -83,7 +137,6 @@ def test_a_zero_that_the_kernel_takes_not_back_is_refused(monkeypatch: pytest.Mo
 def test_a_setting_that_another_one_sets_along_is_tried_in_a_run_of_its_own(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(kinds, "read_setting", lambda _path: "60")
     monkeypatch.setattr(
         kinds,
         "setting_change",

@@ -1,6 +1,7 @@
 """Real proofs on objects of the test's own: two control groups that share a core."""
 
 import json
+import os
 import subprocess
 import sys
 import time
@@ -95,3 +96,24 @@ def test_stopped_in_the_middle_the_share_is_as_before(tmp_path: Path, competing:
     finally:
         runner.kill()
         runner.wait()
+
+
+@needs(ROOT)
+@pytest.mark.real
+def test_a_setting_that_is_no_file_is_put_back_after_a_kill(tmp_path: Path) -> None:
+    job = subprocess.Popen([sys.executable, "-c", BURN])
+    try:
+        setting = ("--setting", f"nice:{job.pid}=5", "--pid", str(job.pid), "--progress", "cpu")
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        own = os.getpriority(os.PRIO_PROCESS, job.pid)
+        runner = started(tmp_path, "run", "prove", *setting, "--budget", "90", "--yes", **quiet)
+        try:
+            assert within(lambda: os.getpriority(os.PRIO_PROCESS, job.pid) == 5, 60)
+        finally:
+            runner.kill()
+            runner.wait()
+        assert within(lambda: os.getpriority(os.PRIO_PROCESS, job.pid) == own, 30)
+        assert within(lambda: not list((tmp_path / "state").glob("**/journal*/*")), 30)
+    finally:
+        job.kill()
+        job.wait()

@@ -1,0 +1,247 @@
+"""Settings that are no files: read and set by a system call, named as a file is by one word.
+
+ring:CARD/rx          descriptors of a network card's receive or transmit ring (linux/ethtool.h)
+coalesce:CARD/NAME    how long, or for how many frames, a card waits before it interrupts
+adaptive:CARD/rx      on or off: the driver chooses these times itself
+offload:CARD/NAME     on or off: work that the card does for the kernel, or the kernel for many packets at once
+qdisc:CARD            the queueing discipline at a card's root (linux/pkt_sched.h)
+nice:PID/START        the nice value of all threads of a process that started at START (field 22 of proc_pid_stat(5))
+atime:MOUNTPOINT      when a mount writes access times: relatime, noatime, strictatime (mount_setattr(2))
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import socket
+import struct
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from hostdx.probes.system.disk.mounts import unescape_mount_text
+from hostdx.probes.system.network.ethtool import send_ethtool_command
+
+
+def read_value(target: str) -> str:
+    """Return the value as a word. Raises OSError with what the kernel said."""
+    kind, _, name = target.partition(":")
+    return _KINDS[kind].read(name)
+
+
+def write_value(target: str, value: str) -> None:
+    """Set it. Raises OSError with what the kernel said."""
+    kind, _, name = target.partition(":")
+    _KINDS[kind].write(name, value)
+
+
+def complete_target(target: str) -> str:
+    """Return the target with what tells its object from a later one of the same name: a process by its start.
+
+    Raises OSError where there is none.
+    """
+    kind, _, name = target.partition(":")
+    return f"nice:{name}/{_start_of(name)}" if kind == "nice" and "/" not in name else target
+
+
+class _Kind(NamedTuple):
+    """How a kind of setting is read and set, by what follows the colon."""
+
+    read: Callable[[str], str]
+    write: Callable[[str, str], None]
+
+
+# --- network cards: linux/ethtool.h. A structure is a row of 32-bit words; the first is the command.
+
+_RING = {"rx": 5, "tx": 8}
+_RING_COMMANDS = (0x10, 0x11, 9)  # get, set, words
+_COALESCE = {"rx-usecs": 1, "rx-frames": 2, "tx-usecs": 5, "tx-frames": 6}
+_ADAPTIVE = {"rx": 10, "tx": 11}
+_COALESCE_COMMANDS = (0x0E, 0x0F, 23)
+_OFFLOADS = {"tso": (0x1E, 0x1F), "gso": (0x23, 0x24), "gro": (0x2B, 0x2C), "lro": (0x25, 0x26)}
+_LRO_BIT = 1 << 15  # in the flags of 0x25
+
+
+def _word_setting(
+    commands: tuple[int, int, int], places: Mapping[str, int], words: tuple[str, ...] = ()
+) -> _Kind:
+    """One word of a structure, by the setting's name. `words`: what the numbers 0, 1, … are called."""
+    get, put, size = commands
+
+    def read_all(card: str) -> list[int]:
+        return list(send_ethtool_command(card, get, *([0] * (size - 1))))
+
+    def read(name: str) -> str:
+        card, _, field = name.partition("/")
+        value = read_all(card)[places[field]]
+        return words[value] if words else str(value)
+
+    def write(name: str, value: str) -> None:
+        card, _, field = name.partition("/")
+        values = read_all(card)
+        values[0], values[places[field]] = put, words.index(value) if words else int(value)
+        send_ethtool_command(card, *values)
+
+    return _Kind(read, write)
+
+
+def _read_offload(name: str) -> str:
+    card, _, offload = name.partition("/")
+    _, state = send_ethtool_command(card, _OFFLOADS[offload][0], 0)
+    return "on" if state & (_LRO_BIT if offload == "lro" else 1) else "off"
+
+
+def _write_offload(name: str, value: str) -> None:
+    card, _, offload = name.partition("/")
+    get, put = _OFFLOADS[offload]
+    state = int(value == "on")
+    if offload == "lro":
+        _, flags = send_ethtool_command(card, get, 0)
+        state = flags | _LRO_BIT if state else flags & ~_LRO_BIT
+    send_ethtool_command(card, put, state)
+
+
+# --- queueing disciplines: rtnetlink(7), linux/rtnetlink.h. pyroute2 would do it, but not beside a running event loop.
+
+_NEW, _DELETE, _GET, _DUMP_DONE, _ERROR = 36, 37, 38, 3, 2
+_REQUEST, _ACK, _REPLACE, _CREATE, _DUMP = 0x1, 0x4, 0x100, 0x400, 0x300
+_ROOT = 0xFFFFFFFF
+_TCA_KIND = 1
+_DEFAULT = "default"
+_MESSAGE = struct.Struct("=IHHII")  # struct nlmsghdr
+_TRAFFIC = struct.Struct("=BxxxiIII")  # struct tcmsg: family, index, handle, parent, info
+
+
+def _index_of(card: str) -> int:
+    try:
+        return socket.if_nametoindex(card)
+    except OSError:  # without a number
+        raise OSError(errno.ENODEV, f"there is no network card {card}") from None
+
+
+def _read_qdisc(card: str) -> str:
+    """The discipline at the root that a person set; "default" where the kernel chose it, which gives it no handle."""
+    index = _index_of(card)
+    for body in _ask_kernel(_GET, _DUMP, _TRAFFIC.pack(0, index, 0, 0, 0)):
+        _, its_index, handle, parent, _ = _TRAFFIC.unpack_from(body)
+        if (its_index, parent) == (index, _ROOT):
+            return _attribute_text(body[_TRAFFIC.size :], _TCA_KIND) if handle else _DEFAULT
+    raise OSError(errno.ENOENT, f"{card} has no queueing discipline")
+
+
+def _write_qdisc(card: str, value: str) -> None:
+    """Set a discipline with its own defaults, or give the choice back to the kernel. What waits in it is dropped."""
+    traffic = _TRAFFIC.pack(0, _index_of(card), 0, _ROOT, 0)
+    if value == _DEFAULT:
+        _ask_kernel(_DELETE, _ACK, traffic)
+        return
+    kind = value.encode() + b"\0"
+    attribute = struct.pack("=HH", 4 + len(kind), _TCA_KIND) + kind + bytes(-len(kind) % 4)
+    try:
+        _ask_kernel(_NEW, _ACK | _REPLACE | _CREATE, traffic + attribute)
+    except FileNotFoundError:
+        raise OSError(errno.EINVAL, f"this kernel has no queueing discipline {value}") from None
+
+
+def _attribute_text(data: bytes, wanted: int) -> str:
+    while len(data) >= 4:
+        size, kind = struct.unpack_from("=HH", data)
+        if kind == wanted:
+            return data[4:size].rstrip(b"\0").decode("ascii", "replace")
+        data = data[max(4, size + 3 & ~3) :]
+    return ""
+
+
+def _ask_kernel(message: int, flags: int, body: bytes) -> list[bytes]:
+    with socket.socket(
+        socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, socket.NETLINK_ROUTE
+    ) as link:
+        link.settimeout(2.0)
+        link.send(_MESSAGE.pack(_MESSAGE.size + len(body), message, flags | _REQUEST, 1, 0) + body)
+        bodies: list[bytes] = []
+        while True:
+            data = link.recv(1 << 16)
+            while len(data) >= _MESSAGE.size:
+                size, kind, _, _, _ = _MESSAGE.unpack_from(data)
+                own, data = data[_MESSAGE.size : size], data[max(_MESSAGE.size, size + 3 & ~3) :]
+                if kind == _DUMP_DONE:
+                    return bodies
+                if kind == _ERROR:
+                    [number] = struct.unpack_from("=i", own)
+                    if number:
+                        raise OSError(-number, os.strerror(-number))
+                    return bodies
+                bodies.append(own)
+
+
+# --- processes
+
+
+def _start_of(pid: str) -> str:
+    """Return the clock tick at which the process started, after boot."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except (ProcessLookupError, FileNotFoundError):
+        raise FileNotFoundError(errno.ENOENT, f"there is no process {pid}") from None
+    return text.rpartition(")")[2].split()[19]
+
+
+def _threads_of(name: str) -> list[int]:
+    pid, _, start = name.partition("/")
+    if _start_of(pid) != start:
+        raise FileNotFoundError(errno.ENOENT, f"process {pid} has ended; another one has its number now")
+    return [int(thread.name) for thread in Path(f"/proc/{pid}/task").iterdir()]
+
+
+def _read_nice(name: str) -> str:
+    values = {os.getpriority(os.PRIO_PROCESS, thread) for thread in _threads_of(name)}
+    if len(values) != 1:
+        raise OSError(errno.EINVAL, f"its threads have nice values from {min(values)} to {max(values)}")
+    return str(values.pop())
+
+
+def _write_nice(name: str, value: str) -> None:
+    for thread in _threads_of(name):
+        try:
+            os.setpriority(os.PRIO_PROCESS, thread, int(value))
+        except ProcessLookupError:
+            continue  # a thread that ended meanwhile
+
+
+# --- mounts: mount_setattr(2), Linux 5.12; linux/mount.h
+
+_ATIME_MASK = 0x70
+_ATIME = {"relatime": 0x00, "noatime": 0x10, "strictatime": 0x20}
+_MOUNT_SETATTR = 442  # the same on every architecture
+_AT_FDCWD = -100
+
+
+def _read_atime(mountpoint: str) -> str:
+    """The kernel names relatime and noatime in mountinfo; without either, every access is written."""
+    for line in reversed(Path("/proc/self/mountinfo").read_text(errors="surrogateescape").splitlines()):
+        columns = line.split()
+        if unescape_mount_text(columns[4]) == mountpoint:
+            options = columns[5].split(",")
+            return next((name for name in ("noatime", "relatime") if name in options), "strictatime")
+    raise FileNotFoundError(errno.ENOENT, f"nothing is mounted at {mountpoint}")
+
+
+def _write_atime(mountpoint: str, value: str) -> None:
+    attributes = struct.pack("=QQQQ", _ATIME[value], _ATIME_MASK, 0, 0)
+    libc = ctypes.CDLL(None, use_errno=True)
+    path = os.fsencode(mountpoint)
+    if libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, path, 0, attributes, len(attributes)):
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+
+
+_KINDS: Mapping[str, _Kind] = {
+    "ring": _word_setting(_RING_COMMANDS, _RING),
+    "coalesce": _word_setting(_COALESCE_COMMANDS, _COALESCE),
+    "adaptive": _word_setting(_COALESCE_COMMANDS, _ADAPTIVE, ("off", "on")),
+    "offload": _Kind(_read_offload, _write_offload),
+    "qdisc": _Kind(_read_qdisc, _write_qdisc),
+    "nice": _Kind(_read_nice, _write_nice),
+    "atime": _Kind(_read_atime, _write_atime),
+}

@@ -1,0 +1,130 @@
+"""Settings that are no files: each is read, set and set back on cards, mounts and a process of the test's own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from hostdx.probes.system import setting_calls
+from tests.needs import NET_NAMESPACE, ROOT, needs, not_here, program
+
+pytestmark = [pytest.mark.real, needs(ROOT, NET_NAMESPACE, program("unshare", "ip"))]
+
+CARDS = """
+ip link add hdxa type veth peer name hdxb && ip link set hdxa up && ip link set hdxb up || exit 9
+ip tuntap add hdxt mode tap && ip link set hdxt up
+exec "$@"
+"""
+SWITCH = """
+import json, sys
+from hostdx.probes.system import setting_calls
+answers = {}
+for target, value in json.load(sys.stdin).items():
+    try:
+        own = setting_calls.read_value(target)
+        setting_calls.write_value(target, value)
+        new = setting_calls.read_value(target)
+        setting_calls.write_value(target, own)
+        answers[target] = [own, new, setting_calls.read_value(target)]
+    except OSError as error:
+        answers[target] = error.errno
+print(json.dumps(answers))
+"""
+SETTINGS = {
+    "offload:hdxa/tso": "off",
+    "offload:hdxa/gso": "off",
+    "offload:hdxa/gro": "on",
+    "qdisc:hdxa": "pfifo",
+    "coalesce:hdxt/rx-frames": "16",
+}
+REFUSED = {
+    "ring:hdxa/rx": "256",
+    "adaptive:hdxt/rx": "on",
+    "qdisc:hdxt": "no_such_discipline",
+    "qdisc:hdxc": "pfifo",
+}
+
+
+def test_settings_of_cards_are_switched_and_put_back() -> None:
+    done = subprocess.run(
+        ["unshare", "--net", "sh", "-c", CARDS, "sh", sys.executable, "-c", SWITCH],
+        input=json.dumps(SETTINGS | REFUSED),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    if done.returncode == 9:
+        not_here(f"no veth pair: {done.stderr}")
+    assert done.returncode == 0, done.stderr
+    answers = json.loads(done.stdout)
+    for target, value in SETTINGS.items():
+        if isinstance(answers[target], int):
+            assert target.startswith("coalesce:"), (
+                target,
+                os.strerror(answers[target]),
+            )  # no TUN device here
+            continue
+        own, new, back = answers[target]
+        assert new == value != own == back, target
+    assert {target: isinstance(answers[target], int) for target in REFUSED} == dict.fromkeys(REFUSED, True)
+
+
+@pytest.fixture
+def own_mount(tmp_path: Path) -> Path:
+    where = tmp_path / "a mount"
+    where.mkdir()
+    return where
+
+
+def test_access_times_of_a_mount_are_switched_and_put_back(own_mount: Path) -> None:
+    inside = 'mount -t tmpfs none "$1" && shift && exec "$@"'
+    target = f"atime:{own_mount}"
+    done = subprocess.run(
+        ["unshare", "--mount", "sh", "-c", inside, "sh", str(own_mount), sys.executable, "-c", SWITCH],
+        input=json.dumps({target: "noatime"}),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stderr
+    own, new, back = json.loads(done.stdout)[target]
+    assert new == "noatime" != own == back
+    with pytest.raises(FileNotFoundError):
+        setting_calls.read_value(target)
+
+
+THREADS = """
+import threading, time
+threading.Thread(target=time.sleep, args=(60,)).start()
+print(flush=True)
+time.sleep(60)
+"""
+
+
+def test_the_nice_value_of_all_threads_is_switched_and_an_ended_process_is_known() -> None:
+    process = subprocess.Popen([sys.executable, "-c", THREADS], stdout=subprocess.PIPE)
+    try:
+        assert process.stdout is not None and process.stdout.readline()
+        threads = [int(thread.name) for thread in Path(f"/proc/{process.pid}/task").iterdir()]
+        assert len(threads) == 2
+        target = setting_calls.complete_target(f"nice:{process.pid}")
+        own = setting_calls.read_value(target)
+        setting_calls.write_value(target, "9")
+        assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {9}
+        setting_calls.write_value(target, own)
+        assert setting_calls.read_value(target) == own
+        os.setpriority(os.PRIO_PROCESS, threads[1], 5)
+        with pytest.raises(OSError, match="threads"):
+            setting_calls.read_value(target)
+    finally:
+        process.kill()
+        process.communicate()
+    with pytest.raises(FileNotFoundError):
+        setting_calls.read_value(target)
+    with pytest.raises(FileNotFoundError):  # the number of another process
+        setting_calls.read_value(f"nice:{os.getpid()}/1")
