@@ -54,8 +54,8 @@ class SuggestedStep(msgspec.Struct, frozen=True, omit_defaults=True):
 class Remedy(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What to do. Commands are exact for this host; hostdx shows them and never runs them.
 
-    `no_command`: why there is none, where there is none. `settings`: the new values by sysctl or file, where all that
-    the commands do is to set them.
+    `no_command`: why there is none, where there is none. `settings`: the new values by sysctl, file or setting of
+    `hostdx prove`, where all that the commands do is to set them.
     """
 
     title: str

@@ -152,6 +152,7 @@ class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
 
 KINDS = read_own_data(__file__, "kinds.toml", dict[str, tuple[SettingKind, ...]])["kind"]
+KIND_NAMES = frozenset(kind.name for kind in KINDS)
 
 
 class ProvableSetting(msgspec.Struct, frozen=True, kw_only=True):

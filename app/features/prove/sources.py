@@ -11,7 +11,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.software.tuned import FOLDERS, TunedSection, profile_sections
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import UsageError
-from hostdx.scenarios.prove.kinds import parse_setting
+from hostdx.scenarios.prove.kinds import KIND_NAMES, parse_setting
 
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
 GOVERNOR = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
@@ -87,6 +87,8 @@ def _profile_pairs(sections: Iterable[TunedSection]) -> Iterator[tuple[str, str]
 
 
 def _as_label(name: str) -> str:
+    if name.partition(":")[0] in KIND_NAMES:
+        return name
     return f"sysfs:{name}" if name.startswith("/") else f"sysctl:{name}"
 
 

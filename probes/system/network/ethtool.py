@@ -1,6 +1,7 @@
-"""What a card's driver tells ethtool(8): rings and channels by the kernel's answer, live; from its output, captured.
+"""What a card's driver tells ethtool(8): rings, channels and coalescing by the kernel's answer, live; from its output,
+captured.
 
-linux/ethtool.h: ETHTOOL_GRINGPARAM and ETHTOOL_GCHANNELS need no right.
+linux/ethtool.h: ETHTOOL_GRINGPARAM, ETHTOOL_GCHANNELS and ETHTOOL_GCOALESCE need no right.
 """
 
 import array
@@ -20,7 +21,7 @@ from hostdx.probes.types import Absent
 T = TypeVar("T")
 
 _SIOCETHTOOL = 0x8946
-_GRINGPARAM, _GCHANNELS = 0x10, 0x3C
+_GCOALESCE, _GRINGPARAM, _GCHANNELS = 0x0E, 0x10, 0x3C
 _UNKNOWN = Absent("the driver does not report it", "unsupported", "ethtool")
 
 
@@ -36,6 +37,14 @@ class Channels(msgspec.Struct, frozen=True, kw_only=True):
 
     now: int
     most: int
+
+
+class Coalescing(msgspec.Struct, frozen=True, kw_only=True):
+    """How long a card waits for more packets before it interrupts: microseconds, frames, or as the driver chooses."""
+
+    rx_usecs: int
+    rx_frames: int
+    adaptive_rx: bool
 
 
 def read_rings(host: Host, card: str) -> Rings | Absent:
@@ -68,6 +77,23 @@ def read_channels(host: Host, card: str) -> Channels | Absent:
         if len(pair) == 2 and pair[0]:
             return Channels(most=pair[0], now=pair[1])
     return Absent("ethtool -l reports no channels", "invalid", f"ethtool -l {card}")
+
+
+def read_coalescing(host: Host, card: str) -> Coalescing | Absent:
+    if host.live:
+        # struct ethtool_coalesce: 23 words; after the command microseconds and frames of receiving, 10: adaptive
+        words = _query_driver(card, _GCOALESCE, 23)
+        if isinstance(words, Absent):
+            return words
+        return Coalescing(rx_usecs=words[1], rx_frames=words[2], adaptive_rx=bool(words[10]))
+    text = host.read_command("ethtool", "-c", card)
+    if isinstance(text, Absent):
+        return text
+    usecs, frames = _find_numbers(text, "rx-usecs"), _find_numbers(text, "rx-frames")
+    if not usecs:
+        return Absent("ethtool -c reports no rx-usecs", "invalid", f"ethtool -c {card}")
+    adaptive = re.search(r"^Adaptive RX: *on\b", text, re.MULTILINE) is not None
+    return Coalescing(rx_usecs=usecs[0], rx_frames=frames[0] if frames else 0, adaptive_rx=adaptive)
 
 
 def read_features(host: Host, card: str) -> dict[str, tuple[bool, bool]] | Absent:

@@ -1,7 +1,7 @@
 """Rules that are data, made into rules that triage can ask: each answers found, fine, not applicable or unknown."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 
 from hostdx.probes.reading.host import Host
@@ -275,13 +275,7 @@ def make_remedy(host: Host, advice: Advice, rows: Sequence[SubjectRow], rule: st
     """As it is typed on this distribution, for all of these rows."""
     system = host.compute_once(read_distribution)
     own = advice.on.get(system.id) or advice.on.get(system.family, {}) if is_present(system) else {}
-    pairs = [
-        (place, fill_plain(value, row))
-        for row in rows
-        for key, value in advice.set.items()
-        for place in fill_plain_each(key, row)
-    ]
-    wanted = {key: value for key, value in pairs if key and value}
+    wanted = _filled_settings(advice.set, rows)
     setting_lines = settings.setting_lines(host, wanted, rule.rpartition(".")[2])
 
     def command_lines(name: str, usual: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
@@ -297,8 +291,20 @@ def make_remedy(host: Host, advice: Advice, rows: Sequence[SubjectRow], rule: st
         undo=command_lines("undo", advice.undo, setting_lines.undo),
         warning=advice.warning,
         no_command=advice.no_command,
-        settings={} if advice.commands else settings.needed_settings(host, wanted),
+        settings=_filled_settings(advice.switch, rows)
+        if advice.commands
+        else settings.needed_settings(host, wanted),
     )
+
+
+def _filled_settings(templates: Mapping[str, str], rows: Sequence[SubjectRow]) -> dict[str, str]:
+    pairs = [
+        (place, fill_plain(value, row))
+        for row in rows
+        for key, value in templates.items()
+        for place in fill_plain_each(key, row)
+    ]
+    return {key: value for key, value in pairs if key and value}
 
 
 def _advice_commands(advice: Advice) -> tuple[str, ...]:

@@ -24,13 +24,15 @@ class Advice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     """What to do. `on` takes the place of `commands` and `persistent` on these distributions: debian, redhat, suse …
 
     `set`: sysctls and files below /sys with the values they should have: their commands, and how to take them back, are
-    made from it and from what is read. `when`: the rows that it helps; without one it is for all of them.
-    `no_command`: why nothing can be typed, where that is so.
+    made from it and from what is read. `switch`: settings of `hostdx prove` that `commands` set.
+    `when`: the rows that it helps; without one it is for all of them. `no_command`: why nothing can be typed, where
+    that is so.
     """
 
     title: str
     when: str = ""
     set: dict[str, str] = {}
+    switch: dict[str, str] = {}
     commands: tuple[str, ...] = ()
     persistent: tuple[str, ...] = ()
     verify: tuple[str, ...] = ()
@@ -104,7 +106,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 self.source,
                 *self.evidence,
                 *(item.title for item in self.remedy),
-                *(word for item in self.remedy for pair in item.set.items() for word in pair),
+                *(word for item in self.remedy for pair in (item.set | item.switch).items() for word in pair),
             ):
                 SentenceTemplate(template)
         except Invalid as error:

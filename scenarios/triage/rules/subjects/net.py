@@ -10,6 +10,7 @@ from hostdx.probes.system.disk.drive.link import BusLink, pcie_link
 from hostdx.probes.system.network.ethtool import (
     own_counters,
     read_channels,
+    read_coalescing,
     read_features,
     read_rings,
     settings_text,
@@ -87,6 +88,9 @@ def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         "most_channels": lambda: field_value(read_channels(host, card.name), "most"),
         "ring": lambda: field_value(read_rings(host, card.name), "rx"),
         "most_ring": lambda: field_value(read_rings(host, card.name), "most_rx"),
+        "rx_usecs": lambda: field_value(read_coalescing(host, card.name), "rx_usecs"),
+        "rx_frames": lambda: field_value(read_coalescing(host, card.name), "rx_frames"),
+        "adaptive_rx": lambda: field_value(read_coalescing(host, card.name), "adaptive_rx"),
         "gro": lambda: field_value(read_offload(host, card.name), "gro"),
         "lro": lambda: field_value(read_offload(host, card.name), "lro"),
         "tso": lambda: _is_feature_on(host, card.name, "tcp-segmentation-offload"),

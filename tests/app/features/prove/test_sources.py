@@ -75,6 +75,12 @@ def test_all_findings_give_each_file_once() -> None:
     assert choice.settings == ("sysctl:vm.swappiness=10", "sysfs:/sys/a=2")
 
 
+@pytest.mark.usefixtures("allowed")
+def test_a_remedy_may_set_what_is_no_file() -> None:
+    ring = Remedy(title="enlarge it", commands=("ethtool -G eth2 rx 4096",), settings={"ring:eth2/rx": "4096"})
+    assert sources.settings_of_finding(Host(), finding(remedy=(ring,))).settings == ("ring:eth2/rx=4096",)
+
+
 def test_a_finding_is_found_by_its_id_or_its_key() -> None:
     first, second = finding(subject="a"), finding(subject="b")
     assert sources.find_finding([first, second], "memory.swappiness") is first
