@@ -77,7 +77,9 @@ def test_all_findings_give_each_file_once() -> None:
 
 @pytest.mark.usefixtures("allowed")
 def test_a_remedy_may_set_what_is_no_file() -> None:
-    ring = Remedy(title="enlarge it", commands=("ethtool -G eth2 rx 4096",), settings={"ring:eth2/rx": "4096"})
+    ring = Remedy(
+        title="enlarge it", commands=("ethtool -G eth2 rx 4096",), settings={"ring:eth2/rx": "4096"}
+    )
     assert sources.settings_of_finding(Host(), finding(remedy=(ring,))).settings == ("ring:eth2/rx=4096",)
 
 
