@@ -37,6 +37,7 @@ def time_left(session: RunSession) -> float | None:
     if not planned:
         return progress.seconds_left if progress is not None else None
     loads = {load.id for load in plan.workloads}
+    has_loads_to_come = any(load not in session.blocks for load in loads if load != session.workload)
     left, under_way = 0.0, 0.0
     unknown: list[float] = []
     again = False
@@ -51,7 +52,7 @@ def time_left(session: RunSession) -> float | None:
             again = again or (load and step.id != session.workload)
             told_left = (
                 progress.seconds_left
-                if progress is not None and _is_about_step(progress.step, step.id, loads)
+                if progress is not None and _is_about_step(progress.step, step.id, loads, has_loads_to_come)
                 else None
             )
             expected = (
@@ -77,9 +78,9 @@ def time_left(session: RunSession) -> float | None:
     return left + min(spare, under_way + sum((item + max(item, shared)) / 2 for item in unknown))
 
 
-def _is_about_step(told_step: str, step: str, loads: set[str]) -> bool:
-    """Progress is told of the step itself, or of a load within a step that is none."""
-    return told_step == step or (told_step in loads and step not in loads)
+def _is_about_step(told_step: str, step: str, loads: set[str], has_loads_to_come: bool) -> bool:
+    """Return whether progress is told of the step itself, or of the last load within a step that is none."""
+    return told_step == step or (told_step in loads and step not in loads and not has_loads_to_come)
 
 
 def _pace_factor(session: RunSession, kind: list[PlannedStep], step: PlannedStep) -> float:

@@ -33,6 +33,7 @@ def plan_rows(plan: Plan) -> list[PlanRow]:
     rows += _named_rows(row_name, variant_lines(plan))
     if plan.differs:
         rows.append(PlanRow("", differences_text(plan), "dim"))
+    rows += [PlanRow("", sentence, "dim") for sentence in plan.common]
     if plan.workloads:
         titles = (title_of_workload(w.title, control=w.control) for w in plan.workloads)
         rows.append(PlanRow("with", "; ".join(titles)))  # a title may have a comma

@@ -51,6 +51,7 @@ def _list_signs(session: RunSession) -> list[Sign]:
         return [*_disturbance_signs(session), *_reached_signs(session)] if alone else []
     signs = [
         *_control_signs(session),
+        *(Sign("notice", sentence) for sentence in (session.plan.common if session.plan is not None else ())),
         *_disturbance_signs(session),
         *_reached_signs(session),
         *_drift_signs(session, measured),

@@ -217,7 +217,7 @@ def _compared_lines(plan: Plan, width: int) -> list[Line]:
         out += [[*(marked if not n else text_line("  ")), *row] for n, row in enumerate(rows)]
     if plan.differs:
         out += wrap_text(differences_text(plan), width, "warning", hang=2)
-    return out
+    return out + [line for sentence in plan.common for line in wrap_text(sentence, width, "warning", hang=2)]
 
 
 def _step_lines(plan: Plan, width: int) -> list[Line]:

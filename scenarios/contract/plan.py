@@ -162,6 +162,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     actions: tuple[Action, ...] = ()
     writes: tuple[Written, ...] = ()
     differs: tuple[str, ...] = ()  # what else differs between the variants (attribution)
+    common: tuple[str, ...] = ()  # what the variants lie on together, so that it cannot be what differs
     rights: tuple[str, ...] = ()
     seconds: Duration = 0.0
     measuring_s: Duration = 0.0

@@ -232,7 +232,6 @@ def make(
     watches_job = bool(options.as_strings("pid") or options.as_string("cgroup"))
     job_s = JOB_S if watches_job else 0.0
     notes = [f"{entry.letter}: {note}" for entry in targets for note in layout.suitable[entry.letter].notes]
-    notes += [describe_shared(entry) for entry in layout.shared_parts]
     notes += [LINKS_NOTE] if layout.uses_links(host) else []
     if len(targets) == 1:
         notes.append(describe_single_target(targets[0]))
@@ -255,6 +254,7 @@ def make(
         actions=tuple(directory_action(host, entry.directory) for entry in targets),
         writes=planned_writes(targets, layout.most_bytes),
         differs=list_differences(variants) if len(variants) > 1 else (),
+        common=tuple(describe_shared(entry) for entry in layout.shared_parts),
         rights=tuple(f"write permission in {entry.directory}" for entry in targets),
         seconds=budget + prepare_s + job_s,
         measuring_s=budget,

@@ -24,7 +24,7 @@ from hostdx.app.terminal.lines import (
     wrap_text,
 )
 from hostdx.app.tui.children.feed import RunFeed
-from hostdx.app.tui.details import finding_lines, next_lines, planned_argv, sign_lines
+from hostdx.app.tui.details import finding_lines, next_lines, planned_argv, sign_lines, whole_signs
 from hostdx.app.tui.widgets.home.checkup_lines import KEYS, checkup_lines
 from hostdx.app.tui.widgets.home.findings_panel import Suspects
 from hostdx.app.tui.widgets.measuring.graphs import run_graph_lines, trace_lines
@@ -86,7 +86,7 @@ def doubt_lines(session: RunSession, width: int, *, brief: bool = False) -> list
     differs = session.plan.differs if session.plan else ()
     if differs and session.verdicts:
         names = "; ".join(clean_text(d) for d in differs)
-        doubts.append((f"Also different between A and B: {names}.", "dim"))
+        doubts.append((f"Also different: {names}.", "dim"))
     doubts += [(values, "dim") for values in values_beside(session)]
     if brief:
         fitting = [doubt for doubt in doubts if doubt[1] == doubts[0][1] == "dim" and len(doubt[0]) <= width]
@@ -173,11 +173,10 @@ class VerdictDetails(Panel):
         if low or compared:
             left = max(1, self.most - len(out)) if low else len(signs) + self._max_lines + 1
             if len(signs) > left:  # the red ones come first
-                folded = [sign_lines([sign], width) for sign in list_trust_signs(session)]
-                lines = [
-                    crop_line([*rows[0], *(("  …", "dim") for _ in rows[1:2])], width) for rows in folded
+                signs = [
+                    *whole_signs(list_trust_signs(session), width, left - 1),
+                    key_line("[o] shows the rest"),
                 ]
-                signs = [*lines[: left - 1], text_line("the rest of it: o", "dim")]
             out += [*signs, *on_top_lines(session, width, min(self._max_lines + 1, left - len(signs)))]
         else:
             section = on_top(session, width, self._max_lines)

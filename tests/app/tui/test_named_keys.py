@@ -64,6 +64,8 @@ async def test_on_a_run(path: Path, size: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("pressed", ["", "f", "r", "tab enter", "question_mark", "u", "2", "3", "4", "1"])
 async def test_from_home(pressed: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     planned(monkeypatch, "storage")
+    for module in ("requests", "screens.before.directories"):
+        monkeypatch.setattr(f"hostdx.app.tui.{module}.run_hostdx", lambda app, argv, then: None)
     async with opened(tmp_path, triage="home", size=size) as (app, pilot):
         app.left = []
         await keys(pilot, *pressed.split())

@@ -13,6 +13,7 @@ from hostdx.app.terminal.lines import (
     cell_width,
     crop_line,
     half_width,
+    key_line,
     pad_line,
     shorten_middle,
     split_line,
@@ -209,8 +210,11 @@ def draw_graphs(
     else:
         out = [*drawn[0], axis]
     if hidden := len(drawable) - len(shown):
-        more_text = text_line(f" {hidden} more in the report: o", "dim")
-        out[-1] = [*crop_line(out[-1], width - cell_width(more_text)), *more_text]
+        more_keys = key_line(f"{hidden} more: [o]")  # below the names, where the axis has nothing
+        out[-1] = [
+            *pad_line(crop_line(more_keys, names + ends), names + ends),
+            *_after_cells(out[-1], names + ends),
+        ]
     return out[:height]
 
 
@@ -241,6 +245,12 @@ def _time_axis(window_s: float, left: int, width: int) -> Line:
         if at >= 0 and at + len(word) <= room and set(rule[at : at + len(word)]) == {"─"}:
             rule = rule[:at] + word + rule[at + len(word) :]
     return [(" " * (left - 1), "text"), ("└", "dim"), (rule, "dim")]
+
+
+def _after_cells(line: Line, cells: int) -> Line:
+    """Return the line without its first blanks."""
+    (blanks, role), *rest = line
+    return [(blanks[cells:], role), *rest]
 
 
 # What a session has of time series

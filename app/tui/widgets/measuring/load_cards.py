@@ -178,9 +178,9 @@ def side_lines(side: VariantLevels, shares: Sequence[float | None], width: int, 
     highest level. `shares`: the levels on the scale that is drawn.
     """
     value = "" if side.level is None else str(abbreviate_unit(side.level))
-    ends = [format_short(end, VALUE_CELLS - 3) for end in (side.highest, side.lowest) if end is not None]
+    ends = [format_short(end, VALUE_CELLS - 2) for end in (side.highest, side.lowest) if end is not None]
     ends = ends if len(set(ends)) > 1 else []
-    notes = [f"{sign} {end}" for sign, end in zip("↑↓", ends, strict=False)][: height - 1]
+    notes = [f"{sign}{end}" for sign, end in zip("↑↓", ends, strict=False)][: height - 1]
     short = len(side.variant) <= 2
     name = pad_line(
         [(f"{side.marker} ", side.role), (clean_text(side.variant), "text")], 4 if short else _NAME + 3

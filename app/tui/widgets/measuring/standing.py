@@ -133,7 +133,7 @@ def _estimated_standing(
     interval, decided = drawable_interval(estimate.ci95), estimate.groups < furthest
     if interval is None or not is_drawable_value(estimate.ratio) or (estimate.groups < least and not decided):
         count = f"{estimate.groups} of {max(least, estimate.groups)}"
-        return Standing(name, f"measuring {count}" if session.ended is None else f"{count} groups", "", "dim")
+        return Standing(name, _count_words(session, estimate.workload, count), "", "dim")
     low, high = interval
     early = low < 1 < high
     if early and decided:  # an open last estimate is older than what decided
@@ -155,6 +155,12 @@ def _estimated_standing(
     return Standing(name, words, figures, "dim" if early else "strong", bar)
 
 
+def _count_words(session: RunSession, workload: str, count: str) -> str:
+    """Return `measuring 3 of 8` of the load under way, `3 of 8 groups` of one that waits for its next turn."""
+    is_under_way = session.ended is None and session.workload == workload
+    return f"measuring {count}" if is_under_way else f"{count} groups"
+
+
 def planned_words(session: RunSession, load: Workload) -> str:
     """Of a load without any pair: what it waits for."""
     step = session.steps.get(load.id)
@@ -162,17 +168,21 @@ def planned_words(session: RunSession, load: Workload) -> str:
         return step.state
     blocks = session.blocks.get(load.id, ())
     if blocks and all(block.phase in ("warmup", "onset") for block in blocks):
-        return f"measuring 0 of {load.min_groups}" if _is_compared(session) else "measuring"
+        return (
+            _count_words(session, load.id, f"0 of {load.min_groups}")
+            if _is_compared(session)
+            else "measuring"
+        )
     done_groups = sum(not group.disturbed for group in session.groups.get(load.id, ()))
-    if not _is_compared(session):
-        begun = load.id in session.blocks
-        return units.count_noun(done_groups, "group") if done_groups else "measuring" if begun else "waiting"
     if not done_groups and len(blocks) > 1 and len({block.variant for block in blocks}) == 1:
         # of one variant alone: it has nothing to be compared with
         return units.count_noun(len(blocks), "block")
+    if not _is_compared(session):
+        begun = load.id in session.blocks
+        return units.count_noun(done_groups, "group") if done_groups else "measuring" if begun else "waiting"
     if load.id in session.blocks or session.workload == load.id:
         count = f"{done_groups} of {max(load.min_groups, done_groups)}"
-        return f"measuring {count}" if session.ended is None else f"{count} groups"
+        return _count_words(session, load.id, count)
     return "waiting" if session.ended is None else "not measured"
 
 

@@ -16,6 +16,10 @@ def format_clock(seconds: float) -> str:
     return f"{hours}:{rest // 60:02d}:{rest % 60:02d}" if hours else f"{rest // 60:02d}:{rest % 60:02d}"
 
 
+MAX_MARK_CELLS = 40  # of what a key jumps to: most are shown whole
+MIN_TRACK_CELLS = 8
+
+
 def speed_words(speed: float) -> str:
     return "as fast as it goes" if speed == float("inf") else f"{speed:g}×"
 
@@ -38,9 +42,11 @@ def transport_line(feed: RunFeed, width: int) -> Line:
         left.append(("   still running, Z returns to live", "accent"))
         return left
     mark = clean_text(play.next_mark)
-    right = crop_line([("n", "key"), (f" jumps to: {mark}", "dim")], max(30, width // 3)) if mark else []
+    most = min(MAX_MARK_CELLS, width - cell_width(left) - MIN_TRACK_CELLS - 6)
+    jump: Line = [("n", "key"), (f" jumps to: {mark}", "dim")]
+    right = crop_line(jump, max(30, width // 3, most)) if mark else []
     room = width - cell_width(left) - cell_width(right) - 6
-    if room < 8:
+    if room < MIN_TRACK_CELLS:
         return split_line(left, right, width)
     share = play.time / play.end if play.end else 1.0
     at = min(room - 3, int(share * (room - 3)))
