@@ -40,7 +40,8 @@ def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_pat
         app = opened(tmp_path)
         try:
             app.wait("killed before it could undo")
-            assert "write 'mq-deadline' back to" in app.shown and ".hostdx-" in app.shown
+            app.wait("write 'mq-deadline' back to")
+            app.wait(".hostdx-")
             app.press("n")
             app.wait("2 changes not undone, u shows them")
             app.wait("checks found")
