@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from hostdx.probes.cpu_list import as_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.arrays import md_arrays
 from hostdx.probes.system.disk.block import BlockDevice, block_devices, list_layers
@@ -14,7 +15,6 @@ from hostdx.probes.system.network.nic import read_nics
 from hostdx.probes.system.nodes.memory import read_memory
 from hostdx.probes.system.nodes.numa import read_numa
 from hostdx.probes.system.processor.cpu import ask_cpuinfo, read_brand, read_cpu
-from hostdx.probes.system.processor.cpulist import as_list
 from hostdx.probes.system.processor.frequency import read_frequency
 from hostdx.probes.system.processor.topology import ROOT
 from hostdx.probes.system.running.cgroup import read_cgroup

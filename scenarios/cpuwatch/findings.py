@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from hostdx.probes import units
+from hostdx.probes.cpu_list import as_list
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.processor.cpulist import as_list
 from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.probes.system.running.job_identity import JobTarget, JobUse
 from hostdx.probes.system.running.pinned import find_pinned_cpus

@@ -5,11 +5,11 @@ By subject, so that a comparison can tell what each difference is known to move 
 
 from collections.abc import Iterator
 
+from hostdx.probes.cpu_list import as_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.system.disk.topology import DirectoryPlacement
 from hostdx.probes.system.firmware import DMI, read_firmware
-from hostdx.probes.system.processor.cpulist import as_list
 from hostdx.probes.system.processor.topology import read_cpu_topology
 from hostdx.probes.system.running.allowed import read_allowed
 from hostdx.probes.system.software.kernel_build import kernel_build

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hostdx.probes import units
+from hostdx.probes.cpu_list import as_list
 from hostdx.probes.system.nodes.nodes_per_socket import NodesPerSocket
 from hostdx.probes.system.pci import STORAGE, PciDevice
 from hostdx.probes.system.pcie_tags import Tags
 from hostdx.probes.system.processor.clocksource import Clocksource
-from hostdx.probes.system.processor.cpulist import as_list
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.card import options_of_process
 from hostdx.scenarios.contract.finding import Evidence, Finding

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from hostdx.probes.cpu_list import as_list, parse_list
 from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.system.nodes.nodes_per_socket import NodesPerSocket, read_nodes_per_socket
 from hostdx.probes.system.nodes.numa import NumaNode, NumaTable, read_numa
 from hostdx.probes.system.pci import STORAGE, PciDevice, read_pci_devices
 from hostdx.probes.system.processor.caches import Cache, CacheKind, group_by_name, last_level, read_caches
 from hostdx.probes.system.processor.cpu import Cpu, arm_parts, read_cpu
-from hostdx.probes.system.processor.cpulist import as_list, parse_list
 from hostdx.probes.system.processor.topology import (
     ROOT,
     CpuTopology,

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from hostdx.probes import units
+from hostdx.probes.cpu_list import MAX_CPUS, as_list, parse_list
 from hostdx.probes.system.processor.caches import CacheKind
-from hostdx.probes.system.processor.cpulist import MAX_CPUS, as_list, parse_list
 from hostdx.probes.units import count_noun, join_names
 from hostdx.scenarios.numa.machine import CoreGroup, DeviceShape, MachineShape, NodeOrSocket
 

@@ -6,7 +6,7 @@ of one core (or on cores that share a level 2: modules, clusters of small cores)
 
 import random
 
-from hostdx.probes.system.processor.cpulist import as_list
+from hostdx.probes.cpu_list import as_list
 from hostdx.scenarios.numa.measurement.placement import Seat, WorkerPlacement
 from hostdx.scenarios.triage.cpus.usable import UsableCpus
 

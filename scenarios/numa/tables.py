@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
+from hostdx.probes.cpu_list import as_list
 from hostdx.probes.system.pci import PciDevice
-from hostdx.probes.system.processor.cpulist import as_list
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import SEVERITIES, Finding

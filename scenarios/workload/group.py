@@ -11,11 +11,11 @@ from pathlib import Path
 
 import msgspec
 
+from hostdx.probes.cpu_list import as_list, parse_list
 from hostdx.probes.engine.command.supervised import TreeSample
 from hostdx.probes.number_text import parse_unsigned_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import read_mounts
-from hostdx.probes.system.processor.cpulist import as_list, parse_list
 from hostdx.probes.system.running.cgroup import find_group_folders, parse_groups
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import format_cpus, format_size, parse_size

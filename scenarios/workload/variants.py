@@ -11,9 +11,9 @@ from pathlib import Path
 
 import msgspec
 
+from hostdx.probes.cpu_list import parse_list
 from hostdx.probes.engine.command.supervised import RunOrder
 from hostdx.probes.number_text import parse_signed, parse_unsigned
-from hostdx.probes.system.processor.cpulist import parse_list
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import UsageError
 from hostdx.scenarios.experiment.schedule.host_settings import KINDS, setting_change

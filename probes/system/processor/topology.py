@@ -10,8 +10,9 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from hostdx.probes.cpu_list import MAX_CPUS, parse_list
 from hostdx.probes.reading.host import Host, compute_once_per_host
-from hostdx.probes.system.processor.cpulist import MAX_CPUS, parse_list, read_cpus
+from hostdx.probes.system.processor.cpulist import read_cpus
 from hostdx.probes.types import Absent, is_present
 
 ROOT = "/sys/devices/system/cpu"

@@ -4,8 +4,8 @@ import re
 
 import msgspec
 
+from hostdx.probes.cpu_list import parse_list
 from hostdx.probes.reading.host import Host, compute_once_per_host
-from hostdx.probes.system.processor.cpulist import parse_list
 from hostdx.probes.system.running.cgroup import read_cgroup
 from hostdx.probes.types import Absent, is_present
 

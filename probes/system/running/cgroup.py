@@ -9,9 +9,9 @@ from typing import TypeVar
 
 import msgspec
 
+from hostdx.probes.cpu_list import parse_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import Mount, read_mounts
-from hostdx.probes.system.processor.cpulist import parse_list
 from hostdx.probes.types import Absent, is_present
 
 N = TypeVar("N", int, float)

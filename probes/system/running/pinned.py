@@ -6,9 +6,9 @@ mask that leaves out only isolated CPUs is what isolcpus= gives to everybody.
 
 import re
 
+from hostdx.probes.cpu_list import parse_list
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.processor.cpulist import parse_list
 from hostdx.probes.system.processor.topology import read_cpu_list, read_cpu_topology
 from hostdx.probes.types import is_present
 

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 import msgspec
 
+from hostdx.probes.cpu_list import as_list
 from hostdx.probes.system.nodes.numa import NumaTable
 from hostdx.probes.system.processor.caches import last_level
-from hostdx.probes.system.processor.cpulist import as_list
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import Remedy
 from hostdx.scenarios.triage.cpus.usable import UsableCpus

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from hostdx.probes.cpu_list import as_list
 from hostdx.probes.number_text import parse_real
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
-from hostdx.probes.system.processor.cpulist import as_list
 from hostdx.probes.system.processor.throttle import find_quota_files, quota_counts
 from hostdx.probes.system.processor.topology import ROOT, CpuTopology, read_cpu_topology, read_cpuinfo
 from hostdx.probes.system.running.cgroup import cpu_quota, read_cgroup

@@ -1,8 +1,8 @@
 """The small language of rule files: comparisons and arithmetic on values that may be absent.
 
 Python's syntax, parsed and never run: names, numbers, texts, lists, `and or not`, comparisons, `in`, `+ - * /`,
-`a if b else c` and the functions below. What is absent makes an answer unknown, unless the rest decides it:
-`speed < 1000 and up` is false where `up` is, whatever the speed.
+`a if b else c`, `None` for what is not known, and the functions below. What is absent makes an answer unknown, unless
+the rest decides it: `speed < 1000 and up` is false where `up` is, whatever the speed.
 """
 
 import ast
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
-from hostdx.probes.number_text import parse_unsigned
+from hostdx.probes.cpu_list import parse_list
 from hostdx.probes.types import Absent, is_present
 
 # bool, int, float, str, a tuple of these, or why there is none
@@ -56,12 +56,10 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
 }
 
 
-def _count_listed(text: str) -> int:
-    """Return how many numbers a list such as `2-31,64` names."""
-    ranges = re.findall(r"(\d{1,6})(?:-(\d{1,6}))?", text)
-    return sum(
-        (parse_unsigned(last or first) or 0) - (parse_unsigned(first) or 0) + 1 for first, last in ranges
-    )
+def _count_listed(text: str) -> Value:
+    """Return how many CPUs a list such as `2-31,64` names. `isolcpus=` may have words before its list."""
+    cpus = parse_list(",".join(part for part in text.split(",") if part[:1].isdigit()))
+    return len(cpus) if cpus is not None else Absent(f"{text[:40]!r} is no list of CPUs", "invalid")
 
 
 def _first_group(text: str, pattern: str) -> Value:
@@ -120,7 +118,7 @@ def _parse_checked(text: str) -> ast.expr:
             if not is_known or node.keywords:
                 raise Invalid(f"{text!r}: {ast.unparse(node.func)} is no function of rules")
         elif isinstance(node, ast.Constant):
-            if not isinstance(node.value, str | int | float | bool):
+            if not isinstance(node.value, str | int | float | bool | None):
                 raise Invalid(f"{text!r}: {node.value!r} is no value of rules")
         else:
             raise Invalid(f"{text!r}: {type(node).__name__} is not part of the language of rules")
@@ -173,7 +171,7 @@ def _evaluate(node: ast.expr, names: Names) -> Value:
 
 def _evaluate_node(node: ast.expr, names: Names) -> Value:
     if isinstance(node, ast.Constant):
-        return node.value
+        return Absent("not known here", "unsupported") if node.value is None else node.value
     if isinstance(node, ast.Name):
         return _named_value(node.id, names)
     if isinstance(node, ast.BoolOp):

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from hostdx.probes.system.processor.cpulist import as_list
+from hostdx.probes.cpu_list import as_list
 from tests.fakes.hosts.tree import Tree
 
 CPU = "/sys/devices/system/cpu"

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Sequence
 
+from hostdx.probes.cpu_list import as_list, parse_list, parse_mask
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.nodes.numa import read_numa
-from hostdx.probes.system.processor.cpulist import as_list, parse_list, parse_mask
 from hostdx.probes.system.processor.topology import read_cpu_topology
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules import services

@@ -3,10 +3,10 @@
 import re
 from functools import partial
 
+from hostdx.probes.cpu_list import parse_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import read_mounts
 from hostdx.probes.system.nodes.numa import read_numa
-from hostdx.probes.system.processor.cpulist import parse_list
 from hostdx.probes.system.processor.topology import read_cpu_topology
 from hostdx.probes.system.running.cgroup import find_group_folders, parse_groups
 from hostdx.probes.system.running.quota_groups import find_folders_with

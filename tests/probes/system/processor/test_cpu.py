@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hostdx.probes.cpu_list import as_list, parse_list, parse_mask
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.processor.cpu import read_brand, read_cpu, read_flags
-from hostdx.probes.system.processor.cpulist import as_list, parse_list, parse_mask
 from hostdx.probes.system.processor.frequency import read_frequency
 from hostdx.probes.system.summary import summary_facts
 from hostdx.probes.types import Absent, Fact, is_present

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from hostdx.probes.cpu_list import parse_list
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.processor.cpulist import parse_list
 from hostdx.probes.system.running import quota_groups
 from hostdx.probes.system.running.processes import ProcessTable, read_process_table
 from hostdx.probes.types import Absent

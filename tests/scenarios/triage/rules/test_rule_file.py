@@ -121,6 +121,9 @@ def test_a_broken_rule_is_named_with_its_line_and_harms_nothing_else(
         ("given(a, b) + 1", {"a": Absent("no"), "b": 2}, 3),
         ("a / b > 1", {"a": 1, "b": 0}, None),
         ("x in ('a', 'b')", {"x": "b"}, True),
+        ("x if x > 1 else None", {"x": 1}, None),
+        ("cpus(a)", {"a": "nohz,domain,2-31,64"}, 31),
+        ("cpus(a)", {"a": "9-2"}, None),
     ],
 )
 def test_what_is_absent_makes_unknown_unless_the_rest_decides(
