@@ -35,6 +35,8 @@ SHARED = Path("/var/tmp/scratch")
 IMAGE, MEMORY = Path("/mnt/image"), Path("/mnt/memory")
 WRITES = Path("/sys/fs/cgroup/blkio/blkio.throttle.write_iops_device")  # control groups of version 1
 WRITES_A_SECOND = 500
+READS = WRITES.with_name("blkio.throttle.read_iops_device")
+READS_A_SECOND = 200
 
 
 def sh(*words: str) -> str:
@@ -108,12 +110,33 @@ def fstrim(place: Path, recording: Path) -> None:
         undisk(loop)
 
 
+def in_memory(place: Path) -> Path:
+    """A directory in memory: what the machine's own disk has to do is not felt there."""
+    place.mkdir(parents=True, exist_ok=True)
+    sh("mount", "-t", "tmpfs", "-o", "size=2G", "none", str(place))
+    return place
+
+
+def prove(place: Path, recording: Path) -> None:
+    """A disk of so many reads a second, as a network volume is: one read of 512 KiB counts as one of 128 KiB."""
+    loop = disk(in_memory(place / "memory"), "ext4", "8G")
+    name = Path(loop).name
+    number = Path("/sys/block", name, "dev").read_text().strip()
+    READS.write_text(f"{number} {READS_A_SECOND}")
+    loads = ("--load", "stream-read", "--load", "scattered-read")
+    setting = f"block:{name}/read_ahead_kb=512"
+    try:
+        run(["prove", "--setting", setting, *loads, "--dir", str(IMAGE), "--budget", "180"], recording)
+    finally:
+        READS.write_text(f"{number} 0")
+        undisk(loop)
+        sh("umount", str(place / "memory"))
+
+
 def workload(place: Path, recording: Path) -> None:
-    """A disk of so many writes a second, whatever else the machine's own disk has to do: its image is in memory."""
-    for path in (place / "memory", MEMORY):
-        path.mkdir(parents=True, exist_ok=True)
-        sh("mount", "-t", "tmpfs", "-o", "size=2G", "none", str(path))
-    loop = disk(place / "memory", "ext4", "1G")
+    """A disk of so many writes a second."""
+    in_memory(MEMORY)
+    loop = disk(in_memory(place / "memory"), "ext4", "1G")
     number = Path("/sys/block", Path(loop).name, "dev").read_text().strip()
     WRITES.write_text(f"{number} {WRITES_A_SECOND}")
     shutil.copy(JOB, SHARED)
@@ -162,7 +185,7 @@ def fullstack(place: Path, recording: Path) -> None:
         undisk(loop)
 
 
-MADE = {made.__name__: made for made in (null, rpfilter, dstate, fstrim, workload, box, fullstack)}
+MADE = {made.__name__: made for made in (null, rpfilter, dstate, fstrim, prove, workload, box, fullstack)}
 
 
 def cleaned(data: bytes, private: str) -> bytes:

@@ -22,6 +22,7 @@ from hostdx.scenarios.experiment.budget import Pace, Undecided
 from hostdx.scenarios.experiment.groups import GroupBlocks, with_differences
 from hostdx.scenarios.experiment.judge import Judge, judges_for, undecided_load, with_bytes_to_decide
 from hostdx.scenarios.experiment.levels import Pair
+from hostdx.scenarios.experiment.order import hold_to_shared_orders
 from hostdx.scenarios.experiment.scheduler import Lap, LoadScheduler
 from hostdx.scenarios.experiment.sequential import GROUPS_BEFORE_FIRST_ANALYSIS, draw_orders
 from hostdx.scenarios.experiment.statistics.stats import sign_test
@@ -157,7 +158,7 @@ class LoadExperiment:
     def conclude_verdicts(self, recast: Recast | None = None) -> list[ev.RunVerdict]:
         """Emit the verdicts and return them; call it once. `recast` adds what a scenario knows of their making."""
         if not self.verdicts:
-            judged = [self._conclude_judge(judge) for judge in self.judges]
+            judged = hold_to_shared_orders([self._conclude_judge(judge) for judge in self.judges])
             may_recast = recast is not None and not self.broken_off
             recasted = [recast(v) if recast and may_recast and v.ratio is not None else v for v in judged]
             self.verdicts = with_differences(self.groups, self.workload, recasted)

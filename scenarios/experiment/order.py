@@ -13,6 +13,7 @@ d - r: half of their difference is r, and their middle is the effect d. Work tha
    orders' estimates lie on different sides of no effect.
 4. Where r is established, a verdict stands only if each order alone gives it: for a difference its estimate beyond the
    margin and its 95 % interval without 1, for none its 95 % interval within the margin.
+   An effect that one comparison of a load establishes is held against the load's other comparisons in the same way.
 5. Otherwise the experiment settles longer between the variants and measures anew in balanced groups. If the orders
    still disagree, the word is `not measured`.
 
@@ -26,7 +27,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from hostdx.scenarios.contract.verdict.verdict import OrderEffect, interval_of, margin_edge, ratio_of
+import msgspec
+
+from hostdx.scenarios.contract.events import RunVerdict
+from hostdx.scenarios.contract.verdict.order import contradiction_words, order_words, word_by_order
+from hostdx.scenarios.contract.verdict.verdict import OrderEffect, Word, interval_of, margin_edge, ratio_of
 from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 from hostdx.scenarios.experiment.statistics.hodges_lehmann import walsh_ends
@@ -78,6 +83,30 @@ def order_effect(log_ratios: Sequence[float], firsts: Sequence[bool], margin: fl
         second_ci=interval_of(low, high)[0],
         is_established=is_established,
     )
+
+
+def hold_to_shared_orders(verdicts: Sequence[RunVerdict]) -> list[RunVerdict]:
+    """Return the verdicts of one load, held to the order effects that any of its comparisons established.
+
+    What one variant leaves to the next one was seen under this load then (today's value measured twice, for example).
+    So a verdict of the same metric stands only where each order alone gives it, also where its own groups are too few
+    to establish the effect; else it is `inconclusive`.
+    """
+    seen = {v.metric: v for v in verdicts if v.order is not None and v.order.is_established}
+    return [_held_to_order(v, seen[v.metric]) if v.metric in seen else v for v in verdicts]
+
+
+def _held_to_order(verdict: RunVerdict, seen: RunVerdict) -> RunVerdict:
+    order = verdict.order
+    if order is None or seen.order is None or order.is_established or verdict.verdict.is_undecided:
+        return verdict
+    word = word_by_order(verdict.verdict, msgspec.structs.replace(order, is_established=True), verdict.margin)
+    if word == verdict.verdict:
+        return verdict
+    effect = f"{contradiction_words(seen.order)} between {seen.variant} and {seen.baseline}"
+    reason = f"{effect}, and each order alone does not give this: {order_words(order)}"
+    reason = "; ".join(filter(None, (reason, verdict.reason)))
+    return msgspec.structs.replace(verdict, verdict=Word.UNDECIDED, reason=reason)
 
 
 def _spread_in_order(values: Sequence[float], middle: float, pooled: float, freedom: int) -> Spread:
