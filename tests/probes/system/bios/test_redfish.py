@@ -25,7 +25,8 @@ from hostdx.probes.system.bios.redfish import (
     read_redfish_bios,
     url_problem,
 )
-from hostdx.probes.types import Absent, is_present
+from hostdx.probes.types import Absent, AbsentKind, is_present
+from hostdx.probes.units import format_size
 from hostdx.scenarios.triage.knowledge.bios import all_readings, is_known_attribute
 
 trustme = pytest.importorskip("trustme")
@@ -117,16 +118,18 @@ def test_a_wrong_password_is_one_line(
 ) -> None:
     monkeypatch.setenv(PASSWORD, "wrong-staple")
     found = read_redfish_bios(emulators("dell"), is_known_attribute, str(authority[0]))
-    _one_line(found, "does not accept the user and password (HTTP 401)")
+    _one_line(found, "permission", "401")
 
 
 @pytest.mark.real
 def test_a_certificate_of_nobody_that_is_trusted(emulators: Callable[[str], str]) -> None:
-    _one_line(read_redfish_bios(emulators("dell"), is_known_attribute), "its certificate is not trusted")
+    found = read_redfish_bios(emulators("dell"), is_known_attribute)
+    _one_line(found, "permission", "--redfish-ca")
 
 
-def _one_line(found: BiosAttributes | Absent, words: str) -> None:
-    assert isinstance(found, Absent) and words in found.reason, found
+def _one_line(found: BiosAttributes | Credentials | Absent, kind: AbsentKind, data: str) -> None:
+    """Of this kind, in one line that holds `data` (a number, a name, a command) and nothing that is secret."""
+    assert isinstance(found, Absent) and found.kind == kind and data in found.reason, found
     # a file is named by its path, which may be long
     assert "\n" not in found.reason and len(re.sub(r"/\S+", "", found.reason)) < 300
     for hidden in (HIDDEN, "wrong-staple", "YWRtaW46"):
@@ -192,64 +195,64 @@ def odd() -> Iterator[Callable[[str], str]]:
 
 
 @pytest.mark.parametrize(
-    ("mode", "words"),
+    ("mode", "kind", "data"),
     [
-        ("huge", "sent more than 4 MiB"),
-        ("malformed", "sent something that is no JSON"),
-        ("deep", "sent something that is no JSON"),
-        ("list", "sent JSON that is no object"),
-        ("elsewhere", "outside its Redfish service"),
-        ("redirect", "answered with HTTP status 302"),
-        ("several", "has 2 systems: name one"),
-        ("broken", "no usable answer"),
-        ("echo", "sent the password back"),
-        ("echo-header", "sent the password back"),
-        ("empty", "the service has no systems"),
+        ("huge", "invalid", format_size(MAX_ANSWER_BYTES)),
+        ("malformed", "invalid", "JSON"),
+        ("deep", "invalid", "JSON"),
+        ("list", "invalid", "JSON"),
+        ("elsewhere", "invalid", "127.0.0.1:"),
+        ("redirect", "unsupported", "302"),
+        ("several", "invalid", "https://127.0.0.1/redfish/v1/Systems/ID"),
+        ("broken", "invalid", "BadStatusLine"),
+        ("echo", "invalid", "127.0.0.1:"),  # let through, the answer has no systems: unsupported
+        ("echo-header", "invalid", "127.0.0.1:"),
+        ("empty", "unsupported", "127.0.0.1:"),
     ],
 )
-def test_services_that_misbehave(odd: Callable[[str], str], mode: str, words: str) -> None:
-    _one_line(read_redfish_bios(odd(mode), is_known_attribute), words)
+def test_services_that_misbehave(odd: Callable[[str], str], mode: str, kind: AbsentKind, data: str) -> None:
+    _one_line(read_redfish_bios(odd(mode), is_known_attribute), kind, data)
 
 
 def test_a_service_that_never_answers() -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        _one_line(read_redfish_bios(url, is_known_attribute, within_s=0.2), "did not answer")
+        _one_line(read_redfish_bios(url, is_known_attribute, within_s=0.2), "timeout", url[7:])
 
 
 def test_a_port_where_nobody_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-    _one_line(read_redfish_bios(f"http://127.0.0.1:{port}", is_known_attribute), "refuses the connection")
+    _one_line(read_redfish_bios(f"http://127.0.0.1:{port}", is_known_attribute), "missing", str(port))
 
 
 def test_a_service_that_speaks_no_tls(odd: Callable[[str], str]) -> None:
-    _one_line(
-        read_redfish_bios(odd("list").replace("http:", "https:"), is_known_attribute), "no TLS connection"
-    )
+    found = read_redfish_bios(odd("list").replace("http:", "https:"), is_known_attribute)
+    _one_line(found, "invalid", "TLS")
 
 
 @pytest.mark.parametrize(
-    ("url", "words"),
+    ("url", "data"),
     [
-        (f"https://admin:{HIDDEN}@bmc", "the Redfish URL must not hold a"),
-        ("http://bmc.example.org", "must be https"),
-        ("ftp://bmc", "must look like"),
-        ("https://bmc/login", "must be empty or begin with /redfish/v1"),
-        ("https://bmc:99999999", "is not one"),
-        ("https://[", "is not one"),
-        ("https://bmc /x", "must look like"),
+        (f"https://admin:{HIDDEN}@bmc", "netrc"),
+        ("http://bmc.example.org", "https"),
+        ("ftp://bmc", "https://bmc.example.org"),
+        ("https://bmc/login", "/redfish/v1"),
+        ("https://bmc/?a=b", "#"),
+        ("https://bmc:99999999", "URL"),
+        ("https://[", "URL"),
+        ("https://bmc /x", "https://bmc.example.org"),
     ],
 )
-def test_urls_that_are_not_asked(url: str, words: str) -> None:
-    assert words in url_problem(url) and HIDDEN not in url_problem(url)
-    _one_line(read_redfish_bios(url, is_known_attribute), words)
+def test_urls_that_are_not_asked(url: str, data: str) -> None:
+    assert url_problem(url) and HIDDEN not in url_problem(url)
+    _one_line(read_redfish_bios(url, is_known_attribute), "invalid", data)
 
 
 def test_a_certificate_file_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("no certificate")
     found = read_redfish_bios("https://localhost:1", is_known_attribute, str(tmp_path / "ca.pem"))
-    _one_line(found, "holds no certificate that can be read")
+    _one_line(found, "invalid", str(tmp_path / "ca.pem"))
 
 
 def test_credentials_from_netrc_only_where_it_is_private(
@@ -264,14 +267,12 @@ def test_credentials_from_netrc_only_where_it_is_private(
     assert isinstance(known, Credentials) and known.authorization_header().startswith("Basic ")
     assert HIDDEN not in repr(known) and HIDDEN not in str(known)
     file.chmod(0o640)
-    _one_line(find_credentials("bmc"), f"{file} is not used: others may use it; `chmod 600 {file}`")
+    _one_line(find_credentials("bmc"), "permission", f"`chmod 600 {file}`")
     file.chmod(0o600)
     monkeypatch.setattr(os, "geteuid", lambda: file.stat().st_uid + 1)
-    _one_line(
-        find_credentials("bmc"), f"{file} is not used: it belongs to uid {file.stat().st_uid}, not to who"
-    )
+    _one_line(find_credentials("bmc"), "permission", f"uid {file.stat().st_uid}")
     monkeypatch.undo()
     monkeypatch.setenv("NETRC", str(file))
     file.write_text(f"machine {HIDDEN} nonsense\n")
     broken = find_credentials("bmc")
-    assert isinstance(broken, Absent) and HIDDEN not in broken.reason
+    _one_line(broken, "permission", str(file))
