@@ -8,7 +8,6 @@ from pathlib import Path
 from hostdx.app.terminal.failure import Failure
 from hostdx.probes.files.path_ownership import find_known_rulers
 from hostdx.probes.files.rights import write_advice
-from hostdx.probes.reading.captured.temporary_folder import remove_leftovers
 
 ELSEWHERE = "name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
 ROOTS_OWN = "as root set XDG_STATE_HOME to a directory that is root's all the way up (default: /var/lib)"
@@ -106,9 +105,12 @@ def check_descriptors() -> None:
 
 def check_room() -> None:
     """Before a run begins: what it must not forget finds room, or it is refused in one line. Raises Failure."""
+    import tempfile  # not for every command
+
+    from hostdx.probes.reading.captured.temporary_folder import remove_leftovers
+
     check_descriptors()
     remove_leftovers()
-    import tempfile  # not for every command
 
     directory = make_private(journal_dir())
     try:

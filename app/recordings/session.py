@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple, TypeVar, cast
 
-from hostdx.app.recordings.progress import MAX_SHARE_FALL, share_now
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import Card, card_of
 from hostdx.scenarios.contract.finding import Finding, rank_of
@@ -104,6 +103,8 @@ class RunSession:
 
     def _update_share(self) -> None:
         """The share never falls, unless the rest of the run is estimated anew as much longer."""
+        from hostdx.app.recordings.progress import MAX_SHARE_FALL, share_now  # not for the first screen
+
         now = share_now(self) or 0.0
         self.share = now if self.share - now > MAX_SHARE_FALL else max(self.share, now)
 

@@ -150,6 +150,11 @@ def is_measured(verdict: ev.RunVerdict) -> bool:
     return verdict.groups > 0 or verdict.ratio is not None
 
 
+def word_without_figures(verdict: ev.RunVerdict) -> Word:
+    """Return the word of a verdict that has no figure: what was stopped before its first group is not inconclusive."""
+    return Word.NOT_MEASURED if verdict.is_undecided else verdict.verdict
+
+
 def _is_cost(session: RunSession, verdict: ev.RunVerdict) -> bool:
     """Return whether less of the metric is better, and its difference is known."""
     return session.metric_of(verdict).sign < 0 and with_difference_beside(session, verdict).delta is not None
@@ -194,7 +199,8 @@ def unmeasured_lines(session: RunSession, verdicts: Iterable[ev.RunVerdict]) -> 
     lines: dict[str, dict[str, None]] = {}
     for verdict in verdicts:
         if not is_measured(verdict):
-            why = f"{verdict.verdict}: {verdict.reason}" if verdict.reason else str(verdict.verdict)
+            word = word_without_figures(verdict)
+            why = f"{word}: {verdict.reason}" if verdict.reason else str(word)
             lines.setdefault(why, {})[verdict_title(session, verdict)] = None
     return [f"{'; '.join(titles)}: {why}" for why, titles in lines.items()]
 

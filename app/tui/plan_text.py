@@ -85,7 +85,7 @@ def exact_lines(plan: Plan, width: int) -> list[Line]:
                 (f"{step.seconds:6.0f} s" if step.seconds else "", "dim"),
             ]
         )
-    out += [BLANK, text_line("LOADS", "title")]
+    out += [BLANK, text_line("LOADS", "title")] if plan.workloads else []
     for load in plan.workloads:
         out += wrap_text(load.title, width, "strong", indent=2, hang=2)
         if load.why:
@@ -107,7 +107,7 @@ def exact_lines(plan: Plan, width: int) -> list[Line]:
         out += [[("  ", "text"), *row] for row in change_lines(action, width - 2)]
     if not plan.actions:
         out.append(text_line("  none", "dim"))
-    out += [BLANK, text_line("READS", "title")]
+    out += [BLANK, text_line("READS", "title")] if plan.reads else []
     out += [row for path in plan.reads for row in wrap_text(path, width, "dim", indent=2, hang=2)]
     out += [
         BLANK,

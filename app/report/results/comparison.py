@@ -142,7 +142,9 @@ def _differs_here_text(judged: Sequence[Effect], *, is_more: bool) -> str:
         if is_more
         else f"{len(once)} of {len(judged)} loads differ{'s' if len(once) == 1 else ''}"
     )
-    return f"{loads} here, most of all {effect_name(largest)} ({effect_size_text(largest)})"
+    slower = sum(e.ratio < 1 for e in once)
+    ways = f"{slower} slower, {len(once) - slower} faster"
+    return f"{loads} here ({ways}), most of all {effect_name(largest)} ({effect_size_text(largest)})"
 
 
 def _verdict_parts(result: ComparedRecordings) -> list[doc.Part]:

@@ -86,6 +86,10 @@ class Base(Screen[object]):
         """Return whether an action that is not always in the footer stands there now, after the others."""
         return False
 
+    def footer_words(self, binding: Binding) -> str:
+        """Return what a key does now, for the footer."""
+        return binding.description
+
     @property
     def shell(self) -> ShellCommands:
         return cast("ShellCommands", self.app)

@@ -288,6 +288,10 @@ class RecordingsScreen(Base):
     def is_in_footer(self, action: str) -> bool:
         return action == "compare" and self.has_both_sides
 
+    def footer_words(self, binding: Binding) -> str:
+        is_choice = binding.action == "choose" and self.has_both_sides
+        return "compare them" if is_choice else binding.description
+
     @property
     def has_both_sides(self) -> bool:
         return {"A", "B"} <= set(self._marks.values())

@@ -1,5 +1,7 @@
 """The last line: at most seven keys, made from the screen's bindings; or one message until the next key."""
 
+from typing import Protocol, runtime_checkable
+
 from textual.binding import Binding
 
 from hostdx.app.terminal.lines import Line, cell_width, ground_line, wrap_text
@@ -17,12 +19,15 @@ _FIRST = ("stop", "undo", "compare")  # what undoes something is never the key t
 _LAST = {"escape": 97, "question_mark": 98, "q": 99}
 
 
-def _size(bindings: list[Binding]) -> int:
-    return sum(len(key_name(b.key)) + len(b.description) + 4 for b in bindings) - 2
-
-
 def key_name(key: str) -> str:
     return NAMES.get(key, key.replace("ctrl+", "^"))
+
+
+@runtime_checkable
+class FooterScreen(Protocol):
+    """A screen that says itself what a key does now."""
+
+    def footer_words(self, binding: Binding) -> str: ...
 
 
 class KeyBar(Panel):
@@ -52,13 +57,20 @@ class KeyBar(Panel):
             shown.values(),
             key=lambda b: -1 if b.action in _FIRST else 1 if b.action in late else _LAST.get(b.key, 0),
         )
-        while len(ranked) > 2 and (len(ranked) > MAX_KEYS or _size(ranked) > width):
+        screen = self.screen
+        words = {
+            b: screen.footer_words(b) if isinstance(screen, FooterScreen) else b.description for b in ranked
+        }
+        while len(ranked) > 2 and (
+            len(ranked) > MAX_KEYS
+            or sum(len(key_name(b.key)) + len(words[b]) + 4 for b in ranked) - 2 > width
+        ):
             del ranked[-3]  # help and the way out stay
         line: Line = [(" ", "text")]
         for binding in ranked:
             start = cell_width(line)
             name = key_name(binding.key)
-            line += [(name, "key"), (" " + binding.description, "dim"), ("   ", "text")]
+            line += [(name, "key"), (" " + words[binding], "dim"), ("   ", "text")]
             self._spots.append((start, cell_width(line) - 3, binding.key))
         return [ground_line(line[:-1], width, "bar")]
 

@@ -101,7 +101,8 @@ def list_effects(session: RunSession) -> list[EffectRow]:
         )  # fmt: skip
     for verdict in session.verdicts.values():
         if not wording.is_measured(verdict):
-            why = ": ".join(filter(None, (verdict.verdict, clean_text(verdict.reason or ""))))
+            word = wording.word_without_figures(verdict)
+            why = ": ".join(filter(None, (word, clean_text(verdict.reason or ""))))
             name = title_of(session, verdict.workload)
             if len({v.variant for v in session.verdicts.values()}) > 1:
                 name = f"{clean_text(verdict.variant)}: {name}"

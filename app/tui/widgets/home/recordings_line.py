@@ -1,6 +1,5 @@
 """What is running, what is left over, how much was recorded; on a high screen the newest with what they found."""
 
-from hostdx.app.report.figures.interval_chart import LogScale, bar_line
 from hostdx.app.terminal.glyphs import SIGNS
 from hostdx.app.terminal.lines import (
     Line,
@@ -15,14 +14,18 @@ from hostdx.app.tui.commands import Example
 from hostdx.app.tui.widgets.panel import Panel
 from hostdx.probes.units import count_noun
 
-SCALE = LogScale(0.1, 10.0)  # one for all rows; what lies beyond ends in an arrow
+MIN_RATIO, MAX_RATIO = 0.1, 10.0  # of the scale, one for all rows; what lies beyond ends in an arrow
 BAR, _NAME = 25, 24
 ENDS = f"{'◂ slower':<{BAR // 2}}1{'faster ▸':>{BAR // 2}}"
 
 
 def interval(ratio: float | None, ci95: tuple[float, float] | None, role: str) -> Line:
     """On the scale of all rows; nothing where there is none."""
-    return bar_line(ratio, ci95, BAR, SCALE, role=role) if ratio else []
+    if not ratio:
+        return []
+    from hostdx.app.report.figures.interval_chart import LogScale, bar_line  # not for the first screen
+
+    return bar_line(ratio, ci95, BAR, LogScale(MIN_RATIO, MAX_RATIO), role=role)
 
 
 def recording_line(example: Example, width: int) -> Line:

@@ -72,7 +72,7 @@ def collect_evidence(
     if pulse is not None and is_whole:
         waits = {"a CPU": pulse.psi_cpu, "a disk": pulse.psi_io, "memory": pulse.psi_memory}
         resource, most = max(waits.items(), key=lambda wait: wait[1] or 0.0)
-        busy = f"tasks wait for {resource}" if most and most >= SPEAKS else ""
+        busy = f"waits for {resource}" if most and most >= SPEAKS else ""
     if (
         pulse is not None
         and pulse.devices

@@ -88,6 +88,8 @@ def load_state(session: RunSession, load: Workload, pair_standings: Sequence[Sta
     if now:
         return [("▶ ", "accent"), (words, "strong")], now
     begun = step is not None and step.state == "started" and session.ended is None
+    if begun and len(open_ones) == 1 and _direction_of(open_ones[0]) is not None:
+        return [(open_ones[0].words, open_ones[0].role)], now
     return [("undecided" if begun and pair_standings else words, "dim")], now
 
 
@@ -170,6 +172,9 @@ def _brief_state(state_line: Line, pair_standings: Sequence[Standing]) -> Line:
     if verdict is not None and verdict.is_different and verdict.ratio:
         size = units.format_effect(verdict.ratio, ("◂", "▸"))
         return [(f"✓ {size}", role)]
+    ratio = _direction_of(pair_standings[0]) if len(pair_standings) == 1 else None
+    if verdict is None and ratio is not None and mark[:1] not in _MARKS:
+        return [(f"{units.format_effect(ratio, ('◂', '▸'))} so far", role)]
     return [(mark[:1], role)] if mark[:1] in _MARKS else []
 
 

@@ -11,6 +11,7 @@ from hostdx.app.report.wording import (
     metric_title,
     too_few,
     verdict_role,
+    word_without_figures,
     workload_title,
 )
 from hostdx.app.terminal.glyphs import clean_text
@@ -112,7 +113,12 @@ def _grouped_standings(session: RunSession, workload: str) -> list[Standing]:
 def _judged_standing(session: RunSession, verdict: ev.RunVerdict, name: str) -> Standing:
     if not is_measured(verdict):
         return Standing(
-            name, str(verdict.verdict), clean_text(verdict.reason or ""), "unknown", None, verdict
+            name,
+            str(word_without_figures(verdict)),
+            clean_text(verdict.reason or ""),
+            "unknown",
+            None,
+            verdict,
         )
     if few := too_few(session, verdict):
         return Standing(name, few, "", "unknown", None, verdict)

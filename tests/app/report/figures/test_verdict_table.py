@@ -2,15 +2,19 @@
 
 from pathlib import Path
 
+import msgspec
+
 from hostdx.app.recordings.reader import load
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.delivery import WIDE, summary_lines
 from hostdx.app.report.next_steps import list_remedies
 from hostdx.app.report.validity import list_trust_signs
+from hostdx.app.report.wording import is_measured, word_without_figures
 from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.plan import Metric, Plan, Variant, Workload
+from hostdx.scenarios.contract.verdict.verdict import Word
 from tests.every_case import every_case
 
 DEMOS = Path(__file__).parents[4] / "app" / "recordings" / "demos"
@@ -113,3 +117,18 @@ def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
     assert not lost
     # a row of which only the wider one has room for a bar
     assert set(narrow) <= set(words(WIDE - 1, charts=True))
+
+
+def test_what_was_stopped_before_its_first_group_is_not_measured() -> None:
+    none, open_one = verdict("a", "inconclusive", None), verdict("a", "inconclusive", 1.0, groups=3)
+    assert word_without_figures(none) is Word.NOT_MEASURED and not is_measured(none) and is_measured(open_one)
+    assert word_without_figures(verdict("a", "not applicable", None)) == Word.NOT_APPLICABLE
+
+
+def test_what_the_variants_lie_on_together_is_a_sign() -> None:
+    told = session(verdict("large", "slower", 0.5))
+    assert told.plan is not None and not any("vda" in sign.text for sign in list_trust_signs(told))
+    told = session(verdict("large", "slower", 0.5))
+    assert told.plan is not None
+    told.plan = msgspec.structs.replace(told.plan, common=("A and B use vda",))
+    assert [sign.state for sign in list_trust_signs(told) if "vda" in sign.text] == ["notice"]

@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from hostdx.app.recordings import store
+from hostdx.app.recordings.progress import time_left
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.glyphs import ascii_text, clean_text, wants_ascii
 from hostdx.app.terminal.process import identity_of
@@ -213,3 +215,12 @@ def test_no_direction_before_the_interval_allows_one(
     [effect] = list_standings(session, "reads")
     assert f"{effect.words}  {effect.figures}".rstrip() == words
     assert (effect.role == "dim") is dim
+
+
+@pytest.mark.parametrize("share", [0.2, 0.4, 0.6])
+def test_one_load_of_many_in_a_step_does_not_end_the_run(share: float) -> None:
+    """fullstack measures ten loads in one step, and tells the time left of the load under way."""
+    run = RunFeed(store.resolve_recording("demo:fullstack"))
+    run.playback.seek(run.playback.end * share)
+    left = time_left(run.session)
+    assert left is not None and 0.5 < left / (run.playback.end * (1 - share)) < 1.6
