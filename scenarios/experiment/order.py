@@ -31,7 +31,13 @@ import msgspec
 
 from hostdx.scenarios.contract.events import RunVerdict
 from hostdx.scenarios.contract.verdict.order import contradiction_words, order_words, word_by_order
-from hostdx.scenarios.contract.verdict.verdict import OrderEffect, Word, interval_of, margin_edge, ratio_of
+from hostdx.scenarios.contract.verdict.verdict import (
+    OrderEffect,
+    as_undecided,
+    interval_of,
+    margin_edge,
+    ratio_of,
+)
 from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 from hostdx.scenarios.experiment.statistics.hodges_lehmann import walsh_ends
@@ -106,7 +112,7 @@ def _held_to_order(verdict: RunVerdict, seen: RunVerdict) -> RunVerdict:
     effect = f"{contradiction_words(seen.order)} between {seen.variant} and {seen.baseline}"
     reason = f"{effect}, and each order alone does not give this: {order_words(order)}"
     reason = "; ".join(filter(None, (reason, verdict.reason)))
-    return msgspec.structs.replace(verdict, verdict=Word.UNDECIDED, reason=reason)
+    return as_undecided(verdict, reason)
 
 
 def _spread_in_order(values: Sequence[float], middle: float, pooled: float, freedom: int) -> Spread:
