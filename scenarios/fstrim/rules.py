@@ -10,7 +10,7 @@ from hostdx.probes.system.disk.trim.discard import DiscardChain, discard_chains
 from hostdx.probes.system.disk.trim.trim_jobs import is_trim_refused
 from hostdx.probes.system.disk.trim.trim_timer import explain_untrimmed, trim_timer
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
 from hostdx.scenarios.fstrim.remedies import remedies_to_trim
 from hostdx.scenarios.triage.rules.texts import texts
@@ -117,7 +117,7 @@ def swallowed_findings(host: Host) -> Iterator[Finding]:
             disks=", ".join(d.name for d in below),
             reason=reason,
             disk=disk,
-            remedy=(SAYS.remedy(layer.kind, label=label or "NAME"),) if layer.kind in _LAYERS else (),
+            remedy=_swallowing_remedies(host, layer.kind, guilty, label or "NAME"),
         )
     if unknown:
         raise Unreadable(
@@ -125,6 +125,15 @@ def swallowed_findings(host: Host) -> Iterator[Finding]:
         )
     if not on_flash:
         raise Inapplicable("no file system is on a disk that is known to be flash")
+
+
+def _swallowing_remedies(host: Host, kind: str, device: str, label: str) -> tuple[Remedy, ...]:
+    """Return what to do about a layer that takes no discards: of md by its level."""
+    if kind not in _LAYERS:
+        return ()
+    level = host.read_word(f"/sys/block/{device}/md/level") if kind == "md" else ""
+    without_parity = is_present(level) and level in ("raid0", "raid1", "raid10", "linear")
+    return (SAYS.remedy("md_members" if without_parity else kind, label=label),)
 
 
 def online_unqueued_findings(host: Host) -> Iterator[Finding]:

@@ -20,6 +20,32 @@ NFS = (
 )
 
 
+KEYS = "    0:   112 111/111 98/1000000 2123/25000000\n"
+STRIPED = "31 30 9:127 / /data rw,relatime - xfs /dev/md127 rw,sunit=1024,swidth={},noquota\n"
+SOCKETS = "sockets: used 900\nTCP: inuse 4123 orphan 0 tw 10 alloc 4200 mem {}\n"
+NETSTAT = "TcpExt: TCPMemoryPressures TCPRcvQDrop\nTcpExt: 0 0\n"
+
+
+def beegfs(connections: str, config: str = "connUseRDMA = 1\n") -> dict[str, str]:
+    folder = "proc/fs/beegfs/8F3A-685E1C10-wn1"
+    node = "{} [ID: 1]\n   Connections: {}\n"
+    return {
+        f"{folder}/config": config,
+        f"{folder}/meta_nodes": node.format("bgmeta01", "RDMA: 2 (10.60.0.10:8005); "),
+        f"{folder}/storage_nodes": node.format("bgstor01", connections),
+    }
+
+
+def striped(full_stripe: int) -> dict[str, str]:
+    queue = "sys/block/md127/queue"
+    return {
+        "sys/block/md127/dev": "9:127",
+        "sys/block/md127/size": "70000000000",
+        f"{queue}/minimum_io_size": "524288",
+        f"{queue}/optimal_io_size": str(full_stripe),
+    }
+
+
 def attribute(number: int, name: str, raw: int) -> str:
     return f"{number:>3} {name:<24}0x0032   100   100   000    Old_age   Always       -       {raw}\n"
 
@@ -115,6 +141,14 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("net.errors", "warning", {f"{ETHTOOL}-S_eth0": "NIC statistics:\n     rx_symbol_err_phy: 900000\n"}),
     ("storage.fuse-waiting", "warning", {"sys/fs/fuse/connections/55/waiting": "37",
                                          "sys/fs/fuse/connections/55/max_background": "12"}),
+    ("storage.lustre-inactive", "warning", {f"{LUSTRE}/active": "0"}),
+    ("storage.lustre-inactive", "warning", {"proc/fs/lustre/osc/lus-OST0001-osc-ffff/active": "0"}),
+    ("storage.beegfs-tcp", "warning", beegfs("TCP: 8 (10.20.0.11:8003 [fallback route]); ")),
+    ("storage.stripe-width", "notice", {**striped(5242880), "proc/self/mountinfo": MOUNTS + STRIPED.format(6144)}),
+    ("host.key-quota", "warning", {"proc/key-users": KEYS + "  976:   201 200/200 200/200 5218/20000\n",
+        "proc/sys/kernel/keys/maxkeys": "200", "proc/sys/kernel/keys/maxbytes": "20000"}),
+    ("tcp.memory", "warning", {"proc/net/sockstat": SOCKETS.format(131420), "proc/net/netstat": NETSTAT,
+        "proc/sys/net/ipv4/tcp_mem": "4096\t131072\t134217728", "proc/meminfo": "MemTotal: 263000000 kB\n"}),
     ("storage.fuse-mount", "notice", {"proc/self/mountinfo": MOUNTS + FUSE.format("fuse.sshfs")}),
     ("storage.loop-cache", "notice", loop(0)),
     ("storage.btrfs-space", "warning", allocation(10_700_000_000)),
@@ -175,6 +209,13 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
                      "\tReceiver signal average optical power : 0.5 mW\n"}),
     ("net.coalescing", {f"{ETHTOOL}-c_eth0": "Adaptive RX: on  TX: on\nrx-usecs: 8\nrx-frames: 128\n"}),
     ("storage.fuse-waiting", {"sys/fs/fuse/connections/55/waiting": "0"}),
+    ("storage.lustre-inactive", {f"{LUSTRE}/active": "1"}),
+    ("storage.beegfs-tcp", beegfs("RDMA: 4 (10.60.0.11:8003); ")),
+    ("storage.beegfs-tcp", beegfs("TCP: 4 (10.20.0.11:8003); ", "connUseRDMA = 0\n")),
+    ("storage.stripe-width", {**striped(5242880), "proc/self/mountinfo": MOUNTS + STRIPED.format(10240)}),
+    ("host.key-quota", {"proc/key-users": KEYS + "  976:   101 100/100 99/200 5218/20000\n"}),
+    ("tcp.memory", {"proc/net/sockstat": SOCKETS.format(1420), "proc/net/netstat": NETSTAT,
+        "proc/sys/net/ipv4/tcp_mem": "4096\t131072\t134217728", "proc/meminfo": "MemTotal: 263000000 kB\n"}),
     ("storage.fuse-mount", {"proc/self/mountinfo": MOUNTS + FUSE.format("fuse.cvmfs2")}),
     ("storage.loop-cache", loop(0, "/var/lib/snapd/snaps/core_1.snap", 1)),
     ("storage.btrfs-space", allocation(4_000_000_000)),

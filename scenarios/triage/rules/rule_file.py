@@ -1,7 +1,9 @@
 """A file of rules: TOML with one `[[rule]]` for each. A rule that is wrong is named with its line and left out."""
 
+import ast
 import re
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -50,6 +52,18 @@ class TestRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     row: dict[str, Json] = {}
 
 
+def _unfilled_part(line: str) -> str:
+    """Return what stands in braces and is worked out, which is nothing that a shell knows: `chunk // 512`."""
+    for part in re.findall(r"(?<!\$)\{([^{}]*)\}", line):
+        try:
+            tree = ast.parse(part.partition(":")[0].strip(), mode="eval").body
+        except SyntaxError:
+            continue
+        if isinstance(tree, ast.BinOp | ast.Call | ast.IfExp | ast.Compare | ast.BoolOp):
+            return part
+    return ""
+
+
 class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One rule as it is written.
 
@@ -91,6 +105,11 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     load: str = ""
     tests: tuple[TestRow, ...] = ()
 
+    def _typed_lines(self) -> Iterator[str]:
+        for item in self.remedy:
+            yield from (*item.commands, *item.persistent, *item.verify, *item.undo)
+            yield from (word for pair in (item.set | item.switch).items() for word in pair)
+
     def find_problem(self) -> str:
         """Return what is wrong with it, in one line; empty where nothing is."""
         if not re.fullmatch(r"[a-z][a-z0-9]*\.[a-z0-9][a-z0-9.-]*", self.id):
@@ -111,6 +130,8 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 SentenceTemplate(template)
         except Invalid as error:
             return str(error)
+        if unfilled := next(filter(None, map(_unfilled_part, self._typed_lines())), ""):
+            return f"{{{unfilled}}}: a command is filled with names only; give it a name by `let`"
         if (bool(self.log) or self.rest) != (self.each == "log"):
             return 'each = "log" and a pattern `log`, or `rest`, belong together'
         try:

@@ -135,6 +135,16 @@ def test_the_lowest_layer_that_takes_none_is_the_one(tree: Tree, below: dict[str
     assert "allow-discards" not in " ".join(c for f in found for r in f.remedy for c in r.commands)
 
 
+@pytest.mark.parametrize(("level", "by_parity"), [("raid1", False), ("raid6", True), ("", True)])
+def test_a_mirror_is_not_told_of_parity(tree: Tree, level: str, by_parity: bool) -> None:
+    md = "/devices/virtual/block/md0"
+    tree.disk(ATA, **TAKES).disk(md, "9:0", **NOTHING).files(f"{md}/md", level=level)
+    tree.link(f"{md}/slaves/sda", f"../../../../..{ATA}")
+    host = tree.put("/proc/self/mountinfo", "30 1 9:0 / / rw - xfs /dev/md0 rw\n").host()
+    [found] = swallowed_findings(host)
+    assert any("raid456" in command for command in found.remedy[0].commands) is by_parity
+
+
 def test_whether_discards_are_taken_is_unknown_not_fine(tree: Tree) -> None:
     host = ssd(tree, rotational=0).host()
     for rule in (swallowed_findings, untrimmed_findings):

@@ -76,6 +76,7 @@ def btrfs_rows(host: Host) -> list[SubjectRow]:
             "path": path,
             "uuid": uuid,
             "mounted": places[0] if places else Absent("where it is mounted is not known"),
+            "devices": tuple(names) if is_present(names) else names,
         }
         rows.append(SubjectRow(f"{uuid}/{path.rpartition('/')[2]}", columns, path))
     return rows

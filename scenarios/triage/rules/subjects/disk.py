@@ -192,6 +192,14 @@ def mount_rows(host: Host) -> list[SubjectRow] | Absent:
     return [_mount_row(host, mount) for mount in mounts.values()]
 
 
+def _queue_size(host: Host, mount: Mount, name: str) -> Value:
+    """What the device asks requests to be multiples of, in bytes: chunk and full stripe of an array
+    (Documentation/ABI/stable/sysfs-block).
+    """
+    device = source_device(host, mount.source)
+    return device if isinstance(device, Absent) else host.read_integer(f"/sys/block/{device}/queue/{name}")
+
+
 def _mount_row(host: Host, mount: Mount) -> SubjectRow:
     def option_value(name: str) -> Value:
         return next((o.partition("=")[2] for o in mount.options if o.split("=", 1)[0] == name), "")
@@ -224,6 +232,9 @@ def _mount_row(host: Host, mount: Mount) -> SubjectRow:
             "barrier": "nobarrier" not in mount.options and "barrier=0" not in mount.options,
             "atime": "strictatime" in mount.options or not {"noatime", "relatime", "ro"} & set(mount.options),
             "logbsize": option_value("logbsize"),
+            **{f"has_{name}": option_value(name) for name in ("sunit", "swidth", "stripe")},
+            "chunk": lambda: _queue_size(host, mount, "minimum_io_size"),
+            "full_stripe": lambda: _queue_size(host, mount, "optimal_io_size"),
             "devno": mount.devno or Absent("mountinfo was not captured", "captured"),
             "remote_read_ahead": lambda: _kib_to_bytes(
                 host.read_integer(f"/sys/class/bdi/{mount.devno}/read_ahead_kb")

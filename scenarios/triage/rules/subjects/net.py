@@ -306,6 +306,9 @@ def bond_rows(host: Host) -> list[SubjectRow] | Absent:
         used = speeds_by_member.get(active[1]) if active else None
         partner = re.search(r"Partner Mac Address: ([0-9a-f:]{17})", text)
         failures = re.findall(r"^Link Failure Count: ([0-9]{1,18})$", "\n".join(ports), re.MULTILINE)
+        chosen = re.search(r"^\tAggregator ID: ([0-9]+)$", text, re.MULTILINE)
+        other = rf"^Aggregator ID: (?!{chosen[1]}$)[0-9]+$" if chosen else "(?!)"
+        unused = tuple(member for member, p in members.items() if re.search(other, p, re.MULTILINE))
         policy = re.search(r"^Transmit Hash Policy: (\S+)", text, re.MULTILINE)
         columns: dict[str, Value] = {
             "name": name,
@@ -316,6 +319,7 @@ def bond_rows(host: Host) -> list[SubjectRow] | Absent:
             if used is not None
             else Absent("all ports are used"),
             "down": tuple(down),
+            "unused": unused if chosen else Absent("the bond reports no active aggregator", "unsupported"),
             "partner": partner[1] if partner else Absent("the bond reports no partner", "unsupported"),
             "failures": sum(map(int, failures))
             if failures

@@ -91,3 +91,56 @@ def _operation_times(line: str) -> tuple[str, int, float, float] | None:
         return None
     count, queue_ms, answer_ms = values[0], values[5], values[6]
     return name, count, queue_ms / count, answer_ms / count
+
+
+def lustre_target_rows(host: Host) -> list[SubjectRow]:
+    """One row per target of a Lustre file system that this host is a client of: `active` 0 or 1, `kind` osc or mdc."""
+    rows = []
+    for path in host.glob_paths("/sys/fs/lustre/*/*-*-*/active") + host.glob_paths(
+        "/proc/fs/lustre/*/*-*-*/active"
+    ):
+        _, _, _, _, kind, device, _ = path.split("/")
+        if kind in ("osc", "mdc", "osp"):
+            target = "-".join(device.split("-")[:2])
+            columns: dict[str, Value] = {
+                "name": target,
+                "kind": kind,
+                "device": device,
+                "path": path,
+                "active": host.read_integer(path),
+            }
+            rows.append(SubjectRow(target, columns, path))
+    return rows
+
+
+_ROUTE = re.compile(r"\b(RDMA|TCP): ([0-9]{1,6}) \(([^)]*)\)")
+
+
+def beegfs_rows(host: Host) -> list[SubjectRow]:
+    """One row per BeeGFS client: whether RDMA is asked for (`rdma`, `fallback`), and the nodes with a connection by TCP
+    (client_module/source/filesystem/ProcFsHelper.c: `TCP: 8 (10.0.0.1:8003 [fallback route])`).
+    """
+    rows = []
+    for path in host.glob_paths("/proc/fs/beegfs/*/config"):
+        folder = path.rpartition("/")[0]
+        config = host.read_file_text(path, 65536)
+        if isinstance(config, Absent):
+            continue
+        settings = dict(re.findall(r"^\s*(\w+)\s*=\s*(\S*)", config, re.MULTILINE))
+        by_tcp, nodes = [], 0
+        for kind in ("meta_nodes", "storage_nodes"):
+            text = host.read_file_text(f"{folder}/{kind}", _MAX_TEXT_BYTES)
+            for block in re.split(r"^(?=\S)", "" if isinstance(text, Absent) else text, flags=re.MULTILINE):
+                routes = _ROUTE.findall(block)
+                nodes += bool(routes)
+                if any(kind == "TCP" for kind, _, _ in routes):
+                    by_tcp.append(block.split()[0])
+        columns: dict[str, Value] = {
+            "name": folder.rpartition("/")[2],
+            "path": folder,
+            "rdma": settings.get("connUseRDMA", "") in ("1", "true"),
+            "nodes": nodes,
+            "by_tcp": tuple(by_tcp),
+        }
+        rows.append(SubjectRow(folder.rpartition("/")[2], columns, f"{folder}/storage_nodes"))
+    return rows

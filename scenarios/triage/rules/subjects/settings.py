@@ -165,3 +165,21 @@ def _is_costly(expression: str, text: str) -> Value:
 def _number_or_text(text: str) -> Value:
     number = parse_signed(text)
     return text if number is None else number
+
+
+_KEYS = re.compile(
+    r"^ *([0-9]{1,10}): +[0-9]+ [0-9]+/[0-9]+ ([0-9]{1,10})/([0-9]{1,10}) ([0-9]{1,10})/([0-9]{1,10})$",
+    re.MULTILINE,
+)
+
+
+def key_user_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per user with keys in the kernel (/proc/key-users, Documentation/security/keys/core.rst): keys and their
+    bytes, each with the user's quota.
+    """
+    text = host.read_file_text("/proc/key-users", 1 << 20)
+    if isinstance(text, Absent):
+        return text
+    names = ("uid", "keys", "most_keys", "bytes", "most_bytes")
+    rows = ([int(number) for number in found] for found in _KEYS.findall(text))
+    return [SubjectRow(str(row[0]), dict(zip(names, row, strict=True))) for row in rows]

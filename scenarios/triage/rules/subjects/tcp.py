@@ -6,6 +6,7 @@ from functools import partial
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.system.network.nic import read_nics
+from hostdx.probes.system.nodes.memory import read_memory
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.table import SubjectRow
@@ -20,6 +21,8 @@ _SETTINGS = {
     "sack": ("ipv4/tcp_sack", 0),
     "moderate": ("ipv4/tcp_moderate_rcvbuf", 0),
     "timestamps": ("ipv4/tcp_timestamps", 0),
+    "least_pages": ("ipv4/tcp_mem", 0),
+    "pressure_pages": ("ipv4/tcp_mem", 1),
     "most_pages": ("ipv4/tcp_mem", 2),
     "arp_most": ("ipv4/neigh/default/gc_thresh3", 0),
 }
@@ -61,6 +64,7 @@ def tcp_rows(host: Host) -> list[SubjectRow] | Absent:
         **values,
         **{column: partial(sysctl_number, *place) for column, place in _SETTINGS.items()},
         "pages": partial(_tcp_pages, host),
+        "memory": lambda: host.compute_once(read_memory).total,
         "fastest": max(speeds) * 1_000_000 if speeds else Absent("no card that is up reports its speed"),
     }
     return [SubjectRow("", columns)]

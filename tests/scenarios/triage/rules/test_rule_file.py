@@ -97,6 +97,7 @@ def test_what_a_rule_reads_is_explained(what: Read, says: str) -> None:
         (GOOD.replace('id = "site.limit"', 'id = "site.limit'), 3, "line 3"),
         (GOOD.replace("{now}", "{now:furlongs}"), 2, "furlongs is no form"),
         (GOOD.replace('{ path = "now" }', '{ last = "lines" }'), 2, "lines is no read with a log"),
+        (GOOD + '[[rule.remedy]]\ntitle = "x"\ncommands = ["tune {now // 2}"]\n', 2, "now // 2"),
         (GOOD.replace("/sys/x/*", "nothing"), 0, "there is no table nothing"),
     ],
 )
