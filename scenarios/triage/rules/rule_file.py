@@ -54,7 +54,8 @@ class TestRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
 
 def _unfilled_part(line: str) -> str:
     """Return what stands in braces and is worked out, which is nothing that a shell knows: `chunk // 512`."""
-    for part in re.findall(r"(?<!\$)\{([^{}]*)\}", line):
+    for match in re.finditer(r"(?<!\$)\{([^{}]*)\}", line):
+        part = str(match[1])
         try:
             tree = ast.parse(part.partition(":")[0].strip(), mode="eval").body
         except SyntaxError:
