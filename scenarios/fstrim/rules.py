@@ -133,8 +133,7 @@ def _swallowing_remedies(host: Host, kind: str, device: str, label: str) -> tupl
         return ()
     level = host.read_word(f"/sys/block/{device}/md/level") if kind == "md" else ""
     without_parity = is_present(level) and level in ("raid0", "raid1", "raid10", "linear")
-    name = f"{kind}_members" if without_parity else kind
-    return (SAYS.remedy(name, label=label),)
+    return (SAYS.remedy("md_members") if without_parity else SAYS.remedy(kind, label=label),)
 
 
 def online_unqueued_findings(host: Host) -> Iterator[Finding]:

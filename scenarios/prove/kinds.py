@@ -42,6 +42,8 @@ CARD_KINDS = ("net", "ring", "coalesce", "adaptive", "offload", "qdisc")
 def find_reservation(host: Host, kind: str, scope: str, path: str) -> str:
     """Return why the setting is left alone, in one line; "" where it may be switched."""
     if kind in CARD_KINDS:
+        if not host.path_exists(f"{NETWORK}/{scope}"):  # an alternative name would hide whose card it is
+            return f"{scope} is no network card of this host by its own name (`ls {NETWORK}`)"
         if scope in (reserved := reserved_cards(host)):
             return f"{scope} carries {reserved[scope]}; hostdx never switches a setting of that card"
     elif path.endswith("/queue/scheduler") and (role := system_leaves(host).get(scope)):

@@ -79,34 +79,38 @@ def test_a_value_that_it_has_already_and_one_named_twice_are_refused() -> None:
 
 
 @pytest.fixture
-def cards(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
-    """What the host's settings are that are no files."""
+def cards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Host, dict[str, str]]:
+    """A host with two cards, and what its settings are that are no files."""
+    for card in ("eth0", "eth9"):
+        (tmp_path / f"sys/class/net/{card}").mkdir(parents=True)
     own = {"ring:eth9/rx": "512", "qdisc:eth9": "default", "nice:77/123": "0", "atime:/data": "relatime"}
     monkeypatch.setattr(kinds.setting_calls, "read_value", own.__getitem__)
     monkeypatch.setattr(
         kinds.setting_calls, "complete_target", lambda name: f"{name}/123" if name == "nice:77" else name
     )
     monkeypatch.setattr(kinds, "reserved_cards", lambda _: {"eth0": "an SSH line"})
-    return own
+    return Host(str(tmp_path)), own
 
 
-def test_settings_that_are_no_files_have_their_values(cards: dict[str, str]) -> None:
+def test_settings_that_are_no_files_have_their_values(cards: tuple[Host, dict[str, str]]) -> None:
+    host, own = cards
     for text, target in {
         "ring:eth9/rx=4096": "ring:eth9/rx",
         "qdisc:eth9=fq": "qdisc:eth9",
         "nice:77=-5": "nice:77/123",
         "mount:/data=noatime": "atime:/data",
     }.items():
-        setting = parse_setting(Host(), text)
+        setting = parse_setting(host, text)
         [action] = setting.actions
-        assert (action.target, action.old, action.consent) == (target, cards[target], True)
+        assert (action.target, action.old, action.consent) == (target, own[target], True)
         assert setting.new == text.partition("=")[2]
 
 
-def test_a_discipline_that_a_person_set_is_left_alone(cards: dict[str, str]) -> None:
-    cards["qdisc:eth9"] = "cake"
+def test_a_discipline_that_a_person_set_is_left_alone(cards: tuple[Host, dict[str, str]]) -> None:
+    host, own = cards
+    own["qdisc:eth9"] = "cake"
     with pytest.raises(UsageError):
-        parse_setting(Host(), "qdisc:eth9=fq")
+        parse_setting(host, "qdisc:eth9=fq")
 
 
 @every_case(
@@ -119,10 +123,11 @@ def test_a_discipline_that_a_person_set_is_left_alone(cards: dict[str, str]) -> 
         "qdisc:eth0=fq",
     ],
 )
-@pytest.mark.usefixtures("cards")
-def test_no_setting_of_the_card_of_an_ssh_line_is_switched(kind: str) -> None:
+def test_no_setting_of_the_card_of_an_ssh_line_is_switched(
+    kind: str, cards: tuple[Host, dict[str, str]]
+) -> None:
     with pytest.raises(UsageError, match="eth0 carries"):
-        parse_setting(Host(), kind)
+        parse_setting(cards[0], kind)
 
 
 @pytest.mark.usefixtures("swappiness")
@@ -181,6 +186,7 @@ def test_cards_of_ssh_lines_and_of_the_default_route_are_reserved(
     assert set(kinds.reserved_cards(host)) == {"eth0", "bond0", "eth1"}
     assert kinds.find_reservation(host, "net", "eth1", "")
     assert not kinds.find_reservation(host, "net", "eth2", "")
+    assert kinds.find_reservation(host, "ring", "other-name-of-eth0", "")
     monkeypatch.setenv("SSH_CONNECTION", "192.168.3.4 50000 192.168.3.1 22")
     assert "eth2" in kinds.reserved_cards(host)
 
