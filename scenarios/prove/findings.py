@@ -112,7 +112,8 @@ def setting_finding(
 
 def _keeping_remedy(host: Host, line: ProvenSetting, settings: Sequence[ProvableSetting]) -> Remedy:
     wanted: dict[str, str] = {}
-    for action in (action for setting in settings for action in setting.actions):
+    files = [setting for setting in settings if not setting.commands]
+    for action in (action for setting in files for action in setting.actions):
         name = action.target
         if name.startswith("/proc/sys/"):
             name = name.removeprefix("/proc/sys/").replace("/", ".")
@@ -120,10 +121,14 @@ def _keeping_remedy(host: Host, line: ProvenSetting, settings: Sequence[Provable
     lines = setting_lines(host, wanted, "prove")
     return replace(
         SAYS.remedy("keep", setting=line.setting, new=line.new, risk=line.risk),
-        commands=lines.commands,
-        persistent=tuple(setting.persistent for setting in settings if setting.persistent),
+        # what keeps it is a command, too: the answer of this run is that it should stay
+        commands=(
+            *lines.commands,
+            *(command for setting in settings for command in setting.commands),
+            *(setting.persistent for setting in settings if setting.persistent),
+        ),
         verify=lines.verify,
-        undo=lines.undo,
+        undo=(*lines.undo, *(command for setting in settings for command in setting.undo)),
     )
 
 

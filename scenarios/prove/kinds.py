@@ -133,6 +133,7 @@ class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     and `values_are`: the same in words.
 
     A `path` that does not begin with a slash is no file: `hostdx.probes.system.setting_calls` reads and sets it.
+    `command`: what a person types to set it; `undo`: to take it back, where that is another command.
     """
 
     name: str
@@ -146,6 +147,8 @@ class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     nested: bool = False
     values: str = ""
     values_are: str = ""
+    command: str = ""
+    undo: str = ""
 
     def keeping_command(self, fields: Mapping[str, str]) -> str:
         """Return the command that keeps a setting over a reboot; "" where it depends on who makes its object."""
@@ -172,6 +175,8 @@ class ProvableSetting(msgspec.Struct, frozen=True, kw_only=True):
     risk: str
     settle_s: float
     persistent: str
+    commands: tuple[str, ...] = ()  # of a setting that is no file: what sets it, and what takes it back
+    undo: tuple[str, ...] = ()
     actions: tuple[Action, ...]
     disk: str = ""  # the block device or the file system's number that it acts on
 
@@ -201,6 +206,7 @@ def parse_setting(host: Host, text: str) -> ProvableSetting:
     if kind.name == "sysctl":
         name = pattern.removeprefix("/proc/sys/").replace("/", ".")
     fields = {"path": pattern, "name": name, "scope": scope, "value": value}
+    typed = fields | {"scope": shlex.quote(scope)}
     return ProvableSetting(
         label=label,
         name=name if pattern.startswith("/") else pattern,
@@ -211,6 +217,8 @@ def parse_setting(host: Host, text: str) -> ProvableSetting:
         risk=kind.risk,
         settle_s=kind.settle_s,
         persistent=kind.keeping_command(fields),
+        commands=tuple(filter(None, (kind.command.format(**typed),))),
+        undo=tuple(filter(None, ((kind.undo or kind.command).format(**typed | {"value": actions[0].old}),))),
         actions=tuple(actions),
         disk=scope if kind.name in ("block", "bdi") else "",
     )

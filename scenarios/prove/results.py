@@ -86,7 +86,7 @@ class ProofResult(Result, frozen=True, tag="prove.settings/1"):
 
 
 def _settings_table(proof: Proof) -> Table:
-    header = ("setting", "today", "new", "load", "outcome", "effect", "95 % CI", "measured", "to keep it")
+    header = ("setting", "today", "new", "load", "outcome", "effect", "95 % CI", "measured")
     rows = tuple(
         (
             Mono(setting.setting),
@@ -97,11 +97,10 @@ def _settings_table(proof: Proof) -> Table:
             setting.effect_text if setting.effect_text != setting.outcome_text else "",
             setting.interval_text,
             setting.stage,
-            Mono(setting.persistent) if setting.outcome == "helps" else "",
         )
         for setting in proof.settings
     )
-    return Table(header, rows, spare=frozenset({6, 7, 8})).without_empty_columns()
+    return Table(header, rows, spare=frozenset({6, 7})).without_empty_columns()
 
 
 class ScreeningRecord(msgspec.Struct, frozen=True, kw_only=True):

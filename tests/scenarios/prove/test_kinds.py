@@ -104,6 +104,8 @@ def test_settings_that_are_no_files_have_their_values(cards: tuple[Host, dict[st
         [action] = setting.actions
         assert (action.target, action.old, action.consent) == (target, own[target], True)
         assert setting.new == text.partition("=")[2]
+        assert len(setting.commands) == len(setting.undo) == 1 and setting.new in setting.commands[0]
+        assert "default" not in setting.undo[0] and "{" not in setting.commands[0] + setting.undo[0]
 
 
 def test_a_discipline_that_a_person_set_is_left_alone(cards: tuple[Host, dict[str, str]]) -> None:
