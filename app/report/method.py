@@ -218,11 +218,15 @@ def _action_table(session: RunSession) -> Table | None:
     if not session.actions:
         return None
     words = {"applied": "not undone yet", "reverted": "undone"}
-    rows = []
+    times: Counter[tuple[str, Mono, str]] = Counter()
     for event in session.actions.values():
         state = words.get(event.state, event.state)
         reason = f": {event.reason}" if event.reason and event.state != "applied" else ""
-        rows.append((event.action.title, Mono(event.action.target), state + reason))
+        times[event.action.title, Mono(event.action.target), state + reason] += 1
+    rows = [
+        (what, where, state if count == 1 else f"{state}, each of {count} times")
+        for (what, where, state), count in times.items()
+    ]
     if len(rows) > 40:
         more = (f"and {len(rows) - 40} more; the recording has them all", Mono(""), "")
         rows = [*rows[:40], more]

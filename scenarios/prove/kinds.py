@@ -214,7 +214,7 @@ def parse_setting(host: Host, text: str) -> ProvableSetting:
         old=", ".join(dict.fromkeys(" ".join((action.old or "").split()) for action in actions)),
         new=value,
         scope=kind.scope.format(**fields),
-        risk=kind.risk,
+        risk=actions[0].risk,
         settle_s=kind.settle_s,
         persistent=kind.keeping_command(fields),
         commands=tuple(filter(None, (kind.command.format(**typed),))),
@@ -260,9 +260,9 @@ def _change(path: str, value: str, kind: SettingKind) -> Action:
         return _change_by_call(path, value, kind)
     if path.endswith("/queue/scheduler"):
         action = setting_change(f"scheduler:{path.split('/')[3]}", value, "setting")
-    else:
-        key = f"sysctl:/{path.removeprefix('/proc/sys/')}" if path.startswith("/proc/") else f"sysfs:{path}"
-        action = setting_change(key, value, "setting")
+        return replace(action, risk=f"{kind.risk}; {action.risk}")
+    key = f"sysctl:/{path.removeprefix('/proc/sys/')}" if path.startswith("/proc/") else f"sysfs:{path}"
+    action = setting_change(key, value, "setting")
     name = path.rpartition("/")[2]
     if name in _NO_ZERO and action.old == "0":
         other = name.replace("bytes", "ratio") if "bytes" in name else name.replace("ratio", "bytes")
