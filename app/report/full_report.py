@@ -35,7 +35,7 @@ def report(
             (result.name.replace("_", " ").capitalize(), result_parts(session, result))
             for result in session.results.values()
         ),
-        ("What was left out, and what disturbed", _doubt_parts(session)),
+        ("What was left out, and what interfered", _doubt_parts(session)),
         ("This host", _fact_parts(session)),
         ("What could not be read", _absent_parts(session)),
         ("How it was measured", method_parts(session, recording, with_arguments=with_arguments)),

@@ -305,12 +305,12 @@ def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerd
         f"{size(least)} to {size(worst)}"
     ]
     for word, some in (
-        ("equal", [v for v in compared if v.is_equal]),
+        ("no material difference", [v for v in compared if v.is_equal]),
         ("undecided", [v for v in compared if v.is_undecided]),
     ):
         if some:
             parts.append(f"{word}: {units.join_names([title(v) for v in some], MAX_NAMED_LOADS)}")
-    return "; ".join((*parts, *((f"measured: {worst.scope}",) if worst.scope else ())))
+    return "; ".join((*parts, *((f"compared: {worst.scope}",) if worst.scope else ())))
 
 
 def _effect_distance(verdict: ev.RunVerdict) -> float:

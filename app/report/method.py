@@ -104,7 +104,7 @@ def _command_words(words: Sequence[str], with_arguments: bool) -> Words:
 
 
 def _workload_table(session: RunSession) -> Table | None:
-    header = ("workload", "block", "at least", "onset apart", "groups at least", "blocks measured")
+    header = ("workload", "window", "at least", "onset apart", "groups at least", "windows measured")
     rows = []
     for w in session.planned_workloads:
         if w.id in session.trains:
@@ -150,7 +150,7 @@ def _slice_table(session: RunSession) -> Table | None:
         onset = f"first {1000 * slice_length.onset_s:.0f} ms" if slice_length.onset_s else "–"
         length = f"{1000 * slice_length.seconds:.0f} ms"
         if slice_length.blocks:
-            length = f"blocks of {slice_length.seconds:g} s, each flushed"
+            length = f"windows of {slice_length.seconds:g} s, each flushed"
         counted = str(len(session.groups.get(w.id, ())))
         rows.append((w.title, length, _length_reason(slice_length), quarter, onset, counted))
     return Table(header, tuple(rows), frozenset({1, 5})).without_empty_columns() if rows else None
@@ -174,7 +174,7 @@ def _group_table(session: RunSession) -> Table | None:
                 why or "–",
             )
         )
-    header = ("workload", "groups", "order", "looks", "disturbed", "by what")
+    header = ("workload", "groups", "order", "interim analyses", "disturbed", "by what")
     return Table(header, tuple(rows), frozenset({1, 3, 4})).without_empty_columns() if rows else None
 
 

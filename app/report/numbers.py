@@ -172,10 +172,10 @@ def _reached_table(session: RunSession) -> Table | None:
                             str(len(values)),
                         )
                     )
-    counted = "groups" if session.trains else "blocks"
+    counted = "groups" if session.trains else "windows"
     largest = any(metric.endswith(_LARGEST) for _, metric, *_ in rows)
     head = "value, or max" if largest else "value"
-    header = ("workload", "metric", "variant", head, "least to most", counted)
+    header = ("workload", "metric", "variant", head, "lowest to highest", counted)
     return Table(header, tuple(rows), frozenset({3, 4, 5})).without_empty_columns() if rows else None
 
 

@@ -88,7 +88,7 @@ def _disturbance_signs(session: RunSession) -> list[Sign]:
     total, count, unit = sum(map(len, session.groups.values())), session.disturbed_groups, "groups"
     if not total and not session.verdicts:
         blocks = [b for blocks in session.blocks.values() for b in blocks if b.phase == "steady"]
-        total, count, unit = len(blocks), sum(1 for b in blocks if b.disturbed), "blocks"
+        total, count, unit = len(blocks), sum(1 for b in blocks if b.disturbed), "measurements"
     if not total:
         return []
     again = ", measured again" if count else ""
@@ -117,7 +117,7 @@ def _others_sign(session: RunSession, kind: str) -> Sign:
     if share < MIN_LASTING_SHARE or kind not in ("device", "cpu"):
         often = most_frequent_cause([disturbance for _, disturbance in those])
         return Sign(
-            "notice", f"{often}, in {units.format_percent(min(1.0, share))} of the measuring time", pid
+            "notice", f"in {units.format_percent(min(1.0, share))} of the measuring time: {often}", pid
         )
     culprit_name = most_frequent_culprit(culprits)
     by = f" ({culprit_name})" if culprit_name else ""
@@ -224,13 +224,17 @@ def _order_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sig
         words = f"{title}: {widest.verdict} whichever variant ran first: {order_words(order)}"
         if len(claimed) > 1:
             words = f"{len(claimed)} differences hold whichever variant ran first"
-            words += f"; least alike: {title}, {order_words(order)}"
+            words += f"; the two orders differ most for {title}: {order_words(order)}"
         signs.append(Sign("ok", words))
     elif any(v.is_decided and v.order is not None for v in verdicts):
         signs.append(Sign("ok", "the verdicts are the same whichever variant ran first"))
     if undrawn := [v for v in verdicts if v.order is None and not session.groups.get(v.workload)]:
         titles = dict.fromkeys(wording.verdict_title(session, v) for v in undrawn if not v.control)
-        signs += [Sign("unlooked", f"one order only: {units.join_names(list(titles), 3)}")] if titles else []
+        signs += (
+            [Sign("unlooked", f"measured in one order only: {units.join_names(list(titles), 3)}")]
+            if titles
+            else []
+        )
     return signs
 
 
@@ -249,5 +253,5 @@ def _resolution_signs(verdicts: list[ev.RunVerdict]) -> list[Sign]:
     if misses:
         hiding = f"{len(misses)} of {len(limited)} loads" if len(limited) > 1 else "the load"
         margin = units.format_percent(min(v.margin for v in misses))
-        words = f"{words}; {hiding} may hide a smaller one, beyond the margin of {margin}"
+        words = f"{words}; a smaller one beyond the margin of {margin} may be missed in {hiding}"
     return [Sign("unknown" if misses else "ok", words)] if effects else []

@@ -82,14 +82,13 @@ class Corners(Result, frozen=True, tag="box.corners/1"):
     def result_parts(self) -> tuple[Part, ...]:
         value = self.value
         tools = tuple(dict.fromkeys(level.tool for level in value.levels if level.tool))
-        header = ("corner", "level", "95 % CI", "cycles", "CPU", *tools, "remark")
+        header = ("test", "level", "95 % CI", "cycles", "CPU", *tools, "remark")
         rows = tuple(_table_row(level, tools) for level in value.levels)
         right = frozenset({1, 3, 4, *range(5, 5 + len(tools))})
         table = Table(header, rows, right).without_empty_columns()
         caption = (
             f"{units.count_noun(value.workers, 'worker')} on {value.file_system} ({value.directory}); "
-            "corners of IO500, "
-            "not an IO500 score: hostdx explain box names what a valid one needs beyond them."
+            "tests of IO500, not an IO500 score: hostdx explain box names what a valid score also needs."
         )
         return (table, paragraph_of(caption))
 

@@ -74,7 +74,9 @@ def judge_before_after(
     logs = [phase for phase in phases if phase is not None]
     blocks = len(before) + len(idle) + len(after)
     if len(logs) < 3 or min(map(len, logs)) < MIN_BLOCKS:
-        reason = "a block without a value" if len(logs) < 3 else f"fewer than {MIN_BLOCKS} blocks in a phase"
+        reason = (
+            "a window without a value" if len(logs) < 3 else f"fewer than {MIN_BLOCKS} windows in a phase"
+        )
         return BeforeAfter(margin=margin, reason=reason, blocks=blocks)
     means = [math.fsum(phase) / len(phase) for phase in logs]
     shares = [mean_variance_share(len(phase)) for phase in logs]

@@ -94,7 +94,7 @@ def explain_verdict(verdict: ev.RunVerdict) -> str:
         parts.append(f"the interval lies within the margin of {units.format_percent(verdict.margin)}")
     if verdict.batch > 1 and not verdict.pairs:
         parts.append(
-            f"neighbouring groups depend on each other: the interval is over batches of {verdict.batch}"
+            f"neighbouring groups depend on each other: the interval is computed from batches of {verdict.batch}"
         )
     if verdict.place_scatter is not None and verdict.slice_scatter is not None:
         parts.append(scatter_words(verdict.pairs, verdict.place_scatter, verdict.slice_scatter))
@@ -109,7 +109,8 @@ def scatter_words(pairs: int, place: float, within: float) -> str:
     """
     differ = f"differ by ±{100 * math.expm1(place):.1f} %" if place else "do not differ measurably"
     return (
-        f"file sets of one directory {differ}, slices by ±{100 * math.expm1(within):.1f} %: the interval is over "
+        f"file sets of one directory {differ}, slices differ by ±{100 * math.expm1(within):.1f} %: the interval is "
+        "computed from "
         f"{units.count_noun(pairs, 'pair')} of file sets"
     )
 

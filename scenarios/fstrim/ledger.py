@@ -132,7 +132,7 @@ class Ledger:
             )
         sentences.append(
             "These are requests: how much of it was new to the drive is known to the drive only; the "
-            "measured blocks show what it gained"
+            "measured windows show what the drive gained"
         )
         if self.knowledge and self.knowledge.waits:
             sentences.append(self.knowledge.waits)

@@ -12,14 +12,14 @@ from hostdx.scenarios.contract.results.result import Result
 _COLUMNS = (
     ("step", "step", ""),
     ("seconds", "s", "s"),
-    ("written_bytes", "we wrote", "B"),
+    ("written_bytes", "hostdx wrote", "B"),
     ("device_written_bytes", "the disk wrote", "B"),
     ("deleted_bytes", "deleted", "B"),
     ("deleted_since_trim_bytes", "deleted since the last trim", "B"),
     ("free_bytes", "free", "B"),
     ("fstrim_says_bytes", "fstrim -v says", "B"),
     ("discarded_bytes", "the kernel asked to discard", "B"),
-    ("came_to_rest_s", "at rest after, s", "s"),
+    ("came_to_rest_s", "idle again after, s", "s"),
 )
 
 

@@ -197,9 +197,9 @@ class TrimSession:
             return None
         wandered = abs((change.idle_ratio or 1.0) - 1)
         if wandered >= 0.05:
-            return f"idling alone changed it by {100 * wandered:.0f} %"
+            return f"idling alone changed the speed by {100 * wandered:.0f} %"
         blame = self.blocks.watch.blame_text(self.blocks.load.id) if self.blocks.watch is not None else ""
-        return blame or "the blocks differ too much among themselves"
+        return blame or "the windows of one phase differ too much"
 
 
 EngineMaker = Callable[[Host, TrimSetup, TrimRequest, PrivateDirectory, int, WriteBudget], BuiltInLoad]

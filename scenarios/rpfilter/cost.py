@@ -216,11 +216,13 @@ def _list_costs(
                 f"{verdict.delta:+,.0f} MB/s ({low:+,.0f} to {high:+,.0f})"
                 if verdict.ratio is None
                 else f"{(verdict.ratio - 1) * 100:+.1f} % of its throughput, {verdict.delta:+,.0f} MB/s"
-                f" (95 %: {low:+,.0f} to {high:+,.0f})"
+                f" (95 % CI {low:+,.0f} to {high:+,.0f})"
             )
             yield Evidence(f"{name}: {change}, {verdict.verdict}", "measured")
             continue
-        text = f"{name}: {verdict.delta:+.0f} ns a packet (95 %: {low:.0f} to {high:.0f}), {verdict.verdict}"
+        text = (
+            f"{name}: {verdict.delta:+.0f} ns a packet (95 % CI {low:.0f} to {high:.0f}), {verdict.verdict}"
+        )
         yield Evidence(f"{text}{_effect_here(verdict, trial, facts, rates)}", "measured")
 
 

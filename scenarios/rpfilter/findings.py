@@ -82,8 +82,8 @@ def _counting_note(rates: PacketRates | Absent) -> str:
 def _format_cores(value: Share) -> str:
     low, high = value.ci95
     if value.cores < 0.995:
-        return f"{value.cores * 100:.2g} % of one core (95 %: {low * 100:.2g} to {high * 100:.2g} %)"
-    return f"{value.cores:.1f} cores (95 %: {low:.1f} to {high:.1f})"
+        return f"{value.cores * 100:.2g} % of one core (95 % CI {low * 100:.2g} to {high * 100:.2g} %)"
+    return f"{value.cores:.1f} cores (95 % CI {low:.1f} to {high:.1f})"
 
 
 def cost_finding(answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> Finding:

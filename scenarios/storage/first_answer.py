@@ -72,7 +72,7 @@ def first_answer(
         if any(mine == word for _, _, mine in jobs)
     ]
     held = [throttle.title] if throttle else []
-    near = [f"nearest to {nearest[0][0]}"] if nearest else []
+    near = [f"speed class nearest to {nearest[0][0]}"] if nearest else []
     answer = SAYS.finding(
         "levels",
         severity="ok" if fine else "notice",
@@ -166,12 +166,14 @@ def _job_words(kind: JobKind, value: DirectoryLevel, word: str) -> str:
     latency = ""
     if value.p50_ns is not None and value.p99_ns is not None:
         latency = (
-            f"; under load half of them within {format_latency(value.p50_ns)}, 99 % within "
+            f"; under load half of them take at most {format_latency(value.p50_ns)}, and 99 % at most "
             f"{format_latency(value.p99_ns)}"
         )
-    edges = f"good from {metric_quantity(kind.good, value.unit)}, poor up to {metric_quantity(kind.poor, value.unit)}"
-    if kind.most_ms:
-        edges += f", 99 % within {kind.most_ms:g} ms"
+    within = f", and 99 % within {kind.most_ms:g} ms" if kind.most_ms else ""
+    edges = (
+        f"good: {metric_quantity(kind.good, value.unit)} or more{within}; "
+        f"poor: {metric_quantity(kind.poor, value.unit)} or less"
+    )
     reached = f"{metric_quantity(value.median, value.unit)} ({load_of(value.workload).title})"
     remark = f"; {value.remarks[0]}" if value.remarks else ""
     return f"{kind.words}: {word}, {reached}{latency}; {edges}{remark}"
@@ -188,7 +190,7 @@ def _standing_words(host: Host, target: ComparedDirectory, nearest: Sequence[tup
     elif disk and is_virtual_disk(disk.transport, disk.model):
         sold = "by what its cloud publishes" if cloud_disks(host, disk) else "offer unknown"
         itself = f"{disk.name} is a virtual disk, {sold}"
-    return f"by its figures nearest to {words}; {itself}"
+    return f"speed class nearest to {words}; {itself}"
 
 
 def _throttle_words(throttle: Finding | None, watched_s: float) -> str:

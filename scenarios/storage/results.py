@@ -39,7 +39,7 @@ class Levels(Result, frozen=True, tag="storage.levels/1"):
 
     @property
     def result_parts(self) -> tuple[Part, ...]:
-        header = ("load", "directory", "level", "95 % CI", "blocks", "p50", "p99", "usual", "remark")
+        header = ("load", "directory", "level", "95 % CI", "measurements", "p50", "p99", "usual", "remark")
         rows = tuple(
             (
                 level.workload,

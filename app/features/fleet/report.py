@@ -59,7 +59,7 @@ def lead_sentences(judgement: peers.FleetJudgement) -> list[str]:
     open_ = dict.fromkeys(item.node for item in judgement.suspects)
     if open_ and not judgement.rounds:
         sentences.append(
-            f"Measure {count_noun(len(open_), 'node')} again beside peers: {join_names(list(open_), _MAX_NAMED)}"
+            f"Measure {count_noun(len(open_), 'node')} again together with peer nodes: {join_names(list(open_), _MAX_NAMED)}"
         )
     elif open_:
         sentences.append(f"Inconclusive for {join_names(list(open_), _MAX_NAMED)}")
@@ -133,7 +133,7 @@ def standing_words(judgement: peers.FleetJudgement, suspect: RetestedSuspect) ->
     rounds = (
         count_noun(suspect.rounds, "round") + " of retests"
         if suspect.rounds
-        else "at the first measurement alone"
+        else "at the first measurement only"
     )
     return f"{judgement.measures[suspect.column].title}: {size}{interval}, {rounds}"
 

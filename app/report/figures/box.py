@@ -147,7 +147,7 @@ def corner_table(box: BoundingBoxFigures) -> Table:
         )
         for corner in box.corners
     )
-    header = ("corner", "median", "lowest", "highest", "runs that do not belong")
+    header = ("test", "median", "lowest", "highest", "runs that do not belong")
     return Table(header, rows, frozenset(range(1, 5))).without_empty_columns()
 
 
@@ -155,7 +155,7 @@ def legend_lines(box: BoundingBoxFigures) -> list[str]:
     """Return what the marks are, a line each."""
     title = f"{make_printable(box.title)[:40]}: " if box.title else ""
     out = [f"{title}across bandwidth (IOR hard to easy), up metadata (mdtest hard to easy)"]
-    out.append("h, e: a run's hard and easy corner" + ("; !: does not belong" if box.odd else ""))
+    out.append("h, e: a run's hard and easy test" + ("; !: does not belong" if box.odd else ""))
     out += [
         f"{mark}: {make_printable(p.name)[:60]}" + ("" if p.metadata else " (bandwidth only)")
         for mark, p in zip("ABCDEFGHIJ", box.placed, strict=False)

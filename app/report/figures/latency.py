@@ -96,7 +96,7 @@ def latency_table(session: RunSession) -> Table | None:
         for sides in by_load.values()
         for summary in sides
     ]
-    header = ("load", "side", "operations", *names)
+    header = ("load", "variant", "operations", *names)
     return Table(header, tuple(rows), frozenset({2, 3, 4, 5})).without_empty_columns()
 
 

@@ -386,7 +386,7 @@ def _key(key: FigureKey) -> str:
 
 def _method_parts(result: ComparedRecordings) -> list[doc.Part]:
     sides = doc.Table(
-        ("side", "hosts", "kernels", "scenario", "runs", "boots", "from", "to"),
+        ("variant", "hosts", "kernels", "scenario", "runs", "boots", "from", "to"),
         tuple(_side_row(name, side) for name, side in (("A", result.a), ("B", result.b))),
         frozenset({4, 5}),
     )
@@ -459,7 +459,7 @@ def list_doubts(result: ComparedRecordings) -> list[str]:
             unit = "boot" if result.a.boots else "run"
             lines.insert(
                 0,
-                f"{count_noun(once, 'load')} marked “here”: the figures of A and B differ, but one {unit} each side "
+                f"{count_noun(once, 'load')} marked “here”: the figures of A and B differ, but one {unit} of each "
                 f"cannot tell what was changed from what differs between any two {unit}s.",
             )
     elif any(e.basis == "one side" for e in result.effects):

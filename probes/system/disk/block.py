@@ -233,10 +233,12 @@ def _read_rotational(
         return False
     if is_virtual_disk(disk_transport, model):
         return Absent(
-            "a virtual disk: its rotational flag says nothing of what lies under it", "unsupported", source
+            "a virtual disk: its rotational flag says nothing about the physical disk", "unsupported", source
         )
     if disk_kind == "loop":
-        return Absent("a loop device only copies the flag of what lies under its file", "unsupported", source)
+        return Absent(
+            "a loop device only copies the flag of the disk that holds its file", "unsupported", source
+        )
     flag = host.read_integer(source)
     if isinstance(flag, Absent):
         return flag

@@ -283,7 +283,7 @@ def effect_size_text(effect: Effect) -> str:
     """
     if effect.is_different:
         return _ratio_text(effect)
-    once = f"one {effect.unrepeated} each side"
+    once = f"one {effect.unrepeated} of each"
     if effect.ci95 is not None and is_within_margin(effect):
         farthest = max(abs(_ratio_and_words(end, effect.metric)[0] - 1) for end in effect.ci95)
         return f"within ±{format_percent(farthest)}, {once}"

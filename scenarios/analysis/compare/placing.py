@@ -85,7 +85,7 @@ def _job_rows(box: BoundingBoxFigures, point: Placed) -> Iterator[tuple[Cell, ..
             if span and place is not None and 0 <= place <= 1
             else "–",
             *(units.format_percent(value / end.median) if end.median else "–" for end in (hard, easy)),
-            f"{point.processes or '?'} (the box: {box.processes or '?'})",
+            f"{point.processes or '?'} (bounding box: {box.processes or '?'})",
         )
 
 

@@ -209,18 +209,18 @@ class InterferenceWatch:
             return ""
         kind = max(counts, key=lambda k: counts[k])
         cause_names: dict[str, str] = {
-            "cpu": "CPU use of others",
+            "cpu": "CPU use of other programs",
             "steal": "the hypervisor",
             "device": "I/O of other programs on the measured disk",
             "memory": "waiting for memory",
-            "queue": "tasks of others",
+            "queue": "tasks of other programs",
         }
-        text = f"{cause_names.get(kind, kind)} disturbed {counts[kind]} of {blocks} blocks"
+        text = f"{cause_names.get(kind, kind)} disturbed {counts[kind]} of {blocks} measurements"
         if self._named_culprits:
             text += f" (most often {most_frequent_culprit(self._named_culprits)})"
         if self._gap_s > 1 and self._gap_waited_s > 0.1 * self._gap_s:
             waited = f"{self._gap_waited_s / self._gap_s * 100:.0f} %"
-            text += f"; between the blocks tasks waited for I/O {waited} of the time"
+            text += f"; between the measurements tasks waited for I/O {waited} of the time"
         return text
 
     def cpu_withheld_share(self, workload: str) -> float:

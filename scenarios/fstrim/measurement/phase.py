@@ -111,8 +111,8 @@ class PhaseMeasurer:
         if usual >= 0.9 * wanted:
             return ""
         return (
-            f"blocks of new files lasted only {usual:.2g} s: this disk writes all that a session may write "
-            f"too fast for blocks of {wanted:.2g} s, so they show its cache more than its cells"
+            f"windows of new files lasted only {usual:.2g} s: this disk writes all that a session may write "
+            f"too fast for windows of {wanted:.2g} s, so they show the disk's cache more than its cells"
         )
 
     async def _measure_block(
@@ -137,4 +137,4 @@ class PhaseMeasurer:
 
     def _report_progress(self, name: str, done: int) -> None:
         left = (self.pattern.blocks - done) * (self.pattern.block_s + self.pattern.reference_s)
-        self.run.emit_progress(name, f"{self.load.title}: block {done + 1} of {self.pattern.blocks}", left)
+        self.run.emit_progress(name, f"{self.load.title}: window {done + 1} of {self.pattern.blocks}", left)

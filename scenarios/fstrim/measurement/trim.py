@@ -180,8 +180,8 @@ def after_warm_up(
     blocks = next((n for n in counts if block_bytes_for(n) >= need), min(MIN_BLOCKS, pattern.blocks))
     size = min(need, block_bytes_for(blocks))
     text = (
-        f"at the {units.format_rate(bytes_per_s)} of the warm-up a block of {units.format_size(usual)} would last "
-        f"{usual / bytes_per_s:.2f} s: measured are {blocks} blocks a phase of at most {units.format_size(size)}, "
+        f"at the {units.format_rate(bytes_per_s)} of the warm-up a window of {units.format_size(usual)} would last "
+        f"{usual / bytes_per_s:.2f} s: so each phase has {blocks} windows of at most {units.format_size(size)}, "
         f"about {min(pattern.block_s, size / bytes_per_s):.2g} s each"
     )
     return BlockSize(msgspec.structs.replace(pattern, blocks=blocks), size, text)

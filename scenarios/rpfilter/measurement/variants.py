@@ -100,7 +100,7 @@ def _main_trial(chosen: MeasuredCheck, everything: bool, again: bool) -> Trial:
             treatment=make_treatment("check"),
         ),
         ComparedVariant(
-            variant=Variant(id=TRIVIAL, label="a trivial rule", detail="in its place: the control"),
+            variant=Variant(id=TRIVIAL, label="a trivial rule", detail="in the same place: the control"),
             treatment=make_treatment("trivial"),
         ),
     ]

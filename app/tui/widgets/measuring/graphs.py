@@ -333,7 +333,9 @@ def block_graph_lines(session: RunSession, workload: str, width: int, height: in
     """Draw `block_graphs` over the load's own time."""
     blocks = session.blocks.get(workload)
     if not blocks:
-        return [text_line("no blocks were measured" if session.ended is not None else "no block yet", "dim")]
+        return [
+            text_line("nothing was measured" if session.ended is not None else "nothing measured yet", "dim")
+        ]
     start_s = blocks[0].t - blocks[0].seconds
     graphs = block_graphs(session, workload)
     return draw_graphs(graphs, blocks[-1].t, width, height, start_s=start_s)

@@ -182,7 +182,7 @@ def planned_words(session: RunSession, load: Workload) -> str:
     done_groups = sum(not group.disturbed for group in session.groups.get(load.id, ()))
     if not done_groups and len(blocks) > 1 and len({block.variant for block in blocks}) == 1:
         # of one variant alone: it has nothing to be compared with
-        return units.count_noun(len(blocks), "block")
+        return units.count_noun(len(blocks), "window")
     if not _is_compared(session):
         begun = load.id in session.blocks
         return units.count_noun(done_groups, "group") if done_groups else "measuring" if begun else "waiting"
