@@ -283,8 +283,8 @@ def _both_ways(session: RunSession, changed: list[ev.RunVerdict]) -> tuple[ev.Ru
 
 
 def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerdict]) -> str:
-    """`B (/data) is slower than A (/scratch) in 5 of 6 loads, 2.5 × (synced write) to 75 × (stream read); equal:
-    create/stat/delete; measured: this stack`."""
+    """`B (/data) is slower than A (/scratch) in 5 of 6 loads, 2.5 × (synced write) to 75 × (stream read);
+    no material difference: create/stat/delete; compared: this stack`."""
     least = min(same, key=_effect_distance)
     compared = [
         v for v in session.verdicts.values() if (v.baseline, v.variant) == (worst.baseline, worst.variant)

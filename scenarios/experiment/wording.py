@@ -103,7 +103,8 @@ def explain_verdict(verdict: ev.RunVerdict) -> str:
 
 
 def scatter_words(pairs: int, place: float, within: float) -> str:
-    """Return `file sets of one directory differ by ±2.1 %, slices by ±0.4 %: the interval is over 64 pairs`.
+    """Return `file sets of one directory differ by ±2.1 %, slices differ by ±0.4 %: the interval is computed
+    from 64 pairs of file sets`.
 
     `place`, `within`: standard deviations of the log rate.
     """

@@ -59,7 +59,8 @@ def lead_sentences(judgement: peers.FleetJudgement) -> list[str]:
     open_ = dict.fromkeys(item.node for item in judgement.suspects)
     if open_ and not judgement.rounds:
         sentences.append(
-            f"Measure {count_noun(len(open_), 'node')} again together with peer nodes: {join_names(list(open_), _MAX_NAMED)}"
+            f"Measure {count_noun(len(open_), 'node')} again together with peer nodes: "
+            f"{join_names(list(open_), _MAX_NAMED)}"
         )
     elif open_:
         sentences.append(f"Inconclusive for {join_names(list(open_), _MAX_NAMED)}")

@@ -132,7 +132,7 @@ def _changed_texts(judged: Sequence[Effect], noun: str) -> list[str]:
 
 
 def _differs_here_text(judged: Sequence[Effect], *, is_more: bool) -> str:
-    """Return `7 more loads differ here, most of all delete a file (29 % slower here, one boot each side)`."""
+    """Return `7 more loads differ here, most of all delete a file (29 % slower here, one boot each)`."""
     once = [e for e in judged if differs_here(e)]
     if not once:
         return ""
@@ -460,7 +460,7 @@ def list_doubts(result: ComparedRecordings) -> list[str]:
             lines.insert(
                 0,
                 f"{count_noun(once, 'load')} marked “here”: the figures of A and B differ, but one {unit} of each "
-                f"cannot tell what was changed from what differs between any two {unit}s.",
+                f"variant cannot tell what was changed from what differs between any two {unit}s.",
             )
     elif any(e.basis == "one side" for e in result.effects):
         few = "A" if result.a.boots < result.b.boots or result.a.runs < result.b.runs else "B"

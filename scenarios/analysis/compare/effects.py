@@ -278,12 +278,12 @@ def ratio_text_with_interval(effect: Effect) -> str:
 def effect_size_text(effect: Effect) -> str:
     """`23 % slower`; no direction where the interval does not allow one.
 
-    `within ±0.5 %, one boot each side` and `23 % slower here, one boot each side`, where only what other boots would
+    `within ±0.5 %, one boot each` and `23 % slower here, one boot each`, where only what other boots would
     have given leaves it open.
     """
     if effect.is_different:
         return _ratio_text(effect)
-    once = f"one {effect.unrepeated} of each"
+    once = f"one {effect.unrepeated} each"
     if effect.ci95 is not None and is_within_margin(effect):
         farthest = max(abs(_ratio_and_words(end, effect.metric)[0] - 1) for end in effect.ci95)
         return f"within ±{format_percent(farthest)}, {once}"

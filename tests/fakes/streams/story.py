@@ -99,7 +99,7 @@ def storage_plan() -> Plan:
         scenario="storage",
         title="Is it the disk?",
         question="Is one of these disks slower, and for which of your jobs?",
-        why="Most workloads never wait for the disk; two in seven waited for most of their time. hostdx shows which of yours would wait.",
+        why="Most workloads never feel the disk; two in seven felt it badly. This shows which of yours would.",
         options={"dir": ["/scratch", "/data"], "budget": 120},
         variants=(
             Variant(id="A", label="/scratch", detail="nvme0n1  Samsung PM9A3  ext4  PCIe 4.0 x4"),
