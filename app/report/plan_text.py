@@ -97,7 +97,9 @@ def change_rows(action: Action) -> list[PlanRow]:
     if action.kind == "attribute":
         old = action.old or "value read when it is changed"
         rows.append(PlanRow("", action.target, "text", 2))
-        rows.append(PlanRow("", f"now {old}  becomes {action.new or ''}  then {old} again", "strong", 2))
+        rows.append(
+            PlanRow("", f"now {old}  becomes {action.new or ''}  then the old value again", "strong", 2)
+        )
         rows += [PlanRow("", f"also saved and restored: {path}", "dim", 2) for path in action.side_paths]
     elif action.kind == "command":
         undo = "cannot be undone" if action.irreversible else f"undone by {' '.join(action.undo)}"
