@@ -42,6 +42,8 @@ def complete_target(target: str) -> str:
     Raises OSError where there is none.
     """
     kind, _, name = target.partition(":")
+    if kind == "atime":
+        _check_mount_call()
     return f"nice:{name}/{_start_of(name)}" if kind == "nice" and "/" not in name else target
 
 
@@ -59,8 +61,8 @@ _RING_COMMANDS = (0x10, 0x11, 9)  # get, set, words
 _COALESCE = {"rx-usecs": 1, "rx-frames": 2, "tx-usecs": 5, "tx-frames": 6}
 _ADAPTIVE = {"rx": 10, "tx": 11}
 _COALESCE_COMMANDS = (0x0E, 0x0F, 23)
-_OFFLOADS = {"tso": (0x1E, 0x1F), "gso": (0x23, 0x24), "gro": (0x2B, 0x2C), "lro": (0x25, 0x26)}
-_LRO_BIT = 1 << 15  # in the flags of 0x25
+# one bit each; ETHTOOL_STSO is not here: it sets four of them (NETIF_F_ALL_TSO), which may have been unlike
+_OFFLOADS = {"gso": (0x23, 0x24), "gro": (0x2B, 0x2C)}
 
 
 def _word_setting(
@@ -89,17 +91,12 @@ def _word_setting(
 def _read_offload(name: str) -> str:
     card, _, offload = name.partition("/")
     _, state = send_ethtool_command(card, _OFFLOADS[offload][0], 0)
-    return "on" if state & (_LRO_BIT if offload == "lro" else 1) else "off"
+    return "on" if state else "off"
 
 
 def _write_offload(name: str, value: str) -> None:
     card, _, offload = name.partition("/")
-    get, put = _OFFLOADS[offload]
-    state = int(value == "on")
-    if offload == "lro":
-        _, flags = send_ethtool_command(card, get, 0)
-        state = flags | _LRO_BIT if state else flags & ~_LRO_BIT
-    send_ethtool_command(card, put, state)
+    send_ethtool_command(card, _OFFLOADS[offload][1], int(value == "on"))
 
 
 # --- queueing disciplines: rtnetlink(7), linux/rtnetlink.h. pyroute2 would do it, but not beside a running event loop.
@@ -121,13 +118,30 @@ def _index_of(card: str) -> int:
 
 
 def _read_qdisc(card: str) -> str:
-    """The discipline at the root that a person set; "default" where the kernel chose it, which gives it no handle."""
+    """The discipline at the root that a person set. "default" where the kernel chose it and would choose it again: it
+    gives its own no handle, and below `mq` one for each queue.
+    """
     index = _index_of(card)
+    found: list[tuple[str, int, int]] = []  # kind, handle, parent
     for body in _ask_kernel(_GET, _DUMP, _TRAFFIC.pack(0, index, 0, 0, 0)):
         _, its_index, handle, parent, _ = _TRAFFIC.unpack_from(body)
-        if (its_index, parent) == (index, _ROOT):
-            return _attribute_text(body[_TRAFFIC.size :], _TCA_KIND) if handle else _DEFAULT
-    raise OSError(errno.ENOENT, f"{card} has no queueing discipline")
+        kind = _attribute_text(body[_TRAFFIC.size :], _TCA_KIND)
+        if its_index == index and kind not in ("ingress", "clsact"):
+            found.append((kind, handle, parent))
+    root = next((kind for kind, _, parent in found if parent == _ROOT), None)
+    if root is None:
+        raise OSError(errno.ENOENT, f"{card} has no queueing discipline")
+    today = _default_discipline()
+    is_default = all(not handle and kind in (today, "mq", "noqueue") for kind, handle, _ in found)
+    return _DEFAULT if is_default else root
+
+
+def _default_discipline() -> str:
+    """What the kernel chooses for a new queue: a kernel without other disciplines has no such setting."""
+    try:
+        return Path("/proc/sys/net/core/default_qdisc").read_text().strip()
+    except OSError:
+        return "pfifo_fast"
 
 
 def _write_qdisc(card: str, value: str) -> None:
@@ -195,10 +209,14 @@ def _threads_of(name: str) -> list[int]:
 
 
 def _read_nice(name: str) -> str:
-    values = {os.getpriority(os.PRIO_PROCESS, thread) for thread in _threads_of(name)}
-    if len(values) != 1:
-        raise OSError(errno.EINVAL, f"its threads have nice values from {min(values)} to {max(values)}")
-    return str(values.pop())
+    """The value of its threads; several values where they differ, as after a writer that was killed half-way."""
+    values = set()
+    for thread in _threads_of(name):
+        try:
+            values.add(os.getpriority(os.PRIO_PROCESS, thread))
+        except ProcessLookupError:
+            continue  # a thread that ended meanwhile
+    return ",".join(map(str, sorted(values)))
 
 
 def _write_nice(name: str, value: str) -> None:
@@ -215,6 +233,16 @@ _ATIME_MASK = 0x70
 _ATIME = {"relatime": 0x00, "noatime": 0x10, "strictatime": 0x20}
 _MOUNT_SETATTR = 442  # the same on every architecture
 _AT_FDCWD = -100
+
+
+def _check_mount_call() -> None:
+    """Raise OSError where the kernel does not know the call; a size of 0 is refused by one that does (EINVAL)."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.syscall(_MOUNT_SETATTR, _AT_FDCWD, b"/", 0, None, 0)
+    if (number := ctypes.get_errno()) == errno.ENOSYS:
+        raise OSError(
+            number, "this kernel cannot change one mount's options alone (mount_setattr, Linux 5.12)"
+        )
 
 
 def _read_atime(mountpoint: str) -> str:

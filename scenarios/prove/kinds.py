@@ -21,7 +21,7 @@ import msgspec
 from msgspec.structs import replace
 
 from hostdx.probes.files.safe_read import read_own_data
-from hostdx.probes.number_text import parse_hexadecimal
+from hostdx.probes.number_text import parse_hexadecimal, parse_unsigned
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system import setting_calls
 from hostdx.probes.system.network.routes import read_ipv4_routes, read_ipv6_routes
@@ -29,11 +29,12 @@ from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import UsageError
 from hostdx.scenarios.experiment.guards.system_disks import system_leaves
-from hostdx.scenarios.experiment.schedule.host_settings import setting_change
+from hostdx.scenarios.experiment.schedule.host_settings import read_setting, setting_change
 from hostdx.scenarios.experiment.schedule.switch import attribute_change
 
 Address: TypeAlias = "ipaddress.IPv4Address | ipaddress.IPv6Address"
 SSH_PORT = 22
+MAX_ANCESTORS = 64
 _ESTABLISHED = "01"  # include/net/tcp_states.h
 NETWORK = "/sys/class/net"
 CARD_KINDS = ("net", "ring", "coalesce", "adaptive", "offload", "qdisc")
@@ -44,6 +45,8 @@ def find_reservation(host: Host, kind: str, scope: str, path: str) -> str:
     if kind in CARD_KINDS:
         if not host.path_exists(f"{NETWORK}/{scope}"):  # an alternative name would hide whose card it is
             return f"{scope} is no network card of this host by its own name (`ls {NETWORK}`)"
+        if scope == "lo":
+            return "lo carries the host's own services; hostdx never switches a setting of that card"
         if scope in (reserved := reserved_cards(host)):
             return f"{scope} carries {reserved[scope]}; hostdx never switches a setting of that card"
     elif path.endswith("/queue/scheduler") and (role := system_leaves(host).get(scope)):
@@ -66,10 +69,10 @@ def reserved_cards(host: Host) -> dict[str, str]:
         for route in table.unicast
     ]
     cards = {name: "the default route" for network, name in routes if network.prefixlen == 0}
-    for client in _ssh_clients(host):
-        leading = [(n.prefixlen, name) for n, name in routes if n.version == client.version and client in n]
-        if leading:
-            cards[max(leading)[1]] = "an SSH line"
+    for end in _ssh_ends(host):
+        leading = [(n.prefixlen, name) for n, name in routes if n.version == end.version and end in n]
+        longest = max(leading, default=(0, ""))[0]
+        cards |= {name: "an SSH line" for length, name in leading if length == longest}
     waiting = list(cards)
     while waiting:
         card = waiting.pop()
@@ -88,14 +91,14 @@ def _linked_cards(host: Host, card: str) -> Iterator[str]:
             yield other
 
 
-def _ssh_clients(host: Host) -> Iterator[Address]:
-    """Yield the far ends of the SSH lines into this host."""
-    words = os.environ.get("SSH_CONNECTION", "").split()
-    if words:
-        try:
-            yield ipaddress.ip_address(words[0].partition("%")[0])
-        except ValueError:
-            pass
+def _ssh_ends(host: Host) -> Iterator[Address]:
+    """Yield both ends of the SSH lines into this host: the far one by its route, ours by the network that it is in."""
+    for words in _ssh_connections():
+        for word in words[:3:2]:
+            try:
+                yield ipaddress.ip_address(word.partition("%")[0])
+            except ValueError:
+                continue
     for table in ("/proc/net/tcp", "/proc/net/tcp6"):
         text = host.read_file_text(table, 16 << 20)
         for line in text.splitlines()[1:] if is_present(text) else ():
@@ -103,7 +106,29 @@ def _ssh_clients(host: Host) -> Iterator[Address]:
             if len(columns) > 3 and columns[3] == _ESTABLISHED:
                 port = parse_hexadecimal(columns[1].rpartition(":")[2])
                 if port == SSH_PORT:
-                    yield from _parse_address(columns[2].rpartition(":")[0])
+                    for end in columns[1:3]:
+                        yield from _parse_address(end.rpartition(":")[0])
+
+
+def _ssh_connections() -> Iterator[list[str]]:
+    """Yield what sshd told this process or one before it: sudo and su take the variable away (sshd(8): address and port
+    of the client, then of the server).
+    """
+    if words := os.environ.get("SSH_CONNECTION", "").split():
+        yield words
+    pid = os.getppid()
+    for _ in range(MAX_ANCESTORS):
+        if pid <= 1:
+            return
+        try:
+            environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            parent = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[1]
+        except (OSError, IndexError):
+            return
+        for entry in environment:
+            if entry.startswith(b"SSH_CONNECTION="):
+                yield os.fsdecode(entry).partition("=")[2].split()
+        pid = parse_unsigned(parent) or 0
 
 
 def _parse_address(digits: str) -> Iterator[Address]:
@@ -153,7 +178,9 @@ class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     def keeping_command(self, fields: Mapping[str, str]) -> str:
         """Return the command that keeps a setting over a reboot; "" where it depends on who makes its object."""
         line = self.keep.format(**fields)
-        return f"printf '%s\\n' {shlex.quote(line)} >> {self.keep_in}" if self.keep_in else line
+        return (
+            f"printf '%s\\n' {shlex.quote(line)} > {self.keep_in.format(**fields)}" if self.keep_in else line
+        )
 
 
 KINDS = read_own_data(__file__, "kinds.toml", dict[str, tuple[SettingKind, ...]])["kind"]
@@ -175,8 +202,8 @@ class ProvableSetting(msgspec.Struct, frozen=True, kw_only=True):
     risk: str
     settle_s: float
     persistent: str
-    commands: tuple[str, ...] = ()  # of a setting that is no file: what sets it, and what takes it back
-    undo: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()  # of a setting that is no file: what sets it
+    undo: tuple[str, ...] = ()  # what takes these and `persistent` back
     actions: tuple[Action, ...]
     disk: str = ""  # the block device or the file system's number that it acts on
 
@@ -206,7 +233,11 @@ def parse_setting(host: Host, text: str) -> ProvableSetting:
     if kind.name == "sysctl":
         name = pattern.removeprefix("/proc/sys/").replace("/", ".")
     fields = {"path": pattern, "name": name, "scope": scope, "value": value}
+    fields["file"] = re.sub(r"[^A-Za-z0-9.]+", "-", label).strip("-")
     typed = fields | {"scope": shlex.quote(scope)}
+    undo = [(kind.undo or kind.command).format(**typed | {"value": actions[0].old})]
+    if kind.keep_in:
+        undo.append(f"rm -f {kind.keep_in.format(**fields)}")
     return ProvableSetting(
         label=label,
         name=name if pattern.startswith("/") else pattern,
@@ -218,7 +249,7 @@ def parse_setting(host: Host, text: str) -> ProvableSetting:
         settle_s=kind.settle_s,
         persistent=kind.keeping_command(fields),
         commands=tuple(filter(None, (kind.command.format(**typed),))),
-        undo=tuple(filter(None, ((kind.undo or kind.command).format(**typed | {"value": actions[0].old}),))),
+        undo=tuple(filter(None, undo)),
         actions=tuple(actions),
         disk=scope if kind.name in ("block", "bdi") else "",
     )
@@ -234,6 +265,10 @@ def _setting_path(label: str) -> str:
     kind = next((kind for kind in KINDS if kind.name == name), None)
     if kind is None or not rest:
         raise UsageError(f"setting {label}: {FORM}; kinds: sysfs, {', '.join(kind.name for kind in KINDS)}")
+    if kind.name == "mount" and not rest.startswith("/"):
+        raise UsageError(
+            f"setting {label}: write the whole path of the place where it is mounted, as mount:/data=noatime"
+        )
     if kind.name == "sysctl":
         return kind.short.format(name=rest.replace(".", "/"))
     scope, _, attribute = rest.partition("/") if kind.nested else rest.rpartition("/")
@@ -270,18 +305,31 @@ def _change(path: str, value: str, kind: SettingKind) -> Action:
     return replace(action, risk=kind.risk, side_paths=action.side_paths or _side_paths(path))
 
 
-def _change_by_call(name: str, value: str, kind: SettingKind) -> Action:
+def _change_by_call(label: str, value: str, kind: SettingKind) -> Action:
     """Return the change of a setting that is no file. Raises UsageError."""
     try:
-        target = setting_calls.complete_target(name)
+        target = setting_calls.complete_target(label)
         own = setting_calls.read_value(target)
     except OSError as error:
-        raise UsageError(f"setting {name}: it cannot be read: {error.strerror}") from None
+        raise UsageError(f"setting {label}: it cannot be read: {error.strerror}") from None
+    if "," in own:
+        raise UsageError(f"setting {label}: its threads have different values: {own}")
     if kind.name == "qdisc" and own != "default":
         raise UsageError(
-            f"setting {name}: {own} was set by a person or a program; its own settings could not be put back"
+            f"setting {label}: {own} was set by a person or a program, or before net.core.default_qdisc "
+            "changed; it could not be put back as it is"
         )
-    return attribute_change(target, own, value, risk=kind.risk)
+    card, _, name = target.partition(":")[2].partition("/")
+    direction = name.partition("-")[0]
+    times = tuple(f"coalesce:{card}/{direction}-{unit}" for unit in ("usecs", "frames"))
+    if kind.name == "coalesce" and read_setting(f"adaptive:{card}/{direction}") == "on":
+        raise UsageError(
+            f"setting {label}: the driver chooses it itself, as adaptive-{direction} is on; try "
+            f"adaptive:{card}/{direction}=off"
+        )
+    action = attribute_change(target, own, value, risk=kind.risk)
+    # the driver goes on from its own values where adaptive is switched off again
+    return replace(action, side_paths=times) if kind.name == "adaptive" else action
 
 
 def _side_paths(path: str) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def put_back_setting(entry: JournalEntry, keep: tuple[int, ...], journal: Journa
     now = selected_word(text)
     if now == old:
         return _put_back_sides(entry, texts, keep)
-    if now not in (entry.value, entry.became):
+    if now not in (entry.value, entry.became) and not _is_half_written(now, entry):
         return UndoOutcome(
             "kept",
             f"{target} is now {now!r}: another program changed it (it was {old!r}, hostdx set {entry.value!r})",
@@ -76,6 +76,12 @@ def put_back_setting(entry: JournalEntry, keep: tuple[int, ...], journal: Journa
     if journal is not None:
         journal.record_back(entry.id, _readable_texts(texts))
     return _settle_sides(entry, entry.saved, keep)
+
+
+def _is_half_written(now: str, entry: JournalEntry) -> bool:
+    """A nice value is written thread by thread: a writer of ours that was killed leaves old and new ones, `0,5`."""
+    values = set(now.split(","))
+    return entry.action.target.startswith("nice:") and values <= {entry.old or "", entry.value, entry.became}
 
 
 def _put_back_sides(entry: JournalEntry, now: AttributeTexts, keep: tuple[int, ...]) -> UndoOutcome:

@@ -7,8 +7,9 @@ from msgspec.structs import replace
 
 from hostdx.app.undo import effects
 from hostdx.app.undo.journal import JournalEntry
-from hostdx.app.undo.kinds import attribute
+from hostdx.app.undo.kinds import attribute, settings
 from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.experiment.schedule.switch import attribute_change
 
 
 class Queue:
@@ -170,3 +171,20 @@ def test_all_sides_in_one_child(queue: Queue, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(attribute, "_ask_child", counted)
     effects.revert_entry(entry, (), Notes(queue))
     assert [next(iter(request)) for request in asked] == ["read", "write", "settle"]
+
+
+def test_a_half_written_nice_value_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writer was killed between two threads: both values are ours."""
+    action = attribute_change("nice:77/123", "0", "5", risk="")
+    entry = JournalEntry(id="1", action=action, old="0", value="5", made=True, became="5")
+    written: list[str] = []
+
+    def write(_path: str, value: str, *_: object) -> tuple[str, dict[str, str]]:
+        written.append(value)
+        return value, {}
+
+    monkeypatch.setattr(settings.attribute, "write_attribute", write)
+    for now, state in (("0,5", "reverted"), ("0,5,7", "kept"), ("7", "kept")):
+        monkeypatch.setattr(settings.attribute, "read_attributes", lambda _, now=now: {"nice:77/123": now})
+        assert settings.put_back_setting(entry, (), None).state == state, now
+    assert written == ["0"]

@@ -1,5 +1,6 @@
 """Settings that are no files: each is read, set and set back on cards, mounts and a process of the test's own."""
 
+import errno
 import json
 import os
 import subprocess
@@ -34,7 +35,6 @@ for target, value in json.load(sys.stdin).items():
 print(json.dumps(answers))
 """
 SETTINGS = {
-    "offload:hdxa/tso": "off",
     "offload:hdxa/gso": "off",
     "offload:hdxa/gro": "on",
     "qdisc:hdxa": "pfifo",
@@ -42,10 +42,11 @@ SETTINGS = {
 }
 REFUSED = {
     "ring:hdxa/rx": "256",
-    "adaptive:hdxt/rx": "on",
+    "adaptive:hdxa/rx": "on",
     "qdisc:hdxt": "no_such_discipline",
     "qdisc:hdxc": "pfifo",
 }
+WHY = (errno.EOPNOTSUPP, errno.EOPNOTSUPP, errno.EINVAL, errno.ENODEV)
 
 
 def test_settings_of_cards_are_switched_and_put_back() -> None:
@@ -70,7 +71,7 @@ def test_settings_of_cards_are_switched_and_put_back() -> None:
             continue
         own, new, back = answers[target]
         assert new == value != own == back, target
-    assert {target: isinstance(answers[target], int) for target in REFUSED} == dict.fromkeys(REFUSED, True)
+    assert tuple(answers[target] for target in REFUSED) == WHY
 
 
 @pytest.fixture
@@ -119,8 +120,7 @@ def test_the_nice_value_of_all_threads_is_switched_and_an_ended_process_is_known
         setting_calls.write_value(target, own)
         assert setting_calls.read_value(target) == own
         os.setpriority(os.PRIO_PROCESS, threads[1], 5)
-        with pytest.raises(OSError, match="threads"):
-            setting_calls.read_value(target)
+        assert setting_calls.read_value(target) == ",".join(sorted((own, "5"), key=int))
     finally:
         process.kill()
         process.communicate()

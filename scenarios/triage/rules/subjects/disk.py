@@ -232,7 +232,7 @@ def _mount_row(host: Host, mount: Mount) -> SubjectRow:
             "barrier": "nobarrier" not in mount.options and "barrier=0" not in mount.options,
             "atime": "strictatime" in mount.options or not {"noatime", "relatime", "ro"} & set(mount.options),
             "logbsize": option_value("logbsize"),
-            **{f"has_{name}": option_value(name) for name in ("sunit", "swidth", "stripe")},
+            **{f"has_{name}": option_value(name) for name in ("sunit", "swidth")},
             "chunk": lambda: _queue_size(host, mount, "minimum_io_size"),
             "full_stripe": lambda: _queue_size(host, mount, "optimal_io_size"),
             "devno": mount.devno or Absent("mountinfo was not captured", "captured"),

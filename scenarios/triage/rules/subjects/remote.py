@@ -94,7 +94,7 @@ def _operation_times(line: str) -> tuple[str, int, float, float] | None:
 
 
 def lustre_target_rows(host: Host) -> list[SubjectRow]:
-    """One row per target of a Lustre file system that this host is a client of: `active` 0 or 1, `kind` osc or mdc."""
+    """One row per target of a Lustre file system that this host uses: `active` 0 or 1; `kind` osc, mdc, or on servers osp."""
     rows = []
     for path in host.glob_paths("/sys/fs/lustre/*/*-*-*/active") + host.glob_paths(
         "/proc/fs/lustre/*/*-*-*/active"
@@ -117,7 +117,7 @@ _ROUTE = re.compile(r"\b(RDMA|TCP): ([0-9]{1,6}) \(([^)]*)\)")
 
 
 def beegfs_rows(host: Host) -> list[SubjectRow]:
-    """One row per BeeGFS client: whether RDMA is asked for (`rdma`, `fallback`), and the nodes with a connection by TCP
+    """One row per BeeGFS client: whether RDMA is asked for (`rdma`), and the nodes with a connection by TCP
     (client_module/source/filesystem/ProcFsHelper.c: `TCP: 8 (10.0.0.1:8003 [fallback route])`).
     """
     rows = []

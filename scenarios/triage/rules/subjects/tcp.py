@@ -7,6 +7,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.system.network.nic import read_nics
 from hostdx.probes.system.nodes.memory import read_memory
+from hostdx.probes.system.processor.cpu import read_cpu
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.table import SubjectRow
@@ -65,6 +66,7 @@ def tcp_rows(host: Host) -> list[SubjectRow] | Absent:
         **{column: partial(sysctl_number, *place) for column, place in _SETTINGS.items()},
         "pages": partial(_tcp_pages, host),
         "memory": lambda: host.compute_once(read_memory).total,
+        "x86": lambda: read_cpu(host).vendor in ("GenuineIntel", "AuthenticAMD"),
         "fastest": max(speeds) * 1_000_000 if speeds else Absent("no card that is up reports its speed"),
     }
     return [SubjectRow("", columns)]
