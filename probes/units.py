@@ -288,5 +288,7 @@ def seen_from(share: float) -> str:
 
 
 def seen_difference(share: float) -> str:
-    """Return `a difference of 13 % or more would have been seen`, of a half-width on the scale of ratios."""
-    return f"a difference of {seen_from(share)} or more would have been seen"
+    """Return `a difference below 13 % could be missed`, of a half-width on the scale of ratios: half of the runs would
+    not show one of that size.
+    """
+    return f"a difference below {seen_from(share)} could be missed"

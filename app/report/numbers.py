@@ -121,7 +121,7 @@ def _effect_table_parts(session: RunSession) -> list[Part]:
         "95 %",
         "difference",
         "groups",
-        "would have been seen",
+        "could be missed",
     )
     rows = []
     for v in session.verdicts.values():

@@ -249,9 +249,9 @@ def _resolution_signs(verdicts: list[ev.RunVerdict]) -> list[Sign]:
     effects = wording.detectable_text(verdicts)
     limited = [v for v in verdicts if v.smallest_effect and not v.control and wording.may_miss_effect(v)]
     misses = [v for v in limited if (v.smallest_effect or 0.0) > v.margin]
-    words = f"a difference of {effects} would have been seen"
+    words = f"a difference {effects} could be missed"
     if misses:
         hiding = f"{len(misses)} of {len(limited)} loads" if len(limited) > 1 else "the load"
         margin = units.format_percent(min(v.margin for v in misses))
-        words = f"{words}; a smaller one beyond the margin of {margin} may be missed in {hiding}"
+        words = f"{words}, also one beyond the margin of {margin} in {hiding}"
     return [Sign("unknown" if misses else "ok", words)] if effects else []

@@ -108,11 +108,9 @@ def may_miss_effect(verdict: ev.RunVerdict) -> bool:
 
 
 def detectable_text(verdicts: Iterable[ev.RunVerdict]) -> str:
-    """Return `3.3 % or more`: the differences that would have been seen, wherever these verdicts say how small."""
+    """Return `below 3.3 %`: the differences that could be missed, wherever these verdicts say how small."""
     known = _seen_shares(verdicts)
-    return (
-        f"{units.seen_from(max(known))} or more{' in each load' if len(known) > 1 else ''}" if known else ""
-    )
+    return f"below {units.seen_from(max(known))}{' in each load' if len(known) > 1 else ''}" if known else ""
 
 
 def _seen_shares(verdicts: Iterable[ev.RunVerdict]) -> list[float]:
@@ -120,7 +118,7 @@ def _seen_shares(verdicts: Iterable[ev.RunVerdict]) -> list[float]:
 
 
 def seen_everywhere(verdicts: Iterable[ev.RunVerdict]) -> str:
-    """Return `a difference of 3.3 % or more would have been seen`: in each of these; empty where none says it."""
+    """Return `a difference below 3.3 % could be missed`: in each of these; empty where none says it."""
     known = _seen_shares(verdicts)
     return units.seen_difference(max(known)) if known else ""
 
@@ -131,10 +129,10 @@ def resolved_verdicts(session: RunSession) -> list[ev.RunVerdict]:
 
 
 def resolution_text(verdict: ev.RunVerdict) -> str:
-    """Return the least difference that would have been seen, where none was found."""
+    """Return which differences could be missed, where none was found."""
     if verdict.smallest_effect is None or not may_miss_effect(verdict):
         return "–"
-    return f"{units.seen_from(verdict.smallest_effect)} or more"
+    return f"below {units.seen_from(verdict.smallest_effect)}"
 
 
 def delta_text(session: RunSession, verdict: ev.RunVerdict) -> str:

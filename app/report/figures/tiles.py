@@ -26,7 +26,7 @@ def summary_tiles(session: RunSession) -> tuple[Tiles, ...]:
 
 
 def _load_tiles(session: RunSession) -> list[Tile]:
-    """Return how many loads differ, and the largest effect; where none does, how small a one would have been seen."""
+    """Return how many loads differ, and the largest effect; where none does, which could be missed."""
     judged = [row for row in verdict_table.on_page(session) if not row.verdict.control]
     if not judged:
         return []
@@ -42,7 +42,7 @@ def _load_tiles(session: RunSession) -> list[Tile]:
             Tile("largest effect", first.size, first.load, wording.verdict_role(first.verdict)),
         ]
     effects = wording.detectable_text(wording.resolved_verdicts(session))
-    return [*out, Tile("a difference would have been seen", effects)] if effects else out
+    return [*out, Tile("differences that could be missed", effects)] if effects else out
 
 
 def _finding_tiles(session: RunSession) -> list[Tile]:

@@ -224,7 +224,7 @@ def _effect_parts(result: ComparedRecordings) -> list[doc.Part]:
         "A → B",
         "B against A",
         f"95 % CI{' or wider' if wider else ''}",
-        "would have been seen",
+        "could be missed",
     )
     table = doc.Table(header, tuple(rows), frozenset({1}), frozenset({1, 3, 4})).without_empty_columns()
     bars = {

@@ -326,10 +326,10 @@ def interval_text(effect: Effect, *, is_bound_explained: bool = False) -> str:
 
 
 def detectable_text(effect: Effect) -> str:
-    """Return `12 % or more`: the differences that would have been seen. A dash where the size says something itself."""
+    """Return `below 12 %`: the differences that could be missed. A dash where the size says something itself."""
     share = effect.smallest_effect
     if share is None or not effect.is_undecided or is_within_margin(effect) or differs_here(effect):
         return "–"
     if share > WIDEST:
-        return f"over {WIDEST} ×"
-    return f"{seen_from(share)} or more"
+        return f"below {WIDEST} × and more"
+    return f"below {seen_from(share)}"

@@ -93,13 +93,13 @@ def test_several_undecided_workloads_share_one_sentence() -> None:
         session.apply(msgspec.structs.replace(open_one, groups=6, smallest_effect=smallest))
     session.apply(ev.RunEnded(t=2, status="done"))
     assert find_answer(session)[:2] == (
-        "inconclusive for read and write (a difference of 30 % or more would have been seen)",
+        "inconclusive for read and write (a difference below 30 % could be missed)",
         "unknown",
     )
     session.apply(judged("metadata", "no material difference", 1.0))
     assert find_answer(session).sentence == (
         "B against A: no material difference for metadata; "
-        "inconclusive for read and write (a difference of 30 % or more would have been seen)"
+        "inconclusive for read and write (a difference below 30 % could be missed)"
     )
     session.apply(msgspec.structs.replace(judged("open", "inconclusive"), groups=6))
     assert "; inconclusive for 3 of 4 comparisons (" in find_answer(session).sentence

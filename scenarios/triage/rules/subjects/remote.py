@@ -94,7 +94,7 @@ def _operation_times(line: str) -> tuple[str, int, float, float] | None:
 
 
 def lustre_target_rows(host: Host) -> list[SubjectRow]:
-    """One row per target of a Lustre file system that this host uses: `active` 0 or 1; `kind` osc, mdc, on servers osp."""
+    """One row per target of a Lustre file system that this host uses: `active` 0 or 1, `kind` osc, mdc or osp."""
     rows = []
     for path in host.glob_paths("/sys/fs/lustre/*/*-*-*/active") + host.glob_paths(
         "/proc/fs/lustre/*/*-*-*/active"

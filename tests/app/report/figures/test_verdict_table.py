@@ -84,12 +84,12 @@ def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
         (
             (verdict("small", "inconclusive", 1.0, smallest_effect=0.03, groups=12),),
             "ok",
-            " 3 % or more",
+            " 3 % ",
         ),
         (
             (verdict("small", "inconclusive", 1.0, smallest_effect=0.16, groups=12),),
             "unknown",
-            " 16 % or more",
+            " 16 % ",
         ),
     ],
 )
