@@ -304,10 +304,10 @@ def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerd
         f"{left} is {worst.verdict} than {right} in {len(same)} of {len(compared)} {kinds}, "
         f"{size(least)} to {size(worst)}"
     ]
-    for word, some in (
-        ("no material difference", [v for v in compared if v.is_equal]),
-        ("undecided", [v for v in compared if v.is_undecided]),
-    ):
+    equal = [v for v in compared if v.is_equal]
+    named = [(equal[0].verdict, equal)] if equal else []
+    named.append(("undecided", [v for v in compared if v.is_undecided]))
+    for word, some in named:
         if some:
             parts.append(f"{word}: {units.join_names([title(v) for v in some], MAX_NAMED_LOADS)}")
     return "; ".join((*parts, *((f"compared: {worst.scope}",) if worst.scope else ())))
