@@ -305,7 +305,7 @@ def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerd
         f"{size(least)} to {size(worst)}"
     ]
     equal = [v for v in compared if v.is_equal]
-    named = [(equal[0].verdict, equal)] if equal else []
+    named: list[tuple[str, list[ev.RunVerdict]]] = [(equal[0].verdict, equal)] if equal else []
     named.append(("undecided", [v for v in compared if v.is_undecided]))
     for word, some in named:
         if some:
