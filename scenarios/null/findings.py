@@ -88,6 +88,6 @@ def _format_effect(effect: LeastEffect) -> str:
     if effect.in_a_minute is None:
         return f"{effect.title}: {effect.reason or effect.verdict}"
     return (
-        f"{effect.title}: one minute shows a difference of {seen_from(effect.in_a_minute)} or more "
+        f"{effect.title}: in one minute a difference below {seen_from(effect.in_a_minute)} could be missed "
         f"({effect.verdict} after {effect.groups} groups, {effect.seconds:.0f} s)"
     )

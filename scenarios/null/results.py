@@ -54,12 +54,12 @@ class Resolution(Result, frozen=True, tag="null.resolution/1"):
         measured = [r for r in self.value.reaches if r.in_a_minute is not None]
         if not measured:
             return ""
-        parts = [f"{seen_from(r.in_a_minute or 0.0)} or more ({r.title})" for r in measured]
+        parts = [f"below {seen_from(r.in_a_minute or 0.0)} ({r.title})" for r in measured]
         directory_text = f" in {self.value.directory}" if self.value.directory else ""
         odd = [r.title for r in measured if r.is_different]
         difference_text = f"; it found a difference where there is none ({', '.join(odd)})" if odd else ""
         return (
-            f"measured against itself{directory_text}, this host shows in one minute a difference of "
+            f"measured against itself{directory_text}, this host may miss in one minute a difference "
             f"{', '.join(parts)}{difference_text}"
             f"{format_left_out(self.value)}"
         )
