@@ -49,9 +49,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_this_hosts_null_run_is_quoted_with_its_date(folder: Path) -> None:
     recording(folder, "a.jsonl", share=0.021)
     said = resolution_sentence("here")
-    assert said.startswith(
-        "measured against itself in /data, this host shows in one minute a difference of 2.1 % or more (random reads)"
-    )
+    assert all(figure in said for figure in ("/data", "2.1 %", "random reads"))
     assert said.endswith("(null run of 2026-01-02T03:04:05Z)")
 
 
