@@ -211,10 +211,10 @@ def format_percent(share: float) -> str:
 
 def format_percent_interval(low: float, high: float) -> str:
     """Two ends of a share (0.58, 0.64): `58 to 64 %`, `9.4 to 12 %`; with one digit more where both read the same."""
-    ends = format_percent(low), format_percent(high)
-    if ends[0] == ends[1] and low != high:
-        ends = f"{100 * low:.1f} %", f"{100 * high:.1f} %"
-    return ends[1] if ends[0] == ends[1] else f"{ends[0].removesuffix(' %')} to {ends[1]}"
+    if format_percent(low) != format_percent(high):
+        return f"{format_percent(low).removesuffix(' %')} to {format_percent(high)}"
+    fine = f"{100 * low:.1f}", f"{100 * high:.1f}"  # `23 to 23 %` tells nothing
+    return f"{' to '.join(fine)} %" if fine[0] != fine[1] else format_percent(low)
 
 
 def format_change(share: float) -> str:
@@ -271,10 +271,7 @@ def format_interval(
         ends = sorted((_invert_below_one(low), _invert_below_one(high)))
         return f"{format_number(ends[0])} to {format_number(ends[1])} ×"
     least, most = sorted((abs(1 - low), abs(1 - high)))
-    if format_percent(least) != format_percent(most):
-        return f"{format_percent(least)[:-2]} to {format_percent(most)}"
-    fine = f"{100 * least:.1f}", f"{100 * most:.1f}"  # `23 to 23 %` tells nothing
-    return f"{' to '.join(fine)} %" if fine[0] != fine[1] else format_percent(least)
+    return format_percent_interval(least, most)
 
 
 def smallest_effect(share: float) -> str:
