@@ -20,8 +20,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from hostdx.probes.reading.process_stat import parse_stat
 from hostdx.probes.system.disk.mounts import unescape_mount_text
-from hostdx.probes.system.network.ethtool import send_ethtool_command
+from hostdx.probes.system.network.ethtool import GET_COALESCING, GET_RINGS, send_ethtool_command
 
 
 def read_value(target: str) -> str:
@@ -57,10 +58,10 @@ class _Kind(NamedTuple):
 # --- network cards: linux/ethtool.h. A structure is a row of 32-bit words; the first is the command.
 
 _RING = {"rx": 5, "tx": 8}
-_RING_COMMANDS = (0x10, 0x11, 9)  # get, set, words
+_RING_COMMANDS = (GET_RINGS, 0x11, 9)  # get, set, words
 _COALESCE = {"rx-usecs": 1, "rx-frames": 2, "tx-usecs": 5, "tx-frames": 6}
 _ADAPTIVE = {"rx": 10, "tx": 11}
-_COALESCE_COMMANDS = (0x0E, 0x0F, 23)
+_COALESCE_COMMANDS = (GET_COALESCING, 0x0F, 23)
 # one bit each; ETHTOOL_STSO is not here: it sets four of them (NETIF_F_ALL_TSO), which may have been unlike
 _OFFLOADS = {"gso": (0x23, 0x24), "gro": (0x2B, 0x2C)}
 
@@ -105,7 +106,7 @@ _NEW, _DELETE, _GET, _DUMP_DONE, _ERROR = 36, 37, 38, 3, 2
 _REQUEST, _ACK, _REPLACE, _CREATE, _DUMP = 0x1, 0x4, 0x100, 0x400, 0x300
 _ROOT = 0xFFFFFFFF
 _TCA_KIND = 1
-_DEFAULT = "default"
+DEFAULT_DISCIPLINE = "default"
 _MESSAGE = struct.Struct("=IHHII")  # struct nlmsghdr
 _TRAFFIC = struct.Struct("=BxxxiIII")  # struct tcmsg: family, index, handle, parent, info
 
@@ -133,7 +134,7 @@ def _read_qdisc(card: str) -> str:
         raise OSError(errno.ENOENT, f"{card} has no queueing discipline")
     today = _default_discipline()
     is_default = all(not handle and kind in (today, "mq", "noqueue") for kind, handle, _ in found)
-    return _DEFAULT if is_default else root
+    return DEFAULT_DISCIPLINE if is_default else root
 
 
 def _default_discipline() -> str:
@@ -147,7 +148,7 @@ def _default_discipline() -> str:
 def _write_qdisc(card: str, value: str) -> None:
     """Set a discipline with its own defaults, or give the choice back to the kernel. What waits in it is dropped."""
     traffic = _TRAFFIC.pack(0, _index_of(card), 0, _ROOT, 0)
-    if value == _DEFAULT:
+    if value == DEFAULT_DISCIPLINE:
         _ask_kernel(_DELETE, _ACK, traffic)
         return
     kind = value.encode() + b"\0"
@@ -193,12 +194,14 @@ def _ask_kernel(message: int, flags: int, body: bytes) -> list[bytes]:
 
 
 def _start_of(pid: str) -> str:
-    """Return the clock tick at which the process started, after boot."""
+    """Return the clock tick at which the process started, after boot. Raises FileNotFoundError."""
     try:
-        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+        stat = parse_stat(Path(f"/proc/{pid}/stat").read_text(errors="replace"))
     except (ProcessLookupError, FileNotFoundError):
-        raise FileNotFoundError(errno.ENOENT, f"there is no process {pid}") from None
-    return text.rpartition(")")[2].split()[19]
+        stat = None
+    if stat is None:
+        raise FileNotFoundError(errno.ENOENT, f"there is no process {pid}")
+    return str(stat.start_ticks)
 
 
 def _threads_of(name: str) -> list[int]:

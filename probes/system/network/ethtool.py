@@ -1,7 +1,7 @@
 """What a card's driver tells ethtool(8): rings, channels and coalescing by the kernel's answer, live; from its output,
 captured.
 
-linux/ethtool.h: ETHTOOL_GRINGPARAM, ETHTOOL_GCHANNELS and ETHTOOL_GCOALESCE need no right.
+linux/ethtool.h: ETHTOOLGET_RINGS, ETHTOOL_GCHANNELS and ETHTOOLGET_COALESCING need no right.
 """
 
 import array
@@ -21,7 +21,7 @@ from hostdx.probes.types import Absent
 T = TypeVar("T")
 
 _SIOCETHTOOL = 0x8946
-_GCOALESCE, _GRINGPARAM, _GCHANNELS = 0x0E, 0x10, 0x3C
+GET_COALESCING, GET_RINGS, _GCHANNELS = 0x0E, 0x10, 0x3C
 _UNKNOWN = Absent("the driver does not report it", "unsupported", "ethtool")
 
 
@@ -50,7 +50,7 @@ class Coalescing(msgspec.Struct, frozen=True, kw_only=True):
 def read_rings(host: Host, card: str) -> Rings | Absent:
     if host.live:
         # struct ethtool_ringparam: cmd, most of rx, mini, jumbo, tx; then the same as set
-        words = _query_driver(card, _GRINGPARAM, 9)
+        words = _query_driver(card, GET_RINGS, 9)
         return words if isinstance(words, Absent) else Rings(rx=words[5], most_rx=words[1])
     text = host.read_command("ethtool", "-g", card)
     if isinstance(text, Absent):
@@ -82,7 +82,7 @@ def read_channels(host: Host, card: str) -> Channels | Absent:
 def read_coalescing(host: Host, card: str) -> Coalescing | Absent:
     if host.live:
         # struct ethtool_coalesce: 23 words; after the command microseconds and frames of receiving, 10: adaptive
-        words = _query_driver(card, _GCOALESCE, 23)
+        words = _query_driver(card, GET_COALESCING, 23)
         if isinstance(words, Absent):
             return words
         return Coalescing(rx_usecs=words[1], rx_frames=words[2], adaptive_rx=bool(words[10]))

@@ -10,6 +10,7 @@ from hostdx.probes.engine.command.supervised import RunOrder, Supervisors
 from hostdx.probes.engine.measured import BenchRefused, Measured
 from hostdx.probes.number_text import parse_real, parse_unsigned
 from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.process_stat import read_stat
 from hostdx.probes.types import is_present
 
 BYTES, CPU, UNITS = "MB/s", "CPU seconds/s", "units/s"
@@ -75,8 +76,8 @@ class JobProgress:
         return tuple(number for number in numbers if number)[:MAX_PROCESSES]
 
     def _birth_of(self, pid: int) -> str:
-        text = self._host.read_file_text(f"/proc/{pid}/stat")
-        return text.rpartition(")")[2].split()[19] if is_present(text) and len(text.split()) > 22 else ""
+        stat = read_stat(self._host, f"/proc/{pid}/stat")
+        return str(stat.start_ticks) if stat is not None else ""
 
     def _moved_bytes(self, pid: int) -> float | None:
         text = self._host.read_file_text(f"/proc/{pid}/io")
