@@ -21,8 +21,9 @@ import msgspec
 from msgspec.structs import replace
 
 from hostdx.probes.files.safe_read import read_own_data
-from hostdx.probes.number_text import parse_hexadecimal, parse_unsigned
+from hostdx.probes.number_text import parse_hexadecimal
 from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.process_stat import read_stat
 from hostdx.probes.system import setting_calls
 from hostdx.probes.system.network.routes import read_ipv4_routes, read_ipv6_routes
 from hostdx.probes.types import is_present
@@ -37,7 +38,6 @@ SSH_PORT = 22
 MAX_ANCESTORS = 64
 _ESTABLISHED = "01"  # include/net/tcp_states.h
 NETWORK = "/sys/class/net"
-CARD_KINDS = ("net", "ring", "coalesce", "adaptive", "offload", "qdisc")
 
 
 def find_reservation(host: Host, kind: str, scope: str, path: str) -> str:
@@ -93,7 +93,7 @@ def _linked_cards(host: Host, card: str) -> Iterator[str]:
 
 def _ssh_ends(host: Host) -> Iterator[Address]:
     """Yield both ends of the SSH lines into this host: the far one by its route, ours by the network that it is in."""
-    for words in _ssh_connections():
+    for words in _ssh_connections(host):
         for word in words[:3:2]:
             try:
                 yield ipaddress.ip_address(word.partition("%")[0])
@@ -110,7 +110,7 @@ def _ssh_ends(host: Host) -> Iterator[Address]:
                         yield from _parse_address(end.rpartition(":")[0])
 
 
-def _ssh_connections() -> Iterator[list[str]]:
+def _ssh_connections(host: Host) -> Iterator[list[str]]:
     """Yield what sshd told this process or one before it: sudo and su take the variable away (sshd(8): address and port
     of the client, then of the server).
     """
@@ -118,17 +118,17 @@ def _ssh_connections() -> Iterator[list[str]]:
         yield words
     pid = os.getppid()
     for _ in range(MAX_ANCESTORS):
-        if pid <= 1:
+        stat = read_stat(host, f"/proc/{pid}/stat") if pid > 1 else None
+        if stat is None:
             return
         try:
             environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-            parent = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(")")[2].split()[1]
-        except (OSError, IndexError):
+        except OSError:
             return
         for entry in environment:
             if entry.startswith(b"SSH_CONNECTION="):
                 yield os.fsdecode(entry).partition("=")[2].split()
-        pid = parse_unsigned(parent) or 0
+        pid = stat.parent_pid
 
 
 def _parse_address(digits: str) -> Iterator[Address]:
@@ -155,7 +155,8 @@ _NO_ZERO = ("dirty_bytes", "dirty_background_bytes", "dirty_ratio", "dirty_backg
 class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One entry of `kinds.toml`. `settle_s`: seconds to wait after a switch before anything is measured; `nested`: a
     setting's name may have slashes, and what it acts on has none; `values`: what its value must match as a whole,
-    and `values_are`: the same in words.
+    and `values_are`: the same in words. `is_of_card`: it acts on a network card, and so never on one that carries an
+    SSH line.
 
     A `path` that does not begin with a slash is no file: `hostdx.probes.system.setting_calls` reads and sets it.
     `command`: what a person types to set it; `undo`: to take it back, where that is another command.
@@ -170,6 +171,7 @@ class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     keep: str = ""
     keep_in: str = ""
     nested: bool = False
+    is_of_card: bool = False
     values: str = ""
     values_are: str = ""
     command: str = ""
@@ -185,6 +187,7 @@ class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
 KINDS = read_own_data(__file__, "kinds.toml", dict[str, tuple[SettingKind, ...]])["kind"]
 KIND_NAMES = frozenset(kind.name for kind in KINDS)
+CARD_KINDS = frozenset(kind.name for kind in KINDS if kind.is_of_card)
 
 
 class ProvableSetting(msgspec.Struct, frozen=True, kw_only=True):
@@ -314,22 +317,26 @@ def _change_by_call(label: str, value: str, kind: SettingKind) -> Action:
         raise UsageError(f"setting {label}: it cannot be read: {error.strerror}") from None
     if "," in own:
         raise UsageError(f"setting {label}: its threads have different values: {own}")
-    if kind.name == "qdisc" and own != "default":
+    if kind.name == "qdisc" and own != setting_calls.DEFAULT_DISCIPLINE:
         raise UsageError(
             f"setting {label}: {own} was set by a person or a program, or before net.core.default_qdisc "
             "changed; it could not be put back as it is"
         )
-    card, _, name = target.partition(":")[2].partition("/")
+    action = attribute_change(target, own, value, risk=kind.risk)
+    return replace(action, side_paths=_coalescing_times(label, kind))
+
+
+def _coalescing_times(label: str, kind: SettingKind) -> tuple[str, ...]:
+    """Return what the driver changes along while it is adaptive. Raises UsageError for what it chooses itself now."""
+    card, _, name = label.partition(":")[2].partition("/")
     direction = name.partition("-")[0]
-    times = tuple(f"coalesce:{card}/{direction}-{unit}" for unit in ("usecs", "frames"))
     if kind.name == "coalesce" and read_setting(f"adaptive:{card}/{direction}") == "on":
         raise UsageError(
             f"setting {label}: the driver chooses it itself, as adaptive-{direction} is on; try "
             f"adaptive:{card}/{direction}=off"
         )
-    action = attribute_change(target, own, value, risk=kind.risk)
-    # the driver goes on from its own values where adaptive is switched off again
-    return replace(action, side_paths=times) if kind.name == "adaptive" else action
+    units = ("usecs", "frames") if kind.name == "adaptive" else ()
+    return tuple(f"coalesce:{card}/{direction}-{unit}" for unit in units)
 
 
 def _side_paths(path: str) -> tuple[str, ...]:

@@ -141,6 +141,13 @@ def test_no_setting_of_the_card_of_an_ssh_line_is_switched(
         parse_setting(cards[0], kind)
 
 
+def test_every_kind_that_acts_on_a_card_is_known_as_such() -> None:
+    of_cards = {
+        kind.name for kind in kinds.KINDS if "class/net" in kind.path or 'SUBSYSTEM=="net"' in kind.keep
+    }
+    assert of_cards == kinds.CARD_KINDS and len(of_cards) == 6
+
+
 @pytest.mark.usefixtures("swappiness")
 def test_a_zero_that_the_kernel_takes_not_back_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
