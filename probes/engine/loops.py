@@ -10,7 +10,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Iterator
-from typing import NoReturn
 
 Note = Callable[[int], None]
 Buffers = list[memoryview]
@@ -25,18 +24,23 @@ class Short(Exception):
         super().__init__(f"short read or write at byte {offset} of the file")
 
 
-def fail_short_write(fd: int, buffers: Buffers, offset: int, moved_bytes: int) -> NoReturn:
-    """Raise what stopped a write after `moved_bytes`: the kernel says it of the rest (no space, a quota reached).
+def write_rest(fd: int, buffers: Buffers, offset: int, moved_bytes: int) -> None:
+    """Write what the kernel left of a write to `offset` after its first `moved_bytes`.
 
-    Raises OSError, or Short where the rest can be written.
+    A file system may accept a part and the rest in a second call (btrfs near a quota, which first has to give back what
+    it reserved). Raises the OSError that stops the rest (no space, a quota reached), or Short where none of it moves.
     """
-    skipped = moved_bytes
-    rest = []
-    for buffer in buffers:
-        rest.append(buffer[skipped:])
-        skipped = max(0, skipped - len(buffer))
-    os.pwritev(fd, rest, offset + moved_bytes)
-    raise Short(offset)
+    whole_bytes = sum(len(buffer) for buffer in buffers)
+    while moved_bytes < whole_bytes:
+        skipped = moved_bytes
+        rest = []
+        for buffer in buffers:
+            rest.append(buffer[skipped:])
+            skipped = max(0, skipped - len(buffer))
+        moved = os.pwritev(fd, rest, offset + moved_bytes)
+        if not moved:
+            raise Short(offset + moved_bytes)
+        moved_bytes += moved
 
 
 def run_reads(fd: int, buffers: Buffers, size: int, offsets: Iterator[int], stop_ns: int, note: Note) -> int:
@@ -62,7 +66,7 @@ def run_writes(
     before = now()
     for offset in offsets:
         if (moved := pwritev(fd, next(turns), offset)) != size:
-            fail_short_write(fd, next(turns), offset, moved)
+            write_rest(fd, next(turns), offset, moved)
         at = now()
         note(at - before)
         if at >= stop_ns:
@@ -79,7 +83,7 @@ def run_synced_writes(
     before = now()
     for offset in offsets:
         if (moved := pwritev(fd, next(turns), offset)) != size:
-            fail_short_write(fd, next(turns), offset, moved)
+            write_rest(fd, next(turns), offset, moved)
         fdatasync(fd)
         at = now()
         note(at - before)

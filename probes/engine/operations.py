@@ -259,7 +259,7 @@ def _transfer_loop(
             if rate:  # one that fell behind does not catch up: it would come as a burst
                 due = loops.wait_until(max(due, time.perf_counter_ns())) + int(size / rate * 1e9)
             if (moved := os.pwritev(fd, next(turns), offset)) != size:
-                loops.fail_short_write(fd, next(turns), offset, moved)
+                loops.write_rest(fd, next(turns), offset, moved)
             # Without O_DIRECT a write ends in memory: only fdatasync makes it reach the device.
             if sync or not (direct or buffered):
                 os.fdatasync(fd)

@@ -91,7 +91,7 @@ def _record_step(spec: Spec, fd: int, turns: Iterator[loops.Buffers], buffers: l
     def write(number: int) -> None:
         offset = first + number * stride
         if (moved := os.pwritev(fd, next(turns), offset)) != size:
-            loops.fail_short_write(fd, next(turns), offset, moved)
+            loops.write_rest(fd, next(turns), offset, moved)
 
     def read(number: int) -> None:
         if os.preadv(fd, buffers, first + number * stride) != size:
@@ -112,7 +112,7 @@ def _name_call(spec: Spec, turns: Iterator[loops.Buffers], buffers: loops.Buffer
         try:
             moved = writev(file, next(turns))
             if moved != size:
-                loops.fail_short_write(file, next(turns), 0, moved)
+                loops.write_rest(file, next(turns), 0, moved)
         finally:
             close(file)
 

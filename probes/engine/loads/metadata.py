@@ -43,7 +43,7 @@ class NewFiles:
             self._count += 1
             self._at = 0
         if (moved := os.pwritev(self._open, next(self._turns), self._at)) != self.step_bytes:
-            loops.fail_short_write(self._open, next(self._turns), self._at, moved)
+            loops.write_rest(self._open, next(self._turns), self._at, moved)
         self._at += self.step_bytes
         if self._at >= self.file_bytes:
             self.close_file()

@@ -107,6 +107,26 @@ def test_a_write_that_stops_in_the_middle_says_what_stopped_it(
     assert raised.value.errno == errno.EDQUOT
 
 
+@pytest.mark.parametrize("sync", [False, True])
+def test_a_write_that_is_taken_in_parts_is_one_whole_write(
+    fd: int, sync: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As btrfs does near a quota: a part now, the rest when it is asked for."""
+    written: list[tuple[int, int]] = []
+
+    def write_half_page_at_most(file: int, buffers: list[memoryview], offset: int) -> int:
+        moved = os.pwrite(file, b"".join(buffers)[: PAGE // 2], offset)
+        written.append((offset, moved))
+        return moved
+
+    monkeypatch.setattr(os, "pwritev", write_half_page_at_most)
+    found = run_block(
+        spec(fd, kind="write", sync=sync, sequential=True, most=3, slices=[60.0]), WorkerState(), now
+    )
+    assert found["n"] == 3
+    assert written == [(half * PAGE // 2, PAGE // 2) for half in range(6)]
+
+
 def test_sequential_blocks_go_on_where_the_last_one_stopped(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
     real = os.preadv
