@@ -12,6 +12,7 @@ from hostdx.app.terminal.lines import (
     ruled_head,
     text_line,
 )
+from hostdx.probes import units
 from hostdx.scenarios.analysis.compare.bounding_box import Boxed
 from hostdx.scenarios.contract.results.document import Chart, Paragraph, Picture, Strong, Table, plain_text
 
@@ -38,10 +39,12 @@ def on_top(session: RunSession, width: int, most: int) -> OnTop | None:
         for word in part.words
     ]
     rows = [line for part in section.parts if isinstance(part, Table) for line in panel_lines(part, width)]
-    shown = rows if len(rows) <= most else rows[: most - 1]
+    # A table's first line names its columns: without a row below them it tells nothing.
+    shown = rows if len(rows) <= most else rows[: most - 1] if most > 2 else []
     out = [crop_line(clean_line(line), width) for line in shown]
-    if len(shown) < len(rows):
-        out.append(text_line(f"and {len(rows) - len(shown)} more", "dim"))
+    if left_out := len(rows) - len(shown):
+        more = f"{units.count_noun(left_out, 'more line')} in the report"
+        out.append(text_line(f"and {more}" if shown else more, "dim"))
     charts = [line for part in section.parts if isinstance(part, Chart) for line in _chart(part, width)]
     return OnTop(text_line(section.title.upper(), "title"), text_line(" ".join(words), "dim"), out, charts)
 
