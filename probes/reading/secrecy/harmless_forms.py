@@ -12,7 +12,9 @@ _PATH = re.compile(
 )
 # `user/secret@database`, and what looks like a path of its own folder but begins with an account
 _PERHAPS_ACCOUNT = re.compile(r"(?i)(?:[\w.-]+/(?=.*[@,])|(?:root|admin|administrator|user|sa|system|sys)/)")
-_MOUNTED = re.compile(r"(?:/[\w@.,+%-]*)+(?::(?:/[\w@.,+%-]*)+)?:(?:ro|rw|z|Z)")  # --volume of a container
+_MOUNTED = re.compile(
+    r"(?:/[\w@.,+%-]*)+(?::(?:/[\w@.,+%-]*)+)?:(?:ro|rw|z|Z)|(?:/[\w@.,+%-]*)+:(?:/[\w@.,+%-]*)+"
+)  # --volume of a container
 _REMOTE = re.compile(
     r"(?:[\w.-]{1,40}@)?[\w.-]{1,80}:(?!//)(?:/[\w@.,+%-]*)+|root@[\w.-]{1,80}|[\w.-]{1,40}:(?:/[\w.-]+)+/Role=[\w-]{1,40}|"
     r"(?:(?:[\w.-]{1,40}@)?[\w.-]{1,80}|(?:/[\w@.,+%-]*)*)::[\w@{}.+/-]{0,80}"
@@ -22,9 +24,16 @@ _FILE_URL = re.compile(
     r"(?!https?:)[a-z][a-z0-9+]{1,9}://(?!hooks\.)[\w.-]{0,80}(?::\d{1,5})?(?:/[\w.,+%-]*)*"
 )
 _WEB_FILE = re.compile(
-    r"https?://[\w.-]{1,80}(?::\d{1,5})?(?:/?|(?:/[\w.,+%-]*)+\.(?:git|rpm|deb|tar|t?gz|xz|zip|iso|repo|root))"
+    r"https?://[\w.-]{1,80}(?::\d{1,5})?(?:/?|(?:/[\w.,+%-]*)+\.(?:git|rpm|deb|tar|t?gz|xz|zip|iso|repo|root|xml|html|txt|csv|img|sif|whl|zst|bz2))"
 )
 _WEB_URL = re.compile(r"(https?://[\w.-]{1,80}(?::\d{1,5})?)/.+")
+_IMAGE = re.compile(
+    r"(?:[a-z0-9][a-z0-9._-]{0,60}/){1,3}[a-z0-9._-]{1,60}:(?:v?\d[\d.]{0,15}(?:-[a-z0-9.]{1,12})?|latest|stable|main)"
+)
+_NAMING = re.compile(
+    r"(?:(?:dc|ou|cn|o|c|uid|objectClass)=[\w.* -]{1,60}(?:,|$))+"
+)  # of a directory, RFC 4514
+_CURL_FORMAT = re.compile(r"(?:%\{[a-z_]{1,30}\}(?:\\n| |,)*)+")
 _LISTENING = re.compile(r"\*?:\d{1,5}|(?:[\w.*-]{1,60}:)?\d{1,5}:[\w.-]{1,60}:\d{1,5}")  # or ssh's tunnel
 _RANDOM = re.compile(
     r"(?=[\w+-]*[A-Z])(?=[\w+-]*[a-z])(?=[\w+-]*\d)[\w+-]{16,}"
@@ -32,7 +41,7 @@ _RANDOM = re.compile(
 _FILE = re.compile(
     r"[\w@.+-]{1,80}\.(?:py|sh|jar|toml|ya?ml|json|conf|cfg|ini|txt|csv|tsv|ipynb|tfvars|pol|mkv|mp4|wav|lock|log|fio|dat|data|bin|root|h5|nc|pl|rb|js|so|img|iso|"
     r"war|jmx|jtl|prof|pt|ckpt|npy|parquet|safetensors|png|zip|db|ko|qcow2|tar|gz|xz|zst|bz2|rpm|deb|service|mount|slice|scope|socket|"
-    r"timer|exe|out|md|html|xml|sql|in|tmp|c|C|cc|cpp|go|rs|f90|R|r|jl|sub|sif|namd|mdp|tpr|inp|lmp|m|o)"
+    r"timer|exe|out|md|html|xml|sql|in|tmp|c|C|cc|cpp|go|rs|f90|R|r|jl|sub|sif|spec|raw|vmdk|vdi|bam|sam|cram|vcf|fastq|fq|fasta|fa|bed|fits|dcd|gro|xtc|trr|edr|cu|f|f03|F90|h|hpp|hh|a|d|lst|list|ndjson|jsonl|avro|orc|pkl|model|onnx|ckp|chk|cube|pdb|msh|stl|cas|k|inc|rules|target|path|desktop|repo|crt|pdf|jpg|tif|tiff|tex|rst|lua|ps|awk|sed|bat|exe|dll|class|gem|whl|crate|namd|mdp|tpr|inp|lmp|m|o)"
 )
 _NUMBER = re.compile(
     r"[+-]?\d[\d.,:x/-]*(?:e[+-]?\d{1,3}|[kmgtpe]i?b?|[ciB]|[nµu]?s|ms|min|h|d|%)?", re.IGNORECASE
@@ -53,7 +62,7 @@ _DEVICE = re.compile(
 # Options and variables whose values say how something runs, in words of the program's own
 _DESCRIBING = re.compile(
     r"--?(?:name|mode|type|format|level|log-level|ioengine|engine|rw|verify|model|tokenizer|stage|section|method|algo|"
-    r"algorithm|strategy|policy|scheduler|partition|device|backend|bind-to|map-by|mpi|info|compress|suite|case|test)"
+    r"algorithm|strategy|policy|scheduler|partition|device|backend|bind-to|map-by|mpi|environment|machine|cpu-bind|mem-bind|distribution|hint|info|compress|suite|case|test)"
     r"|(?:OMP|KMP|GOMP|MKL|OPENBLAS|NCCL|UCX|FI|I_MPI|OMPI_MCA|MV2|CUDA|HSA|ROCR|MALLOC|GLIBC|TBB|LC)_[A-Z0-9_a-z]+|"
     r"LD_PRELOAD|LD_LIBRARY_PATH|GOGC|GOMAXPROCS|GODEBUG|TZ|LANG|TMPDIR|PYTHONHASHSEED"
 )
@@ -78,7 +87,21 @@ def is_harmless(word: str, known_words: Collection[str] = ()) -> bool:
         return all(len(digits) <= _MAX_DIGITS or _is_round(digits) for digits in re.findall(r"\d+", word))
     if _PERHAPS_ACCOUNT.match(word):
         return False
-    forms = (_OPTION, _ATTACHED, _PATH, _MOUNTED, _REMOTE, _FILE, _DEVICE, _FILE_URL, _WEB_FILE, _LISTENING)
+    forms = (
+        _OPTION,
+        _ATTACHED,
+        _PATH,
+        _MOUNTED,
+        _REMOTE,
+        _FILE,
+        _DEVICE,
+        _FILE_URL,
+        _WEB_FILE,
+        _LISTENING,
+        _IMAGE,
+        _NAMING,
+        _CURL_FORMAT,
+    )
     return any(form.fullmatch(word) for form in forms)
 
 

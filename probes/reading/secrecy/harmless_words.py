@@ -43,8 +43,12 @@ _NOTHING = re.compile(r"(?!)")
 _UNQUOTED = re.compile(rf"[\w@%+=:,./*;|&$<>{LEFT_OUT}-]+")
 _MODULE = re.compile(r"[a-z_]\w{0,30}(?:\.\w{1,40})*")  # python -m
 _CLASS = re.compile(r"(?:[A-Za-z]\w{0,30}\.)+[A-Z][A-Za-z]{0,60}")  # java
+_PROPERTY = re.compile(r"-D[a-z]\w{0,30}(?:\.[A-Za-z]\w{0,40}){1,6}")  # java -Dlog4j.configurationFile=…
 _SWITCH = re.compile(r"-XX:[+-]?[A-Za-z]\w{1,60}")
 _SUBCOMMAND = re.compile(r"[a-z][a-z_.-]{1,24}\d{0,4}")
+_FIRST_ARGUMENT = re.compile(
+    r"[a-z]{3,16}(?:[_-][a-z]{1,16}){0,3}"
+)  # `manage.py runserver`, `qemu-img convert`
 _STARTED = re.compile(r"[A-Za-z][A-Za-z_.+-]{1,30}")
 _PLAIN = re.compile(r"[^\n`]{1,80}")
 _NAME = re.compile(r"[A-Za-z_@^][\w.:,/@+*%\[\]^#-]{0,60}")
@@ -53,7 +57,14 @@ _OPTION_OF_UNKNOWN = re.compile(r"-[b-jl-oq-rt-vyz][a-z_-]{2,20}")  # no letter 
 _ASSIGNED = re.compile(r"(-{0,2}[A-Za-z][\w.-]{0,60})([=:])(.*)", re.DOTALL)
 _MASKED = re.compile(rf"(?:-{{0,2}}[A-Za-z][\w.-]{{0,60}}[=:]?|-[A-Za-z]+)?{re.escape(MASK)}")
 _LITERAL = re.compile(r"""'[^']*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\\?\$\\?\$.*?(?:\$\\?\$|$)""", re.DOTALL)
-_KERNEL_THREAD = re.compile(r"\[[\w/:.-]{1,40}\]|ora_\w{2,5}_\w{1,20}")  # or a process of a database
+# or a process of systemd, of a database, of an SSH line
+_KERNEL_THREAD = re.compile(
+    r"\[[\w/:.-]{1,40}\]|\([a-z-]{1,30}\)|ora_\w{2,5}_\w{1,20}|"
+    r"sshd: [\w.-]{1,32}(?:@(?:pts/\d{1,4}|notty|internal-sftp)| \[[a-z]{1,9}\])"
+)
+_NAME_WITHIN = re.compile(r"""(?:(?<=["'\s,;{])|(?<==))([A-Za-z]\w*)=""")  # `environment="KEY=…"`
+# of sed, which looks like a path: what is looked for and what is put in its place may both be secrets
+_SUBSTITUTION = re.compile(r"(?:(?<=[;{}\s\d$!])|^)s([/|#,@:!])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1")
 _WORD_OF_CODE = re.compile(r"[\w$@%/.-]+")
 
 
@@ -77,6 +88,7 @@ def _keep_words(
     for word, masked, before, place in zip(
         words, mask_by_position(words), ("", *words), find_places(words), strict=False
     ):
+        word = _SUBSTITUTION.sub(rf"s\1{LEFT_OUT}\1{LEFT_OUT}\1", word)
         without = (mask_secrets(word) if masked is None else masked) if word else word
         is_code = _is_code(place.program, before, word)
         if without != word and (" " not in word or _MASKED.fullmatch(without) or masked is not None):
@@ -177,7 +189,7 @@ def _keep_harmless(word: str, words: Collection[str], with_names: bool, depth: i
         name, sign, value = assigned.groups()
         if (
             (value in ("", "=") and not name.startswith("-"))
-            or len(name) > _MAX_NAME
+            or (len(name) > _MAX_NAME and not _PROPERTY.fullmatch(name))
             or (sign == ":" and "@" in value)
         ):
             return LEFT_OUT  # base64 ends so; a user and a password stand so before a host
@@ -250,8 +262,10 @@ def _tells_what_runs(place: Place, before: str, word: str, with_names: bool, *, 
         return (place.behind > 0 and program == word) or program == "python"
     if program in WITH_SUBCOMMANDS and place.behind <= 2 and not before.startswith("-"):
         return _SUBCOMMAND.fullmatch(word) is not None
+    if "://" in word and "?" in word:
+        return False  # what a query holds is given to a server: `?authz=…`, `?xrd.ztn=…`
     if program in WITHOUT_SECRETS or (program in LAUNCHERS and before.startswith("-")):
-        names = word.split() if " " in word else []
+        names = [*(word.split() if " " in word else []), *_NAME_WITHIN.findall(word)]
         return (
             _PLAIN.fullmatch(word) is not None
             and not holds_random_part(word)
@@ -260,6 +274,8 @@ def _tells_what_runs(place: Place, before: str, word: str, with_names: bool, *, 
     if program in KNOWN_PROGRAMS:
         return _is_name(word) or (_OPTION_NAME.fullmatch(word) is not None and not is_made_up(word))
     if _OPTION_OF_UNKNOWN.fullmatch(word):
+        return True
+    if place.behind == 1 and _FIRST_ARGUMENT.fullmatch(word) and not names_secret(program):
         return True
     return describes_itself(before, word) or (with_names and takes_a_name(before) and _is_name(word))
 

@@ -9,7 +9,12 @@ It serves for command lines only: in a sentence most words would be masked.
 import re
 from collections.abc import Iterator, Sequence
 
-from hostdx.probes.reading.secrecy.harmless_forms import describes_itself, holds_random_part, is_harmless
+from hostdx.probes.reading.secrecy.harmless_forms import (
+    describes_itself,
+    harmless_part_of_url,
+    holds_random_part,
+    is_harmless,
+)
 from hostdx.probes.reading.secrecy.known_programs import (
     KNOWN_PROGRAMS,
     LAUNCHERS,
@@ -24,7 +29,8 @@ _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _SECRET_PART = re.compile(
     r"\w*(?:pass(?:w\w*|phrase|code)?|secrets?|token|pwd|pw|psk|key|creds?|credentials?)|o?auth\w{0,6}|cookies?|"
     r"j?session(?:id)?|sid|jwt|otp|pin|hmac|salt|licen[sc]e|ticket|bearer|rt|log[io]n|sas|pa|sec|access|refresh|sig|signature|assertion|"
-    r"payload|phrase|encrypt|unseal|unlock|webhook|value|base64|\w*community|cert|seed|obscure|dsn|munge|crypt"
+    r"payload|phrase|encrypt|unseal|unlock|webhook|value|base64|\w*community|cert|seed|obscure|dsn|munge|crypt|"
+    r"passe|kennwort|passwort|contrasena|clave|senha|parola|wachtwoord|losenord|salasana|haslo|heslo"
 )
 _SETS = re.compile(
     r"(?:\w*[._-])?(?:set|add|change|reset|create|config|alias|adduser|useradd|register|enroll|join|connect|authorize|bind|"
@@ -89,8 +95,10 @@ def find_secrets_by_position(words: Sequence[str]) -> list[int | None]:
 def _find(words: Sequence[str]) -> Iterator[int | None]:
     about_secrets, sets = False, False
     names_user = any(_USER_OPTION.fullmatch(word) for word in words)
+    # `-` alone is standard input, no option
+    previous = ["", "", *("" if word == "-" else word for word in words)]
     for earlier, before, word, (program, behind) in zip(
-        ("", "", *words), ("", *words), words, find_places(words), strict=False
+        previous, previous[1:], words, find_places(words), strict=False
     ):
         if word in SEPARATORS or WHERE_PROGRAMS_START.fullmatch(word):
             about_secrets, sets = about_secrets and bool(program), sets and bool(program)
@@ -104,7 +112,7 @@ def _find(words: Sequence[str]) -> Iterator[int | None]:
         pair, header = _PAIR.fullmatch(word), _HEADER.fullmatch(word)
         if header and (before in ("-H", "--header") or word.startswith(("-H", "--header="))):
             yield None if _HARMLESS_HEADER.fullmatch(header[2]) or is_harmless(word) else header.end(1)
-        elif pair:
+        elif pair and not is_harmless(word):
             value = word[pair.end(1) :]
             is_guarded = names_secret(pair[1]) or about_secrets or sets
             is_known = program in WITHOUT_SECRETS | LAUNCHERS or _takes_no_secret(pair[1][:-1], value)
@@ -146,6 +154,8 @@ def _begin_in_value(word: str, option: str, program: str) -> int | None:
     """Where the secret begins in the value of an option, which is not harmless by its form."""
     if names_secret(option) or _BASE64.fullmatch(word) or holds_random_part(word):
         return 0
+    if harmless_part_of_url(word):
+        return None  # its path is left out
     pair = _USER_PAIR.fullmatch(word)
     is_pair = pair is not None and (_USER_LETTER.fullmatch(option) or pair[1][:-1].lower() in _USERS)
     if program in WITHOUT_SECRETS | LAUNCHERS:
