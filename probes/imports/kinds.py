@@ -44,7 +44,7 @@ from hostdx.probes.imports.storage import (
     mdtest,
     mdtest_ranks,
 )
-from hostdx.probes.imports.sysstat import atop, iostat, pidstat, sar, sysstat_json, vmstat
+from hostdx.probes.imports.sysstat import atop, atop_json, iostat, pidstat, sar, sysstat_json, vmstat
 from hostdx.probes.reading import other_package
 from hostdx.probes.units import format_size
 
@@ -245,6 +245,7 @@ KINDS: tuple[ImportKind, ...] = (
     ImportKind("vmstat", "vmstat output", vmstat.is_recognised, vmstat.parse),
     ImportKind("pidstat", "pidstat output", pidstat.is_recognised, pidstat.parse),
     ImportKind("atop", "atop -P output", atop.is_recognised, atop.parse),
+    ImportKind("atop-json", "atop -J output", atop_json.is_recognised, atop_json.parse),
     ImportKind("sar", "sar or mpstat output", sar.is_recognised, sar.parse),
     ImportKind("iperf3", "iperf3 JSON", iperf3.is_recognised, iperf3.parse),
     _line_kind("sysbench"),

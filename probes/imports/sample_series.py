@@ -57,6 +57,8 @@ class SeriesTable:
         self, subject: str, metric: str, unit: str, at_s: Sequence[float], values: Sequence[float]
     ) -> None:
         series = self._series.get((subject, metric))
+        if series is not None and at_s and series.at_s[-1:] == array("d", at_s[-1:]):
+            return  # a second column of the same meaning (`rd_sec` beside `rkB`)
         if series is None and len(self._series) < MAX_SERIES:
             series = SampleSeries(
                 subject=subject, metric=metric, unit=unit, at_s=array("d"), values=array("d")

@@ -17,6 +17,7 @@ import pytest
 
 from hostdx.app.features.watch import timer as timers
 from hostdx.app.features.watch.battery import WatchSettings
+from hostdx.app.features.watch.incidents import service as incident_service
 from hostdx.app.features.watch.timer import NAME, WatchTimer
 from tests.syntax import ROOT
 
@@ -29,6 +30,7 @@ SHELLS = {
     "fish": "usr/share/fish/vendor_completions.d/hostdx.fish",
 }
 UNITS = "usr/lib/systemd/system"
+RECORDER = incident_service.NAME
 TMPFILES = "usr/lib/tmpfiles.d/hostdx.conf"
 DOC = "usr/share/doc/hostdx"
 OVERRIDES = "usr/share/lintian/overrides/hostdx"
@@ -54,6 +56,9 @@ def staged(bundle: Path, root: Path, machine: str) -> Path:
         timer = WatchTimer(at="02:30", wanted=WatchSettings())
         _write(root / UNITS / f"{NAME}.service", timer.service_unit.encode())
         _write(root / UNITS / f"{NAME}.timer", timer.timer_unit.encode())
+        patched.setattr(incident_service, "own_command", lambda: ("/usr/bin/hostdx",))
+        for name, text in incident_service.IncidentService().files.items():
+            _write(root / UNITS / name, text.encode())
     _write(root / TMPFILES, (RECIPES / "tmpfiles.conf").read_bytes())
     _write(root / "usr/bin/hostdx", (RECIPES / "hostdx.sh").read_bytes(), 0o755)
     _write(root / "etc/hostdx/README", (RECIPES / "etc-README").read_bytes())

@@ -11,7 +11,7 @@ import pytest
 
 from tests.app.launcher import environment
 from tests.needs import ROOT, needs, not_here, program
-from tests.release.packages import MAN, SHELLS, TMPFILES, UNITS, VENDORS, deb, staged
+from tests.release.packages import MAN, RECORDER, SHELLS, TMPFILES, UNITS, VENDORS, deb, staged
 
 pytestmark = [pytest.mark.real, pytest.mark.soak("what a bundle holds and starts")]
 
@@ -57,9 +57,11 @@ def test_installed_upgraded_removed_and_purged(bundle: Path, root: Path, tmp_pat
         root
     )
     assert any(path.endswith(".pyc") for path in files(root))
-    assert {TMPFILES, f"{UNITS}/hostdx-watch.timer", f"{UNITS}/hostdx-watch.service"} <= files(root)
+    units = {f"{UNITS}/{name}" for name in ("hostdx-watch.timer", "hostdx-watch.service", RECORDER)}
+    assert {TMPFILES, *units} <= files(root)
     assert not (root / "etc/systemd").exists()  # the timer is off
     assert "ExecStart=/usr/bin/hostdx watch --night" in (root / UNITS / "hostdx-watch.service").read_text()
+    assert "ExecStart=/usr/bin/hostdx watch --incidents\n" in (root / UNITS / RECORDER).read_text()
     hostdx = str(root / "usr/bin/hostdx")
     said = subprocess.run(
         [hostdx, "--version", "--json"], env=environment(tmp_path), capture_output=True, text=True, check=True

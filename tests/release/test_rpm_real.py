@@ -10,7 +10,7 @@ import pytest
 
 from tests.app.launcher import environment
 from tests.needs import ROOT, needs, program
-from tests.release.packages import MAN, RECIPES, SHELLS, TMPFILES, UNITS, rpm, staged
+from tests.release.packages import MAN, RECIPES, RECORDER, SHELLS, TMPFILES, UNITS, rpm, staged
 
 pytestmark = [
     pytest.mark.real,
@@ -41,7 +41,8 @@ def test_installed_upgraded_and_removed(bundle: Path, tmp_path: Path) -> None:
     alone = ["rpm", f"--root={root}", "--noscripts", "--nodeps"]
     subprocess.run([*alone, "--install", str(first)], check=True)
     assert {"usr/bin/hostdx", "etc/hostdx/README", MAN, *SHELLS.values()} <= files(root)
-    assert {TMPFILES, f"{UNITS}/hostdx-watch.timer"} <= files(root) and not (root / "etc/systemd").exists()
+    assert {TMPFILES, f"{UNITS}/hostdx-watch.timer", f"{UNITS}/{RECORDER}"} <= files(root)
+    assert not (root / "etc/systemd").exists()
     if any(Path(f"/usr/bin/python3.{minor}").exists() for minor in range(11, 15)):
         argv = [str(root / "usr/bin/hostdx"), "--version", "--json"]
         said = subprocess.run(argv, env=environment(tmp_path), capture_output=True, text=True, check=True)

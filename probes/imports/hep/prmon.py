@@ -5,8 +5,11 @@ cumulative. The JSON averages of 3.2.0 for I/O and network are a hundred times t
 looked at), so rates are recomputed: last value ÷ wall time.
 """
 
-from itertools import islice
+from array import array
+from collections.abc import Iterator
+from itertools import islice, pairwise
 from operator import gt
+from statistics import median
 
 import msgspec
 
@@ -24,6 +27,7 @@ from hostdx.probes.imports.model import (
     SeriesPoint,
 )
 from hostdx.probes.imports.numbers import KIB, is_close, parse_column, parse_number
+from hostdx.probes.imports.sample_series import SampleClock, SampleSeries
 from hostdx.probes.imports.source import ImportSource
 
 CUMULATIVE = ("utime", "stime", "rchar", "read_bytes", "wchar", "write_bytes", "rx_bytes", "tx_bytes")
@@ -33,6 +37,8 @@ _IO = CUMULATIVE[2:]
 _MAX_ROWS = 10_000_000
 _POINTS = 600  # rows kept for the drawing
 _MAX_COLUMNS = 200
+_MAX_SAMPLES = 1_000_000  # of a longer file no series are kept
+_SAMPLED = ("Time", "utime", "stime", "read_bytes", "write_bytes", "pss", "swap")
 
 
 class PrmonColumn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -119,7 +125,7 @@ def parse_text(source: ImportSource) -> ImportResult:
     return ImportResult(
         kind="prmon-text", tool="prmon", began=epoch_to_iso(detail.first_time - wall if wall else detail.first_time),
         seconds=wall, measures=tuple(measures), missing=missing, troubles=tuple(troubles),
-        points=tuple(table.points),
+        points=tuple(table.points), series=tuple(table.make_series()), times=table.clock.times(),
         recomputed=("rates from the last value and the wall time",), detail=detail,
     )  # fmt: skip
 
@@ -141,6 +147,8 @@ class _Table:
         self._decreases: dict[str, int] = {}
         self._first_time = self._time = self._wall = 0.0
         self._in_order = True
+        self._sampled: dict[str, array[float]] = {n: array("d") for n in _SAMPLED if n in self.index}
+        self.clock = SampleClock()
 
     def add(self, line: str) -> None:
         fields = line.split("\t")[: len(self.columns)]
@@ -170,6 +178,9 @@ class _Table:
             self._last[name] = values[-1]
             self._max[name] = max(self._max.get(name, values[0]), max(values))
             self._sum[name] = self._sum.get(name, 0.0) + sum(values)
+        if self.rows + len(lines) <= _MAX_SAMPLES:
+            for name, kept in self._sampled.items():
+                kept.extend(by_name[name])
         at = -self.rows % self._step
         while at < len(lines):
             self._keep_row(wall[at], {name: values[at] for name, values in by_name.items()})
@@ -181,6 +192,40 @@ class _Table:
         self._sampled_rows.append((wall, row))
         if len(self._sampled_rows) > _POINTS:
             self._sampled_rows, self._step = self._sampled_rows[::2], self._step * 2
+
+    def make_series(self) -> Iterator[SampleSeries]:
+        """Yield what the job did between two rows, with the rows' clock times; nothing where these do not rise.
+
+        `unused CPU share`: of the CPU time that the job uses at other times, its median.
+        """
+        sampled = self._sampled
+        at_s = array("d", (self.clock.read_epoch(time_s) or 0.0 for time_s in sampled["Time"]))[1:]
+        steps_s = [after - before for before, after in pairwise(sampled["Time"])]
+        if self.rows > _MAX_SAMPLES or not steps_s or min(steps_s) <= 0:
+            return
+
+        def make(metric: str, unit: str, values: "array[float]") -> SampleSeries:
+            return SampleSeries(subject="job", metric=metric, unit=unit, at_s=at_s, values=values)
+
+        rates = {
+            name: array(
+                "d", (max(0.0, b - a) / s for (a, b), s in zip(pairwise(values), steps_s, strict=True))
+            )
+            for name, values in sampled.items()
+            if name in CUMULATIVE
+        }
+        if "utime" in rates and "stime" in rates:
+            cores = array("d", map(sum, zip(rates["utime"], rates["stime"], strict=True)))
+            usual = median(cores)
+            yield make("CPUs used", "", cores)
+            if usual > 0:
+                yield make("unused CPU share", "", array("d", (max(0.0, 1 - used / usual) for used in cores)))
+        for name, metric in (("read_bytes", "read rate"), ("write_bytes", "write rate")):
+            if name in rates:
+                yield make(metric, "B/s", rates[name])
+        for name, metric in (("pss", "memory used"), ("swap", "swap used")):
+            if name in sampled:
+                yield make(metric, "B", array("d", (value * KIB for value in sampled[name][1:])))
 
     def make_detail(self) -> PrmonText:
         wall = self._wall

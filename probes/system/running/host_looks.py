@@ -17,7 +17,13 @@ from hostdx.probes.system.processor.throttle import throttle_reader
 from hostdx.probes.system.pulse import HostCounters, read_counters
 from hostdx.probes.system.running.cgroup import parse_groups
 from hostdx.probes.system.running.culprit import Resource, rank_users
-from hostdx.probes.system.running.processes import ProcessTable, is_same_process, owner_of, read_process_table
+from hostdx.probes.system.running.processes import (
+    Process,
+    ProcessTable,
+    is_same_process,
+    owner_of,
+    read_process_table,
+)
 from hostdx.probes.system.running.tasks import find_blocked_tasks, read_task_stack
 from hostdx.probes.types import Absent
 
@@ -26,14 +32,13 @@ MAX_WAITING, MAX_FUNCTIONS = 20, 6
 MAX_SERVERS = 256  # of Lustre: each costs a read of some ten microseconds
 _LUSTRE_STATS = ("/proc/fs/lustre/[mo][ds]c/*/stats", "/sys/kernel/debug/lustre/[mo][ds]c/*/stats")
 RESOURCES: tuple[Resource, ...] = ("cpu", "io")
-_PAGING = {
+_PAGING = {  # by the beginning of the name: Linux 3.10 counts scans by zone, 4.8 and later stalls by zone
     "pswpin": "pages swapped in",
     "pswpout": "pages swapped out",
-    "allocstall_normal": "allocation stalls",
-    "allocstall_movable": "allocation stalls",
-    "allocstall_dma32": "allocation stalls",
     "allocstall": "allocation stalls",
+    "pgscan_direct": "pages scanned directly",
 }
+_NOT_PAGING = "pgscan_direct_throttle"  # how often, not how many pages
 _CARD_COUNTERS = {  # place among the numbers of a line of /proc/net/dev (net/core/net-procfs.c)
     0: "received bytes", 2: "receive errors", 3: "receive drops", 8: "sent bytes", 10: "send errors", 11: "send drops",
 }  # fmt: skip
@@ -105,8 +110,9 @@ def _read_paging(host: Host) -> dict[str, int]:
     counters: dict[str, int] = {}
     for line in _lines(host, "/proc/vmstat"):
         name, _, number = line.partition(" ")
-        if name in _PAGING and (count := parse_unsigned(number)) is not None:
-            counters[_PAGING[name]] = counters.get(_PAGING[name], 0) + count
+        metric = next((m for prefix, m in _PAGING.items() if name.startswith(prefix)), None)
+        if metric and name != _NOT_PAGING and (count := parse_unsigned(number)) is not None:
+            counters[metric] = counters.get(metric, 0) + count
     return counters
 
 
@@ -200,12 +206,16 @@ def _all_values(
 
 
 def _count_stuck(before: ProcessTable, after: ProcessTable) -> int:
-    """Processes that wait in the kernel in both looks and did nothing in between.
+    """Processes that wait in the kernel in both looks, and in between used no CPU time and moved no byte.
 
+    A log on a slow disk uses less than a tick of CPU time for its writes: it is slow, not stuck.
     Pressure and `blocked tasks` count only waits for I/O: a frozen file system or a dead file server shows in neither.
     """
     return sum(
-        process.state == "D" and process.own_s == was.own_s and not process.kernel_thread
+        process.state == "D"
+        and process.own_s == was.own_s
+        and process.io == was.io
+        and not process.kernel_thread
         for pid, process in after.processes.items()
         if (was := before.processes.get(pid)) is not None
         and was.state == "D"
@@ -240,7 +250,8 @@ def _process_use(
     host: Host, before: ProcessTable, after: ProcessTable
 ) -> tuple[tuple[float, float], tuple[ProcessUse, ...]]:
     """A child that was reaped in between counts for its parent, without what it had done before."""
-    by_resource = [rank_users(before, after, resource, frozenset()) for resource in RESOURCES]
+    workers = frozenset(pid for pid, p in after.processes.items() if _works_for_others(p))
+    by_resource = [rank_users(before, after, r, workers if r == "io" else frozenset()) for r in RESOURCES]
     totals = tuple(sum(user.rate for user in users) for users in by_resource)
     rates = [{user.pid: user for user in users[:MAX_PROCESSES]} for users in by_resource]
     uses = []
@@ -251,6 +262,11 @@ def _process_use(
             ProcessUse(name, pid, owner_of(pid), _group_of(host, pid), round(cpus, 4), round(io_rate))
         )
     return (round(totals[0], 4), round(totals[1])), tuple(uses)
+
+
+def _works_for_others(process: Process) -> bool:
+    """True for the kernel's workers: what one of them moves for a loop device counts for the process that asked too."""
+    return process.kernel_thread and process.name.startswith(("kworker/", "loop"))
 
 
 def _group_of(host: Host, pid: int) -> str:

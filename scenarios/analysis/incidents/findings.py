@@ -1,5 +1,6 @@
 """Incidents as findings: when, what, how much, by which process."""
 
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from hostdx.probes import units
@@ -36,17 +37,19 @@ def _incident_finding(incident: Incident, timeline: Timeline, file_name: str) ->
     return SAYS.finding(
         incident.cause, id=f"{INCIDENT}{incident.cause}", subject=file_name,
         when=period_text(incident, timeline.times), what=symptom_text(incident.symptoms[0]),
-        evidence=[*evidence, _culprit_evidence(incident, timeline, file_name)],
+        evidence=[*evidence, *_culprit_evidence(incident, timeline, file_name)],
     )  # fmt: skip
 
 
-def _culprit_evidence(incident: Incident, timeline: Timeline, file_name: str) -> Evidence:
+def _culprit_evidence(incident: Incident, timeline: Timeline, file_name: str) -> Iterator[Evidence]:
+    """A job's own file has no others who could have done it."""
     culprit = incident.culprit
-    if culprit is None:
-        return SAYS.evidence("no-culprit" if timeline.names_processes else "no-processes", file=file_name)
-    return SAYS.evidence(
-        "culprit", process=culprit.name, share=_share_text(culprit), metric=culprit.metric, file=file_name
-    )
+    if culprit is not None:
+        yield SAYS.evidence(
+            "culprit", process=culprit.name, share=_share_text(culprit), metric=culprit.metric, file=file_name
+        )
+    elif incident.cause != "job":
+        yield SAYS.evidence("no-culprit" if timeline.names_processes else "no-processes", file=file_name)
 
 
 def _share_text(culprit: Culprit) -> str:

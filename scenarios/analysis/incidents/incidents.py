@@ -88,14 +88,26 @@ def _join_places(places: Sequence[int], at_s: Sequence[float], gap_s: float) -> 
 
 
 Cause: TypeAlias = Literal[
-    "memory", "hypervisor", "heat", "stuck", "file-server", "network", "disk", "kernel", "cpu"
+    "memory",
+    "hypervisor",
+    "heat",
+    "stuck",
+    "file-server",
+    "network",
+    "disk",
+    "waiting",
+    "kernel",
+    "cpu",
+    "job",
 ]
+_DISK = "disk:"
 MAX_INCIDENTS = 50
 MAX_SYMPTOMS = 12
 WEAK_DURATION_S, WEAK_DURATION_SHARE = (
     600.0,
     0.1,
 )  # of an incident of weak symptoms alone; the share is of the file
+MIN_BUSY_DISK = 0.3  # of the time: if no disk of the file was as busy, it was no disk that tasks waited for
 MAX_ROWS, MAX_ROW_POINTS = 8, 240
 MIN_CULPRIT_SHARE = 0.5  # of what all processes did more than when it was quiet
 MIN_CULPRIT_LOW = 0.25  # the interval of that share begins there at least
@@ -324,11 +336,25 @@ def _make_incident(group: Sequence[tuple[int, Symptom, Cause]], series: Sequence
     leading = ordered[0]
     own = [symptom for _, symptom, cause in ordered if cause == leading[2]]
     began_s, ended_s = min(s.began_s for s in own), max(s.ended_s for s in own)
+    cause = leading[2]
+    if cause == "disk" and not any(s.subject.startswith(_DISK) for s in own):
+        busy = [
+            fmean(inside) for s in series if _is_use_of_disk(s) and (inside := _inside(s, began_s, ended_s))
+        ]
+        cause = "waiting" if busy and max(busy) < MIN_BUSY_DISK else cause
     return Incident(
-        cause=leading[2], began_s=began_s, ended_s=ended_s,
+        cause=cause, began_s=began_s, ended_s=ended_s,
         symptoms=tuple(_longest_of_each(symptom for _, symptom, _ in ordered))[:MAX_SYMPTOMS],
-        culprit=find_culprit(series, _TAKING.get(leading[2], {}), began_s, ended_s),
+        culprit=find_culprit(series, _TAKING.get(cause, {}), began_s, ended_s),
     )  # fmt: skip
+
+
+def _is_use_of_disk(series: SampleSeries) -> bool:
+    return series.subject.startswith(_DISK) and series.metric == "utilisation"
+
+
+def _inside(series: SampleSeries, began_s: float, ended_s: float) -> list[float]:
+    return [v for t, v in zip(series.at_s, series.values, strict=True) if began_s < t <= ended_s]
 
 
 def _longest_of_each(symptoms: Iterable[Symptom]) -> Iterator[Symptom]:
@@ -382,7 +408,7 @@ def find_culprit(
 
 def _rises(series: SampleSeries, began_s: float, ended_s: float) -> list[float]:
     """Return how much each sample of the incident lies above the mean of all others; empty without both."""
-    inside = [v for t, v in zip(series.at_s, series.values, strict=True) if began_s < t <= ended_s]
+    inside = _inside(series, began_s, ended_s)
     outside = [v for t, v in zip(series.at_s, series.values, strict=True) if not began_s < t <= ended_s]
     quiet = sum(outside) / len(outside) if outside else 0.0
     return [value - quiet for value in inside] if outside else []

@@ -18,7 +18,7 @@ from hostdx.scenarios.experiment.statistics.distributions import binomial_tail
 MIN_NODES, MIN_SHARE = 3, 0.3  # of the nodes, that have an incident at the same time
 MAX_CHANCE = 1e-3  # that so many coincide anywhere, if each node had its incidents at times of its own
 AT_MOST_NAMED = 5
-SERVERS = ("file-server", "stuck", "network")  # causes that lie outside of the node
+SERVERS = ("file-server", "stuck", "waiting", "network")  # causes that lie outside of the node
 
 
 class ServerMount(msgspec.Struct, frozen=True):
@@ -214,6 +214,8 @@ CAUSE_WORDS: dict[Cause, str] = {
     "file-server": "waiting for a file server",
     "network": "in trouble with the network",
     "disk": "limited by their disks",
+    "waiting": "waiting for I/O with idle disks",
     "kernel": "busy in the kernel",
     "cpu": "out of CPU time",
+    "job": "idle in their job",
 }

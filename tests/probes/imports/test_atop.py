@@ -1,5 +1,8 @@
 """atop's parseable output: counters as rates, threads and values since boot left out."""
 
+import json
+from typing import Any
+
 import pytest
 
 from hostdx.probes.imports import kinds
@@ -39,6 +42,65 @@ def test_a_command_with_closing_brackets_and_rubbish_lines_is_harmless() -> None
         + "PRD node1 x\nPRC node1 1795917376 2026/11/29 02:00:00 10 77 (x\n"
     )
     assert any(m.workload.startswith("process:a)") for m in parse(text).measures)
+
+
+_JSON_NAMES = {
+    "CPU": (
+        "hertz",
+        "nrcpu",
+        "stime",
+        "utime",
+        "ntime",
+        "itime",
+        "wtime",
+        "Itime",
+        "Stime",
+        "steal",
+        "guest",
+    ),
+    "PAG": ("pagesz", "pgscans", "allocstall", "free", "swins", "swouts"),
+    "DSK": ("dskname", "io_ms", "nread", "nrsect", "nwrite", "nwsect"),
+}
+
+
+def as_json(text: str) -> bytes:
+    """What `atop -J` prints of the same samples: with threads, and with command lines cut within a character."""
+    documents: dict[int, dict[str, Any]] = {}
+    for line in text.splitlines():
+        label, *words = line.split()
+        if not words:
+            continue
+        values = [int(word) if word.lstrip("-").isdigit() else word for word in words[5:]]
+        document = documents.setdefault(
+            int(words[1]), {"host": words[0], "timestamp": int(words[1]), "elapsed": int(words[4])}
+        )
+        body: dict[str, Any] = {"pid": values[0]}
+        if label in _JSON_NAMES:
+            body = dict(zip(_JSON_NAMES[label], values, strict=False))
+            document[label] = [body] if label == "DSK" else body
+        elif label == "PRC":
+            document.setdefault("PRG", []).append(body | {"name": words[6], "cmdline": "x\udcc3"})
+            times = body | {"utime": values[4], "stime": values[5]}
+            threads = [times | {"pid": 78, "isproc": 0}, times | {"isproc": 0}]
+            document.setdefault("PRC", []).extend([times | {"isproc": 1}, *threads])
+        elif label == "PRD":
+            document.setdefault("PRD", []).append(body | {"rsz": values[6], "wsz": values[8]})
+    lines = [json.dumps(document, ensure_ascii=False) for document in documents.values()]
+    return "\n".join(lines).encode("utf-8", "surrogateescape") + b"\n"
+
+
+def test_json_holds_the_same_as_the_text() -> None:
+    text = atop_file([{"iowait": 0.25, "busy": 0.5, "write job": 51_200.0}] * 3)
+    from_text = parse(text)
+    from_json = kinds.parse(ImportSource("file", as_json(text) + b'{"host": broken\n'))
+    assert from_json.kind == "atop" and from_json.host == from_text.host
+    text_series, json_series = (
+        {(s.subject, s.metric): (list(s.at_s), list(s.values)) for s in result.series}
+        for result in (from_text, from_json)
+    )
+    assert json_series == text_series and ("process:job", "write rate") in json_series
+    assert from_json.times is not None and from_json.times.zone == "UTC"
+    assert [trouble.said for trouble in from_json.troubles] == ["1"], "the line that is no JSON"
 
 
 def test_counters_that_the_kernel_lacks_are_no_values() -> None:

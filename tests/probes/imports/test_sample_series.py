@@ -46,3 +46,15 @@ def test_a_table_of_series_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         table.add(name, "x", "", (1.0,) * 4, (1.0,) * 4)
     table.add("a", "x", "", (2.0,) * 4, (1.0,) * 4)
     assert [s.subject for s in table.as_tuple()] == ["a", "b"] and table.left_out == 8
+
+
+def test_a_second_column_of_one_meaning_is_no_second_sample() -> None:
+    """`sadf -j` prints a disk's rates in kilobytes and in sectors."""
+    table = SeriesTable()
+    for at_s in (10.0, 20.0):
+        table.add("disk:sda", "read rate", "B/s", (at_s,), (1024.0,))
+        table.add("disk:sda", "read rate", "B/s", (at_s,), (1000.0,))
+    table.add("disk:sda", "read rate", "B/s", (30.0, 40.0), (1.0, 2.0))
+    table.add("disk:sda", "read rate", "B/s", (30.0, 40.0), (3.0, 4.0))
+    (series,) = table.as_tuple()
+    assert list(series.at_s) == [10, 20, 30, 40] and list(series.values) == [1024, 1024, 1, 2]

@@ -55,11 +55,12 @@ class BookWriter:
         line = msgspec.json.encode(look) + b"\n"
         try:
             self._open_segment(look.boot_s)
+            end = os.fstat(self._fd).st_size
             if os.write(self._fd, line) != len(line):
-                raise OSError  # of a full disk: a part of a line
-        except OSError:
+                os.ftruncate(self._fd, end)  # of a full disk: a part of a line
+                self.lost += 1
+        except OSError:  # the file stays open: a new one for each lost look would use up the inodes
             self.lost += 1
-            self.close()
 
     def _open_segment(self, boot_s: float) -> None:
         """An hour of the time since boot, which no clock change moves."""

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from hostdx.app.features.watch.incidents import book as book_module
 from hostdx.app.features.watch.incidents.answer import answer_of, choose_incidents
 from hostdx.app.features.watch.incidents.book import BookWriter, read_book, read_looks, segments
 from hostdx.app.features.watch.incidents.recorder import (
@@ -25,6 +26,8 @@ from hostdx.scenarios.analysis.incidents.hours import HOUR_S, HourSummary
 from tests.app.launcher import hostdx, started
 from tests.every_case import every_case
 from tests.fakes.looks import STEP_S, make_close_look, make_looks
+from tests.needs import ROOT, needs, program
+from tests.real.loop_disk import LoopDisk
 
 
 @pytest.fixture
@@ -183,6 +186,54 @@ def test_a_clock_that_was_set_moves_no_look(folder: Path) -> None:
     assert times == pytest.approx([look.wall_s for look in looks])
 
 
+def test_a_reboot_begins_again_and_the_time_between_is_no_incident(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second boot's clock starts at nothing; it was set two hours wrong at first, as after an empty battery."""
+    looks = make_looks(420, is_busy)
+    later = [
+        msgspec.structs.replace(look, boot_s=20.0 + n * STEP_S, wall_s=look.wall_s - (7200 if n < 50 else 0))
+        for n, look in enumerate(looks[220:])
+    ]
+    monkeypatch.setattr(book_module, "_boot_name", lambda: "aaaaaaaa")
+    write(folder, list(looks[:150]))
+    monkeypatch.setattr(book_module, "_boot_name", lambda: "bbbbbbbb")
+    write(folder, list(later))
+    book = read_book(folder)
+    expected = [look.wall_s for look in looks[:150] + looks[220:]]
+    assert [look.wall_s for look in book.looks] == pytest.approx(expected)
+    ((incident, _),) = choose_incidents(answer_of(book, folder))
+    assert (incident.began_s, incident.ended_s) == (99 * STEP_S, 129 * STEP_S)
+
+
+@needs(ROOT, program("mkfs.ext4"))
+@pytest.mark.real
+def test_a_full_disk_loses_looks_and_the_recorder_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    looks = make_looks(600)
+    with LoopDisk(tmp_path, size="16M") as disk:
+        folder = disk.directory / "incidents"
+        writer = BookWriter(folder)
+        for look in looks[:200]:
+            writer.append(look)
+        filling = disk.directory / "filling"
+        with filling.open("wb") as file, pytest.raises(OSError, match="No space"):
+            while True:
+                os.write(file.fileno(), bytes(4096))
+        for look in looks[200:400]:
+            writer.append(look)
+        lost = writer.lost
+        full, files = read_book(folder), segments(folder)
+        filling.unlink()
+        for look in looks[400:]:
+            writer.append(look)
+        writer.close()
+        book = read_book(folder)
+    assert 100 < lost < 200, "what is left of the last block holds some looks"
+    assert len(full.looks) == 400 - lost and len(files) <= 2, "no new file for each lost look"
+    assert writer.lost == lost and len(book.looks) == 600 - lost and book.unreadable == 0
+    assert [look.boot_s for look in book.looks[-200:]] == [look.boot_s for look in looks[400:]]
+
+
 def test_the_oldest_hours_go_where_the_book_is_full(folder: Path) -> None:
     looks = make_looks(3600)
     size = len(msgspec.json.encode(looks[0])) * 1200
@@ -203,7 +254,7 @@ def test_a_full_disk_loses_looks_and_not_the_book(folder: Path, monkeypatch: pyt
             writer.append(look)
     writer.close()
     book = read_book(folder)
-    assert writer.lost == 30 and book.unreadable == 30
+    assert writer.lost == 30 and book.unreadable == 0 and len(segments(folder)) == 1
     assert [look.boot_s for look in book.looks] == [look.boot_s for look in looks[:30] + looks[60:]]
 
 

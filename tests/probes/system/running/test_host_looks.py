@@ -1,11 +1,14 @@
 """What happened between two looks, on trees with known counters."""
 
+from collections.abc import Container
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.host_looks import HostLook, LookState, compare_states, read_state
+from hostdx.scenarios.analysis.incidents.looks import judge_looks
 from tests.every_case import every_case
 
 
@@ -82,6 +85,81 @@ def test_a_process_that_waits_in_both_looks_is_stuck(
     tmp_path: Path, states: tuple[str, str], stuck: int
 ) -> None:
     assert look(tmp_path, *states).values["host"]["stuck tasks"] == stuck
+
+
+OLD_KERNELS = {  # names in /proc/vmstat: mm/vmstat.c of that release; both run without /proc/pressure
+    "3.10": "allocstall {0}\npgscan_direct_dma32 {1}\npgscan_direct_normal {1}\npgscan_direct_throttle 77{0}\n",
+    "4.18": "allocstall_dma 0\nallocstall_normal {0}\nallocstall_movable 0\npgscan_direct {2}\n"
+    "pgscan_direct_throttle 77{0}\n",
+}
+
+
+def test_a_process_that_moved_a_byte_in_between_is_slow_and_not_stuck(tmp_path: Path) -> None:
+    states = []
+    for written in (4096, 8192):
+        write_tree(tmp_path, 1, state="D")
+        (tmp_path / "proc/71/io").write_text(
+            f"read_bytes: 0\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n"
+        )
+        states.append(read_state(Host(str(tmp_path)))._replace(boot_s=float(written)))
+    made = compare_states(Host(str(tmp_path)), *states)
+    assert made.values["host"]["stuck tasks"] == 0
+
+
+def old_looks(root: Path, kernel: str, busy: Container[int], stalled: Container[int]) -> list[HostLook]:
+    """While `busy`, sda is at its limit and dd writes; while `stalled`, memory is short."""
+    looks, states = [], []
+    ticks = reads = stalls = 0
+    for turn in range(120):
+        reads, ticks = reads + (2 if turn in busy else 1), ticks + (990 if turn in busy else 50)
+        stalls += 1000 if turn in stalled else 0
+        write_tree(root, turn)
+        (root / "proc/pressure/io").unlink()
+        (root / "proc/vmstat").write_text(
+            "pswpin 0\npswpout 0\n" + OLD_KERNELS[kernel].format(stalls, 50 * stalls, 100 * stalls)
+        )
+        (root / "proc/stat").write_text(f"cpu  {100 * turn} 0 0 {900 * turn} 0 0 0 0 0 0\ncpu0 1\n")
+        disk = f"8 0 sda {100 * reads} 0 8000 {100 * ticks} 0 0 0 0 0 {10 * ticks} {100 * ticks}\n"
+        (root / "proc/diskstats").write_text(disk)
+        written = 50_000_000 * sum(n in busy for n in range(turn + 1))
+        (root / "proc/70/io").write_text(f"read_bytes: 0\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n")
+        states.append(
+            read_state(Host(str(root)))._replace(wall_s=1.795e9 + 10 * turn, boot_s=1e3 + 10.0 * turn)
+        )
+    for before, after in pairwise(states):
+        looks.append(compare_states(Host(str(root)), before, after))
+    return looks
+
+
+@every_case("kernel", OLD_KERNELS)
+def test_an_old_kernel_without_pressure_shows_the_disk_and_the_memory(tmp_path: Path, kernel: str) -> None:
+    looks = old_looks(tmp_path, kernel, busy=range(40, 62), stalled=range(80, 100))
+    assert not any("pressure" in metric for look in looks for metric in look.values["host"])
+    timeline = judge_looks(looks)
+    assert timeline is not None
+    incidents = {incident.cause: incident for incident in timeline.incidents}
+    assert set(incidents) == {"disk", "memory"}
+    assert (incidents["disk"].began_s, incidents["disk"].ended_s) == (380, 600)
+    assert incidents["disk"].culprit is not None and incidents["disk"].culprit.name == "dd of=x"
+    assert (incidents["memory"].began_s, incidents["memory"].ended_s) == (780, 980)
+    levels = {symptom.metric: symptom.level for symptom in incidents["memory"].symptoms}
+    assert levels == {"allocation stalls": 100, "pages scanned directly": 10_000}
+
+
+def test_what_a_loop_devices_worker_moves_is_counted_once(tmp_path: Path) -> None:
+    taken = []
+    for turn in (1, 2):
+        write_tree(tmp_path, turn)
+        worker = tmp_path / "proc/72"
+        worker.mkdir(exist_ok=True)
+        (worker / "stat").write_text(
+            f"72 (kworker/u8:7-loop0) S 2 0 0 0 -1 69238880 0 0 0 0 0 {60 * turn} 0 0 20 0 1 0 500 0 0\n"
+        )
+        (worker / "io").write_text((tmp_path / "proc/70/io").read_text())
+        taken.append(read_state(Host(str(tmp_path)))._replace(boot_s=1000.0 + 10 * turn))
+    made = compare_states(Host(str(tmp_path)), *taken)
+    assert made.total == pytest.approx((0.26, 500_000)), "its CPU time is its own"
+    assert {use.name: use.io_rate for use in made.processes} == {"dd of=x": 500_000, "kworker/u8:7-loop0": 0}
 
 
 def test_what_cannot_be_read_is_no_value(tmp_path: Path) -> None:

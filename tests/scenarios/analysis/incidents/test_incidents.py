@@ -111,6 +111,34 @@ def test_nobody_is_named_where_the_disk_is_slow_and_nobody_writes_much() -> None
     assert incident.culprit is None
 
 
+@every_case(("busy", "cause"), [(0.05, "waiting"), (0.6, "disk")])
+def test_tasks_that_wait_while_no_disk_is_busy_wait_for_no_disk(busy: float, cause: str) -> None:
+    slow = [{"iowait": 0.6, "busy": busy, "write tar": 1e3}] * 70
+    (incident,) = judge(atop_file([{"write tar": 1e3}] * 100 + slow + [{}] * 30)).incidents
+    assert incident.cause == cause and incident.culprit is None
+
+
+def prmon_file(rows: int, idle: range, step_s: int = 30) -> str:
+    """A job that uses four CPUs, and none while it is idle; counts are whole seconds, as prmon prints them."""
+    names = "Time wtime stime utime pss rss swap vmem rchar read_bytes wchar write_bytes"
+    used, lines = 0, [names.replace(" ", "\t")]
+    for row in range(rows):
+        used += 0 if row in idle else 4 * step_s
+        numbers = (1527669447 + row * step_s, 1 + row * step_s, 0, used, 5000, 6000, 0, 9000, row, row, 0, 0)
+        lines.append("\t".join(map(str, numbers)))
+    return "\n".join(lines) + "\n"
+
+
+def test_the_time_in_which_a_job_did_nothing_is_found() -> None:
+    timeline = judge(prmon_file(200, idle=range(100, 112)))
+    (incident,) = timeline.incidents
+    assert incident.cause == "job" and (incident.began_s, incident.ended_s) == (99 * 30, 111 * 30)
+    assert timeline.times.first == "2018-05-30T08:37:27" and timeline.times.zone == "UTC"
+    (symptom,) = incident.symptoms
+    assert (symptom.level, symptom.quiet) == (100, 0)
+    assert judge(prmon_file(200, idle=range(0))).incidents == ()
+
+
 def test_every_watched_metric_is_one_that_an_importer_writes() -> None:
     from hostdx.probes.imports.sysstat import atop
     from hostdx.probes.imports.sysstat.sysstat_table import load_columns
@@ -122,6 +150,7 @@ def test_every_watched_metric_is_one_that_an_importer_writes() -> None:
         "stuck tasks",
         "Lustre request time",
         "slowed by heat",
+        "unused CPU share",
     }
     known |= {metric for counts in atop._HOST_COUNTS.values() for _, metric, _, _ in counts}
     assert {metric for watched in watched_metrics() for metric in watched.metrics} <= known
