@@ -6,7 +6,7 @@ looked at), so rates are recomputed: last value ÷ wall time.
 """
 
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice, pairwise
 from operator import gt
 from statistics import median
@@ -27,7 +27,7 @@ from hostdx.probes.imports.model import (
     SeriesPoint,
 )
 from hostdx.probes.imports.numbers import KIB, is_close, parse_column, parse_number
-from hostdx.probes.imports.sample_series import SampleClock, SampleSeries
+from hostdx.probes.imports.sample_series import SampleClock, SampleSeries, thin_series
 from hostdx.probes.imports.source import ImportSource
 
 CUMULATIVE = ("utime", "stime", "rchar", "read_bytes", "wchar", "write_bytes", "rx_bytes", "tx_bytes")
@@ -38,7 +38,8 @@ _MAX_ROWS = 10_000_000
 _POINTS = 600  # rows kept for the drawing
 _MAX_COLUMNS = 200
 _MAX_SAMPLES = 1_000_000  # of a longer file no series are kept
-_SAMPLED = ("Time", "utime", "stime", "read_bytes", "write_bytes", "pss", "swap")
+_SAMPLED = ("Time", "utime", "stime", "rchar", "wchar", "pss")
+_DRAWN = {"CPUs used": "CPU", "memory used": "PSS", "read calls": "read calls", "write calls": "write calls"}
 
 
 class PrmonColumn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -101,7 +102,7 @@ def parse_text(source: ImportSource) -> ImportResult:
         raise ImportRefusedError(
             "prmon: a header and no sample", "the job ended before the first sample: import another run"
         )
-    detail = table.make_detail()
+    detail, all_series = table.make_detail(), tuple(table.make_series())
     wall = detail.wall_s
     troubles = [ImportTrouble(id="prmon.malformed", said=str(detail.malformed))] if detail.malformed else []
     if not detail.nondecreasing_wtime:
@@ -125,21 +126,24 @@ def parse_text(source: ImportSource) -> ImportResult:
     return ImportResult(
         kind="prmon-text", tool="prmon", began=epoch_to_iso(detail.first_time - wall if wall else detail.first_time),
         seconds=wall, measures=tuple(measures), missing=missing, troubles=tuple(troubles),
-        points=tuple(table.points), series=tuple(table.make_series()), times=table.clock.times(),
+        points=tuple(_drawn_points(all_series)), series=all_series, times=table.clock.times(),
         recomputed=("rates from the last value and the wall time",), detail=detail,
     )  # fmt: skip
 
 
+def _drawn_points(all_series: Iterable[SampleSeries]) -> Iterator[SeriesPoint]:
+    for series in all_series:
+        for at_s, value in thin_series(series, _POINTS) if series.metric in _DRAWN else ():
+            yield SeriesPoint(series=_DRAWN[series.metric], at_s=at_s, value=value, unit=series.unit)
+
+
 class _Table:
-    """The running sums of the series; keeps at most _POINTS rows for the drawing, evenly spread."""
+    """The running sums of the columns, and the samples of those that are judged over time or drawn."""
 
     def __init__(self, columns: tuple[str, ...]) -> None:
         self.columns = columns
         self.index = {name: i for i, name in enumerate(columns)}
         self.rows = self.malformed = 0
-        self.points: list[SeriesPoint] = []
-        self._sampled_rows: list[tuple[float, dict[str, float]]] = []
-        self._step = 1
         self._known_columns = [n for n in (*CURRENT, *CUMULATIVE) if n in self.index]
         self._max: dict[str, float] = {}
         self._sum: dict[str, float] = {}
@@ -181,51 +185,41 @@ class _Table:
         if self.rows + len(lines) <= _MAX_SAMPLES:
             for name, kept in self._sampled.items():
                 kept.extend(by_name[name])
-        at = -self.rows % self._step
-        while at < len(lines):
-            self._keep_row(wall[at], {name: values[at] for name, values in by_name.items()})
-            at += -(self.rows + at + 1) % self._step + 1
         self.rows += len(lines)
         return True
 
-    def _keep_row(self, wall: float, row: dict[str, float]) -> None:
-        self._sampled_rows.append((wall, row))
-        if len(self._sampled_rows) > _POINTS:
-            self._sampled_rows, self._step = self._sampled_rows[::2], self._step * 2
-
     def make_series(self) -> Iterator[SampleSeries]:
-        """Yield what the job did between two rows, with the rows' clock times; nothing where these do not rise.
+        """Yield what the job did between two rows, with the rows' clock times; a row that is no later is left out.
 
         `unused CPU share`: of the CPU time that the job uses at other times, its median.
         """
-        sampled = self._sampled
-        at_s = array("d", (self.clock.read_epoch(time_s) or 0.0 for time_s in sampled["Time"]))[1:]
-        steps_s = [after - before for before, after in pairwise(sampled["Time"])]
-        if self.rows > _MAX_SAMPLES or not steps_s or min(steps_s) <= 0:
+        rows: list[int] = []
+        for row, time_s in enumerate(self._sampled["Time"]):
+            if not rows or time_s > self._sampled["Time"][rows[-1]]:
+                rows.append(row)
+        kept = {name: [values[row] for row in rows] for name, values in self._sampled.items()}
+        steps_s = [after - before for before, after in pairwise(kept["Time"])]
+        at_s = array("d", (self.clock.read_epoch(time_s) or 0.0 for time_s in kept["Time"]))[1:]
+        if self.rows > _MAX_SAMPLES or not steps_s:
             return
 
-        def make(metric: str, unit: str, values: "array[float]") -> SampleSeries:
-            return SampleSeries(subject="job", metric=metric, unit=unit, at_s=at_s, values=values)
+        def make(metric: str, unit: str, values: Iterable[float]) -> SampleSeries:
+            return SampleSeries(subject="job", metric=metric, unit=unit, at_s=at_s, values=array("d", values))
 
         rates = {
-            name: array(
-                "d", (max(0.0, b - a) / s for (a, b), s in zip(pairwise(values), steps_s, strict=True))
-            )
-            for name, values in sampled.items()
-            if name in CUMULATIVE
+            name: [max(0.0, b - a) / s for (a, b), s in zip(pairwise(values), steps_s, strict=True)]
+            for name, values in kept.items()
         }
-        if "utime" in rates and "stime" in rates:
-            cores = array("d", map(sum, zip(rates["utime"], rates["stime"], strict=True)))
-            usual = median(cores)
-            yield make("CPUs used", "", cores)
-            if usual > 0:
-                yield make("unused CPU share", "", array("d", (max(0.0, 1 - used / usual) for used in cores)))
-        for name, metric in (("read_bytes", "read rate"), ("write_bytes", "write rate")):
-            if name in rates:
+        if "utime" in kept and "stime" in kept:
+            cores = list(map(sum, zip(rates["utime"], rates["stime"], strict=True)))
+            yield make("CPUs used", "cores", cores)
+            if (usual := median(cores)) > 0:
+                yield make("unused CPU share", "", (max(0.0, 1 - used / usual) for used in cores))
+        for name, metric in (("rchar", "read calls"), ("wchar", "write calls")):
+            if name in kept:
                 yield make(metric, "B/s", rates[name])
-        for name, metric in (("pss", "memory used"), ("swap", "swap used")):
-            if name in sampled:
-                yield make(metric, "B", array("d", (value * KIB for value in sampled[name][1:])))
+        if "pss" in kept:
+            yield make("memory used", "B", (value * KIB for value in kept["pss"][1:]))
 
     def make_detail(self) -> PrmonText:
         wall = self._wall
@@ -239,7 +233,6 @@ class _Table:
             )
             for name in self._known_columns
         }
-        self._draw()
         cpu = self._last.get("utime", 0.0) + self._last.get("stime", 0.0)
         return PrmonText(
             columns=self.columns, rows=self.rows, malformed=self.malformed, wall_s=wall,
@@ -247,30 +240,6 @@ class _Table:
             nondecreasing_wtime=self._in_order, values=values,
             cpu_cores_mean=cpu / wall if wall > 0 and "utime" in self.index else None,
         )  # fmt: skip
-
-    def _draw(self) -> None:
-        start = self._sampled_rows[0][0]
-        before: tuple[float, dict[str, float]] | None = None
-        for wall, row in self._sampled_rows:
-            if "pss" in row:
-                self.points.append(
-                    SeriesPoint(series="PSS", at_s=wall - start, value=row["pss"] * KIB, unit="B")
-                )
-            if before is not None and wall > before[0]:
-                seconds = wall - before[0]
-                for name, series in (("rchar", "read calls"), ("wchar", "write calls")):
-                    moved = row.get(name, 0.0) - before[1].get(name, 0.0)
-                    if name in row and moved >= 0:
-                        self.points.append(
-                            SeriesPoint(series=series, at_s=wall - start, value=moved / seconds, unit="B/s")
-                        )
-                if "utime" in row and "stime" in row:
-                    cpu = sum(row[n] - before[1][n] for n in ("utime", "stime"))
-                    if cpu >= 0:
-                        self.points.append(
-                            SeriesPoint(series="CPU", at_s=wall - start, value=cpu / seconds, unit="cores")
-                        )
-            before = (wall, row)
 
 
 def parse_json(source: ImportSource) -> ImportResult:
