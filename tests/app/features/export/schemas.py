@@ -8,13 +8,18 @@ import msgspec
 
 from hostdx.app.features.health.check import Answer, Reason
 from hostdx.app.features.health.speed import LoadStanding
+from hostdx.app.recordings.store import ListedRecording
 from hostdx.app.report import json_document
 from hostdx.app.report.figures.latency import LatencySummary
+from hostdx.app.undo.change_report import ChangeReport
+from hostdx.probes.imports.model import ImportResult
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
+from hostdx.scenarios.analysis.compare.snapshot import Imported
 from hostdx.scenarios.analysis.nights.history import HostHistory
 from hostdx.scenarios.analysis.peers.judgement import FleetJudgement
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.plan import Option
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 Fields = list[tuple[str, Any]]
@@ -56,6 +61,41 @@ def _make_report() -> type[msgspec.Struct]:
     )
 
 
+def _make_listing(name: str, entry: str, fields: Fields, *more: tuple[str, Any]) -> type[msgspec.Struct]:
+    """A document with the schema's name and a list of entries."""
+    of = msgspec.defstruct(entry, fields)
+    return msgspec.defstruct(entry + "Document", [("schema", str), (name, list[of]), *more])  # type: ignore[valid-type]
+
+
+def _make_lists() -> dict[str, tuple[str, Any]]:
+    listed = _fields_of(
+        ListedRecording, "name", "state", "scenario", "host", "wall", "seconds", "pid", "reason"
+    )
+    listed += [("path", str), ("label", str), ("bytes", int)]
+    offers = _fields_of(ev.ScenarioOffer, "id", "title", "question", "takes_s", "needs", "answers", "blocked")
+    offers.append(("options", list[Option]))
+    rule: Fields = [("id", str), ("title", str), ("detail", list[str])]
+    baseline: Fields = [("name", str), ("recordings", list[str])]
+    file: Fields = [("file", str), ("sha256", str), ("bytes", int), ("recording", str | None)]
+    # No document has the samples themselves; `detail` is what the program's own file says, of many forms.
+    result = [f for f in _all_fields(ImportResult) if f[0] not in ("series", "detail")]
+    result_document = msgspec.defstruct("ResultDocument", [*result, ("detail", dict[str, Any] | None, None)])
+    file += [("findings", list[Finding]), ("result", result_document), *_fields_of(Imported, "timeline")]
+    refused = msgspec.defstruct("RefusedFile", [("file", str), ("reason", str)])
+    beside: Fields = [("together", str | None), ("pile", list[Finding]), ("refused", list[refused])]  # type: ignore[valid-type]
+    return {
+        "recordings": (
+            "`recordings --json`",
+            _make_listing("recordings", "Listed", listed, ("demos", list[str])),
+        ),
+        "scenarios": ("`scenarios --json`", _make_listing("scenarios", "Offer", offers)),
+        "rules": ("`rules --json`", _make_listing("rules", "Rule", rule, ("problems", list[str]))),
+        "baselines": ("`baseline list --json`", _make_listing("baselines", "Baseline", baseline)),
+        "import": ("`import --json`", _make_listing("imported", "ReadFile", file, *beside)),
+        "undo": ("`undo --json`", ChangeReport),
+    }
+
+
 def published_schemas() -> dict[str, str]:
     """Return the text of each schema, by the document's name."""
     history = msgspec.defstruct(
@@ -86,6 +126,7 @@ def published_schemas() -> dict[str, str]:
         "compare": ("`compare --format json`", compared),
         "health": ("`health --format json`", checked),
         "fleet-judge": ("`fleet judge --json`", FleetJudgement),
+        **_make_lists(),
     }
     return {
         name: _spell_schema({"$schema": DIALECT, "title": title, **msgspec.json.schema(kind)})

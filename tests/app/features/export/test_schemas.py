@@ -16,7 +16,11 @@ from hostdx.app.features.health.forms import spell_check
 from hostdx.app.features.health.speed import LoadStanding
 from hostdx.app.recordings import store
 from hostdx.app.recordings.reader import FORMER
+from hostdx.app.report.json_document import encode_document
+from hostdx.app.undo.change_report import ChangeReport, UndoneChange
+from hostdx.scenarios.contract.events import SCHEMA
 from tests.app.features.export.schemas import published_schemas
+from tests.probes.imports import originals
 from tests.syntax import ROOT
 
 FOLDER = ROOT / "app/features/export/documents"
@@ -80,6 +84,29 @@ def test_other_documents(capsys: pytest.CaptureFixture[str]) -> None:
     validator("history").validate(printed(capsys, "history", *demos, "--format", "json"))
     validator("compare").validate(printed(capsys, "compare", *demos[1:], "--format", "json"))
     validator("fleet-judge").validate(printed(capsys, "fleet", "judge", *demos, "--json"))
+
+
+def test_lists_and_undone_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    demo = "demo:null"
+    assert run_command_line(["baseline", "save", "before", demo]) == 0
+    capsys.readouterr()
+    validator("baselines").validate(printed(capsys, "baseline", "list", "--json"))
+    for command in ("recordings", "scenarios", "rules"):
+        validator(command).validate(printed(capsys, command, "--json"))
+    change = UndoneChange(title="sysctl a 1 → 2", state="failed", reason="read-only")
+    validator("undo").validate(json.loads(encode_document(ChangeReport(schema=SCHEMA, changes=(change,)))))
+    validator("undo").validate(printed(capsys, "undo", "--json"))
+
+
+def test_imports_of_every_kind(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    for kind, text in originals.ALL.items():
+        (tmp_path / kind).write_text(text)
+    (tmp_path / "none").write_text("x")
+    names = [str(tmp_path / name) for name in (*originals.ALL, "none")]
+    assert run_command_line(["import", "--json", *names]) == 3
+    document = json.loads(capsys.readouterr().out)
+    assert len(document["imported"]) == len(originals.ALL) and len(document["refused"]) == 1
+    validator("import").validate(document)
 
 
 def test_a_wrong_document_is_refused() -> None:
