@@ -9,9 +9,16 @@ import msgspec
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.pulse import read_pressure_s
-from hostdx.probes.system.running.culprit import BusyProcess, find_busiest, rank_users
+from hostdx.probes.system.running.cgroup import control_group_of
+from hostdx.probes.system.running.culprit import (
+    BusyProcess,
+    find_busiest,
+    find_busiest_family,
+    find_busiest_group,
+    rank_users,
+)
 from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look, job_use
-from hostdx.probes.system.running.processes import own_family, owner_of, read_process_table
+from hostdx.probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
 from hostdx.probes.system.running.quota_groups import count_since, find_quotas
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import count_noun
@@ -110,7 +117,7 @@ class Cpuwatch(Scenario):
 async def _find_busiest(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
     """The process of others that uses the most CPU over two seconds, and all that used some, who used most first.
 
-    Raises RunRefused where none uses a quarter.
+    Where no process alone uses a quarter, those that do so together. Raises RunRefused where there are none.
     """
     with run.begin_step("find", "find the process that uses the most CPU") as step:
         before = await asyncio.to_thread(read_process_table, run.host, io=False)
@@ -119,10 +126,10 @@ async def _find_busiest(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
         own_pids = frozenset(own_family(run.host))
         user = find_busiest(before, after, "cpu", own_pids)
         if user is None:
-            raise RunRefused(
-                f"cpuwatch: no process used a quarter of the CPU time within {FIND_S:g} s; "
-                "name a job: --pid N, --cgroup PATH or --user NAME"
-            )
+            target, words = await asyncio.to_thread(_find_busiest_crowd, run.host, before, after, own_pids)
+            step.finish_with_remark(words)
+            run.emit_note(words)
+            return target, []
         words = f"{user.label} uses the most CPU: {user.rate:.1f} CPUs over {FIND_S:g} s"
         if after.processes[user.pid].kernel_thread:
             thread_kind = kernel_thread(user.name)
@@ -133,6 +140,35 @@ async def _find_busiest(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
         step.finish_with_remark(words)
         run.emit_note(words)
     return JobTarget("pid", str(user.pid), user.start_ticks), rank_users(before, after, "cpu", own_pids)
+
+
+def _find_busiest_crowd(
+    host: Host, before: ProcessTable, after: ProcessTable, own_pids: frozenset[int]
+) -> tuple[JobTarget, str]:
+    """The processes that used most together where none did alone: one with its descendants, a control group, a user's.
+
+    Raises RunRefused where no such group used a quarter.
+    """
+    alone = f"no process alone used a quarter of the CPU time within {FIND_S:g} s"
+    if (family := find_busiest_family(before, after, own_pids)) is not None:
+        words = f"{family.label} and its descendants used {family.rate:.1f} CPUs"
+        return JobTarget("pid", str(family.pid), family.start_ticks), f"{alone}; {words}"
+    in_group = find_busiest_group(before, after, own_pids, lambda pid: control_group_of(host, pid).strip("/"))
+    of_user = find_busiest_group(before, after, own_pids, _owner_but_root)
+    if in_group is not None:
+        busiest, target = in_group, JobTarget("cgroup", f"/{in_group.key}")
+    elif of_user is not None:
+        busiest, target = of_user, JobTarget("user", _number_of(of_user.key.removeprefix("uid ")))
+    else:
+        raise RunRefused(f"cpuwatch: {alone}; name a job: --pid N, --cgroup PATH or --user NAME")
+    used = f"{busiest.processes} of them used {busiest.rate:.1f} CPUs together"
+    return target, f"{alone}; {_target_words(target)}: {used}"
+
+
+def _owner_but_root(pid: int) -> str:
+    """The name of its user; "" of root, whose processes are the whole system's."""
+    owner = owner_of(pid)
+    return "" if owner == "root" else owner
 
 
 def _target_of_options(options: Options) -> JobTarget | None:

@@ -86,6 +86,13 @@ def parse_groups(text: str) -> dict[str, str]:
     return groups
 
 
+def control_group_of(host: Host, pid: int) -> str:
+    """Its control group of version 2, or of version 1's `cpu`; "" where it has ended or has none."""
+    text = host.read_file_text(f"/proc/{pid}/cgroup", 8192)
+    groups = {} if isinstance(text, Absent) else parse_groups(text)
+    return (groups.get("") or groups.get("cpu") or "")[:200]
+
+
 def find_group_folders(host: Host, table: tuple[Mount, ...], controller: str, path: str) -> tuple[str, ...]:
     """The group's folder and those above it, up to where the hierarchy is mounted."""
     for mount in reversed(table):

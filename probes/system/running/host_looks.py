@@ -15,8 +15,8 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.diskstats import DiskCounters
 from hostdx.probes.system.processor.throttle import throttle_reader
 from hostdx.probes.system.pulse import HostCounters, read_counters
-from hostdx.probes.system.running.cgroup import parse_groups
-from hostdx.probes.system.running.culprit import Resource, rank_users
+from hostdx.probes.system.running.cgroup import control_group_of
+from hostdx.probes.system.running.culprit import Resource, rank_users, sum_use
 from hostdx.probes.system.running.processes import (
     Process,
     ProcessTable,
@@ -251,15 +251,16 @@ def _process_use(
 ) -> tuple[tuple[float, float], tuple[ProcessUse, ...]]:
     """A child that was reaped in between counts for its parent, without what it had done before."""
     workers = frozenset(pid for pid, p in after.processes.items() if _works_for_others(p))
-    by_resource = [rank_users(before, after, r, workers if r == "io" else frozenset()) for r in RESOURCES]
-    totals = tuple(sum(user.rate for user in users) for users in by_resource)
+    left_out = {"cpu": frozenset[int](), "io": workers}
+    by_resource = [rank_users(before, after, resource, left_out[resource]) for resource in RESOURCES]
+    totals = tuple(sum_use(before, after, resource, left_out[resource]) for resource in RESOURCES)
     rates = [{user.pid: user for user in users[:MAX_PROCESSES]} for users in by_resource]
     uses = []
     for pid in dict.fromkeys(pid for users in rates for pid in users):
         cpus, io_rate = (users[pid].rate if pid in users else 0.0 for users in rates)
         name = after.processes[pid].name[:64]
         uses.append(
-            ProcessUse(name, pid, owner_of(pid), _group_of(host, pid), round(cpus, 4), round(io_rate))
+            ProcessUse(name, pid, owner_of(pid), control_group_of(host, pid), round(cpus, 4), round(io_rate))
         )
     return (round(totals[0], 4), round(totals[1])), tuple(uses)
 
@@ -267,13 +268,6 @@ def _process_use(
 def _works_for_others(process: Process) -> bool:
     """True for the kernel's workers: what one of them moves for a loop device counts for the process that asked too."""
     return process.kernel_thread and process.name.startswith(("kworker/", "loop"))
-
-
-def _group_of(host: Host, pid: int) -> str:
-    """Its control group of version 2, or of version 1's `cpu`; "" where it has ended or has none."""
-    text = host.read_file_text(f"/proc/{pid}/cgroup", 8192)
-    groups = {} if isinstance(text, Absent) else parse_groups(text)
-    return (groups.get("") or groups.get("cpu") or "")[:200]
 
 
 class CloseLook(msgspec.Struct, frozen=True, kw_only=True, tag="close"):

@@ -170,6 +170,27 @@ async def test_without_a_job_the_busiest_process_is_watched(
         await _find_busiest(run)
 
 
+async def test_many_small_processes_are_watched_as_their_control_group(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    run = FakeRun(host=tree.host())
+    monotonic = run.clock.sleep
+
+    def at(uptime_s: int, ticks: int) -> None:
+        tree.put("/proc/uptime", f"{uptime_s}.00 0.00\n").put("/proc/stat", "cpu0 1 0 0 0\ncpu1 1 0 0 0\n")
+        for pid in range(131, 161):
+            tree.put(f"/proc/{pid}/stat", f"{pid} (xz) R 1 0 0 0 -1 0 0 0 0 0 {ticks} 0 0 0 9 0 0 0 5\n")
+            tree.put(f"/proc/{pid}/cgroup", "0::/job.slice/a\n" if pid < 151 else "0::/\n")
+
+    async def sleep(seconds: float) -> None:
+        await monotonic(seconds)
+        at(102, 16)
+
+    run.clock.sleep = sleep  # type: ignore[method-assign]
+    at(100, 8)
+    target, users = await _find_busiest(run)
+    assert (target, users) == (JobTarget("cgroup", "/job.slice/a"), [])
+
+
 def test_the_plan_names_the_process_with_its_user_and_how_to_watch_all_of_that_users() -> None:
     told = " ".join(Cpuwatch().prepare(Host(), Options({"pid": os.getpid()})).plan.sentences)
     user = owner_of(os.getpid())

@@ -2,9 +2,19 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from hostdx.probes.system.running.culprit import BusyProcess, Resource, completion_workers, find_busiest
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.culprit import (
+    BusyGroup,
+    BusyProcess,
+    Resource,
+    completion_workers,
+    find_busiest,
+    find_busiest_family,
+    find_busiest_group,
+)
 from hostdx.probes.system.running.processes import read_process_table
 from tests.fakes.hosts.processes import moment, process
 
@@ -44,6 +54,30 @@ def test_nobody_is_named_who_used_less_than_a_quarter(a: Path, b: Path, users: i
         process(a, pid, "worker", 100)
         process(b, pid, "worker", 150)
     assert (between(a, b) is not None) is named
+
+
+def test_many_small_ones_are_found_by_what_they_share(a: Path, b: Path) -> None:
+    """Forty compilers of 0.03 CPUs below one make, forty others that process 1 has adopted, and a daemon of 0.2."""
+    process(a, 10, "bash", 5)
+    process(b, 10, "bash", 5)
+    process(a, 11, "make", 10, parent=10)
+    process(b, 11, "make", 10, parent=10)
+    for pid in range(100, 180):
+        parent = 11 if pid < 140 else 1
+        process(a, pid, "cc1" if pid < 140 else "job", 100, parent=parent)
+        process(b, pid, "cc1" if pid < 140 else "job", 103, parent=parent)
+    process(a, 200, "daemon", 100)
+    process(b, 200, "daemon", 120)
+    assert between(a, b) is None
+    before, after = (read_process_table(Host(str(root)), io=False) for root in (a, b))
+    family = find_busiest_family(before, after, NOBODY)
+    assert family is not None and (family.pid, family.name, round(family.rate, 6)) == (11, "make", 1.2)
+    assert find_busiest_family(before, after, frozenset(range(100, 140))) is None  # a daemon is alone
+    group = find_busiest_group(before, after, NOBODY, lambda pid: "1" if 140 <= pid < 180 else "")
+    assert group is not None and msgspec.structs.replace(group, rate=round(group.rate, 6)) == BusyGroup(
+        "1", 1.2, 40
+    )
+    assert find_busiest_group(before, after, NOBODY, lambda pid: "2" if pid < 120 else "") is None
 
 
 def test_one_that_could_not_be_seen_before_is_not_charged_with_its_life(a: Path, b: Path) -> None:
