@@ -39,8 +39,7 @@ def timeline_lines(timeline: Timeline, width: int) -> list[str]:
         cells = [" "] * room
         for incident in timeline.incidents:
             first, last = (
-                min(room - 1, int(at_s / timeline.seconds * room))
-                for at_s in (incident.began_s, incident.ended_s)
+                _cell_of(at_s, timeline.seconds, room) for at_s in (incident.began_s, incident.ended_s)
             )
             cells[first : last + 1] = _MARK * (last + 1 - first)
         lines.append(f"{'incidents':<{left}}  {''.join(cells)}".rstrip())
@@ -63,7 +62,7 @@ def _spark(row: TimelineRow, seconds: float, room: int) -> str:
     """A cell a stretch of time: its highest value, from zero; one without samples is as before."""
     cells: list[float | None] = [None] * room
     for at_s, value in row.points:
-        place = min(room - 1, int(at_s / seconds * room))
+        place = _cell_of(at_s, seconds, room)
         before = cells[place]
         cells[place] = value if before is None else max(before, value)
     top = max(value for _, value in row.points) or 1.0
@@ -71,6 +70,12 @@ def _spark(row: TimelineRow, seconds: float, room: int) -> str:
     for cell in cells:
         drawn.append(spark_cell(cell / top) if cell is not None else drawn[-1] if drawn else " ")
     return "".join(drawn)
+
+
+def _cell_of(at_s: float, seconds: float, room: int) -> int:
+    """The cell of `room` in which a moment lies. One far behind the end, as a damaged file may have, is in the last."""
+    share = at_s / seconds
+    return int(share * room) if share < 1 else room - 1
 
 
 def _axis(timeline: Timeline, room: int) -> str:

@@ -1,5 +1,7 @@
 """The time axis of a file of samples: a row a metric, incidents at their place, nothing wider than the screen."""
 
+import msgspec
+
 from hostdx.app.report.figures.timeline import timeline_lines, timeline_parts
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.source import ImportSource
@@ -30,3 +32,11 @@ def test_the_first_page_has_a_row_an_incident() -> None:
     assert len(table.rows) == 2  # type: ignore[union-attr]
     quiet = TimelineResult(t=0.0, value=FileTimeline("file", made()))
     assert quiet.on_top(0.0) is None
+
+
+def test_a_moment_far_behind_the_end_is_drawn_at_the_end() -> None:
+    """As in a damaged recording, whose length is next to nothing beside its moments."""
+    timeline = made(disk=(12 * HOUR_S, 14 * HOUR_S))
+    rows = tuple(msgspec.structs.replace(row, points=((0.0, 1.0), (1e300, 2.0))) for row in timeline.rows)
+    lines = timeline_lines(msgspec.structs.replace(timeline, seconds=1e-300, rows=rows), 100)
+    assert len(lines) == len(timeline.rows) + 2 and max(map(len, lines)) <= 100
