@@ -10,12 +10,11 @@ import math
 from collections.abc import Sequence
 from functools import partial
 from statistics import median
-from typing import Protocol
 
 from msgspec.structs import replace
 
-from hostdx.probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
-from hostdx.scenarios.box.measurement.bench import Cached, DirectoryListing
+from hostdx.probes.engine.measured import NotApplicable, WriteBudgetSpent
+from hostdx.scenarios.box.measurement.bench import Cached, CornerBench
 from hostdx.scenarios.box.measurement.corner import CORNERS, LOADS, BoxTest, of_load
 from hostdx.scenarios.box.results import CornerLevel
 from hostdx.scenarios.contract import events as ev
@@ -54,32 +53,13 @@ NEEDS = {  # what a corner works with, another one made
 }
 
 
-class CornerMeasurer(Protocol):
-    """What measures: `CornerBench`, or a test's own. `file_count`: files of a cycle."""
-
-    @property
-    def direct(self) -> bool: ...
-
-    @property
-    def file_count(self) -> int: ...
-
-    @property
-    def surrounding_names(self) -> DirectoryListing: ...
-
-    def begin(self, cycle: int, *, last_pilot: bool) -> None: ...
-
-    async def measure_block(self, corner: BoxTest) -> Measured: ...
-
-    async def wait_until_settled(self) -> None: ...
-
-
 class Cycles:
     """`corner_levels` and `load_verdicts` hold at any time, of what was measured; `ended`: why before the budget."""
 
     def __init__(
         self,
         run: Run,
-        bench: CornerMeasurer,
+        bench: CornerBench,
         workloads: Sequence[Workload],
         watch: InterferenceWatch | None,
         scope: str,

@@ -17,7 +17,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.scenarios.analysis.compare.bounding_box import Placed, place_applications
 from hostdx.scenarios.analysis.compare.placing import placing_finding
 from hostdx.scenarios.box.bounds import boxes_with_outliers, odd_findings, own_boxes, same_setup_runs
-from hostdx.scenarios.box.cycles import CornerMeasurer, Cycles
+from hostdx.scenarios.box.cycles import Cycles
 from hostdx.scenarios.box.findings import box_findings
 from hostdx.scenarios.box.measurement.bench import CornerBench
 from hostdx.scenarios.box.plan import DEFAULT_BUDGET_S, MAX_WORKERS, BoxSetup, make, shared_servers_warning
@@ -88,7 +88,7 @@ def emit_results(
     run: Run,
     layout: BoxSetup,
     cycles: Cycles,
-    bench: CornerMeasurer,
+    bench: CornerBench,
     jobs: Sequence[Placed],
 ) -> None:
     if cycles.ended:

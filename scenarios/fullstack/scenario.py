@@ -6,7 +6,7 @@ import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from functools import partial
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.files.private_directory import PrivateDirectory
@@ -26,7 +26,7 @@ from hostdx.scenarios.fullstack.limits import stream_limit
 from hostdx.scenarios.fullstack.loads import LINKS, StreamLoad, written_shares
 from hostdx.scenarios.fullstack.machine import StreamBounds, with_card
 from hostdx.scenarios.fullstack.measurement.bench import StreamBench, StreamCost
-from hostdx.scenarios.fullstack.measurement.messages import Open, Side, StreamsReady
+from hostdx.scenarios.fullstack.measurement.messages import Open, Side
 from hostdx.scenarios.fullstack.measurement.remote import RemotePeer
 from hostdx.scenarios.fullstack.plan import (
     BUDGET_S,
@@ -37,27 +37,13 @@ from hostdx.scenarios.fullstack.plan import (
     make,
 )
 from hostdx.scenarios.fullstack.results import FullstackFigures, SideRate, Streams
-from hostdx.scenarios.fullstack.trains import StreamBatchMeasurer, StreamTrains
+from hostdx.scenarios.fullstack.trains import StreamTrains
 
-
-class OpenedBench(StreamBatchMeasurer, Protocol):
-    """What is streamed with: `StreamBench`, or a test's own."""
-
-    direct: bool
-    costs: dict[Side, StreamCost]
-
-    async def prepare_files(self, progress: Callable[[int, int], None] | None) -> None: ...
-
-    async def open(self, name: str, request: Open) -> StreamsReady: ...
-
-    async def close(self) -> None: ...
-
-
-Engine = Callable[[Run, FullstackSetup, PrivateDirectory], OpenedBench]
+Engine = Callable[[Run, FullstackSetup, PrivateDirectory], StreamBench]
 PeerStart = Callable[[str, str, float], Awaitable[RemotePeer]]
 
 
-def built_in(run: Run, layout: FullstackSetup, private: PrivateDirectory) -> OpenedBench:
+def built_in(run: Run, layout: FullstackSetup, private: PrivateDirectory) -> StreamBench:
     return StreamBench(
         run.host, private, layout.place.leaf_devices, layout.place.size_bytes, layout.streams,
         WriteBudget(layout.most_bytes), layout.directions,
@@ -94,7 +80,7 @@ class Fullstack(Scenario):
                 await _measure(run, layout, bench, bounds, self.watch(run, layout))
 
     async def _connect(
-        self, run: Run, layout: FullstackSetup, bench: OpenedBench, stack: AsyncExitStack
+        self, run: Run, layout: FullstackSetup, bench: StreamBench, stack: AsyncExitStack
     ) -> StreamBounds:
         name, address, port, token = "hostdx-fullstack", "", 0, ""
         if layout.peer_kind == "namespaces":
@@ -159,7 +145,7 @@ def _side_rate(
 async def _measure(
     run: Run,
     layout: FullstackSetup,
-    bench: OpenedBench,
+    bench: StreamBench,
     bounds: StreamBounds,
     watch: InterferenceWatch | None,
 ) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Protocol, Self
+from typing import Self
 
 from hostdx.probes.engine.batch_source import BatchSource
-from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.measured import MeasuredBatch
 from hostdx.scenarios.fullstack.loads import StreamLoad
+from hostdx.scenarios.fullstack.measurement.bench import StreamBench
 from hostdx.scenarios.fullstack.measurement.messages import Side
 
 FIRST_SLICE_S = 0.05
@@ -17,25 +17,10 @@ HEADROOM = 1.5  # a train is planned for so many times the bytes that its slices
 SPARE = 1.6  # of the groups that are asked for: what others disturb is written again
 
 
-class StreamBatchMeasurer(Protocol):
-    """Of `StreamBench`; tests bring one that draws."""
-
-    budget: WriteBudget
-
-    async def measure_batch(
-        self,
-        sides: Sequence[Side],
-        order: Sequence[int],
-        slice_s: float,
-        onset_s: float = 0.0,
-        load: str = "",
-    ) -> MeasuredBatch: ...
-
-
 class StreamTrains(BatchSource[Side]):
     """A slice ends when all of it has arrived and, where it was written, is on the disk."""
 
-    def __init__(self, bench: StreamBatchMeasurer, load: StreamLoad, share: float) -> None:
+    def __init__(self, bench: StreamBench, load: StreamLoad, share: float) -> None:
         """share: of what may still be written when it begins, for this load."""
         super().__init__(load.sides, FIRST_SLICE_S)
         self._bench, self._load, self._share = bench, load, share
