@@ -20,7 +20,7 @@ from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.process import Identity, is_living
 from hostdx.app.undo import undo
 from hostdx.app.undo.journal import Journal, read_unlocked
-from hostdx.probes.children.own_module import own_module
+from hostdx.probes.children.own_module import PIPE, start_module
 
 ROUNDS = 1000  # each waits for what hung in the one before, or a while
 AGAIN_S = 10.0
@@ -93,16 +93,8 @@ class SupervisorProcess:
     def __init__(self, journal: Path) -> None:
         self.ready = False
         self._process: subprocess.Popen[bytes] | None = None
-        argv = own_module("hostdx.app.undo.supervisor", str(journal.absolute()))
         try:
-            self._process = subprocess.Popen(
-                argv,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                start_new_session=True,
-                cwd="/",
-            )
+            self._process = start_module("hostdx.app.undo.supervisor", str(journal.absolute()), stdin=PIPE)
         except OSError:
             return
         assert self._process.stdout is not None

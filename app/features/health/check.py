@@ -22,8 +22,7 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.state import make_private, state_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.probes.children.bounded_wait import wait_briefly
-from hostdx.probes.children.environment import hostdx_environment
-from hostdx.probes.children.own_module import own_module
+from hostdx.probes.children.own_module import hostdx_environment, start_module
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.probes.reading.process_stat import parse_stat
@@ -112,15 +111,7 @@ def _check_mounts() -> Iterator[Reason]:
 
 
 def _start_child(*module: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(
-        own_module(*module),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-        cwd="/",
-        env=hostdx_environment(),
-    )
+    return start_module(*module, env=hostdx_environment())
 
 
 def _read_chunks(child: subprocess.Popen[bytes], ends: float) -> Iterator[bytes]:

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from hostdx.probes.children.own_module import own_module
+from hostdx.probes.children.own_module import PIPE, start_module
 
 if TYPE_CHECKING:
     import subprocess
@@ -52,15 +52,7 @@ def ask_child(
 
     from hostdx.app.terminal.process import identity_of, is_living
 
-    child = subprocess.Popen(
-        own_module(module),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,  # Ctrl-C goes to the whole foreground group: not to a write under way
-        cwd="/",
-        pass_fds=tuple(keep),
-    )
+    child = start_module(module, stdin=PIPE, fds=keep)
     me = identity_of(child.pid)
     assert child.stdin is not None and child.stdout is not None
     try:

@@ -13,7 +13,7 @@ from typing import Self, TypeAlias
 
 import msgspec
 
-from hostdx.probes.children.own_module import own_module
+from hostdx.probes.children.own_module import NONE, start_module
 from hostdx.probes.engine.command import process_tree
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.engine.pool import fork_child
@@ -244,13 +244,8 @@ class Supervisors:
         self._control, server_end = socket.socketpair()
         with server_end:
             try:
-                self._server = subprocess.Popen(
-                    own_module("hostdx.probes.engine.command.run_server"),
-                    stdin=server_end.fileno(),
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    cwd="/",
-                    start_new_session=True,
+                self._server = start_module(
+                    "hostdx.probes.engine.command.run_server", stdin=server_end.fileno(), stdout=NONE
                 )
             except OSError as error:
                 raise BenchRefused(

@@ -12,7 +12,7 @@ import time
 import weakref
 from pathlib import Path
 
-from hostdx.probes.children.own_module import own_module
+from hostdx.probes.children.own_module import PIPE, start_module
 
 ABANDON_AFTER_S = 2.0
 MAX_WORKING_S = 30.0  # of a child that is slow, not stuck: a starved host, an interpreter on a sick disk
@@ -110,15 +110,7 @@ class GuardedReader:
         # After a fork the pipes belong to the parent: answers would get mixed up.
         if self._child is None or self._owner != os.getpid() or self._child.poll() is not None:
             try:
-                self._child = subprocess.Popen(
-                    own_module("hostdx.probes.reading.hang_safe.child"),
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    bufsize=0,
-                    cwd="/",
-                    start_new_session=True,  # a Ctrl-C at the terminal is ours to handle
-                )
+                self._child = start_module("hostdx.probes.reading.hang_safe.child", stdin=PIPE)
             except OSError as error:
                 why = os.strerror(error.errno or 0)
                 raise NotStarted(
