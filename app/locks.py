@@ -18,7 +18,7 @@ import msgspec
 from hostdx.app.state import make_private, runtime_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.process import identity_of, is_running_hostdx
-from hostdx.probes.files.named_file import reopen_regular
+from hostdx.probes.files.safe_read import reopen_regular
 from hostdx.probes.reading.process_stat import start_time
 
 CLAIM_LIMIT = 4096  # bytes read of what somebody else wrote

@@ -16,7 +16,7 @@ from hostdx.app.recordings.sides import read_run_summaries
 from hostdx.app.state import ELSEWHERE, make_private, state_dir
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.probes import units
-from hostdx.probes.files.named_file import open_regular
+from hostdx.probes.files.safe_read import open_regular
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings, compare_recordings
 from hostdx.scenarios.analysis.compare.run_summary import RunSummary
 

@@ -24,7 +24,7 @@ from hostdx.app.recordings.limits import (
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.failure import Failure
 from hostdx.probes import units
-from hostdx.probes.files.named_file import open_regular
+from hostdx.probes.files.safe_read import open_regular
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev

@@ -14,8 +14,7 @@ from hostdx.app.state import make_private, recordings_dir
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output import print_note
 from hostdx.app.terminal.process import Identity, is_living
-from hostdx.probes.files.named_file import open_regular
-from hostdx.probes.files.safe_read import decode, read_named
+from hostdx.probes.files.safe_read import decode, open_regular, read_named
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.scenarios.contract import events as ev

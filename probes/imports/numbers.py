@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from hostdx.probes import units
+
 _NUMBER = re.compile(r"[+-]?(?:\d{1,30}(?:\.\d{0,30})?|\.\d{1,30})(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 _LARGEST, _SMALLEST = 1e100, 1e-100
@@ -91,3 +93,20 @@ def geometric_mean(values: Iterable[float]) -> float | None:
 
 def is_close(claimed: float, recomputed: float, relative: float, absolute: float = 0.0) -> bool:
     return abs(claimed - recomputed) <= max(absolute, relative * max(abs(claimed), abs(recomputed)))
+
+
+# A value of an imported file as a person reads it.
+def format_value(value: float | str, unit: str) -> str:
+    """A value as a person reads it; text of the file stays as it is."""
+    if isinstance(value, str):
+        return f"{value} {unit}".rstrip()
+    match unit:
+        case "B/s":
+            return units.format_rate(value)
+        case "B":
+            return units.format_size(value)
+        case "s":
+            return units.format_latency(value * 1e9) if abs(value) < 10 else units.format_duration(value)
+        case "%":
+            return f"{units.format_number(value, 4)} %"
+    return f"{units.format_number(value, 4)} {unit}".rstrip()

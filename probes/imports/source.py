@@ -11,7 +11,7 @@ from itertools import islice
 from pathlib import Path
 
 from hostdx.probes import units
-from hostdx.probes.files.named_file import open_regular
+from hostdx.probes.files.safe_read import open_regular
 from hostdx.probes.imports.model import ImportRefusedError
 
 LIMIT = 256 << 20  # bytes

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from hostdx.probes.files.named_file import open_regular
+from hostdx.probes.files.safe_read import open_regular
 from hostdx.probes.profile.call_profile import KERNEL, Frame
 
 MAX_HEADERS = 512  # of segments, of sections

@@ -8,7 +8,7 @@ import msgspec
 from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.system.disk.drive.link import BusLink, pcie_link
 from hostdx.probes.system.nodes.numa import NumaTable, read_numa
-from hostdx.probes.system.processor.cpulist import read_cpus
+from hostdx.probes.system.processor.topology import read_cpus
 from hostdx.probes.types import Absent, is_present
 
 DEVICES = "/sys/bus/pci/devices"

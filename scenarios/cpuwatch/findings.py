@@ -9,9 +9,9 @@ import msgspec
 from hostdx.probes import units
 from hostdx.probes.cpu_list import as_list
 from hostdx.probes.reading.host import Host
+from hostdx.probes.system.running.allowed import find_pinned_cpus
 from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.probes.system.running.job_identity import JobTarget, JobUse
-from hostdx.probes.system.running.pinned import find_pinned_cpus
 from hostdx.probes.system.running.processes import owner_of
 from hostdx.probes.system.running.quota_groups import QuotaGroup
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy

@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 from hostdx.probes import units
-from hostdx.probes.files.named_file import open_regular
 from hostdx.probes.files.rights import write_advice
+from hostdx.probes.files.safe_read import open_regular
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.secrecy.harmless_words import harmless_text
 from hostdx.probes.system.disk.trim.discard import own_devices

@@ -15,7 +15,7 @@ from hostdx.probes.units import count_noun, format_duration, metric_quantity
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy, Severity
 from hostdx.scenarios.experiment.wording import effect_words, reckoned_s, title_of_workload
-from hostdx.scenarios.iosched.measurement.mixes import MIXES
+from hostdx.scenarios.iosched.measurement.mixed import MIXES
 from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq
 from hostdx.scenarios.iosched.scheduler_setup import PairLoad
 from hostdx.scenarios.iosched.target import ScheduledDisks

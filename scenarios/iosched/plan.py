@@ -9,7 +9,7 @@ from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.model import Options, directory_action
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, Variant, Written
 from hostdx.scenarios.experiment.schedule.switch import scheduler_change
-from hostdx.scenarios.iosched.measurement.mixes import files_bytes
+from hostdx.scenarios.iosched.measurement.mixed import files_bytes
 from hostdx.scenarios.iosched.scheduler_setup import SchedulerSetup, has_hard_disk, needed_seconds
 from hostdx.scenarios.iosched.target import ScheduledDisks
 from hostdx.scenarios.triage.knowledge.disks import endurance_share, time_to_fill_s

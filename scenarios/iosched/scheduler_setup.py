@@ -13,7 +13,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Options, UsageError
 from hostdx.scenarios.contract.plan import Metric, Workload
 from hostdx.scenarios.experiment.budget import Need, allotted_seconds, group_seconds, minimum_seconds
-from hostdx.scenarios.iosched.measurement.mixes import MIXES, Mix, files_bytes, fio_equivalent
+from hostdx.scenarios.iosched.measurement.mixed import MIXES, Mix, files_bytes, fio_equivalent
 from hostdx.scenarios.iosched.target import ScheduledDisks, find_refusal, find_scheduled_disks
 from hostdx.scenarios.triage.knowledge.schedulers import worth_trying
 

@@ -17,8 +17,7 @@ from hostdx.scenarios.contract.model import Applied, Run, RunRefused
 from hostdx.scenarios.contract.plan import Workload
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 from hostdx.scenarios.experiment.schedule.switch import scheduler_change
-from hostdx.scenarios.iosched.measurement.mixed import MixedBench
-from hostdx.scenarios.iosched.measurement.mixes import Mix
+from hostdx.scenarios.iosched.measurement.mixed import Mix, MixedBench
 from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("iosched")

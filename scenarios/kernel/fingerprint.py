@@ -12,11 +12,10 @@ from hostdx.probes.system.disk.topology import DirectoryPlacement
 from hostdx.probes.system.firmware import DMI, read_firmware
 from hostdx.probes.system.processor.topology import read_cpu_topology
 from hostdx.probes.system.running.allowed import read_allowed
+from hostdx.probes.system.software.kernel import path_of, speed_settings
 from hostdx.probes.system.software.kernel_build import kernel_build
-from hostdx.probes.system.software.packages import read_packages
+from hostdx.probes.system.software.packages import read_packages, read_userland
 from hostdx.probes.system.software.security import VULNERABILITIES, read_security
-from hostdx.probes.system.software.sysctl import path_of, speed_settings
-from hostdx.probes.system.software.userland import read_userland
 from hostdx.probes.types import Absent, Entry, is_present, make_entry
 
 THP = "/sys/kernel/mm/transparent_hugepage"

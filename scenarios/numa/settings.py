@@ -8,8 +8,7 @@ import msgspec
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.apic import apic_mode
 from hostdx.probes.system.bios.attribute_file import read_attribute_file
-from hostdx.probes.system.bios.attributes import BiosAttributes
-from hostdx.probes.system.bios.firmware_attributes import firmware_attributes
+from hostdx.probes.system.bios.attributes import BiosAttributes, firmware_attributes
 from hostdx.probes.system.nodes.acpi import ROOT as ACPI
 from hostdx.probes.system.nodes.acpi import read_acpi_tables
 from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket

@@ -10,7 +10,7 @@ from string import Template
 from hostdx.probes.children.own_module import own_module
 from hostdx.probes.engine.command.supervised import RunOrder, Supervisors
 from hostdx.probes.engine.measured import NotApplicable
-from hostdx.probes.files.named_file import describe_kind, open_path_only
+from hostdx.probes.files.safe_read import describe_kind, open_path_only
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.units import format_size
 from hostdx.scenarios.contract.action import Action

@@ -27,9 +27,9 @@ from hostdx.app.report.full_report import report
 from hostdx.app.report.headline import list_remarks
 from hostdx.app.report.numbers import number_parts
 from hostdx.app.report.validity import list_trust_signs
+from hostdx.app.tui.widgets.measuring.host_panel import OTHERS_IO, pulse_lines
 from hostdx.app.tui.widgets.measuring.levels import variant_levels
 from hostdx.app.tui.widgets.measuring.load_cards import VALUE_CELLS, format_short, row_lines
-from hostdx.app.tui.widgets.measuring.pulse_line import OTHERS_IO, pulse_lines
 from hostdx.app.tui.widgets.measuring.standing import pairs_of
 from hostdx.app.tui.widgets.verdict_list import list_effects
 from hostdx.probes import units

@@ -38,7 +38,7 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
     from hostdx.probes.children.parent_death import as_a_shell_would
     from hostdx.probes.cpu_list import as_list
     from hostdx.probes.reading.host import Host
-    from hostdx.probes.system.running.pinned import find_pinned_cpus
+    from hostdx.probes.system.running.allowed import find_pinned_cpus
     from hostdx.scenarios.triage.cpus.slot import choose_slot
     from hostdx.scenarios.triage.cpus.usable import usable_cpus
 

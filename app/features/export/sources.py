@@ -20,8 +20,7 @@ from hostdx.app.recordings.limits import SIZE_LIMIT
 from hostdx.app.recordings.reader import BrokenRecording, RecordingFollower
 from hostdx.app.recordings.store import files_below
 from hostdx.app.terminal.failure import USAGE, Failure
-from hostdx.probes.files.named_file import open_regular
-from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.files.safe_read import open_regular, read_named
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.model import ImportRefusedError
 from hostdx.probes.imports.source import ImportSource

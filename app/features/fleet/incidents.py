@@ -15,8 +15,7 @@ from hostdx.app.report.results.finding_parts import incident_parts
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output import print_note
 from hostdx.app.terminal.output_file import deliver_text
-from hostdx.probes.files.named_file import open_regular
-from hostdx.probes.files.safe_read import read_regular
+from hostdx.probes.files.safe_read import open_regular, read_regular
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.analysis.incidents.nodes import NodeBook, NodesJudgement, judge_nodes, shared_findings
 from hostdx.scenarios.contract import events as ev

@@ -7,7 +7,7 @@ from hostdx.app.report.figures.load_lines import LoadLine, load_lines_svg
 from hostdx.app.terminal.glyphs import spark_cell
 from hostdx.app.terminal.printable import make_printable
 from hostdx.probes import units
-from hostdx.probes.imports.value_text import format_value
+from hostdx.probes.imports.numbers import format_value
 from hostdx.scenarios.analysis.imported.results import Histories, HistoriesResult, WorkloadHistory
 from hostdx.scenarios.contract.results.document import Part, Picture, Table
 

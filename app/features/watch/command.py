@@ -149,8 +149,7 @@ def _record_incidents() -> int:
     from datetime import UTC, datetime
 
     from hostdx.app.features.watch.incidents.book import BookWriter, book_dir
-    from hostdx.app.features.watch.incidents.recorder import PressureTriggers, Recorder
-    from hostdx.app.features.watch.incidents.service import NICE
+    from hostdx.app.features.watch.incidents.recorder import NICE, PressureTriggers, Recorder
     from hostdx.app.features.watch.incidents.summaries import update_summaries
     from hostdx.app.locks import LockFile
 
@@ -169,7 +168,7 @@ def _record_incidents() -> int:
 
 def _serve_incidents(*, install: bool, remove: bool, units: bool, yes: bool, dry_run: bool) -> int:
     """Without `install`, `remove` and `units` the book is recorded."""
-    from hostdx.app.features.watch.incidents.service import REMOVE, IncidentService
+    from hostdx.app.features.watch.incidents.recorder import REMOVE, IncidentService
 
     if remove:
         return _remove(REMOVE)

@@ -10,7 +10,7 @@ import stat
 import sys
 from collections.abc import Iterator
 
-from hostdx.probes.files.named_file import open_path_in, open_path_only, reopen_regular
+from hostdx.probes.files.safe_read import open_path_in, open_path_only, reopen_regular
 
 MAX_FILES = 1_000_000
 MAX_DEPTH = 200

@@ -12,9 +12,8 @@ from hostdx.probes.engine import histogram
 from hostdx.probes.engine.batch_source import BatchSource, refuse_unfit
 from hostdx.probes.engine.completions import sum_workers
 from hostdx.probes.engine.disk.budget import PRESUMED_SYNCED
-from hostdx.probes.engine.disk.cache import cache_check
 from hostdx.probes.engine.disk.storage import LARGE_BYTES, LEAD_S, REHEARSED_BYTES, StorageBench
-from hostdx.probes.engine.measured import Measured, MeasuredBatch, NotApplicable, VariantsUnfit
+from hostdx.probes.engine.measured import Measured, MeasuredBatch, NotApplicable, VariantsUnfit, cache_check
 from hostdx.probes.engine.pool import WorkerFailed
 from hostdx.probes.engine.slices import TRAIN_AT_LEAST_S, TRAIN_OVERRUN
 from hostdx.probes.engine.spec import Spec

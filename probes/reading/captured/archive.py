@@ -15,7 +15,7 @@ import tarfile
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
 
-from hostdx.probes.files.named_file import open_regular
+from hostdx.probes.files.safe_read import open_regular
 
 MAX_MEMBERS = 130_000  # tarfile needs some 70 µs for a header: 9 s
 MAX_HEADERS = 500_000  # with those that `_CrowdFilter` takes out before tarfile sees them: 5 s

@@ -6,8 +6,7 @@ import msgspec
 
 from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.system.nodes.memory import read_memory
-from hostdx.probes.system.processor.cpulist import read_cpus
-from hostdx.probes.system.processor.topology import CpuTopology, distinct_sets, read_cpu_topology
+from hostdx.probes.system.processor.topology import CpuTopology, distinct_sets, read_cpu_topology, read_cpus
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, AbsentKind, is_present

@@ -6,8 +6,7 @@ from typing import Annotated, TypeAlias
 import msgspec
 
 from hostdx.probes.reading.host import Host, compute_once_per_host
-from hostdx.probes.system.processor.cpulist import read_cpus
-from hostdx.probes.system.processor.topology import ROOT, read_cpu_topology
+from hostdx.probes.system.processor.topology import ROOT, read_cpu_topology, read_cpus
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import parse_size
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from hostdx.probes import units
-from hostdx.probes.imports.value_text import format_value
+from hostdx.probes.imports.numbers import format_value
 from hostdx.probes.units import join_names
 from hostdx.scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxOutlier
 from hostdx.scenarios.analysis.compare.effects import metric_interval_text, metric_ratio_text

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from hostdx.probes import units
 from hostdx.probes.imports.accounting import load_accounts
 from hostdx.probes.imports.model import Contradiction, ImportedMeasure, ImportTrouble
+from hostdx.probes.imports.numbers import format_value
 from hostdx.probes.imports.storage.io500_table import Io500Table
-from hostdx.probes.imports.value_text import format_value
 from hostdx.scenarios.analysis.compare.snapshot import Imported
 from hostdx.scenarios.analysis.incidents.findings import incident_findings
 from hostdx.scenarios.contract.finding import Evidence, Finding

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from hostdx.probes import units
+from hostdx.probes.imports.numbers import format_value
 from hostdx.probes.imports.sample_series import SampleTimes
-from hostdx.probes.imports.value_text import format_value
 from hostdx.scenarios.analysis.incidents.incidents import Culprit, Incident, Symptom, Timeline
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.triage.rules.texts import texts

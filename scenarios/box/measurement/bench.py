@@ -14,11 +14,10 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from hostdx.probes.engine.disk.budget import WriteBudget
-from hostdx.probes.engine.disk.cache import cache_check
 from hostdx.probes.engine.disk.flush import flush_file_system
 from hostdx.probes.engine.disk.preparation import Progress, fill_files
 from hostdx.probes.engine.files import FileSet, TestFile
-from hostdx.probes.engine.measured import BenchRefused, Measured, NotApplicable
+from hostdx.probes.engine.measured import BenchRefused, Measured, NotApplicable, cache_check
 from hostdx.probes.engine.pool import WorkerFailed, WorkerPool
 from hostdx.probes.engine.spec import BlockReply, Spec
 from hostdx.probes.files.private_directory import PrivateDirectory

@@ -2,9 +2,8 @@
 
 from contextlib import suppress
 
-from hostdx.probes.engine.disk.cache import cache_check
 from hostdx.probes.engine.disk.storage import StorageBench
-from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.probes.engine.measured import Measured, NotApplicable, cache_check
 from hostdx.probes.engine.workloads import EngineLoad, fio_equivalent, load_of
 from hostdx.scenarios.contract.plan import Metric, Workload
 from hostdx.scenarios.experiment.schedule.blocks import VariantBench

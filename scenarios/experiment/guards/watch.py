@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from hostdx.probes import units
 from hostdx.probes.engine.measured import Measured
 from hostdx.probes.system.disk.backing import disks_beneath
-from hostdx.probes.system.disk.mounts import find_mount, read_mounts_now
-from hostdx.probes.system.disk.network_bytes import nfs_bytes
+from hostdx.probes.system.disk.mounts import find_mount, nfs_bytes, read_mounts_now
 from hostdx.probes.system.processor.throttle import ThrottleReader
 from hostdx.probes.system.pulse import compute_host_rates, read_counters
 from hostdx.probes.system.running.processes import cpu_seconds, find_with_descendants, io_bytes

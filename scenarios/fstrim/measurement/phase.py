@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from hostdx.probes.engine.disk.cache import cache_check
-from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.probes.engine.measured import Measured, NotApplicable, cache_check
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.contract.plan import Workload

@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 
 from hostdx.probes.engine.measured import BenchRefused, Measured
-from hostdx.probes.files.named_file import open_regular
 from hostdx.probes.files.private_directory import PrivateDirectory
+from hostdx.probes.files.safe_read import open_regular
 
 CHUNK_BYTES = 128 << 10  # of one read call of a stream, as `cat` and `cp` make them
 PAGE_BYTES = 4096

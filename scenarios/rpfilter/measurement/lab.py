@@ -30,7 +30,6 @@ from hostdx.probes.engine.namespaces import (
 from hostdx.probes.system.network.offload import read_segmentation, set_offload
 from hostdx.probes.system.processor.cpu_times import SOURCE, CpuTimes, parse_proc_stat
 from hostdx.scenarios.rpfilter.measurement import firewall_rules as netrules
-from hostdx.scenarios.rpfilter.measurement.copied_routes import copy_routes
 from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
 from hostdx.scenarios.rpfilter.measurement.lab_messages import (
     Answer,
@@ -44,6 +43,7 @@ from hostdx.scenarios.rpfilter.measurement.lab_messages import (
     SetUp,
     requests,
 )
+from hostdx.scenarios.rpfilter.measurement.route_set import copy_routes
 from hostdx.scenarios.rpfilter.measurement.scheduling_delay import HeldUp
 from hostdx.scenarios.rpfilter.measurement.sender import (
     Stop,

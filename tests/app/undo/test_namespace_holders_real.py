@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.undo.kinds.namespace_holders import end_holders, find_holders
+from hostdx.app.undo.kinds.resources import end_holders, find_holders
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.scenarios.rpfilter.measurement.network import Network
 from tests.needs import not_here

@@ -12,11 +12,10 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.engine import histogram
-from hostdx.probes.engine.disk.cache import cache_check
 from hostdx.probes.engine.disk.refusals import check_suitability, keeps_inodes
 from hostdx.probes.engine.disk.storage import StorageBench
 from hostdx.probes.engine.disk.trains import StorageBatches
-from hostdx.probes.engine.measured import BenchRefused
+from hostdx.probes.engine.measured import BenchRefused, cache_check
 from hostdx.probes.engine.pool import SharedWorkers
 from hostdx.probes.engine.workloads import load_of
 from hostdx.probes.reading.host import Host

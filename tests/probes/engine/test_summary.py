@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from hostdx.probes.engine import histogram
-from hostdx.probes.engine.disk.cache import cache_check
-from hostdx.probes.engine.measured import Measured
+from hostdx.probes.engine.measured import Measured, cache_check
 from hostdx.probes.engine.summary import combine_replies
 from hostdx.probes.engine.workloads import load_of
 

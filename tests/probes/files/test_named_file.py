@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.files.named_file import open_regular
-from hostdx.probes.files.safe_read import TooLarge, read_named
+from hostdx.probes.files.safe_read import TooLarge, open_regular, read_named
 from tests.needs import ROOT, needs
 
 ALICE = 65534
@@ -104,5 +103,5 @@ def test_what_is_swapped_after_the_look_is_not_what_is_opened(
             os.mkfifo(place)
         return found
 
-    monkeypatch.setattr("hostdx.probes.files.named_file.os.fstat", swapped)
+    monkeypatch.setattr("hostdx.probes.files.safe_read.os.fstat", swapped)
     assert os.read(open_regular(place), 9) == b"seen"

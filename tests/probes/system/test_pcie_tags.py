@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hostdx.probes.system.bios.firmware_attributes import firmware_attributes
+from hostdx.probes.system.bios.attributes import firmware_attributes
 from hostdx.probes.system.pcie_tags import Tags, decode_tags
 from hostdx.probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree

@@ -19,7 +19,7 @@ from hostdx.scenarios.contract.model import Applied, Options, RunRefused, UsageE
 from hostdx.scenarios.experiment.guards.system_disks import system_leaves
 from hostdx.scenarios.experiment.schedule.switch import scheduler_change
 from hostdx.scenarios.iosched.findings import OnsetComparison, onset_finding, throttling_finding
-from hostdx.scenarios.iosched.measurement.mixes import MIXES, Mix
+from hostdx.scenarios.iosched.measurement.mixed import MIXES, Mix
 from hostdx.scenarios.iosched.scenario import Iosched
 from hostdx.scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, build_workload
 from hostdx.scenarios.iosched.switch import QueueFileTracker, Switcher, queue_files

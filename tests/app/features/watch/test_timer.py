@@ -9,10 +9,10 @@ import pytest
 
 from hostdx.app.features.watch import timer as timers
 from hostdx.app.features.watch.battery import WatchSettings
-from hostdx.app.features.watch.incidents import service
-from hostdx.app.features.watch.incidents.service import NAME as INCIDENTS
-from hostdx.app.features.watch.incidents.service import REMOVE as REMOVE_INCIDENTS
-from hostdx.app.features.watch.incidents.service import IncidentService
+from hostdx.app.features.watch.incidents import recorder as service
+from hostdx.app.features.watch.incidents.recorder import NAME as INCIDENTS
+from hostdx.app.features.watch.incidents.recorder import REMOVE as REMOVE_INCIDENTS
+from hostdx.app.features.watch.incidents.recorder import IncidentService
 from hostdx.app.features.watch.timer import NAME, REMOVE, WatchTimer
 from hostdx.app.state import journal_dir
 from hostdx.app.terminal.failure import Failure

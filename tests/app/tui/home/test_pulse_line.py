@@ -2,7 +2,7 @@
 
 from hostdx.app.recordings.interference import others_by_pulse as others
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.tui.widgets.measuring.pulse_line import pulse_lines
+from hostdx.app.tui.widgets.measuring.host_panel import pulse_lines
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.plan import Plan
 from tests.every_case import every_case

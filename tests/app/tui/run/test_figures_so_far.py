@@ -11,8 +11,7 @@ from hostdx.app.terminal.lines import Line
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.live import has_comparison
 from hostdx.app.tui.widgets.home.live_line import pulse_strip
-from hostdx.app.tui.widgets.measuring.figures_table import figure_lines
-from hostdx.app.tui.widgets.measuring.loads_panel import LoadsPanel
+from hostdx.app.tui.widgets.measuring.loads_panel import LoadsPanel, figure_lines
 from hostdx.app.tui.widgets.measuring.variants import variant_label
 from hostdx.scenarios.contention.results import ScalingCurve, ScalingCurves, WorkersLevel
 from hostdx.scenarios.contract import events as ev

@@ -1,6 +1,6 @@
 """What NFS moved, read from the mounts' statistics."""
 
-from hostdx.probes.system.disk.network_bytes import nfs_bytes
+from hostdx.probes.system.disk.mounts import nfs_bytes
 from tests.fakes.hosts.tree import Tree
 
 STATS = """device /dev/sda1 mounted on / with fstype ext4

@@ -6,8 +6,8 @@ import pytest
 
 from hostdx.probes.system.processor.cpu_times import CpuTimes, read_cpu_times
 from hostdx.probes.system.processor.power import mean_watts, read_power_packages
+from hostdx.probes.system.running.allowed import find_pinned_cpus
 from hostdx.probes.system.running.job_identity import JobLook, JobTarget, job_look, job_use
-from hostdx.probes.system.running.pinned import find_pinned_cpus
 from hostdx.probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 

@@ -11,8 +11,7 @@ from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.measured import BenchRefused, NotApplicable
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.iosched.measurement.mixed import MixedBench
-from hostdx.scenarios.iosched.measurement.mixes import MIXES, Mix, files_bytes
+from hostdx.scenarios.iosched.measurement.mixed import MIXES, Mix, MixedBench, files_bytes
 from tests.fakes.held import held
 
 MIX = {mix.id: mix for mix in MIXES}
