@@ -228,8 +228,8 @@ class RunSession:
 
     @property
     def told_progress(self) -> ev.Progress | None:
-        """The progress of the step under way; None where the last one told is of a step that is over, or of a load
-        that waits for its second turn."""
+        """The progress of the step under way; None where the last one told is of a step that is
+        over, or of a load that waits for its second turn."""
         progress, now = self.progress, self._under_way
         if progress is None or now is None:
             return progress

@@ -111,8 +111,8 @@ def _measured_directories(began: ev.Began) -> tuple[str, ...]:
 
 
 def resolve_recording(argument: str) -> Path:
-    """A path, a name in the state directory (unfinished too, where only one begins so), what somebody calls it, `last`,
-    or `demo:NAME`."""
+    """A path, a name in the state directory (unfinished too, where only one begins so), what
+    somebody calls it, `last`, or `demo:NAME`."""
     if argument.startswith("demo:"):
         return _find_demo(argument.removeprefix("demo:"))
     if argument == "last":
@@ -287,9 +287,9 @@ def files_below(
 ) -> Iterator[Path]:
     """Yield the regular files whose names are wanted, in order of names, a folder's files before its folders.
 
-    No link is followed, as who may write there must not name a file of ours. `on_refused` is called with the name of a
-    wanted one that is no regular file, and why it is left out. Hidden folders are left out. `subject` begins the line
-    of the Failure that this raises.
+    No link is followed, as who may write there must not name a file of ours. `on_refused` is called
+    with the name of a wanted one that is no regular file, and why it is left out. Hidden folders
+    are left out. `subject` begins the line of the Failure that this raises.
     """
     waiting, count = [(folder, 0)], 0
     while waiting:

@@ -23,8 +23,8 @@ def is_counted(block: ev.Block) -> bool:
 
 
 def values_beside(session: RunSession, verdict: ev.RunVerdict) -> tuple[float | None, float | None]:
-    """Return the values of baseline and variant: variant / baseline is the verdict's effect. None where they do not
-    fit to it."""
+    """Return the values of baseline and variant: variant / baseline is the verdict's effect. None
+    where they do not fit to it."""
     values = _load_values(session, verdict.workload, verdict.metric)
     if verdict.ratio is None:
         return values.get(verdict.baseline), values.get(verdict.variant)

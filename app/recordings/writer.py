@@ -32,8 +32,8 @@ _NUMBERS = (
 
 
 def encode_event(event: ev.AnyEvent) -> bytes:
-    """The event's line, secrets masked. What JSON cannot hold (bytes that are no UTF-8, NaN, infinity) is
-    written so that it loads again."""
+    """The event's line, secrets masked. What JSON cannot hold (bytes that are no UTF-8, NaN,
+    infinity) is written so that it loads again."""
     try:
         event = _without_secrets(event)
         line = encode(event)

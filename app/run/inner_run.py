@@ -78,8 +78,8 @@ class InnerRun:
         )
 
     def _worse_findings(self) -> tuple[Finding, ...]:
-        """Return what got worse since this host's latest baseline of the scenario; nothing where none can be
-        compared.
+        """Return what got worse since this host's latest baseline of the scenario; nothing where
+        none can be compared.
         """
         began = self._session.began
         if began is None or self._session.ended is None or self._session.ended.status != "done":

@@ -20,8 +20,8 @@ GONE = "the runner is gone"
 
 
 def new_recording_path(scenario: str) -> Path:
-    """A name in the recordings' directory that nothing has yet. Raises Failure, also where the disk is full: the
-    runner's own words about it would have no place either.
+    """A name in the recordings' directory that nothing has yet. Raises Failure, also where the disk
+    is full: the runner's own words about it would have no place either.
     """
     check_room()
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
@@ -33,8 +33,8 @@ def start_runner(
 ) -> subprocess.Popen[bytes]:
     """`hostdx run` in a session of its own: a dropped line, a closed terminal and Ctrl-C here do not reach it.
 
-    What it says on stderr goes to a file beside the recording, for the case that it never gets to record anything.
-    `tied`: it stops, and undoes its changes, where this process is killed.
+    What it says on stderr goes to a file beside the recording, for the case that it never gets to
+    record anything. `tied`: it stops, and undoes its changes, where this process is killed.
     """
     argv = [*HOSTDX, "run", scenario, *options, "--recording", str(recording)]
     if tied:

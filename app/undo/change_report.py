@@ -13,8 +13,8 @@ SAYS = FindingTexts(Path(__file__).with_name("findings.toml"))
 
 
 class UndoneChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`open`: not undone yet, `would` says what undoing it would do; else how undoing it went, and why so. `id`: the
-    journal's entry, RUN#N, as `undo --forget` takes it.
+    """`open`: not undone yet, `would` says what undoing it would do; else how undoing it went, and
+    why so. `id`: the journal's entry, RUN#N, as `undo --forget` takes it.
     """
 
     title: str

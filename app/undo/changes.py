@@ -21,8 +21,8 @@ LOOK_S = 0.05
 
 
 class HostChanges:
-    """Made for one run; safe to call from several threads. `apply_action` raises Failure and then nothing is
-    changed.
+    """Made for one run; safe to call from several threads. `apply_action` raises Failure and then
+    nothing is changed.
     """
 
     def __init__(

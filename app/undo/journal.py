@@ -1,7 +1,7 @@
 """The undo journal: what is about to be changed is on the disk before it is changed, and struck out after it is undone.
 
-One file a run. Its lock is held by the runner and by the children that change something for it, so that whoever
-gets the lock knows that nobody is changing anything any more.
+One file a run. Its lock is held by the runner and by the children that change something for it, so
+that whoever gets the lock knows that nobody is changing anything any more.
 """
 
 from __future__ import annotations
@@ -213,8 +213,8 @@ class Journal:
         self._append(self.header)
 
     def record_made(self, entry: JournalEntry) -> None:
-        """Says what it became. A full disk is survived: without this line a directory is removed only if it is empty.
-        Undoing does not depend on the next three."""
+        """Says what it became. A full disk is survived: without this line a directory is removed
+        only if it is empty. Undoing does not depend on the next three."""
         self._entries[entry.id] = entry
         self._append_and_fold(Made(entry.id, entry.value, entry.became, entry.left, entry.inode))
 

@@ -13,8 +13,8 @@ _ELSEWHERE = "set XDG_STATE_HOME to a directory on another disk or on a tmpfs"
 
 
 def refusal_reason(host: Host, journal_dir: Path, plan: Plan) -> str:
-    """Return why a run of this plan is refused: said before anything is written, by `plan` and `run` in the same
-    words.
+    """Return why a run of this plan is refused: said before anything is written, by `plan` and
+    `run` in the same words.
     """
     attributes = (action.target for action in plan.actions if action.kind == "attribute")
     return next(

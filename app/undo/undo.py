@@ -102,8 +102,8 @@ def undo_entry(journal: Journal, entry: JournalEntry) -> UndoOutcome:
 def lock_journal(path: Path, patience_s: float = 0.0) -> Journal | None:
     """The journal with its lock; None when it is gone meanwhile. Raises Busy.
 
-    A dying runner holds the lock for the moment in which its last thread goes, a child that was writing for it until
-    that is done, its supervisor while it undoes.
+    A dying runner holds the lock for the moment in which its last thread goes, a child that was
+    writing for it until that is done, its supervisor while it undoes.
     """
     deadline = time.monotonic() + patience_s
     while True:
@@ -116,8 +116,8 @@ def lock_journal(path: Path, patience_s: float = 0.0) -> Journal | None:
 
 
 def undo_entries(journal: Journal, *, include_kept: bool = False) -> list[UndoneEntry]:
-    """Undoes every open entry, last first, and strikes it out; what fails stays open. `include_kept`: those as
-    well that stay on purpose."""
+    """Undoes every open entry, last first, and strikes it out; what fails stays open.
+    `include_kept`: those as well that stay on purpose."""
     if journal.header.kept and not include_kept:
         return []
     rebooted = is_after_reboot(journal.header.who)

@@ -16,8 +16,8 @@ Served = TypeVar("Served", covariant=True)
 class BatchSource(ABC, Generic[Served]):
     """The same workers serve every variant, which is switched within a millisecond.
 
-    A subclass has the workers measure a batch and decodes their answers in `measure_batch`. Cancelling stops the load
-    at once and leaves nothing running.
+    A subclass has the workers measure a batch and decodes their answers in `measure_batch`.
+    Cancelling stops the load at once and leaves nothing running.
     """
 
     places = (
@@ -27,8 +27,8 @@ class BatchSource(ABC, Generic[Served]):
     def __init__(
         self, variants: Mapping[str, Served], first_slice_s: float, *, has_first_quarters: bool = False
     ) -> None:
-        """`variants`: by id, as in the plan, what the workers serve for it. `has_first_quarters`: the rates within
-        the first slices are wanted.
+        """`variants`: by id, as in the plan, what the workers serve for it. `has_first_quarters`:
+        the rates within the first slices are wanted.
         """
         self._variants = dict(variants)
         self._first_slice_s, self._has_first_quarters = first_slice_s, has_first_quarters

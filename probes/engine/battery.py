@@ -1,7 +1,7 @@
 """The battery: many small loads in fine slices, by the storage engine's workers.
 
-Each slice lasts some hundredths of a second and all loads take turns, so that every figure spreads over the whole run:
-what disturbs the host for some seconds falls on all of them alike.
+Each slice lasts some hundredths of a second and all loads take turns, so that every figure spreads
+over the whole run: what disturbs the host for some seconds falls on all of them alike.
 """
 
 import os

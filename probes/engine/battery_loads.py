@@ -19,11 +19,11 @@ MAX_DISK_WORKERS = 32
 
 
 class CallLoad(msgspec.Struct, frozen=True, kw_only=True):
-    """A load of one everyday service. `call` names it in `engine.calls`; one operation is `calls` calls or `bytes`
-    bytes.
+    """A load of one everyday service. `call` names it in `engine.calls`; one operation is `calls`
+    calls or `bytes` bytes.
 
-    Its value is the rate at the lower quartile of the operations' times, which is the rate while no other program is in
-    the way.
+    Its value is the rate at the lower quartile of the operations' times, which is the rate while no
+    other program is in the way.
     """
 
     id: str

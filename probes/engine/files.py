@@ -108,8 +108,8 @@ def part_of(
 ) -> Spec:
     """Return what worker `index` of `workers` does with these files, all of one size: at random anywhere.
 
-    In sequence each worker has files of its own; where there are fewer, those that share one have each a part of it,
-    or begin at different blocks of it where it is too small for parts.
+    In sequence each worker has files of its own; where there are fewer, those that share one have
+    each a part of it, or begin at different blocks of it where it is too small for parts.
     """
     length, first, start = files[0].bytes, 0, 0
     mine = index % len(files)

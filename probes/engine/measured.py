@@ -13,8 +13,8 @@ class BenchRefused(Exception):
 
 
 class NotApplicable(Exception):
-    """An error that says why a measurement is not what it claims to be (served by a cache, variant not active). One
-    line.
+    """An error that says why a measurement is not what it claims to be (served by a cache, variant
+    not active). One line.
     """
 
 
@@ -58,9 +58,9 @@ class ValueWithin(msgspec.Struct, frozen=True):
 class Measured(msgspec.Struct, frozen=True, kw_only=True):
     """One window. `values` maps metric names to the window's value; `histogram` holds [upper bound ns, count] pairs.
 
-    `cpu_s` is our own CPU time; `device_bytes` is what the disks' counters moved. Where the window has an onset,
-    `onset` holds it apart, and `values` are of the rest. `completions` counts the operations that finished in each 2 ms
-    since the start, those of the onset too.
+    `cpu_s` is our own CPU time; `device_bytes` is what the disks' counters moved. Where the window
+    has an onset, `onset` holds it apart, and `values` are of the rest. `completions` counts the
+    operations that finished in each 2 ms since the start, those of the onset too.
     """
 
     seconds: float

@@ -28,8 +28,8 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 class Addresses(msgspec.Struct, frozen=True, kw_only=True):
-    """Private addresses (RFC 4193, RFC 1918), drawn at random. `spoofed` is the sender's too, but the receiver
-    knows no way back to it: a reverse-path check must drop what comes from there."""
+    """Private addresses (RFC 4193, RFC 1918), drawn at random. `spoofed` is the sender's too, but
+    the receiver knows no way back to it: a reverse-path check must drop what comes from there."""
 
     ipv6: tuple[str, str]
     ipv4: tuple[str, str]
@@ -63,8 +63,8 @@ def namespace_inode() -> int:
 
 
 class Namespaces:
-    """Made by `make()` in a process of its own with one thread. `forbidden` are the inodes of namespaces that
-    must never be entered again: the host's."""
+    """Made by `make()` in a process of its own with one thread. `forbidden` are the inodes of
+    namespaces that must never be entered again: the host's."""
 
     def __init__(
         self, sender: int, receiver: int, forbidden: frozenset[int], in_user_namespace: bool

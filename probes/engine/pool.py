@@ -232,8 +232,8 @@ class WorkerPool:
             raise
 
     async def sync_files(self, fds: Sequence[int], seconds: float) -> bool:
-        """Call fdatasync on these files in the first worker; return False where it takes longer than `seconds` (it
-        goes on).
+        """Call fdatasync on these files in the first worker; return False where it takes longer
+        than `seconds` (it goes on).
         """
         if not self.workers:
             return True
@@ -264,8 +264,8 @@ class WorkerPool:
 
 
 class SharedWorkers:
-    """One set of workers for all benches that are compared, so that differences between workers do not look like
-    differences between variants.
+    """One set of workers for all benches that are compared, so that differences between workers do
+    not look like differences between variants.
 
     With a pool for each variant, one of two like directories streamed 20 to 30 % faster than the other in most runs,
     until the workers were started anew (physical pages, scheduling); with one pool for both they differed by 1 %.

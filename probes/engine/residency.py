@@ -1,7 +1,7 @@
 """What of a file lies in the page cache, and dropping it: for a worker. Standard library only.
 
-posix_fadvise(2), POSIX_FADV_DONTNEED, passes over pages that are dirty or mapped, so what is left is asked with
-mincore(2): a read of what is left measures memory.
+posix_fadvise(2), POSIX_FADV_DONTNEED, passes over pages that are dirty or mapped, so what is left
+is asked with mincore(2): a read of what is left measures memory.
 """
 
 import ctypes

@@ -1,10 +1,10 @@
 """A train in one worker: slices of all sides in a given order, by one clock. Standard library only.
 
-An operation that is under way when its slice ends is waited for and belongs to that slice, with its time: the rate is
-operations over the time that they took, so slices neither gain nor lose by where the clock cuts them; a cycle of
-unlike operations (create, stat, delete) that was begun is finished. Of several
-workers each one's first operation finds the queue empty, or nearly, and so is fast whatever the device is: it is done
-and not counted (`lead`).
+An operation that is under way when its slice ends is waited for and belongs to that slice, with its
+time: the rate is operations over the time that they took, so slices neither gain nor lose by where
+the clock cuts them; a cycle of unlike operations (create, stat, delete) that was begun is finished.
+Of several workers each one's first operation finds the queue empty, or nearly, and so is fast
+whatever the device is: it is done and not counted (`lead`).
 
 Where the workers of one train wait for each other between two slices. Standard library only.
 

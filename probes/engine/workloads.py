@@ -67,10 +67,10 @@ def load_of(workload_id: str) -> EngineLoad:
 def place_count(size_bytes: int, *, spinning: bool = False) -> int:
     """Return how many file sets a variant has: 64 where each still gets 16 MiB to be read, else 16.
 
-    A file set is a directory of our own with a file that is read and one that is written. Two like files need not be
-    equally fast: on virtual disks the file sets of one directory differ by 0.5 to 7 % (measured), so one file for each
-    variant would compare two files, not two directories. 64 small file sets cover a disk better than 16 large ones; a
-    spinning disk gets 16.
+    A file set is a directory of our own with a file that is read and one that is written. Two like
+    files need not be equally fast: on virtual disks the file sets of one directory differ by 0.5 to
+    7 % (measured), so one file for each variant would compare two files, not two directories. 64
+    small file sets cover a disk better than 16 large ones; a spinning disk gets 16.
     """
     return USUAL_PLACES if spinning or size_bytes < MAX_PLACES * READ_AT_LEAST else MAX_PLACES
 
@@ -78,8 +78,8 @@ def place_count(size_bytes: int, *, spinning: bool = False) -> int:
 def place_bytes(size_bytes: int, count: int) -> tuple[int, int]:
     """Return the sizes of the file that is read and the one written in each of `count` file sets, whole MiB.
 
-    The written files have a quarter of the size of those that are read, at most 256 MiB together: every byte of them
-    wears the disk.
+    The written files have a quarter of the size of those that are read, at most 256 MiB together:
+    every byte of them wears the disk.
     """
     written = min(size_bytes // 4, WRITTEN_AT_MOST)
     return max(MIB, size_bytes // count // MIB * MIB), max(MIB, written // count // MIB * MIB)
@@ -108,9 +108,9 @@ def prepared_bytes(size_bytes: int, workloads: Sequence[str] = IDS) -> int:
 def fio_equivalent(workload: str, size_bytes: int, directory: str, seconds: int = 3) -> str:
     """Return the fio command line that measures the same; for metadata mdtest's, for the CPU "".
 
-    psync with as many jobs, because the engine works like that. `--filename` lets them share one file (the engine
-    writes to several, together as large). `--refill_buffers` keeps the data incompressible (fio's HOWTO). fio lays the
-    file out before it measures.
+    psync with as many jobs, because the engine works like that. `--filename` lets them share one
+    file (the engine writes to several, together as large). `--refill_buffers` keeps the data
+    incompressible (fio's HOWTO). fio lays the file out before it measures.
     """
     load = load_of(workload)
     if load.kind == "cpu":
@@ -147,8 +147,8 @@ def fio_equivalent(workload: str, size_bytes: int, directory: str, seconds: int 
 
 
 def shell_line(words: Iterable[str]) -> str:
-    """Return one line for bash, zsh and ksh. Control characters and bytes that are no text are written as `$'...'`:
-    raw they would break the line or be shown as something else.
+    """Return one line for bash, zsh and ksh. Control characters and bytes that are no text are
+    written as `$'...'`: raw they would break the line or be shown as something else.
     """
     return " ".join(map(_quote_word, words))
 

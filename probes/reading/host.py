@@ -69,8 +69,8 @@ class Host:
     ) -> str | Absent:
         """Return a regular file's text without its last line ends; one larger than `limit_bytes` is Absent, never cut.
 
-        `may_hang` reads through a child process that is abandoned after 2 s: files on a network file system, the
-        /proc files of another process, the sysfs files of a dying device.
+        `may_hang` reads through a child process that is abandoned after 2 s: files on a network
+        file system, the /proc files of another process, the sysfs files of a dying device.
         """
         try:
             self._check_time(path)
@@ -96,8 +96,8 @@ class Host:
         return text if isinstance(text, Absent) else text.partition("[")[2].partition("]")[0] or text
 
     def read_file_bytes(self, path: str, limit_bytes: int) -> bytes | Absent:
-        """Return a regular file's bytes, as firmware tables are; a file larger than `limit_bytes` is Absent, never
-        cut.
+        """Return a regular file's bytes, as firmware tables are; a file larger than `limit_bytes`
+        is Absent, never cut.
         """
         try:
             data = self._read_local_bytes(path, limit_bytes)
@@ -163,8 +163,8 @@ class Host:
             return self._explain_absence(path, error)
 
     def path_exists(self, path: str, *, may_hang: bool = False) -> bool:
-        """Return whether the path exists; False also where that is unknown: `read_file_text` or `list_names` give the
-        reason.
+        """Return whether the path exists; False also where that is unknown: `read_file_text` or
+        `list_names` give the reason.
         """
         try:
             self._check_time(path)
@@ -177,8 +177,8 @@ class Host:
         return True
 
     def read_statvfs(self, path: str) -> os.statvfs_result | Absent:
-        """Return space and inodes of the file system at `path`; a sosreport has them from df. Reads through the
-        child: NFS hangs.
+        """Return space and inodes of the file system at `path`; a sosreport has them from df. Reads
+        through the child: NFS hangs.
         """
         if not self.live:
             return self.compute_once(_read_usages).get(
@@ -362,16 +362,16 @@ _LASTING: set[Callable[[Host], Any]] = set()
 
 
 def compute_once_per_host(fn: Callable[[Host], T]) -> Callable[[Host], T]:
-    """Decorate a function so that it is computed once per host, even while the host changes: a run sees what its
-    plan has read.
+    """Decorate a function so that it is computed once per host, even while the host changes: a run
+    sees what its plan has read.
     """
     _LASTING.add(fn)
     return functools.wraps(fn)(lambda host: host.compute_once(fn))
 
 
 def compute_once_if_static(fn: Callable[[Host], T]) -> Callable[[Host], T]:
-    """Decorate a function so that it is computed once on a host that stands still (`Host.is_static`), and each time
-    on a host that changes.
+    """Decorate a function so that it is computed once on a host that stands still
+    (`Host.is_static`), and each time on a host that changes.
     """
 
     @functools.wraps(fn)

@@ -1,5 +1,5 @@
-"""Patterns at little cost: the words without which one cannot match, the lines that have such a word, and a pattern
-that is compiled when it is used.
+"""Patterns at little cost: the words without which one cannot match, the lines that have such a
+word, and a pattern that is compiled when it is used.
 """
 
 import re

@@ -144,8 +144,8 @@ def write_archive(
     redact: Callable[[str, str], str | None],
     name: Callable[[str], str] = lambda path: path,
 ) -> int:
-    """A tar.gz of what was read; `redact` gives the text to keep of a path's, None for nothing; `name` what a path or
-    a link's target is called. How many files.
+    """A tar.gz of what was read; `redact` gives the text to keep of a path's, None for nothing;
+    `name` what a path or a link's target is called. How many files.
     """
     file_count = 0
     with tarfile.open(fileobj=file, mode="w:gz", compresslevel=6) as tar:

@@ -1,7 +1,7 @@
 """Making and removing what is ours: the very directory that was made, and nothing that a link leads to.
 
-On a file system that does not answer both hang, in a state that nothing gets a process out of: so a child does them.
-Run as `python -m hostdx.app.undo.kinds.own_files` it is that child.
+On a file system that does not answer both hang, in a state that nothing gets a process out of: so a
+child does them. Run as `python -m hostdx.app.undo.kinds.own_files` it is that child.
 """
 
 import errno

@@ -19,9 +19,9 @@ from hostdx.scenarios.contract.action import Action
 
 # Namespaces without a name (network, mounts): a process of our own holds them, and they are gone when it is gone.
 #
-# That process carries the name that the journal knows as an argument of its own command line; nothing is to be
-# removed in /run/netns, and after a crash of the runner it has died already (PR_SET_PDEATHSIG).
-# the modules that such a process runs
+# That process carries the name that the journal knows as an argument of its own command line;
+# nothing is to be removed in /run/netns, and after a crash of the runner it has died already
+# (PR_SET_PDEATHSIG). the modules that such a process runs
 HOLDERS = (
     b"hostdx.scenarios.rpfilter.measurement.lab",
     b"hostdx.scenarios.contention.measurement.server",

@@ -48,8 +48,8 @@ def switch_setting(entry: JournalEntry, keep: tuple[int, ...]) -> JournalEntry:
 
 
 def put_back_setting(entry: JournalEntry, keep: tuple[int, ...], journal: Journal | None) -> UndoOutcome:
-    """A value that somebody else set is left alone and reported, a side value as well. The journal is told each time
-    before the next step is made."""
+    """A value that somebody else set is left alone and reported, a side value as well. The journal
+    is told each time before the next step is made."""
     target, old = entry.action.target, entry.old or ""
     texts = attribute.read_attributes([target, *entry.saved])
     text = texts.pop(target)

@@ -20,8 +20,8 @@ LOOK_S = 0.02  # between two looks at what a bounded command has written
 class CommandBench:
     """Runs `command` (split like a shell would, but without a shell) in `private`, which is also its TMPDIR.
 
-    The window's value is `seconds` (less is better). Standard output is dropped; the end of standard error is kept for
-    the reason of a failure. `at_most_s` ends a run that hangs.
+    The window's value is `seconds` (less is better). Standard output is dropped; the end of
+    standard error is kept for the reason of a failure. `at_most_s` ends a run that hangs.
     """
 
     def __init__(
@@ -47,8 +47,8 @@ class CommandBench:
         self.at_most_s = at_most_s
 
     async def measure_block(self, _seconds: float = 0.0, most_bytes: int | None = None) -> Measured:
-        """Run the command once, however long it takes. Raise BenchRefused where it fails. Cancelling ends it and its
-        children.
+        """Run the command once, however long it takes. Raise BenchRefused where it fails.
+        Cancelling ends it and its children.
 
             The command is killed and NotApplicable raised when it is about to pass `most_bytes`, by what the kernel
             accounts to it and its children or by the devices' counters, whichever is more.

@@ -1,8 +1,8 @@
 """What a run's process tree holds and has done, once a second, by prmon's columns. Standard library only.
 
-Sums are since the command's start: a process that has ended is in those of the parent that waited for it
-(proc_pid_stat(5), /proc/PID/io). A run of less than LEAST samples tells none; after MOST samples they are taken half as
-often, and so on.
+Sums are since the command's start: a process that has ended is in those of the parent that waited
+for it (proc_pid_stat(5), /proc/PID/io). A run of less than LEAST samples tells none; after MOST
+samples they are taken half as often, and so on.
 
 Temperature and clock are the whole host's (Documentation/driver-api/thermal/sysfs-api.rst, admin-guide/pm/cpufreq.rst),
 work of others included; virtual machines have neither, most often, and AMD's sensors are hwmon's and are not read.
@@ -62,8 +62,8 @@ Sample: TypeAlias = dict[str, float | None]
 
 
 class TreeTimeline:
-    """`take_sample` where it is `is_due`; `tell` gets the samples as they are taken, the first LEAST of them at
-    once.
+    """`take_sample` where it is `is_due`; `tell` gets the samples as they are taken, the first
+    LEAST of them at once.
     """
 
     def __init__(self, tell: Callable[[Sample], None], every_s: float = EVERY_S, root: str = "/sys") -> None:

@@ -24,8 +24,8 @@ LIMITS = ("high", "max")  # memory.events: allocations that met the limit and ha
 
 
 def read_counters(folder: str) -> dict[str, float | None]:
-    """Since the group was made: seconds in which at least one of its tasks waited (`*_full_s`: all that were not idle),
-    bytes, times; None where not counted.
+    """Since the group was made: seconds in which at least one of its tasks waited (`*_full_s`: all
+    that were not idle), bytes, times; None where not counted.
     """
     counters: dict[str, float | None] = {
         name: _stalled_seconds(f"{folder}/{which}.pressure", "some") for name, which in PRESSURES.items()
@@ -53,8 +53,8 @@ def counters_since(before: dict[str, float | None], now: dict[str, float | None]
 
 
 class TreeQuota:
-    """Seconds for which the control groups of a tree were held back by a CPU quota, since they were first seen in them;
-    of both versions, whoever made them.
+    """Seconds for which the control groups of a tree were held back by a CPU quota, since they were
+    first seen in them; of both versions, whoever made them.
     """
 
     def __init__(self, proc: str = "/proc", top: str = "/sys/fs/cgroup") -> None:

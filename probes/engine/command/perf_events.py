@@ -1,8 +1,8 @@
-"""Hardware counters by perf_event_open(2): of a command and all that it starts, and of processes that run already.
-Standard library only.
+"""Hardware counters by perf_event_open(2): of a command and all that it starts, and of processes
+that run already. Standard library only.
 
-A command's are opened disabled in the parent: what it forks inherits them, and they begin at execve(2): only the
-command counts. A process's counts are added when it ends.
+A command's are opened disabled in the parent: what it forks inherits them, and they begin at
+execve(2): only the command counts. A process's counts are added when it ends.
 """
 
 import os

@@ -51,8 +51,8 @@ def process_state(pid: int) -> str:
 def end(of: int, grace_s: float, reap: Callable[[], None]) -> tuple[int, int]:
     """SIGTERM, after `grace_s` SIGKILL. How many there were, and how many could not be ended (another user's).
 
-    They are stopped before they are killed, so that one that forks without end does not outrun it. `reap` waits for
-    those that ended, without blocking.
+    They are stopped before they are killed, so that one that forks without end does not outrun it.
+    `reap` waits for those that ended, without blocking.
     """
     reap()
     first = living_descendants(of)
@@ -161,8 +161,8 @@ def read_and_written(pid: int) -> tuple[int, int] | None:
 def written_by(of: int) -> int:
     """Bytes that a process, the children it waited for and its living descendants caused to be written.
 
-    The kernel counts when a page gets dirty or a direct write is submitted, so before the disk sees it. Orphans that
-    another process took over are missing. 0 where it cannot be read.
+    The kernel counts when a page gets dirty or a direct write is submitted, so before the disk sees
+    it. Orphans that another process took over are missing. 0 where it cannot be read.
     """
     moved = (read_and_written(pid) for pid in (of, *list_descendants(of)))
     return sum(written for _, written in filter(None, moved))
@@ -180,8 +180,8 @@ def _list_threads(pid: int) -> list[int]:
 
 
 def read_content(path: str) -> str:
-    """Whole, by plain system calls: it is read some hundred times a second beside the command, and a text file object
-    costs several times as much as the kernel.
+    """Whole, by plain system calls: it is read some hundred times a second beside the command, and
+    a text file object costs several times as much as the kernel.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)

@@ -153,9 +153,9 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TreeSample(msgspec.Struct, frozen=True, kw_only=True):
-    """The process tree `at_s` after its start. `pss_bytes`, `processes` and `threads` are of that moment, the others
-    sums since the start; None: unreadable, or not read since the sample before. `celsius` (the hottest package) and
-    `hertz` (mean of the first CPUs) are the host's.
+    """The process tree `at_s` after its start. `pss_bytes`, `processes` and `threads` are of that
+    moment, the others sums since the start; None: unreadable, or not read since the sample before.
+    `celsius` (the hottest package) and `hertz` (mean of the first CPUs) are the host's.
     """
 
     at_s: float

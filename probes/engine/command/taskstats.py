@@ -126,8 +126,8 @@ class Exits:
 
 
 class TaskTime(NamedTuple):
-    """Seconds of all threads together. `refetching_s` is in `blocked_s` too, `reclaiming_s` in part in the CPU time;
-    `asleep_s`: neither on a CPU nor waiting for one.
+    """Seconds of all threads together. `refetching_s` is in `blocked_s` too, `reclaiming_s` in part
+    in the CPU time; `asleep_s`: neither on a CPU nor waiting for one.
     """
 
     waited_s: float

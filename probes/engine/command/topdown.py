@@ -1,5 +1,5 @@
-"""What a CPU's pipeline did with its slots (top-down analysis, level 1: Yasin, ISPASS 2014): the counters of this CPU
-that tell it, and their shares. Standard library only.
+"""What a CPU's pipeline did with its slots (top-down analysis, level 1: Yasin, ISPASS 2014): the
+counters of this CPU that tell it, and their shares. Standard library only.
 
 Intel and Arm describe theirs in sysfs; AMD's since Zen 4 are those of the kernel's tools/perf/pmu-events/arch/x86/
 amdzen4 and amdzen5, pipeline.json (Linux 6.17). In most virtual machines there are none.
@@ -145,8 +145,8 @@ def _read_config(folder: Path, event: str) -> int | None:
 
 
 def event_config(terms: str, format_of: Callable[[str], str]) -> int | None:
-    """Of `event=0x3c,umask=0x1`, each field at its bits as sysfs's `format` has them (`config:0-7,32-35`); None where
-    one is not plain bits of `config`, and of nothing.
+    """Of `event=0x3c,umask=0x1`, each field at its bits as sysfs's `format` has them
+    (`config:0-7,32-35`); None where one is not plain bits of `config`, and of nothing.
     """
     config = 0
     for word in terms.split(",") if terms else ():

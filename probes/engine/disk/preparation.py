@@ -15,8 +15,8 @@ from hostdx.probes.system.disk.failing import cause_and_advice
 
 Progress: TypeAlias = Callable[[int, int], None]  # bytes written so far, bytes to write
 
-# A neighbour's burst is in some of the pieces, and the smallest amplification is what counts; smaller ones are late in
-# the counters by a part of themselves.
+# A neighbour's burst is in some of the pieces, and the smallest amplification is what counts;
+# smaller ones are late in the counters by a part of themselves.
 PIECE_BYTES = 64 << 20
 
 

@@ -40,8 +40,8 @@ _SMART_TRANSPORTS = frozenset({"sata", "sas", "nvme"})
 class Suitability(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a directory may be measured: `refusal` is empty where it may.
 
-    `size_bytes` is for `StorageBench`; `suitability_notes` belong beside the verdict; `find_placement` is known unless
-    it is refused before that.
+    `size_bytes` is for `StorageBench`; `suitability_notes` belong beside the verdict;
+    `find_placement` is known unless it is refused before that.
     """
 
     directory: str
@@ -242,8 +242,8 @@ def suitability_notes(
 def keeps_inodes(host: Host, placed: DirectoryPlacement) -> bool:
     """Return whether freed inodes are not used again for minutes: each deleted file makes the next creations slower.
 
-    ext4 without a journal: journal_task_show, recently_deleted and find_inode_bit, fs/ext4/sysfs.c and ialloc.c
-    (Linux 6.1).
+    ext4 without a journal: journal_task_show, recently_deleted and find_inode_bit, fs/ext4/sysfs.c
+    and ialloc.c (Linux 6.1).
     """
     if placed.mount.fstype != "ext4" or not is_present(placed.device):
         return False

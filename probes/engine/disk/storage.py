@@ -205,8 +205,8 @@ class StorageBench:
     async def share_files_of(self, other: StorageBench) -> None:
         """Use the files of another bench instead of own ones, because two files need not be equally fast.
 
-        (Measured on a virtual disk: synced writes to one of two like files were 8 % slower, to another one in each
-        run.)
+        (Measured on a virtual disk: synced writes to one of two like files were 8 % slower, to
+        another one in each run.)
         """
         self._files.copy_from(other._files)
         self.places = other.places
@@ -250,8 +250,8 @@ class StorageBench:
         await self._measure_once(load, REHEARSAL_S, 0.0, 1, most, rehearsal=True)
 
     async def _affordable_bytes(self, load: EngineLoad, seconds: float, least: int) -> int | None:
-        """Return the most bytes that this window may write (None: it does not write). Raise WriteBudgetSpent where a
-        full one is too much.
+        """Return the most bytes that this window may write (None: it does not write). Raise
+        WriteBudgetSpent where a full one is too much.
 
         The first window of a load is not begun where the fewest windows that can decide are not affordable.
         """
@@ -278,8 +278,8 @@ class StorageBench:
         *,
         rehearsal: bool = False,
     ) -> Measured | None:
-        """Measure one window. Return None where it was faster than the windows before, so that its bytes ended it,
-        and the write limit allows another.
+        """Measure one window. Return None where it was faster than the windows before, so that its
+        bytes ended it, and the write limit allows another.
         """
         ends = slice_ends(seconds, onset_s)
         at_most_s = max(seconds, load.max_block_s)

@@ -67,8 +67,8 @@ class StorageBatches(BatchSource[StorageBench]):
         quarters: bool = False,
         places: Sequence[int] = (),
     ) -> MeasuredBatch:
-        """Measure slices of `slice_s` seconds in this order of variants (by number), of which the first `onset_s`
-        seconds do not count.
+        """Measure slices of `slice_s` seconds in this order of variants (by number), of which the
+        first `onset_s` seconds do not count.
 
         `quarters`: also the rates within them. `places`: the file set of each slice; without it, any.
 
@@ -159,8 +159,8 @@ class StorageBatches(BatchSource[StorageBench]):
         return left_s / (groups * 2 * len(self._benches))
 
     def _most_operations(self, slices: int, slice_s: float, parts: int, lead: bool) -> int | None:
-        """Return the most operations of one worker in each part of a slice (onset, rest), so that the batch stays
-        within the write limit.
+        """Return the most operations of one worker in each part of a slice (onset, rest), so that
+        the batch stays within the write limit.
         """
         load = self.load
         if load.kind != "write":

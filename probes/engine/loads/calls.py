@@ -1,8 +1,8 @@
 """What a worker repeats that neither reads nor writes a file: the kernel's everyday services. Standard library only.
 
-An operation is a batch where one call takes less than reading the clock; `CallLoad.calls` of the runner's side says how
-many calls it holds. Partners (the other end of a pipe or a connection) are forked from the worker once, sleep between
-the slices, and die with it.
+An operation is a batch where one call takes less than reading the clock; `CallLoad.calls` of the
+runner's side says how many calls it holds. Partners (the other end of a pipe or a connection) are
+forked from the worker once, sleep between the slices, and die with it.
 """
 
 import contextlib

@@ -1,7 +1,7 @@
 """Memory on a chosen NUMA node: mbind(2), move_pages(2), madvise(2) by their numbers. Standard library only.
 
-glibc has no wrappers; libnuma has, and is not everywhere. Numbers: each architecture's syscall table; asm-generic
-serves arm64 and RISC-V.
+glibc has no wrappers; libnuma has, and is not everywhere. Numbers: each architecture's syscall
+table; asm-generic serves arm64 and RISC-V.
 """
 
 import ctypes
@@ -57,8 +57,8 @@ def prefer_node(node: int) -> None:
 
 
 def nodes_of(buffer: mmap.mmap) -> dict[int, int]:
-    """Node -> how many of up to 64 pages, spread over the buffer, lie there (move_pages without a target only
-    tells).
+    """Node -> how many of up to 64 pages, spread over the buffer, lie there (move_pages without a
+    target only tells).
     """
     pages = len(buffer) // mmap.PAGESIZE
     step = max(1, pages // _LOOKED_AT)

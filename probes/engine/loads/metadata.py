@@ -76,8 +76,8 @@ def supports_links(directory: int) -> bool:
 class NameCycle:
     """Works below a directory's fd in cycles: creates `count` names, stats them, deletes them, again.
 
-    The files are empty: it is the file system's names and inodes that are measured, not its data. `place` is the
-    folder, `stem` tells this worker's names from another's.
+    The files are empty: it is the file system's names and inodes that are measured, not its data.
+    `place` is the folder, `stem` tells this worker's names from another's.
 
     links  names are links to one file (`LINKED`, in the same folder), for a file system that passes over freed inodes
            for some minutes (ext4 without a journal): each deleted file would make the next creations slower.

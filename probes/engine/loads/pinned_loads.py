@@ -1,7 +1,7 @@
 """Loads on chosen CPUs with memory on a chosen node: what CPU, memory and placement are compared with.
 
-The same worker serves every placement in turn. It is moved before a slice, and the slice is refused where the
-kernel did something else than was asked. Standard library only.
+The same worker serves every placement in turn. It is moved before a slice, and the slice is refused
+where the kernel did something else than was asked. Standard library only.
 
 Memory latency by a dependent chain, without a compiler: libc's own tree search walks it.
 
@@ -161,8 +161,8 @@ class PointerChain:
 def _successor_addresses(lines: int, base: int) -> bytes:
     """The address after each line, 8 bytes each. By arithmetic on long numbers whose 64-bit lanes never carry over.
 
-    After k more lines the successor is m k further: a block gives the next one, twice as many each time. A loop over
-    four million lines takes a second here and minutes in an emulated machine.
+    After k more lines the successor is m k further: a block gives the next one, twice as many each
+    time. A loop over four million lines takes a second here and minutes in an emulated machine.
     """
     mask = lines - 1
     first = array("Q", [(line * _MULTIPLIER + _STEP) & mask for line in range(min(lines, 256))])
@@ -189,8 +189,8 @@ _chains: dict[Key, PointerChain] = {}
 
 
 def make_placed(spec: Spec) -> tuple[Operation, Callable[[int], None]]:
-    """spec: work, cpus (affinity), node (of the memory; null: where the kernel likes), page (`small`, `huge`, ``),
-    bytes, store (whose buffers), peer (CPUs of the loopback's other end).
+    """spec: work, cpus (affinity), node (of the memory; null: where the kernel likes), page
+    (`small`, `huge`, ``), bytes, store (whose buffers), peer (CPUs of the loopback's other end).
 
     The worker stays where it is put until the next order.
     """

@@ -2,8 +2,8 @@
 
 Started as `python -m hostdx.probes.reading.hang_safe.child`.
 
-One request a line on stdin, one answer each on stdout; ends when stdin closes, so it never outlives its
-parent (unless the kernel holds it, which is why it exists).
+One request a line on stdin, one answer each on stdout; ends when stdin closes, so it never outlives
+its parent (unless the kernel holds it, which is why it exists).
 """
 
 # os functions on text: pathlib costs several times as much on thousands of files.

@@ -151,9 +151,9 @@ def _keep_code(text: str) -> str:
 def harmless_text(text: str, first: re.Pattern[str] = _FIRST, with_names: bool = False) -> str:
     """Return the text of a command with "…" for each word that is not known to be harmless.
 
-    Where something is left out two hexadecimal digits follow, which differ for most other texts: enough to see that
-    two commands are not the same, too few to confirm a guess. `first`: what its first word is taken for a program by;
-    `with_names`: as `mask_command` does.
+    Where something is left out two hexadecimal digits follow, which differ for most other texts:
+    enough to see that two commands are not the same, too few to confirm a guess. `first`: what its
+    first word is taken for a program by; `with_names`: as `mask_command` does.
     """
     try:
         words = _split_shell(text)

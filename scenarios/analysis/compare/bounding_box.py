@@ -62,8 +62,8 @@ class AccessPattern(msgspec.Struct, frozen=True, kw_only=True):
 class Placed(msgspec.Struct, frozen=True, kw_only=True):
     """An application: bytes a second and metadata operations a second, each where it was measured.
 
-    `ci95` is the bandwidth's over several runs; `computing`: the share of its time that it computed, which is in its
-    bandwidth.
+    `ci95` is the bandwidth's over several runs; `computing`: the share of its time that it
+    computed, which is in its bandwidth.
     """
 
     name: str

@@ -252,8 +252,8 @@ class RecordedSide(msgspec.Struct, frozen=True, kw_only=True):
 class ComparedRecordings(msgspec.Struct, frozen=True, kw_only=True):
     """`order`: the runs by date, "ABBA". `only_a`, `only_b`: loads that the other side has not.
 
-    `unlike`: loads that both have, under other conditions; they are among the effects only with `anyway`.
-    `invalid`: loads of single runs that are never among the effects.
+    `unlike`: loads that both have, under other conditions; they are among the effects only with
+    `anyway`. `invalid`: loads of single runs that are never among the effects.
     """
 
     a: RecordedSide

@@ -278,8 +278,8 @@ def ratio_text_with_interval(effect: Effect) -> str:
 def effect_size_text(effect: Effect) -> str:
     """`23 % slower`; no direction where the interval does not allow one.
 
-    `within ±0.5 %, one boot each` and `23 % slower here, one boot each`, where only what other boots would
-    have given leaves it open.
+    `within ±0.5 %, one boot each` and `23 % slower here, one boot each`, where only what other
+    boots would have given leaves it open.
     """
     if effect.is_different:
         return _ratio_text(effect)
@@ -310,8 +310,8 @@ def is_within_margin(effect: Effect) -> bool:
 
 
 def interval_text(effect: Effect, *, is_bound_explained: bool = False) -> str:
-    """`26 to 42 % or wider` where its width is a lower bound, unless that is `is_bound_explained` of all; no
-    figures where it says nothing."""
+    """`26 to 42 % or wider` where its width is a lower bound, unless that is `is_bound_explained`
+    of all; no figures where it says nothing."""
     if effect.ci95 is None:
         return "–"
     low, high = effect.ci95

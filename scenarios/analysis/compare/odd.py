@@ -137,8 +137,8 @@ class _Choice(NamedTuple):
 
 
 def _choose_core(load: _Column, others: Sequence[_Column], loads: int) -> _Choice | None:
-    """As many outside as can be shown, each of them; None where none can. By the pile's own spread or by the usual one,
-    each with half of the error.
+    """As many outside as can be shown, each of them; None where none can. By the pile's own spread
+    or by the usual one, each with half of the error.
     """
     column, usual = load
     order = sorted(column, key=lambda item: item[1])

@@ -53,8 +53,8 @@ class LoadFigure(msgspec.Struct, frozen=True):
 
 
 class PlannedLoad(msgspec.Struct, frozen=True):
-    """What is known of a load from the plan that declared it. `variant_label`: in words, of a benchmark set, whose
-    variants are parts of the load; the two that a run compares keep their ids.
+    """What is known of a load from the plan that declared it. `variant_label`: in words, of a
+    benchmark set, whose variants are parts of the load; the two that a run compares keep their ids.
     """
 
     title: str
@@ -165,8 +165,8 @@ class _Blocks:
 def summarise_run(
     events: Iterable[ev.AnyEvent | BlockValues | GroupSummary | FoundId], name: str, *, spread: bool = True
 ) -> RunSummary:
-    """Sums up one recording. `name` is the file's; `spread`: with each figure's own. Raises ValueError where the first
-    event is not `run`.
+    """Sums up one recording. `name` is the file's; `spread`: with each figure's own. Raises
+    ValueError where the first event is not `run`.
     """
     began: ev.Began | None = None
     ended: ev.RunEnded | None = None

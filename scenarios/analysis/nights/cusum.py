@@ -105,8 +105,8 @@ def _qn_deviation(values: Sequence[float]) -> float:
 
 
 def _lag_correlation(scores: Sequence[float]) -> float:
-    """Lag-1 correlation without its bias in few values (Kendall, "Note on bias in the estimation of autocorrelation",
-    Biometrika 41, 1954)."""
+    """Lag-1 correlation without its bias in few values (Kendall, "Note on bias in the estimation of
+    autocorrelation", Biometrika 41, 1954)."""
     n = len(scores)
     mean = math.fsum(scores) / n
     own = math.fsum((s - mean) ** 2 for s in scores)
@@ -155,8 +155,8 @@ def cusum_of_nights(logs: Sequence[float], to: Reference, loads: int, margin: fl
 
 
 def _shift_start(logs: Sequence[float], since: int, night: int, to: Reference) -> int:
-    """The first night of the shift: from where on the shortfall beyond half of what is clipped is largest. The sum may
-    have begun with an ordinary low night before it."""
+    """The first night of the shift: from where on the shortfall beyond half of what is clipped is
+    largest. The sum may have begun with an ordinary low night before it."""
     best, total, most = night, 0.0, -math.inf
     for n in range(night, since - 1, -1):
         total += -night_score(logs[n], to) - CLIP / 2

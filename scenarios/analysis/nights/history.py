@@ -121,8 +121,8 @@ class HostHistory(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Night(msgspec.Struct):
-    """All runs of a night: of each load their mean counts, and the better one where they differ beyond the margin:
-    the other one was disturbed."""
+    """All runs of a night: of each load their mean counts, and the better one where they differ
+    beyond the margin: the other one was disturbed."""
 
     number: int
     runs: list[NightRun]

@@ -42,8 +42,8 @@ class _Fact:
 class ComparedFact(NamedTuple):
     """One fact of one node against its peers'. `value` and the peers' values are spelt as JSON, "" where missing.
 
-    `values` counts the different ones, the node's own among them, `most` the peers that have the most frequent one;
-    continuous numbers count by range.
+    `values` counts the different ones, the node's own among them, `most` the peers that have the
+    most frequent one; continuous numbers count by range.
     """
 
     key: FactKey
