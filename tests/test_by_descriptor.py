@@ -27,7 +27,7 @@ ALLOWED = {
     "rounds.append_round": "the rounds, in the state directory",
     "namespaces._leave_host": "attributes of its own process",
     "safe_read.read_regular": "looks only; its flags stand on a line of their own",
-    "named_file.reopen_regular": "reads what a descriptor stands for",
+    "safe_read.reopen_regular": "reads what a descriptor stands for",
     "lab._set_rp_filter": "an attribute of the kernel, in a namespace of our own",
     "own_links._write": "attributes of the kernel, in a namespace of our own",
     "worker.__init__": "its own files once more, by their descriptors: without O_DIRECT",

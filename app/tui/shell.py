@@ -29,6 +29,7 @@ from hostdx.app.terminal.process import TICKS_PER_S, boot_id, identity_of
 from hostdx.app.tui import theme
 from hostdx.app.tui.children.event_child import EventChild
 from hostdx.app.tui.ending import ends_from_outside, resume_only_after_suspend
+from hostdx.app.tui.own_settings import NamedKeys, read_keymap
 from hostdx.app.tui.requests import Errands
 from hostdx.app.tui.screens.base import MIN_SIZE_CELLS, Base
 from hostdx.probes.reading.other_package import load_entry
@@ -50,7 +51,7 @@ UNSEEN = frozenset({"back", "quit_now", "interrupt", "redraw", "suspend_process"
 LIVE_EVERY = 2  # ticks: what comes from a run under way is looked at twice a second
 
 
-class Shell(Errands):
+class Shell(NamedKeys, Errands):
     """`triage`: the child that the home screen follows. `feed`: the recording on the run screens."""
 
     # ours draws in ASCII too, has no loading indicator and lists every binding
@@ -71,6 +72,7 @@ class Shell(Errands):
             del os.environ["NO_COLOR"]
         poor = "NO_COLOR" in os.environ or not _many_colours()
         super().__init__(ansi_color=True if poor else None)
+        self.settings_trouble = theme.add_own_themes()  # what is wrong with the user's own settings
         for app_theme in theme.list_themes():
             self.register_theme(app_theme)
         self.theme = theme.TERMINAL_NAME if poor else theme.choose_theme()
@@ -156,6 +158,10 @@ class Shell(Errands):
         # the runner is left alone (law 2)
         if ends_from_outside(lambda status: self.exit(None, return_code=status)):
             resume_only_after_suspend()
+        try:
+            self.set_keymap(read_keymap())
+        except ValueError as why:
+            self.settings_trouble = "; ".join(filter(None, (clean_text(str(why)), self.settings_trouble)))
         if self.triage is not None:
             self.watch_triage()
         self.set_interval(TICK_S, self._advance_feed)
@@ -171,6 +177,8 @@ class Shell(Errands):
 
     def _finish_start(self) -> None:
         """The first screen stands."""
+        if self.settings_trouble:
+            self.show_message(self.settings_trouble)
         if not gc.isenabled():  # `open_app` put it off: what was imported until now is never looked through
             gc.freeze()
             gc.enable()

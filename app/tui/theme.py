@@ -1,89 +1,93 @@
 """Roles to styles. Five palettes: dark, light, one for the colour-blind, one of high contrast, and the terminal's own
-16 colours (console, NO_COLOR).
+16 colours (console, NO_COLOR); and those of the user.
 
 Nothing is told by colour alone: severities carry a word and a sign, variants a marker, the cursor a `▸`. `a2` is what
 lies below the edge of a column in `a`.
 """
 
 import os
+import re
+from collections.abc import Mapping
 from functools import cache
+from pathlib import Path
 
+import msgspec
 from rich.style import Style
 from textual.theme import BUILTIN_THEMES, Theme
 
 from hostdx.app.state import make_private, state_dir
 from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import HIGHLIGHT
+from hostdx.app.tui.own_settings import MAX_FILE_BYTES, THEMES_FILE, read_settings
+from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.reading.parsed_toml import parse_toml
+from hostdx.probes.types import Json
 
 KEPT = "theme"  # the file in the state directory
 MAX_KEPT_CHARS = 64
 
-# Chosen to stay apart after reduction to 256 colours (what SSH leaves where COLORTERM is not forwarded).
-DARK = {
-    "bg": "#121212", "cursor": "#303030", "text": "#d0d0d0", "dim": "#8a8a8a", "accent": "#5fafff",
-    "critical": "#ff5f5f", "warning": "#ffaf00", "notice": "#87afd7", "ok": "#87d75f", "unknown": "#af87d7",
-    "a": "#5fd7ff", "b": "#ff87ff", "c": "#ffffff", "d": "#5f87ff",
-    "a2": "#005f87", "b2": "#875f87", "c2": "#6c6c6c", "d2": "#5f5f87", "accent2": "#005f87",
-    "rule": "#4e4e4e", "shade": "#4e4e4e",
-    "@bar": "#262626", "@band": "#303030", "@critical": "#4e1a1a", "@warning": "#4a3500", "@notice": "#1c3347",
-    "@ok": "#1a3a1a", "@unknown": "#3a2350",
-}  # fmt: skip
-LIGHT = {
-    "bg": "#ffffff", "cursor": "#d0d0d0", "text": "#262626", "dim": "#626262", "accent": "#005faf",
-    "critical": "#af0000", "warning": "#875f00", "notice": "#005f87", "ok": "#005f00", "unknown": "#5f00af",
-    "a": "#0087af", "b": "#af00af", "c": "#000000", "d": "#0000d7",
-    "a2": "#87d7ff", "b2": "#ffafff", "c2": "#bcbcbc", "d2": "#afafff", "accent2": "#afd7ff",
-    "rule": "#bcbcbc", "shade": "#bcbcbc",
-    "@bar": "#e4e4e4", "@band": "#e4e4e4", "@critical": "#ffd7d7", "@warning": "#ffe7bf", "@notice": "#d7efff",
-    "@ok": "#d7f5d7", "@unknown": "#ecdcff",
-}  # fmt: skip
-# Of Okabe and Ito's palette: orange and sky blue in place of red and green, apart for every kind of colour blindness.
-COLOUR_BLIND = DARK | {
-    "critical": "#ffaf00", "warning": "#ffd75f", "notice": "#afd7ff", "ok": "#5fafff", "unknown": "#d7afd7",
-    "a": "#5fd7ff", "b": "#ffaf5f", "c": "#ffffff", "d": "#d787af",
-    "a2": "#005f87", "b2": "#875f00", "c2": "#6c6c6c", "d2": "#875f87",
-    "@critical": "#4a3500", "@warning": "#3a3a1a", "@ok": "#1c3347",
-}  # fmt: skip
-HIGH_CONTRAST = DARK | {
-    "bg": "#000000", "cursor": "#444444", "text": "#ffffff", "dim": "#d0d0d0", "accent": "#87d7ff",
-    "critical": "#ff8787", "warning": "#ffd75f", "notice": "#afd7ff", "ok": "#87ff87", "unknown": "#d7afff",
-    "a": "#87ffff", "b": "#ffafff", "c": "#ffffff", "d": "#afafff", "rule": "#8a8a8a", "shade": "#8a8a8a",
-    "@bar": "#262626", "@band": "#303030", "@critical": "#3a0000", "@warning": "#3a2a00", "@notice": "#00253a",
-    "@ok": "#002f00", "@unknown": "#25003a",
-}  # fmt: skip
-# No blue (unreadable on the console's black) and no bright black (invisible in some palettes).
-TERMINAL = {
-    "bg": "default", "cursor": "default", "text": "default", "dim": "default", "accent": "cyan",
-    "critical": "red", "warning": "yellow", "notice": "cyan", "ok": "green", "unknown": "magenta",
-    "a": "cyan", "b": "magenta", "c": "white", "d": "blue",
-    "a2": "cyan", "b2": "magenta", "c2": "white", "d2": "blue", "accent2": "cyan",
-    "rule": "default", "shade": "default",
-}  # fmt: skip
 _BOLD = {"title", "strong", "critical", "accent", "key"}
 _LIKE = {"title": "accent", "strong": "text", "key": "accent"}
 
 DARK_NAME, LIGHT_NAME, TERMINAL_NAME = "hostdx-dark", "hostdx-light", "hostdx-terminal"
 COLOUR_BLIND_NAME, HIGH_CONTRAST_NAME = "hostdx-colour-blind", "hostdx-high-contrast"
-_COLOURS = {
-    DARK_NAME: DARK,
-    LIGHT_NAME: LIGHT,
-    COLOUR_BLIND_NAME: COLOUR_BLIND,
-    HIGH_CONTRAST_NAME: HIGH_CONTRAST,
-    TERMINAL_NAME: TERMINAL,
-}
+_COLOUR, _NAME = re.compile("#[0-9a-fA-F]{6}"), re.compile("[a-z][a-z0-9-]{0,31}")
+
+
+def _read_palettes() -> dict[str, dict[str, str]]:
+    """Return the colours of each of our themes by role, from `themes.toml`."""
+    path = Path(__file__).with_name("themes.toml")
+    palettes: dict[str, dict[str, str]] = {}
+    for name, own in parse_toml(path, read_named(path, MAX_FILE_BYTES)).items():
+        palettes[name] = _complete(palettes, msgspec.convert(own, dict[str, str]))
+    return palettes
+
+
+def _complete(palettes: Mapping[str, dict[str, str]], own: dict[str, str]) -> dict[str, str]:
+    """Return the colours with those of the theme that it is like."""
+    return palettes.get(own.get("like", ""), {}) | own
+
+
+PALETTES = _read_palettes()
+OURS = tuple(PALETTES)
+
+
+def add_own_themes() -> str:
+    """Take in the user's own themes. Return what is wrong with them in one line, empty for nothing."""
+    try:
+        for name, palette in read_settings(THEMES_FILE).items():
+            PALETTES[name] = _complete(PALETTES, _check_palette(name, palette))
+    except ValueError as why:
+        return clean_text(str(why))
+    return ""
+
+
+def _check_palette(name: str, palette: Json) -> dict[str, str]:
+    """A colour that is none would end the screen, a role that is none would do nothing. Raises ValueError."""
+    if not _NAME.fullmatch(name) or name in OURS or not isinstance(palette, dict):
+        raise ValueError(f"{THEMES_FILE}: {name}: is no table with a name of its own, of small letters")
+    roles = PALETTES[DARK_NAME]
+    for role, colour in palette.items():
+        if role == "like" and colour in OURS and colour != TERMINAL_NAME:
+            continue
+        if role not in roles or not _COLOUR.fullmatch(str(colour)):
+            wanted = 'a role with its colour as "#rrggbb", or like = "THEME", is wanted'
+            raise ValueError(f"{THEMES_FILE}: {name}: {role} = {colour}: {wanted}")
+    return {"like": DARK_NAME} | {role: str(colour) for role, colour in palette.items()}
 
 
 def list_themes() -> list[Theme]:
     """The same as Textual themes, for the few stock widgets (an input line) and the screen's ground."""
     textual_themes = []
-    for name, colours in _COLOURS.items():
+    for name, colours in PALETTES.items():
         ansi = name == TERMINAL_NAME
         ground = "ansi_default" if ansi else colours["bg"]
         textual_themes.append(
             Theme(
                 name=name,
                 ansi=ansi,
-                dark=name != LIGHT_NAME,
+                dark=LIGHT_NAME not in (name, colours.get("like")),
                 primary="ansi_cyan" if ansi else colours["accent"],
                 foreground="ansi_default" if ansi else colours["text"],
                 background=ground,
@@ -104,7 +108,7 @@ def choose_theme() -> str:
         kept_name = (state_dir() / KEPT).read_text("utf-8", "replace")[:MAX_KEPT_CHARS].strip()
     except OSError:
         kept_name = ""
-    if kept_name in _COLOURS:
+    if kept_name in PALETTES:
         return kept_name
     ground = os.environ.get("COLORFGBG", "").rpartition(";")[2]
     return LIGHT_NAME if ground in ("7", "15") else DARK_NAME
@@ -129,7 +133,7 @@ def role_style(theme: str, role: str) -> Style:
     Unknown ones are plain text. Never None: that crashes Textual's NO_COLOR filter. The terminal's own colours have
     no tinted grounds: what sixteen colours would make of them nobody can know.
     """
-    colours = _COLOURS.get(theme, DARK)
+    colours = PALETTES.get(theme) or PALETTES[DARK_NAME]
     marked = role.endswith(HIGHLIGHT)
     name, _, ground = role.removesuffix(HIGHLIGHT).partition("@")
     colour = colours.get(_LIKE.get(name, name), colours["text"])
