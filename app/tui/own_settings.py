@@ -2,7 +2,6 @@
 
 import tomllib
 from dataclasses import replace
-from typing import Any
 
 from textual.binding import Binding
 
@@ -18,7 +17,7 @@ MAX_KEY_CHARS = 60
 class NamedKeys:
     """A base of what has keys of its own: each binding gets its action as the name that `keys.toml` knows it by."""
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: object) -> None:
         own = cls.__dict__.get("BINDINGS", ())
         if own:
             cls.BINDINGS = [replace(b, id=b.id or b.action) if isinstance(b, Binding) else b for b in own]  # type: ignore[attr-defined]
