@@ -6,6 +6,7 @@ parent: nobody else is there to be named.
 """
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator
 from typing import Literal
 
@@ -154,9 +155,16 @@ def rank_users(
     return sorted(users, key=lambda user: -user.rate)
 
 
-def sum_use(before: ProcessTable, after: ProcessTable, resource: Resource, left_out: frozenset[int]) -> float:
-    """CPUs or bytes a second of all other processes, also of those that used little each."""
-    return sum(user.rate for user in _measure_users(before, after, resource, left_out))
+def rank_commands(
+    before: ProcessTable, after: ProcessTable, resource: Resource, own_pids: frozenset[int]
+) -> list[tuple[BusyProcess, float]]:
+    """Return each command's process that used most, with what all processes of its name used; the largest first."""
+    busiest: dict[str, BusyProcess] = {}
+    sums: defaultdict[str, float] = defaultdict(float)
+    for user in _measure_users(before, after, resource, own_pids):
+        sums[user.name] += user.rate
+        busiest[user.name] = max(user, busiest.get(user.name, user), key=lambda process: process.rate)
+    return sorted(((busiest[name], rate) for name, rate in sums.items()), key=lambda entry: -entry[1])
 
 
 def _measure_users(

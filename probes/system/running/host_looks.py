@@ -16,7 +16,7 @@ from hostdx.probes.system.disk.diskstats import DiskCounters
 from hostdx.probes.system.processor.throttle import throttle_reader
 from hostdx.probes.system.pulse import HostCounters, read_counters
 from hostdx.probes.system.running.cgroup import control_group_of
-from hostdx.probes.system.running.culprit import Resource, rank_users, sum_use
+from hostdx.probes.system.running.culprit import MIN_BYTES_PER_S, MIN_CPUS, Resource, rank_commands
 from hostdx.probes.system.running.processes import (
     Process,
     ProcessTable,
@@ -27,11 +27,11 @@ from hostdx.probes.system.running.processes import (
 from hostdx.probes.system.running.tasks import find_blocked_tasks, read_task_stack
 from hostdx.probes.types import Absent
 
-MAX_PROCESSES = 8  # of each resource, a look
+MAX_COMMANDS = 8  # of each resource, a look
 MAX_WAITING, MAX_FUNCTIONS = 20, 6
 MAX_SERVERS = 256  # of Lustre: each costs a read of some ten microseconds
 _LUSTRE_STATS = ("/proc/fs/lustre/[mo][ds]c/*/stats", "/sys/kernel/debug/lustre/[mo][ds]c/*/stats")
-RESOURCES: tuple[Resource, ...] = ("cpu", "io")
+_MIN_RATES: dict[Resource, float] = {"cpu": MIN_CPUS, "io": MIN_BYTES_PER_S}
 _PAGING = {  # by the beginning of the name: Linux 3.10 counts scans by zone, 4.8 and later stalls by zone
     "pswpin": "pages swapped in",
     "pswpout": "pages swapped out",
@@ -45,7 +45,10 @@ _CARD_COUNTERS = {  # place among the numbers of a line of /proc/net/dev (net/co
 
 
 class ProcessUse(msgspec.Struct, frozen=True, array_like=True):
-    """What one process did between two looks: CPUs (1.0 is one whole CPU), bytes read and written a second."""
+    """What all processes of a name did between two looks: CPUs (1.0 is one whole CPU), bytes read and written a second.
+
+    `pid`, `user`, `group`: of the one that did most.
+    """
 
     name: str
     pid: int
@@ -251,17 +254,17 @@ def _process_use(
 ) -> tuple[tuple[float, float], tuple[ProcessUse, ...]]:
     """A child that was reaped in between counts for its parent, without what it had done before."""
     workers = frozenset(pid for pid, p in after.processes.items() if _works_for_others(p))
-    left_out = {"cpu": frozenset[int](), "io": workers}
-    by_resource = [rank_users(before, after, resource, left_out[resource]) for resource in RESOURCES]
-    totals = tuple(sum_use(before, after, resource, left_out[resource]) for resource in RESOURCES)
-    rates = [{user.pid: user for user in users[:MAX_PROCESSES]} for users in by_resource]
-    uses = []
-    for pid in dict.fromkeys(pid for users in rates for pid in users):
-        cpus, io_rate = (users[pid].rate if pid in users else 0.0 for users in rates)
-        name = after.processes[pid].name[:64]
-        uses.append(
-            ProcessUse(name, pid, owner_of(pid), control_group_of(host, pid), round(cpus, 4), round(io_rate))
-        )
+    totals, rates = [0.0, 0.0], dict[tuple[str, int], list[float]]()
+    for place, (resource, least) in enumerate(_MIN_RATES.items()):
+        commands = rank_commands(before, after, resource, workers if resource == "io" else frozenset())
+        totals[place] = sum(rate for _, rate in commands)
+        for busiest, rate in commands[:MAX_COMMANDS]:
+            if rate > least:
+                rates.setdefault((busiest.name[:64], busiest.pid), [0.0, 0.0])[place] = rate
+    uses = (
+        ProcessUse(name, pid, owner_of(pid), control_group_of(host, pid), round(cpus, 4), round(io_rate))
+        for (name, pid), (cpus, io_rate) in rates.items()
+    )
     return (round(totals[0], 4), round(totals[1])), tuple(uses)
 
 

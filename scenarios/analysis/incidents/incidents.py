@@ -390,18 +390,24 @@ def find_culprit(
     totals = {series.metric: series for series in all_series if series.subject == ALL_PROCESSES}
     for metric, min_rise in min_rises.items():
         all_rises = _rises(totals[metric], began_s, ended_s) if metric in totals else []
+        by_name = {
+            series.subject.removeprefix(PROCESS_PREFIX): rises
+            for series in all_series
+            if series.metric == metric and series.subject.startswith(PROCESS_PREFIX)
+            if len(rises := _rises(series, began_s, ended_s)) == len(all_rises)
+        }
+        # where all CPUs were busy before, others gave way: what those took who took more
+        takers = [rises for rises in by_name.values() if sum(rises) > 0]
+        taken = [math.fsum(values) for values in zip(*takers, strict=True)]
+        all_rises = max(all_rises, taken, key=sum)
         if not all_rises or fmean(all_rises) < min_rise:
             continue
-        for series in all_series:
-            if series.metric != metric or not series.subject.startswith(PROCESS_PREFIX):
-                continue
-            rises = _rises(series, began_s, ended_s)
+        for name, rises in by_name.items():
             share = min(1.0, sum(rises) / sum(all_rises))
-            if share < MIN_CULPRIT_SHARE or len(rises) != len(all_rises):
+            if share < MIN_CULPRIT_SHARE:
                 continue
             ci95 = _share_interval(rises, all_rises) if len(rises) >= MIN_CULPRIT_SAMPLES else None
             if ci95 is None or ci95[0] >= MIN_CULPRIT_LOW:
-                name = series.subject.removeprefix(PROCESS_PREFIX)
                 candidates.append(Culprit(name=name, metric=metric, share=share, ci95=ci95))
     return max(candidates, key=lambda culprit: culprit.share, default=None)
 

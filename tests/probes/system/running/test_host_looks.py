@@ -162,6 +162,24 @@ def test_what_a_loop_devices_worker_moves_is_counted_once(tmp_path: Path) -> Non
     assert {use.name: use.io_rate for use in made.processes} == {"dd of=x": 500_000, "kworker/u8:7-loop0": 0}
 
 
+def test_many_small_processes_of_one_name_are_one_command(tmp_path: Path) -> None:
+    """Thirty processes of 4 % of a CPU each are below what one process must use, and more than dd uses."""
+    taken = []
+    for turn in (1, 2):
+        write_tree(tmp_path, turn)
+        for pid in range(100, 130):
+            path = tmp_path / f"proc/{pid}/stat"
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(
+                f"{pid} (simulate) R 1 1 1 0 -1 0 0 0 0 0 {(40 + pid) * turn} 0 0 0 20 0 1 0 600 0 0\n"
+            )
+        taken.append(read_state(Host(str(tmp_path)))._replace(boot_s=1000.0 + 10 * turn))
+    made = compare_states(Host(str(tmp_path)), *taken)
+    used = sum(0.001 * (40 + pid) for pid in range(100, 130))
+    assert {use.name: (use.pid, use.cpus) for use in made.processes}["simulate"] == (129, pytest.approx(used))
+    assert made.total[0] == pytest.approx(used + 0.2)
+
+
 def test_what_cannot_be_read_is_no_value(tmp_path: Path) -> None:
     host = Host(str(tmp_path))
     state = read_state(host)

@@ -1,12 +1,17 @@
 """Incidents in files of samples: time, cause, level and process are those that were planted; quiet files have none."""
 
+from array import array
+
 import pytest
 
 from hostdx.probes.imports import kinds
+from hostdx.probes.imports.sample_series import SampleSeries
 from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_PREFIX
 from hostdx.scenarios.analysis.incidents.incidents import (
     MIN_SAMPLES,
     Timeline,
+    find_culprit,
     find_excursions,
     judge_samples,
     watched_metrics,
@@ -137,6 +142,28 @@ def test_the_time_in_which_a_job_did_nothing_is_found() -> None:
     (symptom,) = incident.symptoms
     assert (symptom.level, symptom.quiet) == (100, 0)
     assert judge(prmon_file(200, idle=range(0))).incidents == ()
+
+
+@every_case("hog_cpus, named", [(1.6, "simulate"), (0.5, None)])
+def test_who_takes_busy_cpus_from_others_is_named_though_all_use_no_more(
+    hog_cpus: float, named: str | None
+) -> None:
+    """Before, `build` used both CPUs; then `simulate` takes from it, or one of three that take as much."""
+    at_s = array("d", (10.0 * n for n in range(200)))
+    is_taken = [100 <= n < 160 for n in range(200)]
+    rest = {"test": 1.6 - hog_cpus, "lint": 1.6 - hog_cpus} if named is None else {}
+    used = {
+        ALL_PROCESSES: [2.0] * 200,
+        f"{PROCESS_PREFIX}simulate": [hog_cpus * taken for taken in is_taken],
+        f"{PROCESS_PREFIX}build": [2.0 - 1.6 * taken for taken in is_taken],
+        **{f"{PROCESS_PREFIX}{name}": [cpus * taken for taken in is_taken] for name, cpus in rest.items()},
+    }
+    series = [
+        SampleSeries(subject=subject, metric="CPU share", unit="", at_s=at_s, values=array("d", values))
+        for subject, values in used.items()
+    ]
+    culprit = find_culprit(series, {"CPU share": 0.25}, 990.0, 1590.0)
+    assert (culprit and culprit.name) == named
 
 
 def test_every_watched_metric_is_one_that_an_importer_writes() -> None:
