@@ -5,7 +5,7 @@ stands before the first SEP after RESET are values since boot.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -54,10 +54,28 @@ def is_recognised(source: ImportSource) -> bool:
 
 
 def parse(source: ImportSource) -> ImportResult:
-    reader = AtopReader()
-    for line in source.read_lines():
+    return parse_lines(source.read_lines())
+
+
+def parse_lines(lines: Iterable[str], zone: str = "") -> ImportResult:
+    """`zone`: of the times, where it is known."""
+    reader = _AtopReader()
+    for line in lines:
         reader.read(line)
-    return reader.make_result()
+    all_series = (*reader.table.as_tuple(), *reader.commands.series())
+    if not any(len(series.values) for series in all_series):
+        raise ImportRefusedError(
+            "atop: no interval in it, only values since boot", "export several intervals: atop -r FILE -P ALL"
+        )
+    samples = max(len(series.values) for series in all_series)
+    left_out = reader.table.left_out
+    facts = [*make_noted(("threads", reader.cpus), subject="cpu"), *make_noted(("samples", samples))]
+    return ImportResult(
+        kind="atop", tool="atop", host=reader.host, began=to_iso(reader.first_time), facts=tuple(facts),
+        measures=tuple(_mean_measures(all_series)), times=reader.commands.clock.times(zone), series=all_series,
+        troubles=(ImportTrouble(id="sysstat.left-out", said=str(left_out)),) if left_out else (),
+        recomputed=("means from the samples",), detail=Atop(samples=samples, labels=reader.labels),
+    )  # fmt: skip
 
 
 def _mean_measures(all_series: Sequence[SampleSeries]) -> Iterator[ImportedMeasure]:
@@ -70,9 +88,7 @@ def _mean_measures(all_series: Sequence[SampleSeries]) -> Iterator[ImportedMeasu
             )  # fmt: skip
 
 
-class AtopReader:
-    """The series of a file: `begin_sample`, then what is in the sample."""
-
+class _AtopReader:
     def __init__(self) -> None:
         self.table = SeriesTable()
         self.commands = CommandSeries()
@@ -92,38 +108,17 @@ class AtopReader:
             interval_s = parse_number(match[6])
             if not interval_s:
                 return
-            self.begin_sample(f"{match[4].replace('/', '-')} {match[5]}", interval_s, match[2])
-            if match[1] in ("PRC", "PRD"):
-                self._read_process(match[1], match[7] or "")
-            else:
-                self.read_label(match[1], (match[7] or "").split()[:40])
+            time_text = f"{match[4].replace('/', '-')} {match[5]}"
+            self._at_s, self._interval_s = self.commands.begin_sample(time_text), interval_s
+            self.host, self.first_time = self.host or match[2][:200], self.first_time or time_text
+            self.labels[match[1]] = self.labels.get(match[1], 0) + 1
+            self._read_label(match[1], match[7] or "")
 
-    def begin_sample(self, time_text: str, interval_s: float, host: str) -> None:
-        """`time_text`: of the clock, or seconds since 1970."""
-        self._at_s, self._interval_s = self.commands.begin_sample(time_text), interval_s
-        self.host, self.first_time = self.host or host[:200], self.first_time or time_text
-
-    def make_result(self) -> ImportResult:
-        """Raises ImportRefusedError without a sample."""
-        all_series = (*self.table.as_tuple(), *self.commands.series())
-        if not any(len(series.values) for series in all_series):
-            raise ImportRefusedError(
-                "atop: no interval in it, only values since boot",
-                "export several intervals: atop -r FILE -P ALL",
-            )
-        samples = max(len(series.values) for series in all_series)
-        left_out = self.table.left_out
-        facts = [*make_noted(("threads", self.cpus), subject="cpu"), *make_noted(("samples", samples))]
-        return ImportResult(
-            kind="atop", tool="atop", host=self.host, began=to_iso(self.first_time), facts=tuple(facts),
-            measures=tuple(_mean_measures(all_series)), times=self.commands.clock.times(), series=all_series,
-            troubles=(ImportTrouble(id="sysstat.left-out", said=str(left_out)),) if left_out else (),
-            recomputed=("means from the samples",), detail=Atop(samples=samples, labels=self.labels),
-        )  # fmt: skip
-
-    def read_label(self, label: str, words: Sequence[str]) -> None:
-        """The fields of a line of `atop -P`, without processes'."""
-        self.labels[label] = self.labels.get(label, 0) + 1
+    def _read_label(self, label: str, rest: str) -> None:
+        if label in ("PRC", "PRD"):
+            self._read_process(label, rest)
+            return
+        words = rest.split()[:40]
         values = [parse_number(word) for word in words]
         if label == "CPU":
             self._read_cpus(values)
@@ -166,21 +161,13 @@ class AtopReader:
         if label == "PRC" and len(values) > 2 and "n" not in words[10:11]:
             hertz, user, system = values[:3]
             if hertz and user is not None and system is not None:
-                self.add_cpu_time(command, (user + system) / hertz)
+                share = (user + system) / hertz / self._interval_s
+                self.commands.add(command, "CPU share", "", share)
         elif label == "PRD" and words[1:2] == ["y"] and "n" not in words[9:10]:
-            self.add_sectors(command, *(values[n] if len(values) > n else None for n in (3, 5)))
-
-    def add_cpu_time(self, command: str, cpu_s: float) -> None:
-        self.commands.add(command, "CPU share", "", cpu_s / self._interval_s)
-
-    def add_sectors(self, command: str, read: float | None, written: float | None) -> None:
-        """None, or less than 0: not known."""
-        for sectors, metric in ((read, "read rate"), (written, "write rate")):
-            if sectors is not None and sectors >= 0:
-                self.commands.add(command, metric, "B/s", sectors * _SECTOR_BYTES / self._interval_s)
-
-    def add_retransmitted(self, segments: float) -> None:
-        self._add("host", "TCP segments sent again", "1/s", segments / self._interval_s)
+            for place, metric in ((3, "read rate"), (5, "write rate")):
+                sectors = values[place] if len(values) > place else None
+                if sectors is not None and sectors >= 0:
+                    self.commands.add(command, metric, "B/s", sectors * _SECTOR_BYTES / self._interval_s)
 
     def _add_rate(
         self, subject: str, metric: str, values: Sequence[float | None], place: int, factor: float = 1,

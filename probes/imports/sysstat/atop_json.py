@@ -1,26 +1,25 @@
-"""`atop -J LABELS`: a JSON document a sample, with the counters of `atop -P` under names (atop's json.c).
+"""`atop -J LABELS`: a JSON document a sample, read as the lines of `atop -P` that say the same (atop's json.c).
 
-A process is named in PRG and PRC alone says what is a thread; without both nobody is named. The first sample holds
+A process is named in PRG, and PRC alone says what is a thread; without both nobody is named. The first sample holds
 values since boot, if its time is longer than the next one's.
 """
 
 import io
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from itertools import chain, pairwise
-
-import msgspec
 
 from hostdx.probes.imports import json_text
 from hostdx.probes.imports.json_text import as_mapping
-from hostdx.probes.imports.model import ImportResult
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.sysstat.atop import AtopReader
+from hostdx.probes.imports.sysstat.atop import parse_lines
 from hostdx.probes.types import Json
 
-_MAX_ENTRIES = 100_000  # of a label in one sample
+_MAX_TIME_S = 1 << 33
 _MIN_SINCE_BOOT = 3  # times the length of the next sample
-# The names of the fields in the order of `atop -P`; "" is a field that JSON leaves out.
+# By label the names in the order of `atop -P`; "" is a field that JSON leaves out, or of which nothing is read.
 _FIELDS: dict[str, str] = {
     "CPU": "hertz nrcpu stime utime ntime itime wtime Itime Stime steal",
     "CPL": " lavg1 lavg5 lavg15 csw devint",
@@ -41,63 +40,56 @@ def is_recognised(source: ImportSource) -> bool:
 
 
 def parse(source: ImportSource) -> ImportResult:
-    reader = AtopReader()
-    for number, (sample, after) in enumerate(pairwise(chain(_read_documents(source, reader), [{}]))):
-        if number > 0 or not after or not _is_since_boot(sample, after):
-            _read_sample(reader, sample)
-    return reader.make_result()
+    return parse_lines(_text_lines(source), zone="UTC")
 
 
-def _read_documents(source: ImportSource, reader: AtopReader) -> Iterator[dict[str, Json]]:
-    """atop cuts command lines within a character; a line that is no JSON is left out, and counted."""
+def _text_lines(source: ImportSource) -> Iterator[str]:
+    for number, (sample, after) in enumerate(pairwise(chain(_read_documents(source), [{}]))):
+        length_s, next_s = (parse_number(document.get("elapsed")) or 0.0 for document in (sample, after))
+        time_s = parse_number(sample.get("timestamp")) or 0.0
+        is_since_boot = number == 0 and 0 < _MIN_SINCE_BOOT * next_s <= length_s
+        if not is_since_boot and 0 < time_s < _MAX_TIME_S:
+            host = (json_text.text(sample.get("host")) or "-").replace(" ", "_")
+            clock = f"{datetime.fromtimestamp(time_s, UTC):%Y/%m/%d %H:%M:%S}"
+            for label, rest in chain(_host_fields(sample), _process_fields(sample)):
+                yield f"{label} {host} {time_s:.0f} {clock} {length_s:.0f} {rest}"
+
+
+def _read_documents(source: ImportSource) -> Iterator[dict[str, Json]]:
+    """atop cuts command lines within a character. Raises ImportRefusedError for a line that is no JSON.
+
+    A last line that ends early, as a killed atop leaves it, is left out.
+    """
     for line in io.BytesIO(source.data):
         try:
-            yield msgspec.json.decode(line.decode("utf-8", "replace"), type=dict[str, Json])
-        except (msgspec.MsgspecError, RecursionError):
-            reader.table.left_out += bool(line.strip())
+            whole = line.decode("utf-8", "replace").encode()
+            yield as_mapping(json_text.decode_document(whole, dict, "atop"))
+        except ImportRefusedError:
+            if line.endswith(b"\n"):
+                raise
 
 
-def _is_since_boot(sample: dict[str, Json], after: dict[str, Json]) -> bool:
-    lengths = [parse_number(document.get("elapsed")) or 0.0 for document in (sample, after)]
-    return lengths[0] >= _MIN_SINCE_BOOT * lengths[1]
-
-
-def _read_sample(reader: AtopReader, sample: dict[str, Json]) -> None:
-    time_s, interval_s = (parse_number(sample.get(name)) for name in ("timestamp", "elapsed"))
-    if time_s is None or not interval_s:
-        return
-    reader.begin_sample(str(int(time_s)), interval_s, json_text.text(sample.get("host")) or "")
+def _host_fields(sample: dict[str, Json]) -> Iterator[tuple[str, str]]:
+    """Yield (label, fields); -1 is a count that is not known, as atop prints it."""
     for label, names in _FIELDS.items():
         for body in _entries(sample.get(label)):
-            reader.read_label(label, [str(body.get(name, -1)) for name in names.split(" ")])
-    again = parse_number(as_mapping(sample.get("NET_GENERAL")).get("retransSegsTCP"))
-    if again is not None:
-        reader.add_retransmitted(again)
-    _read_processes(reader, sample)
+            yield label, " ".join(str(body.get(name, -1)) for name in names.split(" "))
+    again = as_mapping(sample.get("NET_GENERAL")).get("retransSegsTCP", -1)
+    yield "NET", f"upper {'-1 ' * 13}{again}"
+
+
+def _process_fields(sample: dict[str, Json]) -> Iterator[tuple[str, str]]:
+    hertz = as_mapping(sample.get("CPU")).get("hertz", 100)
+    names = {entry.get("pid"): entry.get("name") for entry in _entries(sample.get("PRG"))}
+    moved = {entry.get("pid"): entry for entry in reversed(list(_entries(sample.get("PRD"))))}
+    for entry in _entries(sample.get("PRC")):
+        pid = entry.get("pid")
+        if entry.get("isproc") and pid in names:
+            yield "PRC", f"{pid} {names[pid]} S {hertz} {entry.get('utime')} {entry.get('stime')}"
+            if (own := moved.pop(pid, None)) is not None:
+                yield "PRD", f"{pid} {names[pid]} S - y - {own.get('rsz')} - {own.get('wsz')}"
 
 
 def _entries(body: Json) -> Iterator[dict[str, Json]]:
     """An object, or each of a list of them."""
-    for entry in body[:_MAX_ENTRIES] if isinstance(body, list) else [body]:
-        if isinstance(entry, dict):
-            yield entry
-
-
-def _read_processes(reader: AtopReader, sample: dict[str, Json]) -> None:
-    hertz = parse_number(as_mapping(sample.get("CPU")).get("hertz")) or 100.0
-    commands = {
-        str(entry.get("pid")): str(entry.get("name", "")).removeprefix("(").removesuffix(")")
-        for entry in _entries(sample.get("PRG"))
-    }
-    processes: set[str] = set()
-    for entry in _entries(sample.get("PRC")):
-        pid = str(entry.get("pid"))
-        if entry.get("isproc") and pid in commands and pid not in processes:
-            processes.add(pid)
-            ticks = (parse_number(entry.get("utime")) or 0.0) + (parse_number(entry.get("stime")) or 0.0)
-            reader.add_cpu_time(commands[pid], ticks / hertz)
-    for entry in _entries(sample.get("PRD")):
-        pid = str(entry.get("pid"))
-        if pid in processes:
-            processes.remove(pid)  # an entry of the same number behind it is of its first thread
-            reader.add_sectors(commands[pid], parse_number(entry.get("rsz")), parse_number(entry.get("wsz")))
+    return (entry for entry in (body if isinstance(body, list) else [body]) if isinstance(entry, dict))

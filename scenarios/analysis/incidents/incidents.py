@@ -308,10 +308,16 @@ def _make_symptom(series: SampleSeries, excursion: Excursion, *, is_share: bool)
 def _overlapping(
     symptoms: Sequence[tuple[int, Symptom, Cause]],
 ) -> list[list[tuple[int, Symptom, Cause]]]:
-    """Return groups of symptoms, in order of time: one joins a group if half of the shorter of both lies in common."""
+    """Return groups of symptoms: one joins a group if half of the shorter of both lies in common.
+
+    A weak symptom links no two groups of others: a busy host's run queue is long during every incident.
+    """
+    watched = watched_metrics()
     groups: list[list[tuple[int, Symptom, Cause]]] = []
-    for entry in symptoms:
-        group = next((g for g in groups if any(_overlap(entry[1], other[1]) for other in g)), None)
+    for entry in sorted(symptoms, key=lambda symptom: watched[symptom[0]].weak):
+        others = ([o for o in group if not watched[o[0]].weak] or group for group in groups)
+        places = (n for n, members in enumerate(others) if any(_overlap(entry[1], o[1]) for o in members))
+        group = next((groups[place] for place in places), None)
         if group is None:
             groups.append([entry])
         else:

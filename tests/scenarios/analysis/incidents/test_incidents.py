@@ -5,7 +5,7 @@ from array import array
 import pytest
 
 from hostdx.probes.imports import kinds
-from hostdx.probes.imports.sample_series import SampleSeries
+from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_PREFIX
 from hostdx.scenarios.analysis.incidents.incidents import (
@@ -14,6 +14,7 @@ from hostdx.scenarios.analysis.incidents.incidents import (
     find_culprit,
     find_excursions,
     judge_samples,
+    judge_series,
     watched_metrics,
 )
 from tests.every_case import every_case
@@ -121,6 +122,29 @@ def test_tasks_that_wait_while_no_disk_is_busy_wait_for_no_disk(busy: float, cau
     slow = [{"iowait": 0.6, "busy": busy, "write tar": 1e3}] * 70
     (incident,) = judge(atop_file([{"write tar": 1e3}] * 100 + slow + [{}] * 30)).incidents
     assert incident.cause == cause and incident.culprit is None
+
+
+def test_a_long_run_queue_makes_no_one_incident_of_two() -> None:
+    """Stuck tasks begin while the disk is slow; the run queue is long during both."""
+    at_s = array("d", (10.0 * n for n in range(400)))
+
+    def series(subject: str, metric: str, level: float, first: int, last: int) -> SampleSeries:
+        values = array("d", (level if first <= n < last else 0.0 for n in range(400)))
+        return SampleSeries(subject=subject, metric=metric, unit="", at_s=at_s, values=values)
+
+    timeline = judge_series(
+        [
+            series("disk:sda", "utilisation", 1.0, 100, 160),
+            series("disk:sda", "latency", 0.5, 100, 160),
+            series("host", "stuck tasks", 50.0, 140, 200),
+            series("host", "run queue", 90.0, 100, 200),
+        ],
+        SampleTimes(),
+        cpus=4,
+    )
+    assert timeline is not None
+    periods = {incident.cause: (incident.began_s, incident.ended_s) for incident in timeline.incidents}
+    assert periods == {"disk": (990, 1590), "stuck": (1390, 1990)}
 
 
 def prmon_file(rows: int, idle: range, step_s: int = 30) -> str:
