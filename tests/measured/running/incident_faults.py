@@ -9,7 +9,7 @@ As root, with the control groups of version 1 (memory, blkio), sysstat and atop.
     frozen   a frozen file system with five waiting writers
     memory   three processes of a control group use more than its memory limit, with swap on a loop device
     fuse     a FUSE mount whose server stops, with five readers
-    hog      eight processes on all CPUs
+    hog      sixteen processes a CPU
 
 and three decoys, which use much and take nothing from anybody: a process of lowest priority on one CPU, one that reads
 from the page cache, one that writes to memory. FOLDER gets `truth.jsonl`, the book, `sar.data` and `atop.data`.
@@ -313,7 +313,7 @@ class Faults:
         return lambda: os.kill(self.server, signal.SIGCONT)
 
     def begin_hog(self) -> Callable[[], None]:
-        pids = [self.planter.spawn("simulate", spin, "simulate") for _ in range(8)]
+        pids = [self.planter.spawn("simulate", spin, "simulate") for _ in range(16 * (os.cpu_count() or 1))]
         return lambda: end(pids)
 
     def begin_decoy(self, name: str) -> Callable[[], None]:
