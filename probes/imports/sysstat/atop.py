@@ -98,11 +98,16 @@ class _AtopReader:
         self.first_time: str | None = None
         self._is_since_boot = False
         self._at_s = self._interval_s = 0.0
+        # processes that waited in the kernel at a sample and used no CPU time before it; stuck are those of two samples
+        self._idle_before, self._idle = set[str](), set[str]()
 
     def read(self, line: str) -> None:
         if line == "RESET":
             self._is_since_boot = True
         elif line == "SEP":
+            if not self._is_since_boot and "PRC" in self.labels:
+                self._add("host", "stuck tasks", "", float(len(self._idle_before & self._idle)))
+                self._idle_before, self._idle = self._idle, set()
             self._is_since_boot = False
         elif (match := _HEAD.match(line)) is not None and not self._is_since_boot:
             interval_s = parse_number(match[6])
@@ -161,6 +166,8 @@ class _AtopReader:
         if label == "PRC" and len(values) > 2 and "n" not in words[10:11]:
             hertz, user, system = values[:3]
             if hertz and user is not None and system is not None:
+                if match[4] == "D" and not user + system:
+                    self._idle.add(match[1])
                 share = (user + system) / hertz / self._interval_s
                 self.commands.add(command, "CPU share", "", share)
         elif label == "PRD" and words[1:2] == ["y"] and "n" not in words[9:10]:

@@ -53,6 +53,7 @@ def _text_lines(source: ImportSource) -> Iterator[str]:
             clock = f"{datetime.fromtimestamp(time_s, UTC):%Y/%m/%d %H:%M:%S}"
             for label, rest in chain(_host_fields(sample), _process_fields(sample)):
                 yield f"{label} {host} {time_s:.0f} {clock} {length_s:.0f} {rest}"
+            yield "SEP"
 
 
 def _read_documents(source: ImportSource) -> Iterator[dict[str, Json]]:
@@ -80,14 +81,17 @@ def _host_fields(sample: dict[str, Json]) -> Iterator[tuple[str, str]]:
 
 def _process_fields(sample: dict[str, Json]) -> Iterator[tuple[str, str]]:
     hertz = as_mapping(sample.get("CPU")).get("hertz", 100)
-    names = {entry.get("pid"): entry.get("name") for entry in _entries(sample.get("PRG"))}
+    names = {
+        entry.get("pid"): f"{entry.get('name')} {entry.get('state')}"
+        for entry in reversed(list(_entries(sample.get("PRG"))))
+    }
     moved = {entry.get("pid"): entry for entry in reversed(list(_entries(sample.get("PRD"))))}
     for entry in _entries(sample.get("PRC")):
         pid = entry.get("pid")
         if entry.get("isproc") and pid in names:
-            yield "PRC", f"{pid} {names[pid]} S {hertz} {entry.get('utime')} {entry.get('stime')}"
+            yield "PRC", f"{pid} {names[pid]} {hertz} {entry.get('utime')} {entry.get('stime')}"
             if (own := moved.pop(pid, None)) is not None:
-                yield "PRD", f"{pid} {names[pid]} S - y - {own.get('rsz')} - {own.get('wsz')}"
+                yield "PRD", f"{pid} {names[pid]} - y - {own.get('rsz')} - {own.get('wsz')}"
 
 
 def _entries(body: Json) -> Iterator[dict[str, Json]]:

@@ -8,6 +8,7 @@ import pytest
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.source import ImportSource
+from tests.every_case import every_case
 from tests.fakes.sampled_files import atop_file
 
 
@@ -28,6 +29,27 @@ def test_counters_of_an_interval_become_rates() -> None:
     assert values["process:my job (1)", "CPU share"] == pytest.approx(15 / 100 / 10)
     assert next(list(s.at_s) for s in result.series if s.subject == "CPU") == [0.0, 10.0, 20.0]
     assert result.times is not None and result.times.first == "2026-11-29T01:00:10"
+
+
+@every_case(
+    ("samples", "stuck"),
+    [
+        ("D00 D00 D00", [0, 1, 1]),
+        ("S00 S00 S00", [0, 0, 0]),
+        ("D00 D02 D00", [0, 0, 0]),
+        ("D00 S00 D00", [0, 0, 0]),
+    ],
+)
+def test_a_process_that_waits_in_two_samples_without_cpu_time_is_stuck(
+    samples: str, stuck: list[int]
+) -> None:
+    lines: list[str] = []
+    for number, sample in enumerate(samples.split(), 1):
+        at = f"node1 {1_795_917_376 + 10 * number} 2026/11/29 01:00:{10 * number} 10"
+        lines.append(f"PRC {at} 77 (mysqld) {sample[0]} 100 {sample[1]} {sample[2]} 0 120 0 0 1 0 77 y 0")
+        lines += [f"PRC {at} 78 (mysqld) D 100 0 0 0 120 0 0 1 0 77 n 0", "SEP"]
+    (series,) = (s for s in parse("\n".join(lines) + "\n").series if s.metric == "stuck tasks")
+    assert list(series.values) == stuck
 
 
 def test_a_raw_file_is_refused_with_the_command_that_converts_it() -> None:
@@ -79,7 +101,9 @@ def as_json(text: str) -> bytes:
             body = dict(zip(_JSON_NAMES[label], values, strict=False))
             document[label] = [body] if label == "DSK" else body
         elif label == "PRC":
-            document.setdefault("PRG", []).append(body | {"name": words[6], "cmdline": "x\udcc3"})
+            document.setdefault("PRG", []).append(
+                body | {"name": words[6], "state": words[7], "cmdline": "x\udcc3"}
+            )
             times = body | {"utime": values[4], "stime": values[5]}
             threads = [times | {"pid": 78, "isproc": 0}, times | {"isproc": 0}]
             document.setdefault("PRC", []).extend([times | {"isproc": 1}, *threads])
