@@ -39,6 +39,9 @@ _HOST_COUNTS: dict[str, tuple[tuple[int, str, float, str], ...]] = {
 }  # fmt: skip
 _RETRANSMITTED = 14  # of NET's line "upper"
 _DISKS, _SECTOR_BYTES = ("DSK", "MDD", "LVM"), 512
+_READ = frozenset(
+    ("CPU", "NET", "PRC", "PRD", *_DISKS, *_HOST_COUNTS)
+)  # most lines of `-P ALL` have other labels
 
 
 class Atop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -109,14 +112,17 @@ class _AtopReader:
                 self._add("host", "stuck tasks", "", float(len(self._idle_before & self._idle)))
                 self._idle_before, self._idle = self._idle, set()
             self._is_since_boot = False
-        elif (match := _HEAD.match(line)) is not None and not self._is_since_boot:
+        elif line[3:4] == " " and not self._is_since_boot:
+            self.labels[line[:3]] = self.labels.get(line[:3], 0) + 1
+            match = _HEAD.match(line) if line[:3] in _READ else None
+            if match is None:
+                return
             interval_s = parse_number(match[6])
             if not interval_s:
                 return
             time_text = f"{match[4].replace('/', '-')} {match[5]}"
             self._at_s, self._interval_s = self.commands.begin_sample(time_text), interval_s
             self.host, self.first_time = self.host or match[2][:200], self.first_time or time_text
-            self.labels[match[1]] = self.labels.get(match[1], 0) + 1
             self._read_label(match[1], match[7] or "")
 
     def _read_label(self, label: str, rest: str) -> None:

@@ -7,6 +7,7 @@ from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.sample_series import SampleClock, SampleSeries, SeriesTable
 
 ALL_PROCESSES, PROCESS_PREFIX = "processes", "process:"
+KERNEL_WORKER = "kworker/"
 _MAX_COMMANDS = 40  # of a metric: those that did most
 
 
@@ -29,6 +30,9 @@ class CommandSeries:
         return self._at_s[-1]
 
     def add(self, command: str, metric: str, unit: str, value: float) -> None:
+        """Bytes that a worker of the kernel moves (of a loop device, say) count for the process that asked for it."""
+        if unit == "B/s" and command.startswith(KERNEL_WORKER):
+            return
         values = self._values.setdefault((metric, unit), defaultdict(lambda: defaultdict(float)))
         values[command][len(self._at_s) - 1] += value
 

@@ -91,6 +91,13 @@ def test_a_process_is_named_that_accounts_for_half_of_the_rise() -> None:
     assert (incident.began_s, incident.ended_s) == (990.0, 1290.0)
 
 
+def test_what_a_kernel_worker_moves_for_a_process_hides_it_not() -> None:
+    samples = [{"busy": 0.05, "write tar": 0.0}] * 100
+    samples += [{"busy": 0.97, "write tar": 20e6, "write kworker/u8:1-loop0": 42e6}] * 70
+    (incident,) = judge(atop_file(samples)).incidents
+    assert incident.culprit is not None and incident.culprit.name == "tar"
+
+
 def test_nobody_is_named_where_four_share_the_rise() -> None:
     quiet = {"busy": 0.1, **{f"write job{n}": 1e3 for n in range(4)}}
     busy = {"busy": 0.99, **{f"write job{n}": 9e6 for n in range(4)}}
