@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import msgspec
 from msgspec.structs import replace
+
+SomeNumber = TypeVar("SomeNumber", int, float)
 
 
 class BenchRefused(Exception):
@@ -121,7 +124,7 @@ def join_batches(parts: Sequence[MeasuredBatch]) -> MeasuredBatch:
         sides=[_pool_blocks(side) for side in zip(*(part.sides for part in parts), strict=True)],
         lengths=[s for part in parts for s in part.lengths],
         operations=[n for part in parts for n in part.operations],
-        device_bytes=_sum_known([part.device_bytes for part in parts]),
+        device_bytes=sum_known([part.device_bytes for part in parts]),
         waited_s=sum(part.waited_s for part in parts),
         begins=[begin for part in parts for begin in part.begins],
         completions=[steps for part in parts for steps in part.completions],
@@ -145,13 +148,14 @@ def _pool_blocks(parts: Sequence[Measured]) -> Measured:
         values=values,
         operations=sum(part.operations for part in parts),
         bytes=sum(part.bytes for part in parts),
-        device_bytes=_sum_known([part.device_bytes for part in parts]),
+        device_bytes=sum_known([part.device_bytes for part in parts]),
         cpu_s=sum(part.cpu_s for part in parts),
         histogram=sorted(counts.items()),
     )
 
 
-def _sum_known(values: Sequence[int | None]) -> int | None:
+def sum_known(values: Sequence[SomeNumber | None]) -> SomeNumber | int | None:
+    """Return the sum, or None where one of them is not known."""
     known_values = [value for value in values if value is not None]
     return sum(known_values) if len(known_values) == len(values) else None
 

@@ -32,6 +32,16 @@ _ALL_IDS = ["0", "0", "4294967295"]
 
 
 @cache
+def user_name(uid: int) -> str:
+    """Return the user's name, or the number where none has it."""
+    import pwd  # not for every light child
+
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return f"uid {uid}"
+
+
 def in_container() -> bool:
     """True where our processes are not the machine's own, or our root is not its root (ids are mapped)."""
     try:

@@ -15,6 +15,7 @@ from typing import ClassVar
 
 import msgspec
 
+from hostdx.probes.engine.measured import sum_known
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.checkup.others import FIRST_S, HostUseSampler
 from hostdx.scenarios.checkup.parts import (
@@ -306,15 +307,10 @@ def _sum_writes(plans: Sequence[Plan]) -> tuple[Written, ...]:
             device,
             sum(planned_write.bytes for planned_write in parts_of),
             directory,
-            _sum_if_known([o.endurance_share for o in parts_of]),
+            sum_known([o.endurance_share for o in parts_of]),
         )
         for (device, directory), parts_of in writes_by_place.items()
     )
-
-
-def _sum_if_known(shares: Sequence[float | None]) -> float | None:
-    known_shares = [share for share in shares if share is not None]
-    return sum(known_shares) if len(known_shares) == len(shares) else None
 
 
 def _is_about(finding: Finding, directories: Sequence[str]) -> bool:

@@ -8,9 +8,9 @@ from hostdx.scenarios.contract.model import Clock
 from hostdx.scenarios.contract.plan import Workload
 
 
-def group_seconds(workload: Workload, variants: int, block_s: float | None = None) -> float:
+def group_seconds(workload: Workload, variants: int) -> float:
     """Return the seconds of one group: two windows for each variant (ABBA). Switching takes more, and is measured."""
-    return 2 * variants * (workload.block_s if block_s is None else block_s)
+    return 2 * variants * workload.block_s
 
 
 # Switching, the gaps' readings and what a block runs over: 3 to 8 % of a group here, seldom more than a tenth.

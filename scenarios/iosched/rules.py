@@ -129,7 +129,7 @@ def known_stall(host: Host) -> Iterator[Finding]:
                 alike=state.active,
                 active=state.active,
                 release=release,
-                fault=_lower_first_letter(fault.title),
+                fault=fault.title_in_sentence,
                 update=fault.remedy,
                 evidence=(Evidence(fault.effect, release), *describe(host, state)),
                 remedy=(
@@ -156,7 +156,7 @@ def known_crash(host: Host) -> Iterator[Finding]:
                 id=f"iosched.{fault.id}",
                 confidence="rule" if fault.certainty == "reported" else "hint",
                 release=release,
-                fault=_lower_first_letter(fault.title),
+                fault=fault.title_in_sentence,
                 effect=fault.effect,
                 update=fault.remedy,
                 references=fault.sources,
@@ -215,10 +215,6 @@ def ignored_priorities(host: Host) -> Iterator[Finding]:
         return
     names = ", ".join(sorted({f"{p.comm} ({p.kind})" for p in requests})[:5])
     yield SAYS.finding("priorities", count=len(requests), names=names, deaf=", ".join(deaf))
-
-
-def _lower_first_letter(title: str) -> str:
-    return title if title.startswith("BFQ") else title[:1].lower() + title[1:]
 
 
 RULES: tuple[HostRule, ...] = (

@@ -260,5 +260,7 @@ class MixedWatch(InterferenceWatch):
             return disturbance
         own_bytes, foreign_bytes, seconds = self.bench.last
         if foreign_bytes > FOREIGN_SHARE * own_bytes and foreign_bytes / max(seconds, 0.1) > FOREIGN_RATE:
-            return Disturbance("device", self._culprit_of_kind("device"), foreign_bytes, own_bytes, "B")
+            return Disturbance(
+                "device", self._culprits.culprit_of_kind("device"), foreign_bytes, own_bytes, "B"
+            )
         return None

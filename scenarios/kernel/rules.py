@@ -319,7 +319,7 @@ def _fault_finding(
     evidence.append(Evidence(fault.effect))
     if fault.fixed_in:
         evidence.append(SAYS.evidence("fixed-in", fixed=fault.fixed_in))
-    known_for = SAYS.text("known-for", release=release, fault=_lower_first_letter(fault.title))
+    known_for = SAYS.text("known-for", release=release, fault=fault.title_in_sentence)
     return SAYS.finding(
         "fault",
         id=f"kernel.{fault.id}",
@@ -330,11 +330,6 @@ def _fault_finding(
         evidence=evidence,
         references=fault.sources,
     )
-
-
-def _lower_first_letter(text: str) -> str:
-    """`High load` becomes `high load`, `XFS commits` and `I/O wait` stay."""
-    return text[:1].lower() + text[1:] if text[1:2].islower() else text
 
 
 def check_modules(host: Host) -> Iterator[Finding]:

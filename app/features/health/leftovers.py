@@ -7,7 +7,6 @@ holds it for ever, and then it is given up.
 from __future__ import annotations
 
 import os
-import pwd
 import stat
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from hostdx.probes import units
+from hostdx.probes.files.rights import user_name
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.nodes.memory import read_meminfo
@@ -99,7 +99,7 @@ def _left_processes(host: Host, first: int, total: int, owners: set[int]) -> Ite
     for uid, active in busy.items():
         held = pages[uid] * os.sysconf("SC_PAGE_SIZE")
         doing = f", at work: {', '.join(active[:3])}" if active else ""
-        words = f"processes of {_user_name(uid)} hold {units.format_size(held)} of memory{doing}"
+        words = f"processes of {user_name(uid)} hold {units.format_size(held)} of memory{doing}"
         yield Leftover("processes", words, "/proc", bool(active) or held > GRAVE_SHARE * total)
 
 
@@ -116,9 +116,7 @@ def _left_files(folder: str, first: int, total: int, owners: set[int]) -> Iterat
     share = GRAVE_SHARE if folder == FOLDERS[0] else FILLED_SHARE
     for uid, size in sizes.items():
         if size > share * room:
-            words = (
-                f"files of {_user_name(uid)}, who runs nothing, hold {units.format_size(size)} in {folder}"
-            )
+            words = f"files of {user_name(uid)}, who runs nothing, hold {units.format_size(size)} in {folder}"
             yield Leftover("files", words, folder, True)
 
 
@@ -140,13 +138,6 @@ def _own_sizes(folder: str, device: int) -> Iterator[tuple[int, int]]:
                 waiting.append(entry.path)
             elif status.st_dev == device:
                 yield status.st_uid, status.st_blocks * 512
-
-
-def _user_name(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"uid {uid}"
 
 
 def main() -> None:

@@ -5,7 +5,6 @@ The order is from the cheap and certain to the costly: place, file system, right
 
 import grp
 import os
-import pwd
 import stat
 from collections.abc import Iterator, Sequence
 
@@ -14,6 +13,7 @@ import msgspec
 from hostdx.probes.engine.disk.size import choose_size
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.engine.workloads import IDS
+from hostdx.probes.files.rights import user_name
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.arrays import md_array, thin_pool
 from hostdx.probes.system.disk.backing import served_by_memory
@@ -148,7 +148,7 @@ def refused_directory(path: str) -> str:
         return ""
     mode = stat.S_IMODE(state.st_mode)
     return (
-        f"{path}: {_user_name(os.geteuid())} may not write here (mode {mode:04o}, owner {_user_name(state.st_uid)}, "
+        f"{path}: {user_name(os.geteuid())} may not write here (mode {mode:04o}, owner {user_name(state.st_uid)}, "
         f"group {_group(state.st_gid)}); name a directory of yours, or run as root"
     )
 
@@ -256,19 +256,12 @@ def _no_place(directory: str, why: Absent) -> str:
         case "missing":
             return f"{directory} does not exist; name one that exists"
         case "permission":
-            return f"{directory} cannot be reached by {_user_name(os.geteuid())}: {why.reason}; name another directory"
+            return f"{directory} cannot be reached by {user_name(os.geteuid())}: {why.reason}; name another directory"
         case "timeout":
             return (
                 f"{directory} does not answer (a dead network mount?): {why.reason}; name another directory"
             )
     return f"{directory}: where it lies cannot be found out: {why.reason}; name another directory"
-
-
-def _user_name(uid: int) -> str:
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"uid {uid}"
 
 
 def _group(gid: int) -> str:

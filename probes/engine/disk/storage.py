@@ -217,21 +217,20 @@ class StorageBench:
         workload: str | EngineLoad,
         seconds: float,
         *,
-        onset_s: float = 0.0,
         min_operations: int | None = None,
     ) -> Measured:
         """Measure one window of a load, given by its id or as a load of the caller's own, of about `seconds`.
 
-        It lasts until `min_operations` (default: the load's own) are done, but at most the load's `max_block_s`. Its
-        first `onset_s` seconds are reported apart. Raise NotApplicable where the load cannot run here, WriteBudgetSpent
-        where the write limit is too small for a window of full length, WorkerFailed (a BenchRefused) where a worker
-        died. Cancelling kills the workers.
+        It lasts until `min_operations` (default: the load's own) are done, but at most the load's
+        `max_block_s`. Raise NotApplicable where the load cannot run here, WriteBudgetSpent where
+        the write limit is too small for a window of full length, WorkerFailed (a BenchRefused)
+        where a worker died. Cancelling kills the workers.
         """
         load = workload if isinstance(workload, EngineLoad) else load_of(workload)
         least = load.min_operations if min_operations is None else min_operations
         for _ in range(MAX_TRIES):
             most = await self._affordable_bytes(load, seconds, least)
-            if (measured := await self._measure_once(load, seconds, onset_s, least, most)) is not None:
+            if (measured := await self._measure_once(load, seconds, least, most)) is not None:
                 return measured
         raise WriteBudgetSpent("the write budget ended this block before its time")
 
@@ -247,7 +246,7 @@ class StorageBench:
             self.budget.begin(load.id, load.budget_share, presumed)
             self.budget.check(load.block_bytes * load.workers, load.id)
             most = min(REHEARSED_BYTES, self.budget.left_for(load.id))
-        await self._measure_once(load, REHEARSAL_S, 0.0, 1, most, rehearsal=True)
+        await self._measure_once(load, REHEARSAL_S, 1, most, rehearsal=True)
 
     async def _affordable_bytes(self, load: EngineLoad, seconds: float, least: int) -> int | None:
         """Return the most bytes that this window may write (None: it does not write). Raise
@@ -272,7 +271,6 @@ class StorageBench:
         self,
         load: EngineLoad,
         seconds: float,
-        onset_s: float,
         least: int,
         most_bytes: int | None,
         *,
@@ -281,7 +279,7 @@ class StorageBench:
         """Measure one window. Return None where it was faster than the windows before, so that its
         bytes ended it, and the write limit allows another.
         """
-        ends = slice_ends(seconds, onset_s)
+        ends = slice_ends(seconds)
         at_most_s = max(seconds, load.max_block_s)
         most = None if most_bytes is None else max(1, most_bytes // load.block_bytes // load.workers)
         places = self._rng.sample(range(self.places), self.places)
@@ -304,7 +302,7 @@ class StorageBench:
         if ended and most is not None and not rehearsal and not as_declared:
             self.budget.check(2 * most * load.block_bytes * load.workers, load.id)
             return None
-        measured = combine_replies(load, replies, ends, len(ends) > 1 and ends[0] == onset_s, moved)
+        measured = combine_replies(load, replies, ends, False, moved)
         if ended and as_declared:
             words = f"ended by its {units.format_size(most_bytes or 0)} after {measured.seconds:.2f} s"
             remark = "; ".join(filter(None, (words, measured.remark)))

@@ -7,11 +7,11 @@ lock): one in D state is asked through a child process that can be abandoned.
 
 import errno
 import os
-import pwd
 from collections.abc import Iterable
 
 import msgspec
 
+from hostdx.probes.files.rights import user_name
 from hostdx.probes.files.safe_read import decode
 from hostdx.probes.number_text import parse_unsigned, parse_unsigned_list
 from hostdx.probes.reading.host import Host
@@ -204,7 +204,4 @@ def owner_of(pid: int) -> str:
         uid = os.stat(f"/proc/{pid}").st_uid  # noqa: PTH116 (it costs a tenth, and a process may be gone)
     except OSError:
         return ""
-    try:
-        return pwd.getpwuid(uid).pw_name
-    except KeyError:
-        return f"uid {uid}"
+    return user_name(uid)

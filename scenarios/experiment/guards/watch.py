@@ -197,7 +197,7 @@ class InterferenceWatch:
         if await self._bystanders.is_ours(self.run.clock):
             self._stop("bystanders", text)
             return None
-        return Disturbance("bystanders", self._culprit_of_kind("device"))
+        return Disturbance("bystanders", self._culprits.culprit_of_kind("device"))
 
     def blame_text(self, workload: str) -> str:
         """For a run that could not decide: what others did in a tenth of its blocks or more; "" if nothing."""
@@ -243,10 +243,6 @@ class InterferenceWatch:
             (sum(read for read, _ in moved), sum(written for _, written in moved)),
             nfs_bytes(host) if self._all_devices() else 0,
         )
-
-    def _culprit_of_kind(self, kind: str, cpu_share: float = 0.0) -> InterferenceCulprit | None:
-        """The process behind it, by what each used since the gap before the block."""
-        return self._culprits.culprit_of_kind(kind, cpu_share)
 
     def _check_places(self) -> None:
         self._places_at = self.run.clock.now()

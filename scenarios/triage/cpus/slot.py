@@ -127,7 +127,7 @@ def _take_cores(bay: Bay, cores: int) -> list[frozenset[int]]:
     return chosen
 
 
-def pin_remedy(slot: Slot, command: str = "COMMAND") -> Remedy:
+def pin_remedy(slot: Slot) -> Remedy:
     """The same CPUs by four tools; memory is preferred there, not bound: bound memory ends in out-of-memory."""
     nodes = ",".join(map(str, slot.nodes))
     memory = f" --preferred={slot.nodes[0]}" if len(slot.nodes) == 1 else f" --interleave={nodes}"
@@ -136,7 +136,7 @@ def pin_remedy(slot: Slot, command: str = "COMMAND") -> Remedy:
         count=count_noun(slot.cores, "core"),
         where=slot.cpu_words + (f" (node {nodes})" if nodes else ""),
         cores=slot.cores,
-        command=command,
+        command="COMMAND",
         listed=slot.cpu_list,
         memory=(memory,) if nodes else (),
         mems=f" -p AllowedMemoryNodes={nodes}" if nodes else "",

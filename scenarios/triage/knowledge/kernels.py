@@ -38,6 +38,11 @@ class KernelFault(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_on
     quiet: bool = False  # without its symptom nothing is said: it costs nothing
     grave: bool = False  # it damages data: a warning, also where nothing shows it
 
+    @property
+    def title_in_sentence(self) -> str:
+        """`High load` becomes `high load`, `XFS commits` and `I/O wait` stay."""
+        return self.title[:1].lower() + self.title[1:] if self.title[1:2].islower() else self.title
+
 
 _ENTERPRISE = re.compile(r"\.el(\d+)")
 _STREAM = re.compile(r"\.(el\d+_\d+)")

@@ -230,13 +230,13 @@ class FleetCampaign:
         print_note(f"{self._stage_name}: {self._done} of {count_noun(self._asked, 'node')} ended")
 
 
-def unanswered_lines(campaign: FleetCampaign, round: int = 0) -> Iterable[str]:
+def unanswered_lines(campaign: FleetCampaign) -> Iterable[str]:
     """The nodes that did not answer, together where the reason is the same."""
     from hostdx.app.features.fleet.report import state_words
 
     alike: dict[tuple[str, str], list[str]] = {}
     for node in campaign.head.nodes:
-        line = campaign.line_of(node, round)
+        line = campaign.line_of(node, 0)
         if line is not None and line.state != "answered":
             alike.setdefault((line.state, line.reason), []).append(node)
     for (state, reason), nodes in sorted(alike.items(), key=lambda pair: -len(pair[1])):
