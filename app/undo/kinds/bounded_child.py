@@ -6,6 +6,7 @@ out of: what the child had begun still happens when the device answers again, th
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -75,10 +76,8 @@ def ask_child(
         if child.returncode is None:
             _end_child(child, finish)
         for pipe in (child.stdin, child.stdout):
-            try:
+            with contextlib.suppress(OSError):
                 pipe.close()
-            except OSError:
-                pass
 
 
 def serve_request(answer: Callable[[Any, Callable[[], None]], object]) -> None:

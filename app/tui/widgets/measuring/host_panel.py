@@ -112,16 +112,10 @@ def remark_lines(session: RunSession, width: int, most: int) -> list[Line]:
             change_text += f", {clean_text(event.action.old or '?')} → {clean_text(event.action.new or '?')}"
         elif changed and event.state == "reverted":
             change_text += f", back to {clean_text(event.action.old or '?')}"
+        elif event.state == "failed":
+            change_text += f": {event.reason}"
         role = "critical" if event.state == "failed" else "notice"
-        rows.append(
-            (
-                event.t,
-                [
-                    (f"{SIGNS[role]} ", role),
-                    (change_text + (f": {event.reason}" if event.state == "failed" else ""), "text"),
-                ],
-            )
-        )
+        rows.append((event.t, [(f"{SIGNS[role]} ", role), (change_text, "text")]))
     rows += [(n.t, [("  ", "dim"), (n.text, "text")]) for n in session.notes]
     rows.sort(key=lambda row: row[0])
     out: list[Line] = []
