@@ -51,6 +51,11 @@ class ProcessStat(NamedTuple):
         return bool(self.field_value(9) & _KERNEL_THREAD)
 
     @property
+    def major_faults(self) -> int:
+        """How often it had to wait for a page from a disk."""
+        return self.field_value(12)
+
+    @property
     def user_ticks(self) -> int:
         return self.field_value(14)
 

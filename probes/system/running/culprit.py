@@ -15,7 +15,7 @@ import msgspec
 from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
 from hostdx.probes.system.running.processes import Process, ProcessTable, is_same_process
 
-Resource = Literal["cpu", "io"]
+Resource = Literal["cpu", "io", "faults"]  # faults: major ones, of its own threads alone
 
 NAMED_SHARE = 0.25  # of what all others use together: who uses less is not the cause
 MIN_CPUS = 0.05
@@ -282,7 +282,9 @@ def _usage_since(
     inherited: _Inherited | None,
     all_cpus: float,
 ) -> float | None:
-    """CPU seconds or bytes since `earlier` (None: since its start, which lies in between); None: cannot be told."""
+    """CPU seconds, bytes or faults since `earlier` (None: since its start, which lies in between); None: not known."""
+    if resource == "faults":
+        return max(0.0, float(now.major_faults - (earlier.major_faults if earlier else 0)))
     own = now.own_s - (earlier.own_s if earlier else 0.0)
     children = now.children_s - (earlier.children_s if earlier else 0.0)
     reaped = inherited or _Inherited()

@@ -31,7 +31,7 @@ MAX_COMMANDS = 8  # of each resource, a look
 MAX_WAITING, MAX_FUNCTIONS = 20, 6
 MAX_SERVERS = 256  # of Lustre: each costs a read of some ten microseconds
 _LUSTRE_STATS = ("/proc/fs/lustre/[mo][ds]c/*/stats", "/sys/kernel/debug/lustre/[mo][ds]c/*/stats")
-_MIN_RATES: dict[Resource, float] = {"cpu": MIN_CPUS, "io": MIN_BYTES_PER_S}
+_MIN_RATES: dict[Resource, float] = {"cpu": MIN_CPUS, "io": MIN_BYTES_PER_S, "faults": 1.0}
 _PAGING = {  # by the beginning of the name: Linux 3.10 counts scans by zone, 4.8 and later stalls by zone
     "pswpin": "pages swapped in",
     "pswpout": "pages swapped out",
@@ -45,7 +45,8 @@ _CARD_COUNTERS = {  # place among the numbers of a line of /proc/net/dev (net/co
 
 
 class ProcessUse(msgspec.Struct, frozen=True, array_like=True):
-    """What all processes of a name did between two looks: CPUs (1.0 is one whole CPU), bytes read and written a second.
+    """What all processes of a name did between two looks, a second: CPUs (1.0 is one whole CPU), bytes read and written,
+    major faults (pages that they waited for).
 
     `pid`, `user`, `group`: of the one that did most.
     """
@@ -56,13 +57,14 @@ class ProcessUse(msgspec.Struct, frozen=True, array_like=True):
     group: str
     cpus: float
     io_rate: float
+    major_faults: float = 0.0
 
 
 class HostLook(msgspec.Struct, frozen=True, kw_only=True, tag="look"):
     """`values`: by subject and metric as in `incidents/watched.toml`, for the `seconds` before.
 
-    `wall_s` is of the epoch, `boot_s` of CLOCK_BOOTTIME. `total`: CPUs and bytes a second of all processes;
-    `processes`: those that did most.
+    `wall_s` is of the epoch, `boot_s` of CLOCK_BOOTTIME. `total`: CPUs, bytes and major faults a second of all
+    processes; `processes`: those that did most.
     """
 
     wall_s: float
@@ -70,7 +72,7 @@ class HostLook(msgspec.Struct, frozen=True, kw_only=True, tag="look"):
     seconds: float
     cpus: int
     values: dict[str, dict[str, float]]
-    total: tuple[float, float] = (0.0, 0.0)
+    total: tuple[float, ...] = (0.0, 0.0)
     processes: tuple[ProcessUse, ...] = ()
 
 
@@ -251,21 +253,23 @@ def _disk_values(
 
 def _process_use(
     host: Host, before: ProcessTable, after: ProcessTable
-) -> tuple[tuple[float, float], tuple[ProcessUse, ...]]:
+) -> tuple[tuple[float, ...], tuple[ProcessUse, ...]]:
     """A child that was reaped in between counts for its parent, without what it had done before."""
     workers = frozenset(pid for pid, p in after.processes.items() if _works_for_others(p))
-    totals, rates = [0.0, 0.0], dict[tuple[str, int], list[float]]()
+    totals, rates = [0.0] * len(_MIN_RATES), dict[tuple[str, int], list[float]]()
     for place, (resource, least) in enumerate(_MIN_RATES.items()):
         commands = rank_commands(before, after, resource, workers if resource == "io" else frozenset())
         totals[place] = sum(rate for _, rate in commands)
         for busiest, rate in commands[:MAX_COMMANDS]:
             if rate > least:
-                rates.setdefault((busiest.name[:64], busiest.pid), [0.0, 0.0])[place] = rate
+                rates.setdefault((busiest.name[:64], busiest.pid), [0.0] * len(_MIN_RATES))[place] = rate
     uses = (
-        ProcessUse(name, pid, owner_of(pid), control_group_of(host, pid), round(cpus, 4), round(io_rate))
-        for (name, pid), (cpus, io_rate) in rates.items()
+        ProcessUse(
+            name, pid, owner_of(pid), control_group_of(host, pid), round(cpus, 4), round(io), round(faults, 1)
+        )
+        for (name, pid), (cpus, io, faults) in rates.items()
     )
-    return (round(totals[0], 4), round(totals[1])), tuple(uses)
+    return tuple(round(total, 4) for total in totals), tuple(uses)
 
 
 def _works_for_others(process: Process) -> bool:

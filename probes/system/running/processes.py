@@ -35,6 +35,7 @@ class Process(msgspec.Struct, frozen=True):
     own_s: float  # the part of `cpu_s` that its own threads used
     io: tuple[int, int] | None = None  # bytes read and written; None: not readable
     kernel_thread: bool = False
+    major_faults: int = 0
 
     @property
     def children_s(self) -> float:
@@ -151,6 +152,7 @@ def _process(host: Host, pid: str) -> Process | None:
         (own + stat.children_ticks) / TICKS_PER_S,
         own / TICKS_PER_S,
         kernel_thread=stat.is_kernel_thread,
+        major_faults=stat.major_faults,
     )
 
 

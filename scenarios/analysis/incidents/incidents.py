@@ -115,7 +115,7 @@ MIN_CULPRIT_SAMPLES = 4
 # By cause the metrics that take the resource, each with the least rise of all processes that explains anything.
 _TAKING: dict[Cause, dict[str, float]] = {
     "disk": {"read rate": 1e6, "write rate": 1e6, "I/O rate": 1e6},
-    "memory": {"major faults": 100.0, "read rate": 1e6, "write rate": 1e6, "I/O rate": 1e6},
+    "memory": {"major faults": 100.0, "read rate": 1e6},
     "kernel": {"system share": 0.25, "CPU share": 0.25},
     "cpu": {"CPU share": 0.25},
 }

@@ -10,7 +10,7 @@ from hostdx.probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_
 from hostdx.probes.system.running.host_looks import CloseLook, HostLook, ProcessUse
 from hostdx.scenarios.analysis.incidents.incidents import Incident, Timeline, judge_series, watched_metrics
 
-_USES = (("CPU share", ""), ("I/O rate", "B/s"))
+_USES = (("CPU share", ""), ("I/O rate", "B/s"), ("major faults", "1/s"))
 _UNITS = dict(_USES) | {"latency": "s", "Lustre request time": "s"}
 MAX_COMMANDS = 60
 
@@ -49,7 +49,7 @@ def look_series(looks: Sequence[HostLook]) -> Iterator[SampleSeries]:
         for subject, metrics in look.values.items():
             for metric, value in metrics.items():
                 values[subject, metric][number] = value
-        for (metric, _), total in zip(_USES, look.total, strict=True):
+        for (metric, _), total in zip(_USES, look.total, strict=False):
             values[ALL_PROCESSES, metric][number] = total
         for use in look.processes:
             commands[use.name] += 1
@@ -62,8 +62,8 @@ def look_series(looks: Sequence[HostLook]) -> Iterator[SampleSeries]:
             yield SampleSeries(subject=subject, metric=metric, unit=unit, at_s=at_s, values=own)
 
 
-def use_of(use: ProcessUse) -> tuple[float, float]:
-    return use.cpus, use.io_rate
+def use_of(use: ProcessUse) -> tuple[float, float, float]:
+    return use.cpus, use.io_rate, use.major_faults
 
 
 def find_process(looks: Sequence[HostLook], incident: Incident) -> ProcessUse | None:

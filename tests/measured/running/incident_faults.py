@@ -342,6 +342,9 @@ def recorded(out: Path, seconds: int) -> Iterator[None]:
         ["atop", "-w", str(out / "atop.data"), str(STEP_S), samples],
     )
     started = [subprocess.Popen(c, env=environment, stdout=subprocess.DEVNULL) for c in commands]
+    time.sleep(5)
+    if any(process.poll() is not None for process in started):
+        sys.exit("a recorder ended at once: is another one running?")
     try:
         yield
     finally:

@@ -21,7 +21,7 @@ from hostdx.app.features.watch.incidents.recorder import (
     Recorder,
 )
 from hostdx.app.features.watch.incidents.summaries import FILE_NAME, read_summaries, update_summaries
-from hostdx.probes.system.running.host_looks import CloseLook, HostLook, LookState
+from hostdx.probes.system.running.host_looks import CloseLook, HostLook, LookState, ProcessUse
 from hostdx.scenarios.analysis.incidents.hours import HOUR_S, HourSummary
 from tests.app.launcher import hostdx, started
 from tests.every_case import every_case
@@ -358,3 +358,21 @@ def test_a_killed_recorder_leaves_a_readable_book(tmp_path: Path, folder: Path) 
         recorder.kill()
         recorder.communicate(timeout=20)
     assert read_book(folder).unreadable == 0
+
+
+def test_who_waits_for_pages_is_named_where_memory_is_short_and_not_who_writes_most(folder: Path) -> None:
+    looks = []
+    for number, look in enumerate(make_looks(400)):
+        short = is_busy(number)
+        values = look.values | {"host": look.values["host"] | {"pages swapped in": 2000.0 if short else 0.0}}
+        writer = ProcessUse("rsync", 4711, "backup", "/", 0.1, 80e6 if short else 0.0)
+        pager = ProcessUse(
+            "reindex", 4712, "db", "/jobs", 0.1, 4e6 if short else 0.0, 1900.0 if short else 0.0
+        )
+        total = (1.2, writer.io_rate + pager.io_rate, pager.major_faults + 5)
+        looks.append(msgspec.structs.replace(look, values=values, total=total, processes=(writer, pager)))
+    write(folder, looks)
+    ((incident, finding),) = choose_incidents(answer_of(read_book(folder), folder))
+    assert incident.cause == "memory" and incident.culprit is not None
+    assert (incident.culprit.name, incident.culprit.metric) == ("reindex", "major faults")
+    assert len(finding.evidence) == len(incident.symptoms) + 2, "the culprit and its process"

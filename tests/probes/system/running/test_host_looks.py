@@ -27,7 +27,8 @@ def write_tree(root: Path, turn: int, *, state: str = "S") -> None:
         f"  eth0: {10_000 * turn} 0 0 {70 * turn} 0 0 0 0 {20_000 * turn} 0 0 0 0 0 0 0\n",
         "proc/net/rpc/nfs": f"net 0 0 0 0\nrpc {100 * turn} {20 * turn} 0\n",
         "proc/uptime": f"{1000 + 10 * turn}.00 1.00\n",
-        "proc/70/stat": f"70 (dd of=x) S 1 1 1 0 -1 0 0 0 0 0 {100 * turn} {100 * turn} 0 0 20 0 1 0 500 0 0\n",
+        "proc/70/stat": f"70 (dd of=x) S 1 1 1 0 -1 0 0 0 {400 * turn} 0 {100 * turn} {100 * turn} 0 0 20 0 1 0 500 0 0"
+        "\n",
         "proc/70/io": f"rchar: 1\nwchar: 1\nsyscr: 1\nsyscw: 1\nread_bytes: 0\nwrite_bytes: {5_000_000 * turn}\n"
         "cancelled_write_bytes: 0\n",
         "proc/71/stat": f"71 (mysqld) {state} 1 1 1 0 -1 0 0 0 0 0 7 7 0 0 20 0 1 0 600 0 0\n",
@@ -76,8 +77,9 @@ def test_counters_become_rates_and_shares(tmp_path: Path) -> None:
     assert made.values["disk:sda"]["utilisation"] == 0.9 and "disk:sda1" not in made.values
     assert made.values["net:eth0"] == {"received bytes": 1000, "receive drops": 7, "sent bytes": 2000}
     assert "net:lo" not in made.values
-    assert made.total == pytest.approx((0.2, 500_000))
-    assert [(use.name, use.cpus, use.io_rate) for use in made.processes] == [("dd of=x", 0.2, 500_000)]
+    assert made.total == pytest.approx((0.2, 500_000, 40))
+    (use,) = made.processes
+    assert (use.name, use.cpus, use.io_rate, use.major_faults) == ("dd of=x", 0.2, 500_000, 40)
 
 
 @every_case(("states", "stuck"), [(("D", "D"), 1), (("S", "D"), 0), (("D", "S"), 0), (("R", "R"), 0)])
@@ -158,7 +160,7 @@ def test_what_a_loop_devices_worker_moves_is_counted_once(tmp_path: Path) -> Non
         (worker / "io").write_text((tmp_path / "proc/70/io").read_text())
         taken.append(read_state(Host(str(tmp_path)))._replace(boot_s=1000.0 + 10 * turn))
     made = compare_states(Host(str(tmp_path)), *taken)
-    assert made.total == pytest.approx((0.26, 500_000)), "its CPU time is its own"
+    assert made.total == pytest.approx((0.26, 500_000, 40)), "its CPU time is its own"
     assert {use.name: use.io_rate for use in made.processes} == {"dd of=x": 500_000, "kworker/u8:7-loop0": 0}
 
 
