@@ -45,7 +45,7 @@ _CARD_COUNTERS = {  # place among the numbers of a line of /proc/net/dev (net/co
 
 
 class ProcessUse(msgspec.Struct, frozen=True, array_like=True):
-    """What all processes of a name did between two looks, a second: CPUs (1.0 is one whole CPU), bytes read and written,
+    """What all processes of a name did a second between two looks: CPUs (1.0 is one whole CPU), bytes read and written,
     major faults (pages that they waited for).
 
     `pid`, `user`, `group`: of the one that did most.
