@@ -99,6 +99,41 @@ def queues(count: int) -> dict[str, str]:
     return {f"{QUEUE}/{name}": text for name, text in (disk | numbered).items()}
 
 
+def xfs_of(options: str) -> dict[str, str]:
+    """An XFS of 16 TB on an array."""
+    line = f"90 20 9:7 / /data rw,relatime shared:1 - xfs /dev/md7 {options}\n"
+    return {"proc/self/mountinfo": MOUNTS + line, "sys/class/block/md7/size": "31250000000"}
+
+
+QUEUES = "sys/class/net/eth0/queues"
+
+
+def slurmd(locked: str) -> dict[str, str]:
+    return {
+        "sys/class/infiniband/mlx5_0/ports/1/state": "4: ACTIVE",
+        "proc/3120/comm": "slurmd\n",
+        "proc/3120/limits": f"Limit  Soft Limit  Hard Limit  Units\nMax locked memory         {locked}\n",
+    }
+
+
+def blocks(state: str) -> dict[str, str]:
+    """264 blocks of 128 MiB as the host booted, and 128 more that were added while it ran."""
+    folder = "sys/devices/system/memory"
+    states = {f"{folder}/memory{n}/state": "online" if n < 264 else state for n in range(392)}
+    total = 33000000 if state == "offline" else 49000000
+    states[f"{folder}/auto_online_blocks"] = "offline"
+    return states | {f"{folder}/block_size_bytes": "8000000\n", "proc/meminfo": f"MemTotal: {total} kB\n"}
+
+
+def clock(behind_s: int) -> dict[str, str]:
+    return {
+        "sys/class/rtc/rtc0/since_epoch": f"{1795000000 - behind_s}\n",
+        "proc/stat": "cpu  1 0 1 9 0 0 0 0 0 0\ncpu0 1 0 1 9 0 0 0 0 0 0\nbtime 1790000000\n",
+        "proc/uptime": "5000000.00 9000000.00\n",
+        "etc/adjtime": "0.0 0 0.0\n0\nUTC\n",
+    }
+
+
 PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("host.costly-boot-parameter", "warning", boot("clocksource=acpi_pm")),
     ("host.costly-boot-parameter", "warning", boot("numa=off")),
@@ -144,6 +179,12 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.lustre-inactive", "warning", {f"{LUSTRE}/active": "0"}),
     ("storage.lustre-inactive", "warning", {"proc/fs/lustre/osc/lus-OST0001-osc-ffff/active": "0"}),
     ("storage.beegfs-tcp", "warning", beegfs("TCP: 8 (10.20.0.11:8003 [fallback route]); ")),
+    ("storage.inode32", "warning", xfs_of("rw,relatime,attr2,inode32,noquota")),
+    ("net.steered-to-one", "warning", {f"{QUEUES}/rx-{n}/rps_cpus": "00000000,00000008" for n in range(4)}),
+    ("fabric.locked-memory", "warning", slurmd("8388608              8388608              bytes     ")),
+    ("memory.offline", "warning", blocks("offline")),
+    ("host.hardware-clock", "warning", clock(2486)),
+    ("host.costly-setting", "notice", {"sys/module/mpt3sas/parameters/msix_disable": "1"}),
     ("storage.stripe-width", "notice", {**striped(5242880), "proc/self/mountinfo": MOUNTS + STRIPED.format(6144)}),
     ("host.key-quota", "warning", {"proc/key-users": KEYS + "  976:   201 200/200 200/200 5218/20000\n",
         "proc/sys/kernel/keys/maxkeys": "200", "proc/sys/kernel/keys/maxbytes": "20000"}),
@@ -212,6 +253,12 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("storage.lustre-inactive", {f"{LUSTRE}/active": "1"}),
     ("storage.beegfs-tcp", beegfs("RDMA: 4 (10.60.0.11:8003); ")),
     ("storage.beegfs-tcp", beegfs("TCP: 4 (10.20.0.11:8003); ", "connUseRDMA = 0\n")),
+    ("storage.inode32", xfs_of("rw,relatime,attr2,inode64,noquota")),
+    ("net.steered-to-one", {f"{QUEUES}/rx-{n}/rps_cpus": "00000000,000000ff" for n in range(4)}),
+    ("fabric.locked-memory", slurmd("unlimited            unlimited            bytes     ")),
+    ("memory.offline", blocks("online")),
+    ("host.hardware-clock", clock(12)),
+    ("host.hardware-clock", clock(3602)),  # it keeps local time
     ("storage.stripe-width", {**striped(5242880), "proc/self/mountinfo": MOUNTS + STRIPED.format(10240)}),
     ("host.key-quota", {"proc/key-users": KEYS + "  976:   101 100/100 99/200 5218/20000\n"}),
     ("tcp.memory", {"proc/net/sockstat": SOCKETS.format(1420), "proc/net/netstat": NETSTAT,

@@ -4,8 +4,11 @@ import re
 
 import msgspec
 
+from hostdx.probes.number_text import parse_hexadecimal
 from hostdx.probes.reading.host import Host, compute_once_if_static
 from hostdx.probes.types import Absent, is_present
+
+BLOCKS = "/sys/devices/system/memory"
 
 
 class Memory(msgspec.Struct, frozen=True, kw_only=True):
@@ -39,6 +42,26 @@ def read_meminfo(host: Host) -> dict[str, int] | Absent:
         return text
     rows = re.findall(r"^([^:\n]+):[ \t]+([0-9]{1,19})( kB)?[ \t]*$", text, re.MULTILINE)
     return {name: int(number) * (1024 if unit else 1) for name, number, unit in rows}
+
+
+def read_offline_bytes(host: Host) -> int | Absent:
+    """Memory that a hypervisor or a board gave to a running host and that nobody has set online.
+
+    Documentation/ABI/testing/sysfs-devices-memory: a folder for each block. Their states are read only where blocks and
+    MemTotal differ by a tenth: a large host has tens of thousands of blocks.
+    """
+    names = host.list_names(BLOCKS)
+    size = host.read_word(f"{BLOCKS}/block_size_bytes")
+    total = host.compute_once(read_meminfo)
+    if isinstance(names, Absent) or isinstance(size, Absent) or isinstance(total, Absent):
+        return next(value for value in (names, size, total) if isinstance(value, Absent))
+    block_bytes = parse_hexadecimal(size)
+    if block_bytes is None:
+        return Absent(f"{BLOCKS}/block_size_bytes: {size!r}", "invalid", f"{BLOCKS}/block_size_bytes")
+    blocks = [name for name in names if name.startswith("memory") and name[6:].isdecimal()]
+    if len(blocks) * block_bytes < total.get("MemTotal", 0) * 1.1:
+        return 0
+    return block_bytes * sum(host.read_word(f"{BLOCKS}/{block}/state") == "offline" for block in blocks)
 
 
 def _size(values: dict[str, int] | Absent, name: str) -> int | Absent:

@@ -15,7 +15,8 @@ BOOT_LINE = "/proc/cmdline"
 class DefaultSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A sysctl or a file below /sys (`*` stands for any name), with its usual values.
 
-    `costly`: an expression on `value`, the value that was read.
+    `costly`: an expression on `value`, the value that was read. `at_load`: a module's parameter that is read when the
+    module is loaded, so that it cannot be set afterwards (mode 0444 in the driver's module_param).
     """
 
     key: str
@@ -23,6 +24,7 @@ class DefaultSetting(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str
     costly: str = ""
     cost: str = ""
+    at_load: bool = False
 
     @property
     def path(self) -> str:

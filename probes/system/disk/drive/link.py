@@ -14,6 +14,7 @@ from hostdx.probes.types import Absent, is_present
 # (PCI Express Base Specification 6.0, 4.2.3: 236 bytes of packets, 6 of link layer, 8 of CRC, 6 of FEC).
 _PCIE_EIGHT_OF_TEN_GTS = 5.0
 _PCIE_FLIT_GTS = 64.0
+_FASTEST_SATA_GBIT_PER_S = 6.0  # Serial ATA revision 3
 _SERIAL_EIGHT_OF_TEN = 0.8  # SATA (all three generations) and SAS up to 12 Gb/s
 
 
@@ -86,7 +87,8 @@ def sata_link(host: Host, path: str) -> BusLink | Absent:
     speeds = [speed for speed in (port.controller, port.drive) if speed]
     best = min(speeds) if speeds else None
     below = len(speeds) == 2 and port.now < min(speeds)
-    held = port.imposed is not None and port.now <= port.imposed and (best is None or port.imposed < best)
+    # Where neither drive nor controller says what it can do, the kernel's limit is one only below SATA's highest speed.
+    held = port.imposed is not None and port.now <= port.imposed < (best or _FASTEST_SATA_GBIT_PER_S)
     limited = ""
     if held and port.lowered:
         limited = "the kernel lowered the speed after errors"

@@ -9,11 +9,50 @@ from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.table import SubjectRow
 
 ROOT = "/sys/class/infiniband"
+# What starts jobs, by its unit: limits of PAM (limits.d) do not reach it, those of its unit go on to each job.
+_JOB_DAEMONS = {
+    "slurmd": "slurmd",
+    "pbs_mom": "pbs",
+    "condor_startd": "condor",
+    "sge_execd": "sgeexecd",
+    "sbatchd": "lsfd",
+}
+_LOCKED = re.compile(r"^Max locked memory +(unlimited|[0-9]{1,19})", re.MULTILINE)
 
 
 def fabric_rows(host: Host) -> list[SubjectRow]:
     """One row per port: state, layer, `rate` in bit/s, lanes; `peers`: the fastest active port of the same board."""
     return [_port_row(host, path) for path in host.glob_paths(f"{ROOT}/*/ports/*")]
+
+
+def job_daemon_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per daemon of a batch system that starts jobs, where there is an RDMA adapter: `locked`, the bytes of
+    memory that it and its jobs may lock (getrlimit(2), RLIMIT_MEMLOCK); -1 without a limit.
+    """
+    adapters = host.list_names(ROOT)
+    if isinstance(adapters, Absent) or not adapters:
+        return Absent("no InfiniBand or RoCE adapter", "unsupported", ROOT)
+    names = host.list_names("/proc")
+    if isinstance(names, Absent):
+        return names
+    rows = []
+    for pid in filter(str.isdecimal, names):
+        name = host.read_word(f"/proc/{pid}/comm")
+        if isinstance(name, Absent) or name not in _JOB_DAEMONS:
+            continue
+        limits = host.read_file_text(f"/proc/{pid}/limits")
+        found = _LOCKED.search(limits) if is_present(limits) else None
+        locked: Value = Absent("no limit is named", "missing", f"/proc/{pid}/limits")
+        if found is not None:
+            locked = -1 if found[1] == "unlimited" else int(found[1])
+        columns: dict[str, Value] = {
+            "name": name,
+            "pid": int(pid),
+            "locked": locked,
+            "service": _JOB_DAEMONS[name],
+        }
+        rows.append(SubjectRow(f"{name} [{pid}]", columns))
+    return rows
 
 
 def _port_row(host: Host, path: str) -> SubjectRow:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import partial
 
+from hostdx.probes.cpu_list import parse_mask
 from hostdx.probes.number_text import parse_hexadecimal_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.drive.link import BusLink, pcie_link
@@ -102,6 +103,8 @@ def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         "carrier_changes": lambda: host.read_integer(f"{base}/carrier_changes"),
         "link": lambda: field_value(_card_link(host, base), "now"),
         "link_rate": lambda: _link_rate(host, base),
+        "steered_queues": lambda: _steered_queues(host, card),
+        "steered_cpus": lambda: _steered_cpus(host, card, _steered_queues(host, card)),
         "irq_cpus": lambda: irq.cpus_of(host, _irq_numbers(host, card)),
         "irqs": lambda: len(_irq_numbers(host, card)) or Absent("no interrupt has its name"),
         "irq_nodes": lambda: irq.nodes_of(host, _irq_numbers(host, card)),
@@ -152,16 +155,43 @@ def _max_speed_bits(ethtool_text: str | Absent) -> Value:
 
 
 def _peer_speed_bits(host: Host, card: Nic) -> Value:
-    """The fastest link of a card with the same driver that is up."""
+    """The fastest link of a card of the same make and kind that is up: one driver serves cards of many speeds."""
+    made_as = _make_of(host, card)
     speeds = [
         other.speed_mbit
         for other in host.compute_once(read_nics).values()
         if other.physical
-        and other.driver == card.driver
+        and (other.driver, other.kind) == (card.driver, card.kind)
+        and _make_of(host, other) == made_as
         and is_present(other.speed_mbit)
         and other.state == "up"
     ]
-    return max(speeds) * 1_000_000 if speeds else Absent("no other card has this driver")
+    return max(speeds) * 1_000_000 if speeds else Absent("no other card is of this make")
+
+
+def _make_of(host: Host, card: Nic) -> tuple[str, ...]:
+    """Vendor and device of its PCI function; empty texts where they cannot be read."""
+    base = f"{ROOT}/{card.name}/device"
+    words = (host.read_file_text(f"{base}/{name}") for name in ("vendor", "device"))
+    return tuple(word.strip() if is_present(word) else "" for word in words)
+
+
+def _steered_queues(host: Host, card: Nic) -> list[str] | Absent:
+    """Its receive queues whose packets RPS hands to other CPUs (rps_cpus, Documentation/networking/scaling.rst)."""
+    names = host.list_names(f"{ROOT}/{card.name}/queues")
+    if isinstance(names, Absent):
+        return names
+    queues = [name for name in names if name.startswith("rx-")]
+    return [name for name in queues if _steered_cpus(host, card, [name])]
+
+
+def _steered_cpus(host: Host, card: Nic, queues: Iterable[str] | Absent) -> frozenset[int]:
+    """The CPUs that RPS hands the packets of these queues to."""
+    cpus: set[int] = set()
+    for queue in () if isinstance(queues, Absent) else queues:
+        mask = host.read_file_text(f"{ROOT}/{card.name}/queues/{queue}/rps_cpus")
+        cpus |= (parse_mask(mask) if is_present(mask) else None) or frozenset()
+    return frozenset(cpus)
 
 
 def stack_rows(host: Host) -> list[SubjectRow] | Absent:

@@ -120,6 +120,14 @@ def settings_of_tuned(host: Host) -> dict[str, tuple[str, str]]:
     return asked
 
 
+def _module_option(path: str, value: str) -> Value:
+    """`mpt3sas msix_disable=-1`, as modprobe.d(5) writes a module's parameter."""
+    parts = path.split("/")
+    if not path.startswith("/sys/module/") or len(parts) != 6:
+        return Absent("it is no parameter of a module", "unsupported", path)
+    return f"{parts[3]} {parts[5]}={value}"
+
+
 def changed_rows(host: Host) -> list[SubjectRow]:
     """One row per setting that differs from the kernel's default: `costly` where that is known to cost something."""
     rows = []
@@ -132,6 +140,9 @@ def changed_rows(host: Host) -> list[SubjectRow]:
             "usual": setting.values[0],
             "costly": _is_costly(setting.costly, changed.value),
             "cost": setting.cost,
+            "at_load": setting.at_load,
+            "parameter": changed.path.rpartition("/")[2],
+            "option": _module_option(changed.path, setting.values[0]),
             "documented": setting.source,
         }
         rows.append(SubjectRow(changed.name, columns))
