@@ -259,7 +259,9 @@ def _fitted_points(curve: ScalingCurve) -> list[tuple[float, float]]:
         return []
     contention, coherence = curve.usl.contention, curve.usl.coherence or 0.0
     workers = [1 + n * (curve.max_judged_workers - 1) / FITTED_POINTS for n in range(FITTED_POINTS + 1)]
-    return [(n, n / (1 + contention * (n - 1) + coherence * n * (n - 1))) for n in workers]
+    waits = [1 + contention * (n - 1) + coherence * n * (n - 1) for n in workers]
+    # A recording may hold coefficients that no fit gives, below 0.
+    return [(n, n / wait) for n, wait in zip(workers, waits, strict=True) if wait > 0]
 
 
 def _level_of_cpus(curve: ScalingCurve) -> int:

@@ -203,7 +203,8 @@ def log_position(value: float, hard: BoxCorner, easy: BoxCorner) -> float | None
     """0 at hard, 1 at easy, on a logarithmic scale; None where the box has no extent."""
     if min(value, hard.median, easy.median) <= 0 or easy.median <= hard.median * 1.001:
         return None
-    return math.log(value / hard.median) / math.log(easy.median / hard.median)
+    hard_log = math.log(hard.median)  # of a quotient: 1e-300 of 1e300 is none
+    return (math.log(value) - hard_log) / (math.log(easy.median) - hard_log)
 
 
 MIN_OPENS_FOR_RATE = 1000  # fewer make no rate of metadata operations

@@ -8,7 +8,13 @@ import pytest
 
 from hostdx.app.recordings.reader import load
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.analysis.compare.bounding_box import AccessPattern, Placed, place_applications
+from hostdx.scenarios.analysis.compare.bounding_box import (
+    AccessPattern,
+    BoxCorner,
+    Placed,
+    log_position,
+    place_applications,
+)
 from hostdx.scenarios.analysis.compare.placing import placing_finding
 from hostdx.scenarios.box.bounds import own_boxes
 from hostdx.scenarios.box.jobs import Unread, read_job_file, read_job_recording
@@ -137,3 +143,12 @@ def test_what_is_no_job_is_refused_in_the_plan(tmp_path: Path) -> None:
         read_job_file(str(tmp_path / "job"))
     setup = BoxSetup(Host(Path("/")), Options({"dir": str(tmp_path), "job": [str(tmp_path / "job")]}, ()))
     assert str(tmp_path / "job") in setup.refusal_reason
+
+
+def test_a_value_beyond_all_measure_has_a_place_too() -> None:
+    """A recording may hold any positive number; of 1e-300 and 1e300 no quotient exists."""
+    hard, easy = (
+        BoxCorner(workload=name, unit="GB/s", values=(value,), median=value, low=value, high=value)
+        for name, value in (("hard", 1e300), ("easy", 1e305))
+    )
+    assert log_position(1e-300, hard, easy) == pytest.approx(-120)
