@@ -3,6 +3,7 @@
 import re
 from functools import partial
 
+from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
@@ -36,18 +37,20 @@ def job_daemon_rows(host: Host) -> list[SubjectRow] | Absent:
     if isinstance(names, Absent):
         return names
     rows = []
-    for pid in filter(str.isdecimal, names):
+    for pid in (number for name in names if (number := parse_unsigned(name)) is not None):
         name = host.read_word(f"/proc/{pid}/comm")
         if isinstance(name, Absent) or name not in _JOB_DAEMONS:
             continue
         limits = host.read_file_text(f"/proc/{pid}/limits")
         found = _LOCKED.search(limits) if is_present(limits) else None
         locked: Value = Absent("no limit is named", "missing", f"/proc/{pid}/limits")
-        if found is not None:
-            locked = -1 if found[1] == "unlimited" else int(found[1])
+        if found is not None and (number := parse_unsigned(found[1])) is not None:
+            locked = number
+        elif found is not None:
+            locked = -1
         columns: dict[str, Value] = {
             "name": name,
-            "pid": int(pid),
+            "pid": pid,
             "locked": locked,
             "service": _JOB_DAEMONS[name],
         }
