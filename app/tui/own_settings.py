@@ -1,6 +1,5 @@
 """What a user sets for the screens: `keys.toml` and `themes.toml` in the state directory."""
 
-import tomllib
 from dataclasses import replace
 
 from textual.binding import Binding
@@ -28,11 +27,15 @@ def read_settings(name: str) -> dict[str, Json]:
     """Return a TOML file of the state directory, empty where there is none. Raises ValueError in one line."""
     path = state_dir() / name
     try:
-        return tomllib.loads(read_named(path, MAX_FILE_BYTES).decode())
+        data = read_named(path, MAX_FILE_BYTES)
     except FileNotFoundError:
         return {}
     except OSError as why:
         raise ValueError(f"{name}: {why.strerror} ({path})") from None
+    import tomllib  # 2 ms that few need
+
+    try:
+        return tomllib.loads(data.decode())
     except (ValueError, RecursionError) as why:
         raise ValueError(f"{name}: {' '.join(str(why).split())[:200]}") from None
 

@@ -20,7 +20,7 @@ from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import HIGHLIGHT
 from hostdx.app.tui.own_settings import MAX_FILE_BYTES, THEMES_FILE, read_settings
-from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.files.safe_read import read_regular
 from hostdx.probes.reading.parsed_toml import parse_toml
 from hostdx.probes.types import Json
 
@@ -32,15 +32,16 @@ _LIKE = {"title": "accent", "strong": "text", "key": "accent"}
 
 DARK_NAME, LIGHT_NAME, TERMINAL_NAME = "hostdx-dark", "hostdx-light", "hostdx-terminal"
 COLOUR_BLIND_NAME, HIGH_CONTRAST_NAME = "hostdx-colour-blind", "hostdx-high-contrast"
-_COLOUR, _NAME = re.compile("#[0-9a-fA-F]{6}"), re.compile("[a-z][a-z0-9-]{0,31}")
+_COLOUR, _NAME = "#[0-9a-fA-F]{6}", "[a-z][a-z0-9-]{0,31}"  # few have themes of their own
 
 
 def _read_palettes() -> dict[str, dict[str, str]]:
     """Return the colours of each of our themes by role, from `themes.toml`."""
     path = Path(__file__).with_name("themes.toml")
+    parsed = parse_toml(path, read_regular(str(path), MAX_FILE_BYTES))
     palettes: dict[str, dict[str, str]] = {}
-    for name, own in parse_toml(path, read_named(path, MAX_FILE_BYTES)).items():
-        palettes[name] = _complete(palettes, msgspec.convert(own, dict[str, str]))
+    for name, own in msgspec.convert(parsed, dict[str, dict[str, str]]).items():
+        palettes[name] = _complete(palettes, own)
     return palettes
 
 
@@ -65,13 +66,13 @@ def add_own_themes() -> str:
 
 def _check_palette(name: str, palette: Json) -> dict[str, str]:
     """A colour that is none would end the screen, a role that is none would do nothing. Raises ValueError."""
-    if not _NAME.fullmatch(name) or name in OURS or not isinstance(palette, dict):
+    if not re.fullmatch(_NAME, name) or name in OURS or not isinstance(palette, dict):
         raise ValueError(f"{THEMES_FILE}: {name}: is no table with a name of its own, of small letters")
     roles = PALETTES[DARK_NAME]
     for role, colour in palette.items():
         if role == "like" and colour in OURS and colour != TERMINAL_NAME:
             continue
-        if role not in roles or not _COLOUR.fullmatch(str(colour)):
+        if role not in roles or not re.fullmatch(_COLOUR, str(colour)):
             wanted = 'a role with its colour as "#rrggbb", or like = "THEME", is wanted'
             raise ValueError(f"{THEMES_FILE}: {name}: {role} = {colour}: {wanted}")
     return {"like": DARK_NAME} | {role: str(colour) for role, colour in palette.items()}

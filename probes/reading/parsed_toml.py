@@ -6,7 +6,6 @@ Whoever may write there may write the byte code too. What is kept is data, and i
 import contextlib
 import os
 import sys
-import tomllib
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -34,6 +33,8 @@ def parse_toml(
     with contextlib.suppress(OSError, ValueError):
         cached: dict[str, Json] = msgspec.json.decode(read_regular(str(cache_path), MAX_BYTES), type=dict)
         return cached
+    import tomllib  # not where the file was parsed before
+
     parsed = tomllib.loads(data.decode())
     if derive is not None:
         derive(parsed)

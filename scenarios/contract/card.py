@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
@@ -17,9 +17,6 @@ from hostdx.probes.reading.other_package import load_entry
 from hostdx.scenarios import GROUP
 from hostdx.scenarios.contract import ranges as of
 from hostdx.scenarios.contract.folders import packages_with
-
-if TYPE_CHECKING:
-    pass
 
 # resolution: tells how small a difference shows on this host, so that nothing undecided in it is left to be done;
 # whole: runs others, and its ranked answer says itself what to do about each; battery: a run of it alone compares

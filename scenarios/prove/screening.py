@@ -92,7 +92,7 @@ class ProofBench(SwitchedBench):
     def __init__(
         self, variant: str, labels: Collection[str], switch: SettingsSwitch, load: SwitchedLoad
     ) -> None:
-        super().__init__(variant, switch, load)
+        super().__init__(variant, switch.check, load)
         self.labels = frozenset(labels)
         self.switch = switch
 

@@ -11,7 +11,7 @@ import os
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import datetime
-from typing import IO, TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import IO, TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
@@ -30,14 +30,6 @@ Form: TypeAlias = Literal["parquet", "csv", "ndjson"]
 FORMS: tuple[Form, ...] = ("parquet", "csv", "ndjson")
 MAX_HELD_ROWS = 10_000  # of a table, before they are written
 SCHEMA_FILE = "schema.json"
-
-
-class TableWriter(Protocol):
-    """Writes the rows of one table to a file."""
-
-    def write_rows(self, rows: Sequence[Cells]) -> None: ...
-
-    def close(self) -> None: ...
 
 
 class NdjsonWriter:
@@ -111,7 +103,7 @@ class ExportFolder:
         self.counts = dict.fromkeys(COLUMNS, 0)
         self._form = form
         self._held: dict[str, list[Cells]] = {table: [] for table in COLUMNS}
-        self._writers: dict[str, TableWriter] = {}
+        self._writers: dict[str, NdjsonWriter | CsvWriter | ParquetTableWriter] = {}
         self._names: list[str] = []
         self._stack = ExitStack()
         self._folder = _open_folder(path)

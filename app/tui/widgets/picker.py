@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from textual import events
 from textual.binding import Binding
@@ -24,9 +24,6 @@ from hostdx.app.terminal.lines import (
     text_line,
 )
 from hostdx.app.tui.widgets.panel import Panel
-
-if TYPE_CHECKING:
-    pass
 
 MAX_COPIED_CELLS = 400  # cells of a row
 

@@ -10,7 +10,7 @@ import sys
 from functools import cache, lru_cache
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import msgspec
 
@@ -23,9 +23,6 @@ from hostdx.scenarios.contract.event import RunEvent
 from hostdx.scenarios.contract.finding import Severity, SuggestedStep
 from hostdx.scenarios.contract.folders import packages_with
 from hostdx.scenarios.contract.results.document import Part, ReportSection
-
-if TYPE_CHECKING:
-    pass
 
 
 class Result(RunEvent, frozen=True):

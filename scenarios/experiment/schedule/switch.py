@@ -92,19 +92,16 @@ class SwitchedLoad(Protocol):
     async def wait_until_idle(self) -> None: ...
 
 
-class VariantSwitch(Protocol):
-    """What puts settings into force. `check` raises RunRefused if another program changed one meanwhile."""
-
-    def check(self) -> None: ...
-
-
 class SwitchedBench:
-    """A variant under a load that is measured while `switch` holds its settings. A subclass makes it active."""
+    """A variant under a load that is measured while a switch holds its settings. A subclass makes it active.
 
-    def __init__(self, variant: str, switch: VariantSwitch, load: SwitchedLoad) -> None:
+    `check` is the switch's: it raises RunRefused if another program changed a setting meanwhile.
+    """
+
+    def __init__(self, variant: str, check: Callable[[], None], load: SwitchedLoad) -> None:
         self.variant = variant
         self.load = load
-        self._check = switch.check
+        self._check = check
 
     async def measure_block(self, seconds: float) -> Measured:
         measured = await self.load.measure_block(seconds)
@@ -119,7 +116,7 @@ class SwitchedVariantBench(SwitchedBench):
     """One value of the setting under a load. `value` differs from `variant` where one value is measured twice."""
 
     def __init__(self, variant: str, switch: Switch, load: SwitchedLoad, value: str = "") -> None:
-        super().__init__(variant, switch, load)
+        super().__init__(variant, switch.check, load)
         self.value = value or variant
         self.switch = switch
 
