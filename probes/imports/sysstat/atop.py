@@ -180,6 +180,8 @@ class _AtopReader:
             for place, metric in ((3, "read rate"), (5, "write rate")):
                 sectors = values[place] if len(values) > place else None
                 if sectors is not None and sectors >= 0:
+                    if sectors:
+                        self._idle.discard(match[1])
                     self.commands.add(command, metric, "B/s", sectors * _SECTOR_BYTES / self._interval_s)
 
     def _add_rate(

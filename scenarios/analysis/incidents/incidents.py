@@ -406,9 +406,12 @@ def find_culprit(
         takers = [rises for rises in by_name.values() if sum(rises) > 0]
         taken = [math.fsum(values) for values in zip(*takers, strict=True)]
         all_rises = max(all_rises, taken, key=sum)
+        weights = _burst_weights(all_rises)
+        all_rises = _multiply(all_rises, weights)
         if not all_rises or fmean(all_rises) < min_rise:
             continue
-        for name, rises in by_name.items():
+        for name, own_rises in by_name.items():
+            rises = _multiply(own_rises, weights)
             share = min(1.0, sum(rises) / sum(all_rises))
             if share < MIN_CULPRIT_SHARE:
                 continue
@@ -424,6 +427,16 @@ def _rises(series: SampleSeries, began_s: float, ended_s: float) -> list[float]:
     outside = [v for t, v in zip(series.at_s, series.values, strict=True) if not began_s < t <= ended_s]
     quiet = sum(outside) / len(outside) if outside else 0.0
     return [value - quiet for value in inside] if outside else []
+
+
+def _burst_weights(all_rises: Sequence[float]) -> list[float]:
+    """Return what a sample counts: one burst, of whomever, decides as much as two usual samples at most."""
+    most = 2 * median(all_rises) if all_rises else 0.0
+    return [most / rise if 0 < most < rise else 1.0 for rise in all_rises]
+
+
+def _multiply(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+    return [value * weight for value, weight in zip(values, weights, strict=True)]
 
 
 def _share_interval(rises: Sequence[float], all_rises: Sequence[float]) -> tuple[float, float]:

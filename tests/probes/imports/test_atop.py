@@ -37,16 +37,18 @@ def test_counters_of_an_interval_become_rates() -> None:
         ("D00 D00 D00", [0, 1, 1]),
         ("S00 S00 S00", [0, 0, 0]),
         ("D00 D02 D00", [0, 0, 0]),
+        ("D00 D00w D00", [0, 0, 0]),
         ("D00 S00 D00", [0, 0, 0]),
     ],
 )
-def test_a_process_that_waits_in_two_samples_without_cpu_time_is_stuck(
+def test_a_process_that_waits_in_two_samples_and_does_nothing_is_stuck(
     samples: str, stuck: list[int]
 ) -> None:
     lines: list[str] = []
     for number, sample in enumerate(samples.split(), 1):
         at = f"node1 {1_795_917_376 + 10 * number} 2026/11/29 01:00:{10 * number} 10"
         lines.append(f"PRC {at} 77 (mysqld) {sample[0]} 100 {sample[1]} {sample[2]} 0 120 0 0 1 0 77 y 0")
+        lines.append(f"PRD {at} 77 (mysqld) {sample[0]} n y 0 0 9 {8 * ('w' in sample)} 0 77 n y")
         lines += [f"PRC {at} 78 (mysqld) D 100 0 0 0 120 0 0 1 0 77 n 0", "SEP"]
     (series,) = (s for s in parse("\n".join(lines) + "\n").series if s.metric == "stuck tasks")
     assert list(series.values) == stuck

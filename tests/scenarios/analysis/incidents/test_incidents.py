@@ -118,6 +118,15 @@ def test_nobody_is_named_for_one_burst_in_a_long_incident() -> None:
     assert incident.culprit.ci95 == pytest.approx((20 / 28, 20 / 28), abs=1e-3)
 
 
+def test_who_takes_all_the_time_is_named_beside_one_burst_of_another() -> None:
+    samples = [{"busy": 0.1, "write tar": 1e4, "write cc": 1e4}] * 100
+    samples += [
+        {"busy": 0.97, "write tar": 20e6 + n % 3 * 1e5, "write cc": 300e6 * (n == 5)} for n in range(30)
+    ]
+    (incident,) = judge(atop_file(samples)).incidents
+    assert incident.culprit is not None and incident.culprit.name == "tar"
+
+
 def test_nobody_is_named_where_the_disk_is_slow_and_nobody_writes_much() -> None:
     quiet = {"busy": 0.1, "write syslog": 1e3}
     (incident,) = judge(atop_file([quiet] * 100 + [{"busy": 0.99, "write syslog": 9e4}] * 30)).incidents
