@@ -187,8 +187,12 @@ def _two_units(seconds: int, large: int, name: str, small: int, smaller: str) ->
 
 
 def count_noun(count: float, noun: str) -> str:
-    """ "1 group", "12 groups"."""
-    return f"{count:g} {noun}{'' if count == 1 else 's'}"
+    """ "1 group", "12 groups", "2 slice batches"."""
+    return f"{count:g} {noun if count == 1 else plural_noun(noun)}"
+
+
+def plural_noun(noun: str) -> str:
+    return f"{noun}{'es' if noun.endswith('ch') else 's'}"
 
 
 def format_cpus(cores: float) -> str:

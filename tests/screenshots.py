@@ -34,7 +34,20 @@ class Shot(NamedTuple):
     keys: tuple[str, ...] = ()
 
 
-RUNS = ("storage", "rpfilter", "iosched", "fstrim", "null", "dstate", "numa", "kernel", "workload")
+RUNS = (
+    "storage",
+    "rpfilter",
+    "iosched",
+    "fstrim",
+    "null",
+    "dstate",
+    "numa",
+    "kernel",
+    "workload",
+    "prove",
+    "box",
+    "fullstack",
+)
 IMPORTS = ("trend", "io500")  # nothing of them was ever live
 FLEET = "fleet"
 MEASURES = (

@@ -40,12 +40,14 @@ def method_parts(session: RunSession, recording: str, *, with_arguments: bool = 
         parts += [paragraph_of(SAYS.text("slices")), slices]
     groups = _group_table(session)
     if groups is not None:
-        discarded_unit = "train that was disturbed" if session.trains else "group with a disturbed block"
+        discarded_unit = (
+            "slice batch that was disturbed" if session.trains else "group with a disturbed window"
+        )
         parts += [
             paragraph_of(SAYS.text("unit", unit=_unit(session), whole=discarded_unit)),
             groups,
             paragraph_of(_analyses_text(session)),
-            paragraph_of(SAYS.text("disturbed", what="train" if session.trains else "block")),
+            paragraph_of(SAYS.text("disturbed", what="slice batch" if session.trains else "window")),
             _guard_table(),
         ]
     own = session.plan.commands if session.plan is not None else ()

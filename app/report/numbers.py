@@ -230,7 +230,7 @@ def _load_chart(session: RunSession, workload: str, course: LoadCourse) -> Chart
     x, y = Axis(math.floor(min(times)), math.floor(max(times)) + 1), nice_axis(values)
     scale = ", log scale" if y.log else ""
     title = wording.workload_title(session, workload)
-    mark = "group" if workload in session.trains else "block"
+    mark = "group" if workload in session.trains else "window"
     return Chart(f"{title}: {metric} by seconds into the run, one mark a {mark}{scale}", tuple(series), x, y)
 
 

@@ -61,7 +61,9 @@ class InnerRun:
     def run_outcome(self) -> OtherRunOutcome:
         session = self._session
         ended, session_answer = session.ended, find_answer(session)
-        reason = launch.read_last_line(self.recording).removeprefix("hostdx: ") or "it ended without a result"
+        reason = (
+            launch.read_runner_error(self.recording).removeprefix("hostdx: ") or "it ended without a result"
+        )
         return OtherRunOutcome(
             scenario=self._scenario.id,
             status=ended.status if ended is not None else "failed",

@@ -56,7 +56,7 @@ def log_path_of(recording: Path) -> Path:
     return recording.with_suffix(".log")
 
 
-def read_last_line(recording: Path) -> str:
+def read_runner_error(recording: Path) -> str:
     """The runner's last line on stderr; empty where it said nothing."""
     try:
         lines = (

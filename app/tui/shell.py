@@ -341,14 +341,14 @@ class Shell(NamedKeys, Errands):
             self.settle_view()
 
     @property
-    def at_bottom(self) -> bool:
+    def is_last_screen(self) -> bool:
         """Back from here would end the program."""
         return len(self.screen_stack) <= (1 if self._home else 2)
 
     def go_back(self) -> None:
         from hostdx.app.tui.screens.run import RunScreen
 
-        if not self.at_bottom:
+        if not self.is_last_screen:
             left = self.screen
             self.pop_screen()
             self.message = ""

@@ -35,13 +35,13 @@ def find_tool(name: str) -> str | None:
     user = [folder for folder in os.environ.get("PATH", "").split(":") if folder.startswith("/")]
     for folder in dict.fromkeys((*user, *ADMIN_PATH)):
         path = f"{folder}/{name}"
-        if os.access(path, os.X_OK) and not os.path.isdir(path) and not _is_others_program(path):
+        if os.access(path, os.X_OK) and not os.path.isdir(path) and not _could_others_replace(path):
             return path
     return None
 
 
-def _is_others_program(path: str) -> bool:
-    """For root: whether somebody else could have put this there."""
+def _could_others_replace(path: str) -> bool:
+    """Return True for root where another user could have put this file there."""
     folder, _, _ = path.rpartition("/")
     if os.geteuid() != 0 or folder in ADMIN_PATH:
         return False

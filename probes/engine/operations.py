@@ -88,7 +88,7 @@ class WorkerState:
         drawn = array("Q", self.rng.randbytes(8 * count))
         return iter(array("q", [first + number % blocks * size for number in drawn]))
 
-    def next_offsets(
+    def sequential_offsets(
         self, fd: int, first: int, length: int, size: int, count: int, drawn: int
     ) -> Iterator[int]:
         """`count` offsets one after the other, `drawn` after where the last block stopped, round and round."""
@@ -199,7 +199,7 @@ def prepare_operation(spec: Spec, source: WorkerState) -> tuple[Loop, Callable[[
         def offsets(count: int) -> Iterator[int]:
             nonlocal drawn
             drawn += count
-            return source.next_offsets(fd, first, length, size, count, drawn - count)
+            return source.sequential_offsets(fd, first, length, size, count, drawn - count)
 
         def finish_block(done: int) -> None:
             source.advance_position(fd, first, size, done)

@@ -77,7 +77,7 @@ def apply_validity(result: ImportResult) -> ImportResult:
     troubles = list(result.troubles)
     trouble_ids = {trouble.id for trouble in troubles}
     for which, flagged in (("invalid", _invalid_loads(measures)), ("too-short", _short_loads(measures)),
-                                ("from-memory", _memory_reads(measures))):  # fmt: skip
+                                ("from-memory", _pairs_read_from_memory(measures))):  # fmt: skip
         new = dict(flagged) if which != "invalid" or not trouble_ids & _SAY_INVALID else {}
         troubles += [ImportTrouble(id=which, subject=s, said=t) for s, t in list(new.items())[:_MAX_SUBJECTS]]
     return msgspec.structs.replace(result, measures=measures, troubles=tuple(troubles))
@@ -105,7 +105,7 @@ def _short_loads(measures: tuple[ImportedMeasure, ...]) -> Iterator[tuple[str, s
     return ((m.workload, _short_words(m)) for m in measures if _is_short(m))
 
 
-def _memory_reads(measures: tuple[ImportedMeasure, ...]) -> Iterator[tuple[str, str]]:
+def _pairs_read_from_memory(measures: tuple[ImportedMeasure, ...]) -> Iterator[tuple[str, str]]:
     """A read of what the same run wrote: the two loads have the same name but for the word, and a bandwidth each."""
     rates = {m.workload: m.value for m in measures if m.metric == "bandwidth" and m.unit == "B/s"}
     for workload, rate in rates.items():

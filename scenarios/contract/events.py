@@ -295,7 +295,7 @@ class Guard(RunEvent, frozen=True, tag="guard"):
     @property
     def guard_sentence(self) -> str:
         text = self.disturbance.full_sentence if self.disturbance is not None else self.text
-        before = "before the first block: " if self.early else ""
+        before = "before the first measurement: " if self.early else ""
         return f"{before}{text}" + (f"; the {self.again} is measured again" if self.again else "")
 
 

@@ -14,7 +14,7 @@ from typing import TypeVar
 import msgspec
 
 from hostdx.probes.engine.measured import NotApplicable, VariantsUnfit, WriteBudgetSpent
-from hostdx.probes.units import count_noun
+from hostdx.probes.units import count_noun, plural_noun
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance, broken_off_reason
 from hostdx.scenarios.contract.verdict.verdict import as_undecided
@@ -276,7 +276,7 @@ class LoadExperiment:
         self.disturbed.append(lap.disturbed[0])
         enough = self.measured >= min(MIN_LAPS_FOR_DISTURBED, self.workload.min_groups)
         if enough and len(self.disturbed) > MAX_DISTURBED_SHARE * self.measured:
-            why = broken_off_reason(self.disturbed, self.measured, f"{self.scheduler.noun}s")
+            why = broken_off_reason(self.disturbed, self.measured, plural_noun(self.scheduler.noun))
             self.broken_off = self.broken_off or why
 
     def _count_lap(self, lap: Lap) -> None:

@@ -30,7 +30,7 @@ class GroupBlocks:
         self.loud = loud  # others did more than a limit allows: counted or not
 
     @property
-    def label(self) -> str:
+    def order_text(self) -> str:
         """Return the order as text: "ABBA", or with spaces where names are longer than a letter."""
         return ("" if all(len(v) == 1 for v in self.order) else " ").join(self.order)
 

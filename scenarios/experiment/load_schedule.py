@@ -90,7 +90,7 @@ async def run_campaign(
         else:
             open_entries.append((entry, experiment))
         if len(entries) > 1:  # judged first: a side that does not come to rest takes no verdict away
-            await entry.scheduler.pause()
+            await entry.scheduler.pause_workers()
     while open_entries:
         chosen = next_undecided(budget.left_s, [experiment.as_undecided for _, experiment in open_entries])
         if chosen is None:
@@ -102,7 +102,7 @@ async def run_campaign(
             open_entries.remove((entry, experiment))
             finish_load(entry, experiment)
         if open_entries:
-            await entry.scheduler.pause()
+            await entry.scheduler.pause_workers()
     for entry, experiment in open_entries:
         finish_load(entry, experiment)
 

@@ -42,7 +42,7 @@ class LoadScheduler(Protocol):
     run: Run
     workload: Workload
     watch: InterferenceWatch | None
-    noun: Literal["group", "train"]
+    noun: Literal["group", "slice batch"]
     fewest: int
     pairs: Sequence[Pair] = ()
     places: int = 1
@@ -68,7 +68,7 @@ class LoadScheduler(Protocol):
         """Measure one group in each of these orders."""
         ...
 
-    async def pause(self) -> None:
+    async def pause_workers(self) -> None:
         """Stop the workers: another load may be measured before the next group."""
         return
 

@@ -250,7 +250,7 @@ class SequentialComparison:
                 look=len(self._looks_taken()),
                 alpha=self.alpha_share,
                 margin=self.margin,
-                slower_in=self._slower_in,
+                slower_in=self._slower_group_count,
                 reason="too few groups",
             )
         return self._verdict_for(self._decide(spread, len(self.log_ratios), last=True), spread, group_seconds)
@@ -288,7 +288,7 @@ class SequentialComparison:
             margin=self.margin,
             smallest_effect=smallest,
             seconds_to_decide=seconds,
-            slower_in=self._slower_in,
+            slower_in=self._slower_group_count,
             reason="; ".join(r for r in (reasons.get(ruling.why), places) if r) or None,
             batch=self.batch_groups,
             pairs=spreads.pairs if spreads else 0,
@@ -305,7 +305,7 @@ class SequentialComparison:
         return order_effect(self.log_ratios, self.firsts, self.margin)
 
     @property
-    def _slower_in(self) -> int:
+    def _slower_group_count(self) -> int:
         return sum(value < 0 for value in self.log_ratios)
 
     def groups_left(self) -> int | None:

@@ -154,6 +154,6 @@ def carry_over_text(bias: Spread, block_s: float | None) -> str:
     low, high = sorted(abs(math.expm1(edge)) for edge in (bias.low, bias.high))
     extent = "slices, and whether it still does in longer ones takes more groups"
     if block_s is not None:
-        extent = f"blocks of {block_s:g} s, though each was flushed and waited for"
+        extent = f"windows of {block_s:g} s, although hostdx flushed each and waited for it"
     size = f"it shifts the ratio by {units.format_percent_interval(low, high)}"
     return f"work of one variant continues into the other's {extent}: {size}"

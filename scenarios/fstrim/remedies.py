@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Sequence
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.trim.trim_jobs import is_trim_refused
+from hostdx.probes.system.disk.trim.trim_jobs import is_trim_excluded_in_fstab
 from hostdx.probes.system.disk.trim.trim_timer import TrimTimer, explain_timer_miss, explain_untrimmed
 from hostdx.scenarios.contract.finding import Remedy
 from hostdx.scenarios.triage.rules.texts import texts
@@ -18,11 +18,13 @@ def remedies_to_trim(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -
     to.
     """
     because = explain_untrimmed(host, timer, mountpoints)
-    if because == "" or is_trim_refused(host, mountpoints):
+    if because == "" or is_trim_excluded_in_fstab(host, mountpoints):
         return ()
     if not timer.exists:
         return (by_cron(mountpoints[0]),)
-    missed = (fstab_remedy(host, mountpoints[0]),) if explain_timer_miss(host, timer, mountpoints) else ()
+    missed = (
+        (timer_service_remedy(host, mountpoints[0]),) if explain_timer_miss(host, timer, mountpoints) else ()
+    )
     return missed if timer.is_timer_on is True else (SAYS.remedy("enable"), *missed)
 
 
@@ -32,7 +34,7 @@ def by_cron(mountpoint: str) -> Remedy:
     return SAYS.remedy("cron", mountpoint=mountpoint, path=path, command=f"fstrim {shlex.quote(mountpoint)}")
 
 
-def fstab_remedy(host: Host, mountpoint: str) -> Remedy:
+def timer_service_remedy(host: Host, mountpoint: str) -> Remedy:
     """A call more for the timer's service, in a drop-in of its own: an admin's other drop-ins and fstab's
     X-fstrim.notrim stay as they are. The leading dash: a mount that is not there fails nothing (systemd.service(5)).
     """

@@ -7,7 +7,7 @@ from hostdx.probes.system.disk.block import BlockDevice, block_devices
 from hostdx.probes.system.disk.diskstats import disk_counters
 from hostdx.probes.system.disk.drive.transport import is_virtual_disk
 from hostdx.probes.system.disk.trim.discard import DiscardChain, discard_chains
-from hostdx.probes.system.disk.trim.trim_jobs import is_trim_refused
+from hostdx.probes.system.disk.trim.trim_jobs import is_trim_excluded_in_fstab
 from hostdx.probes.system.disk.trim.trim_timer import explain_untrimmed, trim_timer
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
@@ -55,7 +55,7 @@ def untrimmed_findings(host: Host) -> Iterator[Finding]:
             unknown = f"whether {chain.device} takes discards" + (f": {silent.reason}" if silent else "")
             continue
         spoke = True
-        asked = is_trim_refused(host, chain.mountpoints)
+        asked = is_trim_excluded_in_fstab(host, chain.mountpoints)
         written = written_share(host, chain)
         yield SAYS.finding(
             "by-choice" if asked else "never",

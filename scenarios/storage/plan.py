@@ -165,9 +165,8 @@ def list_sentences(plan: Plan, size_bytes: int, count: int, notes: Sequence[str]
     if len(plan.writes) > 1:
         lines.append("the limit of writing is for all devices together")
     lines.append(
-        f"each directory gets {format_size(size_bytes)} of test files in {count} places, because a disk "
-        "has fast and slow "
-        "ones; they are unnamed, so that no data is left after a crash"
+        f"each directory gets {format_size(size_bytes)} of test files in {count} file sets, because files on "
+        "one disk differ in speed; the files have no names, so that no data is left after a crash"
     )
     return (*lines, *notes)
 
@@ -179,9 +178,8 @@ def describe_single_target(target: ComparedDirectory) -> str:
     links = [device.link.now for device in target.devices if is_present(device.link)]
     if not classes and not links:
         return (
-            f"one directory: what {target.leaf_names} should give is not known (a virtual or loop device, "
-            "or an unknown "
-            "class); the run says for which uses its values are good, and which classes are nearest"
+            f"one directory: the expected speed of {target.leaf_names} is not known (a virtual or loop device, "
+            "or an unknown class); the verdict says which uses suit it, and which speed class is nearest"
         )
     against = [f"what a {title} usually gives" for title in classes] + [f"its link ({now})" for now in links]
     return f"one directory: its values are compared with {' and '.join(dict.fromkeys(against))}"

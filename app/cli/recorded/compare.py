@@ -33,9 +33,7 @@ class TwoSides(click.Command):
 @add_color_option
 @click.command(cls=TwoSides, short_help="Two sides of recordings, compared.")
 @click.argument("recordings", nargs=-1, metavar="A... -- B...")
-@click.option(
-    "--against", metavar="NAME", help="The baseline of this name is side A; all recordings are side B."
-)
+@click.option("--against", metavar="NAME", help="The baseline of this name is A; all recordings are B.")
 @margin_option("effect")
 @click.option(
     "--odd",
@@ -48,7 +46,7 @@ class TwoSides(click.Command):
 )
 @output_option
 @click.option(
-    "--fail-on", type=click.Choice(("slower",)), help="Exit with status 1 if a load is slower on side B."
+    "--fail-on", type=click.Choice(("slower",)), help="Exit with status 1 if a load of B is slower."
 )
 @click.pass_context
 def compare(
@@ -143,9 +141,7 @@ def _split_sides(
         from hostdx.app.recordings.baselines import baseline_recordings as kept
 
         if second:
-            raise Failure(
-                "compare: --against names side A; give the recordings of side B without `--`", USAGE
-            )
+            raise Failure("compare: --against names A; give the recordings of B without `--`", USAGE)
         return [str(path) for path in kept(against)], first or ("last",)
     if not second and len(first) == 2:
         return first[:1], first[1:]

@@ -196,7 +196,10 @@ class NodePicker(Picker):
 def _head_words(name: str, most: int) -> list[str]:
     title, _, variant = name.rpartition(", ")
     room = most - bool(title)
-    words = ["".join(part for part, _ in line) for line in wrap_text(title or variant, _CELL - 1)]
+    fitting = " ".join(
+        word if len(word) < _CELL else word[: _CELL - 2] + "…" for word in (title or variant).split()
+    )
+    words = ["".join(part for part, _ in line) for line in wrap_text(fitting, _CELL - 1)]
     if len(words) > room:
         rest = crop_line(text_line(" ".join(words[room - 1 :])), _CELL - 1)
         words = [*words[: room - 1], "".join(part for part, _ in rest)]

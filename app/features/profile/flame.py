@@ -33,7 +33,10 @@ def call_path_parts(result: CallPaths, width: int) -> tuple[Part, ...]:
     return tuple(
         part
         for tree in map(merge_addresses, result.value)
-        for part in (Picture(tuple(flame_lines(tree)), flame_svg(tree)), *tree.seconds_inside_calls)
+        for part in (
+            Picture(tuple(changed_function_lines(tree)), flame_svg(tree)),
+            *tree.seconds_inside_calls,
+        )
     )
 
 
@@ -177,7 +180,7 @@ def _fill_colour(part: float) -> str:
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-def flame_lines(tree: PathTree) -> Iterator[str]:
+def changed_function_lines(tree: PathTree) -> Iterator[str]:
     """The functions whose difference is beyond its interval and not in one that they call; the largest first."""
     yield make_printable(
         f"{tree.variant} against {tree.baseline}: thread seconds a run, over {tree.groups} groups"

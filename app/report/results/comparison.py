@@ -193,14 +193,14 @@ def _attribution_words(result: ComparedRecordings) -> doc.Words:
             names = " AND ".join(attribution.components)
             return (doc.Strong(f"{names} changed: this cannot be attributed to one of them{along}."),)
         case "one":
-            return (f"Of what is recorded, only this differs: {attribution.components[0]}{along}.",)
+            return (f"Of the recorded facts, only one differs: {attribution.components[0]}{along}.",)
         case "nothing differs":
             count = count_noun(result.fingerprints.of_the_host, "fact")
             return (
-                f"Of the {count} of the host that both sides recorded, none that is known to change its speed differs.",
+                f"A and B recorded {count} of the host. None of those that are known to change its speed differs.",
             )
         case "no fingerprint":
-            return ("At least one side has no facts of its host, so nothing can be attributed.",)
+            return ("A or B has no facts of its host, so no cause can be named.",)
 
 
 def _effect_parts(result: ComparedRecordings) -> list[doc.Part]:
@@ -366,14 +366,14 @@ def _left_out_parts(result: ComparedRecordings) -> list[doc.Part]:
     if prints.unknown:
         items.append(
             (
-                f"{count_noun(len(prints.unknown), 'fact')} read on one side only:",
+                f"{count_noun(len(prints.unknown), 'fact')} known for only one of A and B:",
                 join_names(prints.unknown, 12),
             )
         )
     if prints.varying:
         items.append(
             (
-                f"{count_noun(len(prints.varying), 'fact')} differing within a side as well:",
+                f"{count_noun(len(prints.varying), 'fact')} that also differ within A or within B:",
                 join_names(prints.varying, 12),
             )
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 from hostdx.app.recordings.playback import Playback
 from hostdx.app.recordings.reader import RecordingFollower
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.run.launch import is_running, read_last_line, stop_runner
+from hostdx.app.run.launch import is_running, read_runner_error, stop_runner
 from hostdx.scenarios.contract.events import Began, RunEnded
 
 
@@ -81,7 +81,7 @@ class RunFeed:
 
     def refusal_text(self) -> str:
         """Return why the runner ended before it recorded anything; only asked once its process is gone."""
-        return read_last_line(self.path) if self._follower is None else ""
+        return read_runner_error(self.path) if self._follower is None else ""
 
     def stop(self) -> str:
         """Asks the run to stop; empty where it was asked, else why not."""

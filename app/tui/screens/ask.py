@@ -138,6 +138,12 @@ class AskScreen(ModalScreen[str | None]):
         if self._is_replaced and character is not None and character.isprintable():
             self._field.edit_text("ctrl+u", None)
         self._is_replaced = False
+        if (
+            character == "/"
+            and self._complete is not None
+            and self._field.value[: self._field.cursor].endswith("/")
+        ):
+            return False  # the field begins with a slash, and people type paths from their first slash
         return self._field.edit_text(key, character)
 
     def _restore_value(self) -> None:

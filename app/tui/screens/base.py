@@ -185,7 +185,7 @@ class Base(NamedKeys, Screen[object]):
             picker.post_message(Picker.Moved())
         if filtered:
             return
-        if self.shell.at_bottom:
+        if self.shell.is_last_screen:
             self.shell.show_message("q quits")
         else:
             self.action_back()

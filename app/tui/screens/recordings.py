@@ -145,7 +145,7 @@ class RecordingsScreen(Base):
     """
     BINDINGS = [
         Binding("c,C", "compare", "compare", show=False),  # in the footer once both sides are marked
-        Binding("space", "mark", "mark"),
+        Binding("space", "mark", "mark to compare"),
         Binding("delete,D", "delete", "delete"),
         Binding("0", "replay", "replay from the start"),
         Binding("o", "report", "report"),
@@ -367,7 +367,7 @@ class RecordingsScreen(Base):
             self.shell.open_comparison(a, b)
         else:
             self.shell.show_message(
-                "space marks a recording as A (before, baseline), again as B; then c compares"
+                "mark two recordings with space: the older one is A (before, baseline), the newer one B"
             )
 
     @property

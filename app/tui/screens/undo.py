@@ -48,7 +48,6 @@ def _killed_runs(runs: Sequence[str]) -> str:
 class UndoScreen(Base):
     BINDINGS = [
         Binding("y", "undo", "undo all of it now"),
-        Binding("u", "undo", "undo all of it now", show=False),
         Binding("X", "forget", "forget it"),
         Binding("n", "later", "leave it for later"),
     ]
@@ -78,7 +77,7 @@ class UndoScreen(Base):
                 width,
                 "warning",
             ),
-            text_line("Its journal knows what there was before:", "dim"),
+            text_line("hostdx can put this back:", "dim"),
             BLANK,
         ]
         for change in self._entries:
@@ -95,7 +94,7 @@ class UndoScreen(Base):
             (" leaves it for later   ", "text"),
         ]
         if self._runs:
-            keys += [("X", "key"), (" forgets it: it stays changed", "text")]
+            keys += [("X", "key"), (" forgets it: the host stays changed", "text")]
         return [*out, keys, *self._kept_lines(width)]
 
     def _kept_lines(self, width: int) -> list[Line]:
@@ -112,7 +111,7 @@ class UndoScreen(Base):
         return tuple(dict.fromkeys(change.id.partition("#")[0] for change in self._entries if change.id))
 
     def _outcome_lines(self, width: int) -> list[Line]:
-        out: list[Line] = [text_line("What the run had changed, and what became of it:", "dim"), BLANK]
+        out: list[Line] = [text_line("Changes of the run:", "dim"), BLANK]
         for change in self._done:
             sign, role = ("✓", "text") if change.state == "reverted" else ("▲", "warning")
             out += wrap_text(f"{sign} {change.change_line}", width, role, hang=2)
@@ -161,7 +160,7 @@ class UndoScreen(Base):
     def action_undo(self) -> None:
         def show_outcome(outcome: CommandOutcome) -> None:
             self._done = [change for change in parse_changes(outcome) if change.state != "failed"]
-            self._status_text = outcome.error or "Nothing of it is left to undo."
+            self._status_text = outcome.error or "Nothing is left to undo."
             self._open = bool(outcome.error)
             # they stay in the journal
             failed = [change for change in parse_changes(outcome) if change.state == "failed"]

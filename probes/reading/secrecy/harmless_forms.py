@@ -116,8 +116,8 @@ def holds_random_part(word: str) -> bool:
     return any(_RANDOM.fullmatch(part) for part in re.split(r"[/.=:@,]", word))
 
 
-def describes_itself(name: str, value: str) -> bool:
-    """Return True if the name says that the value is a word of the program's own, and the value looks like one."""
+def is_program_word(name: str, value: str) -> bool:
+    """Return True if the option's name says that its value is a word of the program itself, and the value looks so."""
     return (
         _DESCRIBING.fullmatch(name) is not None
         and _DESCRIPTION.fullmatch(value) is not None

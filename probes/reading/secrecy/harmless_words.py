@@ -11,10 +11,10 @@ import shlex
 from collections.abc import Collection, Iterable
 
 from hostdx.probes.reading.secrecy.harmless_forms import (
-    describes_itself,
     harmless_part_of_url,
     holds_random_part,
     is_harmless,
+    is_program_word,
 )
 from hostdx.probes.reading.secrecy.known_programs import (
     CODE_OPTIONS,
@@ -194,7 +194,7 @@ def _keep_harmless(word: str, words: Collection[str], with_names: bool, depth: i
         ):
             return LEFT_OUT  # base64 ends so; a user and a password stand so before a host
         if sign == "=" and (
-            describes_itself(name, value) or (with_names and takes_a_name(name) and _is_name(value))
+            is_program_word(name, value) or (with_names and takes_a_name(name) and _is_name(value))
         ):
             return word
         if " " in value:
@@ -277,7 +277,7 @@ def _tells_what_runs(place: Place, before: str, word: str, with_names: bool, *, 
         return True
     if place.behind == 1 and _FIRST_ARGUMENT.fullmatch(word) and not names_secret(program):
         return True
-    return describes_itself(before, word) or (with_names and takes_a_name(before) and _is_name(word))
+    return is_program_word(before, word) or (with_names and takes_a_name(before) and _is_name(word))
 
 
 def _is_program(word: str, is_first: bool) -> bool:

@@ -10,10 +10,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from hostdx.probes.reading.secrecy.harmless_forms import (
-    describes_itself,
     harmless_part_of_url,
     holds_random_part,
     is_harmless,
+    is_program_word,
 )
 from hostdx.probes.reading.secrecy.known_programs import (
     KNOWN_PROGRAMS,
@@ -173,9 +173,7 @@ def _begin_in_value(word: str, option: str, program: str) -> int | None:
 
 def _takes_no_secret(option: str, value: str) -> bool:
     """True where the option is one of those that take no secret. What has no dash is an assignment of a shell."""
-    return (
-        not option.startswith("-") or bool(_ADDRESSING.fullmatch(option)) or describes_itself(option, value)
-    )
+    return not option.startswith("-") or bool(_ADDRESSING.fullmatch(option)) or is_program_word(option, value)
 
 
 def _begin_in_argument(word: str, before: str, program: str) -> int | None:

@@ -14,7 +14,7 @@ from hostdx.probes.types import Absent, AbsentKind, is_present
 ROOT = "/sys/devices/system/node"
 
 
-class Access(msgspec.Struct, frozen=True):
+class FirmwareMemorySpeed(msgspec.Struct, frozen=True):
     """What the nearest CPUs get of a node's memory by the firmware's HMAT (Documentation/mm/numaperf.rst)."""
 
     latency_ns: int
@@ -32,7 +32,7 @@ class NumaNode(msgspec.Struct, frozen=True, kw_only=True):
     memory_bytes: int | Absent
     distances: tuple[int, ...]
     free_bytes: int | Absent = Absent("not read")
-    access: Access | None = None
+    access: FirmwareMemorySpeed | None = None
 
     @property
     def kind(self) -> str:
@@ -125,9 +125,9 @@ def _correct_only_node(host: Host, node: NumaNode) -> NumaNode:
     return node
 
 
-def _read_access(host: Host, folder: str) -> Access | None:
+def _read_access(host: Host, folder: str) -> FirmwareMemorySpeed | None:
     latency, rate = host.read_integer(f"{folder}/read_latency"), host.read_integer(f"{folder}/read_bandwidth")
-    return Access(latency, rate) if isinstance(latency, int) and isinstance(rate, int) else None
+    return FirmwareMemorySpeed(latency, rate) if isinstance(latency, int) and isinstance(rate, int) else None
 
 
 def _parse_memory(text: str | Absent, path: str, name: str) -> int | Absent:

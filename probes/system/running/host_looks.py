@@ -98,7 +98,7 @@ def read_state(host: Host, *, waiting: bool = True) -> LookState:
         boot_s=boot_s,
         host=read_counters(host, boot_s),
         paging=_read_paging(host),
-        cards=_read_cards(host),
+        cards=_read_card_counters(host),
         nfs=_read_nfs(host),
         lustre=_read_lustre(host),
         heat=throttle_reader(host).read_heat(),
@@ -121,8 +121,8 @@ def _read_paging(host: Host) -> dict[str, int]:
     return counters
 
 
-def _read_cards(host: Host) -> dict[str, tuple[int, ...]]:
-    """The loopback is no card."""
+def _read_card_counters(host: Host) -> dict[str, tuple[int, ...]]:
+    """Return the columns of /proc/net/dev by network card; the loopback is no card."""
     cards: dict[str, tuple[int, ...]] = {}
     for line in _lines(host, "/proc/net/dev")[2:]:
         name, _, rest = line.partition(":")

@@ -156,7 +156,7 @@ class BlockScheduler(LoadScheduler):
         if self._active is bench and not self._settle_s:
             return
         began = self.run.clock.now()
-        await self.pause()
+        await self.pause_workers()
         if self._settle_s:  # drawn: a neighbour in the groups' own rhythm is then in step with them no more
             await self.run.clock.sleep(self._settle_s * self.run.rng.uniform(0.5, 1.5))
         await bench.make_active()
@@ -175,7 +175,7 @@ class BlockScheduler(LoadScheduler):
         )
         return True
 
-    async def pause(self) -> None:
+    async def pause_workers(self) -> None:
         if self._active is not None:
             before, self._active = self._active, None
             await before.wait_until_idle()
@@ -188,7 +188,7 @@ class BlockScheduler(LoadScheduler):
                 t=self.run.elapsed_s(),
                 workload=self.workload.id,
                 index=group.index,
-                order=group.label,
+                order=group.order_text,
                 log_ratios={} if group.disturbed else group.log_ratios(self.workload, self.pairs),
                 disturbed=tuple(dict.fromkeys(group.disturbed)),
             )

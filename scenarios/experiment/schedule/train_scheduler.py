@@ -157,7 +157,7 @@ CARRY_TEST_S = 5.0
 class BatchScheduler(LoadScheduler):
     """Measures in slice batches. `counted` holds the batches of groups that count, with slices as long as now."""
 
-    noun = "train"
+    noun = "slice batch"
 
     def __init__(
         self,

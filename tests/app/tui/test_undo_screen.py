@@ -45,14 +45,14 @@ async def test_a_failure_is_told_and_can_be_tried_again(
         shown = grid(app)
         assert "✓ private directory under /data" in shown
         assert "▲ scheduler of sdb: none to bfq: kept: somebody else" in shown
-        assert "Nothing of it is left" not in shown and "y undo all of it now" in shown
+        assert "Nothing is left to undo." not in shown and "y undo all of it now" in shown
         await keys(pilot, "n")
         assert "1 change not undone" in grid(app)
         await keys(pilot, "u")
         await until(pilot, lambda: "A run was killed" in grid(app))
         await keys(pilot, "y")
         await until(pilot, lambda: "✓ scheduler of sda: none to bfq: reverted" in grid(app))
-        assert "Nothing of it is left to undo." in grid(app) and "y undo" not in grid(app)
+        assert "Nothing is left to undo." in grid(app) and "y undo" not in grid(app)
         await keys(pilot, "q")
         assert "not undone" not in grid(app)
 

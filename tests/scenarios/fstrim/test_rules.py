@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from hostdx.scenarios.contract.rule import Unreadable
-from hostdx.scenarios.fstrim.remedies import fstab_remedy
+from hostdx.scenarios.fstrim.remedies import timer_service_remedy
 from hostdx.scenarios.fstrim.rules import (
     RULES,
     online_unqueued_findings,
@@ -44,7 +44,7 @@ OTHER = "/dev/sdb / ext4 defaults 0 1\n"
 
 @pytest.mark.parametrize("mountpoint", ["/my data", '/a"b', "/50%", "/a'b"])
 def test_a_strange_mount_point_is_quoted_for_shell_and_unit(tree: Tree, mountpoint: str) -> None:
-    remedy = fstab_remedy(tree.host(), mountpoint)
+    remedy = timer_service_remedy(tree.host(), mountpoint)
     for command in remedy.commands[:2]:
         subprocess.run(["sh", "-c", command.replace("/etc/systemd", f"{tree.root}/etc/systemd")], check=True)
     [written] = (tree.root / "etc/systemd/system/fstrim.service.d").iterdir()

@@ -132,7 +132,8 @@ class DirectoriesScreen(Base):
     def _explanation_lines(self, width: int, _height: int) -> list[Line]:
         place = self.selected_place
         if place is not None and place.refusal:
-            return wrap_text(f"✗ {place.path}: {place.refusal}", width, "unknown")
+            reason = place.refusal.removeprefix(f"{place.path}: ").removeprefix(f"{place.path} ")
+            return wrap_text(f"✗ {place.path}: {reason}", width, "unknown")
         words = "[Enter] takes the directory of this row; [/] types a path."
         if self.several:
             words = "[space] marks a directory; [/] types a path. The first is baseline A. [Enter] takes those marked."
@@ -153,6 +154,11 @@ class DirectoriesScreen(Base):
             return
         listed = Decoder(list[ListedDirectory]).decode(outcome.output.encode())
         listed_paths = {place.path for place in listed}
+        if (
+            self._is_proposed
+        ):  # the admin has not marked these directories: a refused one would only be in the way
+            refused = {place.path for place in listed if place.refusal}
+            self.marked = [path for path in self.marked if path not in refused]
         typed = [place for place in self._places if place.path not in listed_paths]
         self._places = sorted([*listed, *typed], key=lambda p: (self._place_of(p.path), bool(p.refusal)))
         self.show()
@@ -162,7 +168,8 @@ class DirectoriesScreen(Base):
         return self.marked.index(path) if path in self.marked else len(self.marked)
 
     def _show_typed_path(self, before: list[str], outcome: CommandOutcome) -> None:
-        """What lies under a path that was typed; one that cannot be measured is not kept, and that is said."""
+        """Show what carries a path that was typed. A path that cannot be measured loses its mark, one that does not
+        exist also loses its row; the message line gives the reason."""
         if outcome.error or not self.in_use:
             return
         listed_by_path = {
@@ -174,6 +181,8 @@ class DirectoriesScreen(Base):
                 others = [path for path in self.marked if path != place.path]
                 self.marked = others if self.several else before
                 self.shell.show_message(f"not added: {place.refusal}")
+                if not place.device:
+                    self._places = [row for row in self._places if row.path != place.path]
         self.show()
 
     def _place_rows(self) -> list[PickerRow]:

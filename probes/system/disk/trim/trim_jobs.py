@@ -67,7 +67,7 @@ def explain_fstab_skip(host: Host, mountpoints: Sequence[str]) -> str:
     line (sys-utils/fstrim.c). `X-fstrim.notrim` excludes one line.
     """
     entries = fstab_entries(host)
-    if not entries or is_trim_refused(host, mountpoints):
+    if not entries or is_trim_excluded_in_fstab(host, mountpoints):
         return "X-fstrim.notrim in /etc/fstab" if entries else ""
     wanted = {place.rstrip("/") or "/" for place in mountpoints}
     if "/" in wanted or any(place in wanted and not is_bind_mount(options) for place, options in entries):
@@ -79,7 +79,7 @@ def is_bind_mount(options: Sequence[str]) -> bool:
     return "bind" in options or "rbind" in options
 
 
-def is_trim_refused(host: Host, mountpoints: Sequence[str]) -> bool:
+def is_trim_excluded_in_fstab(host: Host, mountpoints: Sequence[str]) -> bool:
     """Return whether every line of fstab about this file system says X-fstrim.notrim: the admin's own choice."""
     wanted = {place.rstrip("/") or "/" for place in mountpoints}
     lines = [asked for place, asked in fstab_entries(host) if place in wanted and not is_bind_mount(asked)]

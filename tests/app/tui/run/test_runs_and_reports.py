@@ -166,7 +166,7 @@ async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     async with opened(tmp_path, triage="triage") as (app, pilot):
         await keys(pilot, "r", "C")
-        assert "marks a recording" in app.message
+        assert "mark two recordings" in app.message
         await keys(pilot, "space", "down", "space")
         assert "A storage" in grid(app) and "B storage" in grid(app)
         await keys(pilot, "C")
@@ -198,7 +198,7 @@ async def test_a_left_over_change_is_offered_to_be_undone(
         await keys(pilot, "y")
         await until(pilot, lambda: "✓ scheduler of sda: reverted" in grid(app))
         assert (tmp_path / "done").exists() and again == [1]
-        assert "y undo" not in grid(app) and "Nothing of it is left" in grid(app)
+        assert "y undo" not in grid(app) and "Nothing is left to undo." in grid(app)
         await keys(pilot, "escape")
         assert "not undone" not in grid(app)
 

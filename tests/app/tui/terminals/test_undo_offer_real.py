@@ -50,7 +50,7 @@ def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_pat
             app.press("u")
             app.wait("killed before it could undo")
             app.press("y")
-            app.wait("Nothing of it is left to undo.")
+            app.wait("Nothing is left to undo.")
             assert app.shown.count("✓") == 2 and "▲" not in app.shown and "y undo" not in app.shown
             assert "[mq-deadline]" in disk.read("scheduler") and not journals(tmp_path)
 

@@ -6,7 +6,7 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from hostdx.app.features.profile.flame import difference_share, flame_lines, flame_svg, fold_stacks
+from hostdx.app.features.profile.flame import changed_function_lines, difference_share, flame_svg, fold_stacks
 from hostdx.probes.engine.command.supervised import Calls
 from hostdx.probes.profile.call_profile import KERNEL, OFF, ON, RUNNABLE
 from hostdx.probes.profile.symbols import Symbols
@@ -106,7 +106,7 @@ def test_hostile_names_and_callers_are_drawn_and_no_markup() -> None:
     tree = PathTree(baseline="A", variant="B", groups=2, kernel=True, waits=False, lost=3, nodes=(bad, bad))
     found = ET.fromstring(flame_svg(tree))
     assert len(found.findall(".//{*}rect")) == 2 and not found.findall(".//{*}script")
-    assert all(line.isprintable() for line in (*flame_lines(tree), *fold_stacks(tree)))
+    assert all(line.isprintable() for line in (*changed_function_lines(tree), *fold_stacks(tree)))
     assert (
         difference_share(bad) == pytest.approx(0.5)
         and difference_share(msgspec.structs.replace(bad, differs=False)) == 0.0
