@@ -164,7 +164,7 @@ class Cycles:
                 t=self.run.elapsed_s(),
                 workload=load,
                 index=group.index,
-                order=group.label,
+                order=group.order_text,
                 log_ratios=group.log_ratios(workload, [(EASY, HARD)]),
                 disturbed=tuple(group.disturbed),
             )
