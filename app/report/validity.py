@@ -251,7 +251,7 @@ def _resolution_signs(verdicts: list[ev.RunVerdict]) -> list[Sign]:
     misses = [v for v in limited if (v.smallest_effect or 0.0) > v.margin]
     words = f"a difference {effects} could be missed"
     if misses:
-        hiding = f"{len(misses)} of {len(limited)} loads" if len(limited) > 1 else "the load"
+        where = f" in {len(misses)} of {len(limited)} loads" if len(limited) > 1 else ""
         margin = units.format_percent(min(v.margin for v in misses))
-        words = f"{words}, also one beyond the margin of {margin} in {hiding}"
+        words = f"{words}: this is more than the margin of {margin}{where}"
     return [Sign("unknown" if misses else "ok", words)] if effects else []

@@ -71,7 +71,7 @@ def _describe_variant(variant: ProofVariant, request: ProofRequest) -> Variant:
         facts = {setting.label: setting.new for setting in variant.settings}
         label = ", ".join(f"{setting.name}={setting.new}" for setting in variant.settings)
         return Variant(id=variant.id, label=label, facts=facts)
-    detail = "as it is set" if variant.id == TODAY else "the same once more: it must not differ"
+    detail = "as it is set" if variant.id == TODAY else "today's value once more: it must not differ"
     facts = {setting.label: setting.old for setting in request.settings}
     return Variant(id=variant.id, label=variant.id, detail=detail, facts=facts)
 

@@ -48,6 +48,7 @@ def _killed_runs(runs: Sequence[str]) -> str:
 class UndoScreen(Base):
     BINDINGS = [
         Binding("y", "undo", "undo all of it now"),
+        Binding("u", "name_keys", "which key undoes it", show=False),  # held down on home, it must not undo
         Binding("X", "forget", "forget it"),
         Binding("n", "later", "leave it for later"),
     ]
@@ -120,7 +121,10 @@ class UndoScreen(Base):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "forget":
             return self._open and bool(self._runs)
-        return self._open if action in ("undo", "later") else True
+        return self._open if action in ("undo", "later", "name_keys") else True
+
+    def action_name_keys(self) -> None:
+        self.shell.show_message("y undoes all of it now, n leaves it for later")
 
     def action_later(self) -> None:
         self.action_back()
