@@ -9,6 +9,7 @@ from hostdx.app.terminal.lines import (
     Line,
     clean_line,
     crop_line,
+    key_line,
     ruled_head,
     text_line,
 )
@@ -22,6 +23,7 @@ class OnTop(NamedTuple):
     note: Line
     rows: list[Line]
     charts: list[Line]  # where there is room below the rows
+    hidden_count: int = 0  # rows without room, where none is shown
 
 
 def on_top(session: RunSession, width: int, most: int) -> OnTop | None:
@@ -46,7 +48,8 @@ def on_top(session: RunSession, width: int, most: int) -> OnTop | None:
         more = f"{units.count_noun(left_out, 'more line')} in the report"
         out.append(text_line(f"and {more}" if shown else more, "dim"))
     charts = [line for part in section.parts if isinstance(part, Chart) for line in _chart(part, width)]
-    return OnTop(text_line(section.title.upper(), "title"), text_line(" ".join(words), "dim"), out, charts)
+    note = text_line(" ".join(words), "dim")
+    return OnTop(text_line(section.title.upper(), "title"), note, out, charts, 0 if shown else left_out)
 
 
 def _chart(part: Chart, width: int) -> list[Line]:
@@ -57,9 +60,14 @@ def _chart(part: Chart, width: int) -> list[Line]:
 
 
 def on_top_lines(session: RunSession, width: int, most: int) -> list[Line]:
-    """Under a head of its own; empty where no result has anything to stand here."""
+    """Under a head of its own, which counts the rows if none has room; empty where nothing can stand here."""
     section = on_top(session, width, most - 1)
-    return [ruled_head(section.title, section.note, width), *section.rows] if section is not None else []
+    if section is None:
+        return []
+    if section.hidden_count:
+        count = units.count_noun(section.hidden_count, "line")
+        return [ruled_head(section.title, key_line(f"{count}: [o]", "dim"), width)]
+    return [ruled_head(section.title, section.note, width), *section.rows]
 
 
 _WIDEST, _HIGHEST = 100, 16
