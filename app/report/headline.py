@@ -284,7 +284,7 @@ def _both_ways(session: RunSession, changed: list[ev.RunVerdict]) -> tuple[ev.Ru
 
 def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerdict]) -> str:
     """`B (/data) is slower than A (/scratch) in 5 of 6 loads, 2.5 × (synced write) to 75 × (stream read);
-    no material difference: create/stat/delete; this holds for the whole stack`."""
+    no material difference: create/stat/delete; this holds for this stack`."""
     least = min(same, key=_effect_distance)
     compared = [
         v for v in session.verdicts.values() if (v.baseline, v.variant) == (worst.baseline, worst.variant)
@@ -310,8 +310,7 @@ def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerd
     for word, some in named:
         if some:
             parts.append(f"{word}: {units.join_names([title(v) for v in some], MAX_NAMED_LOADS)}")
-    scope = worst.scope.replace("this stack", "the whole stack")
-    return "; ".join((*parts, *((f"this holds for {scope}",) if scope else ())))
+    return "; ".join((*parts, *((f"this holds for {worst.scope}",) if worst.scope else ())))
 
 
 def _effect_distance(verdict: ev.RunVerdict) -> float:

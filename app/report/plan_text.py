@@ -55,7 +55,7 @@ def _named_rows(name: str, lines: Sequence[str], role: str = "text") -> list[Pla
 
 def differences_text(plan: Plan) -> str:
     differences = "; ".join(plan.differs)
-    return f"they also differ in: {differences}; verdicts therefore hold for the whole stack"
+    return f"they also differ in: {differences}; verdicts therefore hold for “this stack”: all of it together"
 
 
 def variant_lines(plan: Plan) -> list[str]:

@@ -132,8 +132,7 @@ class DirectoriesScreen(Base):
     def _explanation_lines(self, width: int, _height: int) -> list[Line]:
         place = self.selected_place
         if place is not None and place.refusal:
-            reason = place.refusal.removeprefix(f"{place.path}: ").removeprefix(f"{place.path} ")
-            return wrap_text(f"✗ {place.path}: {reason}", width, "unknown")
+            return wrap_text(f"✗ {place.refusal}", width, "unknown")
         words = "[Enter] takes the directory of this row; [/] types a path."
         if self.several:
             words = "[space] marks a directory; [/] types a path. The first is baseline A. [Enter] takes those marked."
