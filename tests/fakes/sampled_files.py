@@ -55,7 +55,7 @@ def pidstat_file(samples: int, rates: dict[str, Callable[[int], float]]) -> str:
 
 
 def atop_file(samples: Sequence[dict[str, float]], step_s: int = 10) -> str:
-    """`atop -P ALL`: by sample `iowait` (a share), `busy` (of sda), and `write NAME` in bytes a second."""
+    """`atop -P ALL`: by sample `iowait` (a share), `busy` (of sda), and `write NAME` in bytes a second, to sda."""
     lines = ["RESET", _atop_line("CPU", 0, 9000, "100 2 5 5 0 90 0 0 0 0 0 2000 100 0 0"), "SEP"]
     for number, sample in enumerate(samples, 1):
         at_s, ticks = number * step_s, 200 * step_s
@@ -67,7 +67,9 @@ def atop_file(samples: Sequence[dict[str, float]], step_s: int = 10) -> str:
         )
         lines.append(_atop_line("PAG", at_s, step_s, "4096 0 0 0 0 0 -1 0 0 0 5 5"))
         busy_ms = round(sample.get("busy", 0.1) * step_s * 1000)
-        lines.append(_atop_line("DSK", at_s, step_s, f"sda {busy_ms} 100 8000 50 4000 0 0 0 1.0"))
+        moved = sum(v for n, v in sample.items() if n.startswith("write ") and "kworker" not in n)
+        sectors = 4000 + round(moved * step_s / 512)
+        lines.append(_atop_line("DSK", at_s, step_s, f"sda {busy_ms} 100 8000 50 {sectors} 0 0 0 1.0"))
         for name, rate in sample.items():
             if name.startswith("write "):
                 command, sectors = name.removeprefix("write "), round(rate * step_s / 512)

@@ -5,7 +5,7 @@ Stretches of a series that stand out from its own quiet level.
 
 import math
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -100,7 +100,8 @@ Cause: TypeAlias = Literal[
     "cpu",
     "job",
 ]
-_DISK = "disk:"
+_DISK, _DISK_RATES = "disk:", ("read rate", "write rate")
+MIN_DISK_SHARE = 0.25  # of the bytes that a process moved, on the disks that were slow
 MAX_INCIDENTS = 50
 MAX_SYMPTOMS = 12
 WEAK_DURATION_S, WEAK_DURATION_SHARE = (
@@ -343,7 +344,8 @@ def _make_incident(group: Sequence[tuple[int, Symptom, Cause]], series: Sequence
     own = [symptom for _, symptom, cause in ordered if cause == leading[2]]
     began_s, ended_s = min(s.began_s for s in own), max(s.ended_s for s in own)
     cause = leading[2]
-    if cause == "disk" and not any(s.subject.startswith(_DISK) for s in own):
+    disks = frozenset(s.subject for s in own if s.subject.startswith(_DISK))
+    if cause == "disk" and not disks:
         busy = [
             fmean(inside) for s in series if _is_use_of_disk(s) and (inside := _inside(s, began_s, ended_s))
         ]
@@ -351,7 +353,7 @@ def _make_incident(group: Sequence[tuple[int, Symptom, Cause]], series: Sequence
     return Incident(
         cause=cause, began_s=began_s, ended_s=ended_s,
         symptoms=tuple(_longest_of_each(symptom for _, symptom, _ in ordered))[:MAX_SYMPTOMS],
-        culprit=find_culprit(series, _TAKING.get(cause, {}), began_s, ended_s),
+        culprit=find_culprit(series, _TAKING.get(cause, {}), began_s, ended_s, disks=disks),
     )  # fmt: skip
 
 
@@ -386,12 +388,22 @@ def _weight(incident: Incident) -> float:
 
 
 def find_culprit(
-    all_series: Sequence[SampleSeries], min_rises: Mapping[str, float], began_s: float, ended_s: float
+    all_series: Sequence[SampleSeries],
+    min_rises: Mapping[str, float],
+    began_s: float,
+    ended_s: float,
+    *,
+    disks: Collection[str] = (),
 ) -> Culprit | None:
     """Return the process to which most of what all processes did more than outside is due, and not less than half.
 
-    `min_rises`: the metrics in question, each with the least rise of all processes together.
+    `min_rises`: the metrics in question, each with the least rise of all processes together. `disks`: if they moved
+    less than a quarter of a process's bytes, it used others.
     """
+    moved = [
+        _inside(s, began_s, ended_s) for s in all_series if s.subject in disks and s.metric in _DISK_RATES
+    ]
+    most = sum(map(fmean, filter(None, moved))) / MIN_DISK_SHARE if any(moved) else math.inf
     candidates: list[Culprit] = []
     totals = {series.metric: series for series in all_series if series.subject == ALL_PROCESSES}
     for metric, min_rise in min_rises.items():
@@ -413,7 +425,7 @@ def find_culprit(
         for name, own_rises in by_name.items():
             rises = _multiply(own_rises, weights)
             share = min(1.0, sum(rises) / sum(all_rises))
-            if share < MIN_CULPRIT_SHARE:
+            if share < MIN_CULPRIT_SHARE or fmean(rises) > most:
                 continue
             ci95 = _share_interval(rises, all_rises) if len(rises) >= MIN_CULPRIT_SAMPLES else None
             if ci95 is None or ci95[0] >= MIN_CULPRIT_LOW:

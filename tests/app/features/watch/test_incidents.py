@@ -360,6 +360,22 @@ def test_a_killed_recorder_leaves_a_readable_book(tmp_path: Path, folder: Path) 
     assert read_book(folder).unreadable == 0
 
 
+@every_case("moved, named", [(0.1, False), (0.4, True)])
+def test_who_writes_to_another_disk_is_not_named_for_the_slow_one(
+    tmp_path: Path, moved: float, named: bool
+) -> None:
+    """`rsync` writes 80 MB/s; the slow disk moved this share of it."""
+    looks = []
+    for look in make_looks(400, is_busy):
+        disk = look.values["disk:sda"]
+        slow = disk | {"write rate": disk["write rate"] * moved}
+        looks.append(msgspec.structs.replace(look, values=look.values | {"disk:sda": slow}))
+    book = tmp_path / f"{named}"
+    write(book, list(looks))
+    ((incident, _),) = choose_incidents(answer_of(read_book(book), book))
+    assert incident.cause == "disk" and (incident.culprit is not None) == named
+
+
 def test_who_waits_for_pages_is_named_where_memory_is_short_and_not_who_writes_most(folder: Path) -> None:
     looks = []
     for number, look in enumerate(make_looks(400)):
