@@ -153,9 +153,7 @@ class DirectoriesScreen(Base):
             return
         listed = Decoder(list[ListedDirectory]).decode(outcome.output.encode())
         listed_paths = {place.path for place in listed}
-        if (
-            self._is_proposed
-        ):  # the admin has not marked these directories: a refused one would only be in the way
+        if self._is_proposed:  # nobody has marked these: a refused one would only be in the way
             refused = {place.path for place in listed if place.refusal}
             self.marked = [path for path in self.marked if path not in refused]
         typed = [place for place in self._places if place.path not in listed_paths]
