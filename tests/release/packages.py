@@ -17,7 +17,7 @@ import pytest
 
 from hostdx.app.features.watch import timer as timers
 from hostdx.app.features.watch.battery import WatchSettings
-from hostdx.app.features.watch.incidents import service as incident_service
+from hostdx.app.features.watch.incidents import recorder as incident_service
 from hostdx.app.features.watch.timer import NAME, WatchTimer
 from tests.syntax import ROOT
 

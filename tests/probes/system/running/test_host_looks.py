@@ -121,9 +121,9 @@ def old_looks(root: Path, kernel: str, busy: Container[int], stalled: Container[
             "pswpin 0\npswpout 0\n" + OLD_KERNELS[kernel].format(stalls, 50 * stalls, 100 * stalls)
         )
         (root / "proc/stat").write_text(f"cpu  {100 * turn} 0 0 {900 * turn} 0 0 0 0 0 0\ncpu0 1\n")
-        disk = f"8 0 sda {100 * reads} 0 8000 {100 * ticks} 0 0 0 0 0 {10 * ticks} {100 * ticks}\n"
-        (root / "proc/diskstats").write_text(disk)
         written = 50_000_000 * sum(n in busy for n in range(turn + 1))
+        disk = f"8 0 sda {100 * reads} 0 8000 {100 * ticks} 0 0 {written // 512} 0 0 {10 * ticks} {100 * ticks}\n"
+        (root / "proc/diskstats").write_text(disk)
         (root / "proc/70/io").write_text(f"read_bytes: 0\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n")
         states.append(
             read_state(Host(str(root)))._replace(wall_s=1.795e9 + 10 * turn, boot_s=1e3 + 10.0 * turn)
