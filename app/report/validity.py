@@ -57,7 +57,7 @@ def _list_signs(session: RunSession) -> list[Sign]:
         *_drift_signs(session, measured),
     ]
     signs += _order_signs(session, measured)
-    return [*signs, *_resolution_signs(wording.resolved_verdicts(session))]
+    return [*signs, *_resolution_signs(session)]
 
 
 def _control_signs(session: RunSession) -> list[Sign]:
@@ -244,9 +244,10 @@ def _order_distance(order: OrderEffect) -> float:
     return abs(math.log(first) - math.log(second))
 
 
-def _resolution_signs(verdicts: list[ev.RunVerdict]) -> list[Sign]:
-    """Without a check mark where an effect that matters may have been missed."""
-    effects = wording.detectable_text(verdicts)
+def _resolution_signs(session: RunSession) -> list[Sign]:
+    """Without a check mark where an effect that matters may have been missed, or where nothing is known of some."""
+    verdicts = wording.resolved_verdicts(session)
+    effects = wording.detectable_in_run(session)
     limited = [v for v in verdicts if v.smallest_effect and not v.control and wording.may_miss_effect(v)]
     misses = [v for v in limited if (v.smallest_effect or 0.0) > v.margin]
     words = f"a difference {effects} could be missed"
@@ -254,4 +255,5 @@ def _resolution_signs(verdicts: list[ev.RunVerdict]) -> list[Sign]:
         where = f" in {len(misses)} of {len(limited)} loads" if len(limited) > 1 else ""
         margin = units.format_percent(min(v.margin for v in misses))
         words = f"{words}: this is more than the margin of {margin}{where}"
-    return [Sign("unknown" if misses else "ok", words)] if effects else []
+    is_open = misses or wording.count_unresolved(session)
+    return [Sign("unknown" if is_open else "ok", words)] if effects else []

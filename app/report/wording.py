@@ -107,10 +107,28 @@ def may_miss_effect(verdict: ev.RunVerdict) -> bool:
     return verdict.is_equal or verdict.is_undecided
 
 
-def detectable_text(verdicts: Iterable[ev.RunVerdict]) -> str:
-    """Return `below 3.3 %`: the differences that could be missed, wherever these verdicts say how small."""
+def detectable_text(verdicts: Iterable[ev.RunVerdict], unresolved: int = 0) -> str:
+    """Return `below 3.3 %`: the differences that could be missed, wherever these verdicts say how small.
+
+    `unresolved`: how many others have too few groups to say anything.
+    """
     known = _seen_shares(verdicts)
-    return f"below {units.seen_from(max(known))}{' in each load' if len(known) > 1 else ''}" if known else ""
+    if not known:
+        return ""
+    where = " in each load" if len(known) > 1 else ""
+    if unresolved:
+        where = f" in {len(known)} of {units.count_noun(len(known) + unresolved, 'comparison')}"
+    return f"below {units.seen_from(max(known))}{where}"
+
+
+def count_unresolved(session: RunSession) -> int:
+    """Return how many comparisons have too few groups for an interval: nothing is known of their differences."""
+    return sum(bool(too_few(session, v)) for v in session.verdicts.values() if not v.control)
+
+
+def detectable_in_run(session: RunSession) -> str:
+    """Return `detectable_text` of all comparisons of a run."""
+    return detectable_text(resolved_verdicts(session), count_unresolved(session))
 
 
 def _seen_shares(verdicts: Iterable[ev.RunVerdict]) -> list[float]:

@@ -261,7 +261,7 @@ def test_a_row_of_a_load_holds_its_values_whole(path: Path) -> None:
 @every_case("path", RECORDINGS)
 def test_the_smallest_effects_are_one_range(path: Path) -> None:
     session = load(path)
-    effects = wording.detectable_text(wording.resolved_verdicts(session))
+    effects = wording.detectable_in_run(session)
     if not effects:
         return
     assert any(f" {effects}" in sign.text for sign in list_trust_signs(session))

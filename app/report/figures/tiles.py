@@ -27,7 +27,11 @@ def summary_tiles(session: RunSession) -> tuple[Tiles, ...]:
 
 def _load_tiles(session: RunSession) -> list[Tile]:
     """Return how many loads differ, and the largest effect; where none does, which could be missed."""
-    judged = [row for row in verdict_table.on_page(session) if not row.verdict.control]
+    judged = [
+        row
+        for row in verdict_table.list_verdict_rows(session)
+        if not (row.verdict.control or verdict_table.is_of_aside_load(session, row.verdict))
+    ]
     if not judged:
         return []
     first = judged[0]
@@ -41,7 +45,7 @@ def _load_tiles(session: RunSession) -> list[Tile]:
             *out,
             Tile("largest effect", first.size, first.load, wording.verdict_role(first.verdict)),
         ]
-    effects = wording.detectable_text(wording.resolved_verdicts(session))
+    effects = wording.detectable_in_run(session)
     return [*out, Tile("differences that could be missed", effects)] if effects else out
 
 

@@ -61,10 +61,29 @@ def list_verdict_rows(session: RunSession) -> list[VerdictRow]:
     return table_rows
 
 
+MAX_OPEN_ROWS = 4  # of comparisons with too few groups for an interval, on the first page beside others
+
+
 def is_aside(session: RunSession, verdict: ev.RunVerdict) -> bool:
-    """Return whether it stands in the appendix, not on the first page."""
+    """Return whether it stands in the appendix, not on the first page: by its load, or as one of many that say nothing
+    yet beside those that do.
+    """
+    if is_of_aside_load(session, verdict):
+        return True
+    return verdict in session.compute_once("open comparisons", lambda: _many_open(session))
+
+
+def is_of_aside_load(session: RunSession, verdict: ev.RunVerdict) -> bool:
+    """Return whether the scenario keeps the verdicts of this load off the first page."""
     load = session.find_workload(verdict.workload)
     return load is not None and load.aside
+
+
+def _many_open(session: RunSession) -> list[ev.RunVerdict]:
+    """The comparisons with too few groups, where they are many and others have enough."""
+    measured = [v for v in session.verdicts.values() if wording.is_measured(v) and not v.control]
+    without_interval = [v for v in measured if wording.too_few(session, v)]
+    return without_interval if MAX_OPEN_ROWS < len(without_interval) < len(measured) else []
 
 
 def on_page(session: RunSession, *, appendix: bool = False) -> list[VerdictRow]:
@@ -77,9 +96,26 @@ def notes_on_values(session: RunSession) -> list[str]:
     regime_notes = [f"{load}: {words}." for load, words in regimes if words]
     return [
         words
-        for words in (_cost_note(session), lacking_values_note(session), *regime_notes[:MAX_REGIMES])
+        for words in (
+            _cost_note(session),
+            _open_note(session),
+            lacking_values_note(session),
+            *regime_notes[:MAX_REGIMES],
+        )
         if words
     ]
+
+
+def _open_note(session: RunSession) -> str:
+    """Return which comparisons stand in the appendix alone, because they have too few groups to say anything."""
+    verdicts = session.compute_once("open comparisons", lambda: _many_open(session))
+    loads = dict.fromkeys(wording.workload_title(session, v.workload) for v in verdicts)
+    count = units.count_noun(len(verdicts), "comparison")
+    return (
+        f"{'; '.join(loads)}: {count} with too few groups for an interval, see Verdicts in full."
+        if loads
+        else ""
+    )
 
 
 def _cost_note(session: RunSession) -> str:
