@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hostdx.app.recordings.reader import load
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report import validity
+from hostdx.app.report import validity, wording
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulprit
 from hostdx.scenarios.contract.surroundings import MeasuredSurroundings
@@ -194,3 +194,13 @@ def test_levels_that_both_sides_climb_alike_are_no_steady_ones(
         if "drift" in sign.text or "while" in sign.text
     ]
     assert told == ([state] if state else [])
+
+
+def test_comparisons_without_an_interval_leave_no_check_mark() -> None:
+    """demo:numa: 4 of 12 comparisons have an interval, and theirs is narrow; of the others nothing is known."""
+    session = load(DEMO.with_name("numa.jsonl"))
+    few = wording.count_unresolved(session)
+    known = [v for v in session.verdicts.values() if v.smallest_effect and not wording.too_few(session, v)]
+    assert few == 8 and all((v.smallest_effect or 0) < v.margin for v in known)
+    assert validity.list_trust_signs(session)[-1].state == "unknown"
+    assert f"{len(known)} of {few + len(known)}" in wording.detectable_in_run(session)
