@@ -66,7 +66,7 @@ def test_installed_upgraded_removed_and_purged(bundle: Path, root: Path, tmp_pat
     said = subprocess.run(
         [hostdx, "--version", "--json"], env=environment(tmp_path), capture_output=True, text=True, check=True
     ).stdout
-    assert json.loads(said)["code"] == str(root / "usr/lib/hostdx")
+    assert json.loads(said)["code"] == str(root / "usr/lib/hostdx/hostdx")
     triaged = subprocess.run(
         [hostdx, "triage", "--json"], env=environment(tmp_path), capture_output=True, text=True, check=True
     )

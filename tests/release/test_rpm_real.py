@@ -46,7 +46,7 @@ def test_installed_upgraded_and_removed(bundle: Path, tmp_path: Path) -> None:
     if any(Path(f"/usr/bin/python3.{minor}").exists() for minor in range(11, 15)):
         argv = [str(root / "usr/bin/hostdx"), "--version", "--json"]
         said = subprocess.run(argv, env=environment(tmp_path), capture_output=True, text=True, check=True)
-        assert json.loads(said.stdout)["code"] == str(root / "usr/lib/hostdx")
+        assert json.loads(said.stdout)["code"] == str(root / "usr/lib/hostdx/hostdx")
     (root / "etc/hostdx/README").write_text("the site's own")
     subprocess.run([*alone, "--upgrade", str(second)], check=True)
     kept = {path for path in files(root) if path.startswith("usr/lib/hostdx/") and not path.endswith(".pyc")}

@@ -240,9 +240,11 @@ async def test_a_busy_host_is_told_before_the_first_block_and_once_only(tmp_path
     run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
     watch = watch_for(run, ["vda"])
     await watch.look_before_first_block()
-    said = {guard.kind: guard.guard_sentence for guard in run.of(ev.Guard)}
-    assert set(said) == {"cpu", "steal", "device"}
-    assert said["cpu"] == "before the first block: other processes used 60 % of the CPUs: init [1], 1.2 CPUs"
+    said = {guard.kind: guard for guard in run.of(ev.Guard)}
+    assert set(said) == {"cpu", "steal", "device"} and all(guard.early for guard in said.values())
+    cpu = said["cpu"].disturbance
+    assert cpu is not None and cpu.culprit is not None and cpu.culprit.name == "init"
+    assert (cpu.figure, cpu.culprit.rate) == pytest.approx((0.6, 1.2))
     await watch.look_before_first_block()
     assert len(run.of(ev.Guard)) == 3
 
