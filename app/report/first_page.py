@@ -3,7 +3,7 @@
 from hostdx.app.recordings.session import UNKNOWN_HOST, RunSession
 from hostdx.app.report import wording
 from hostdx.app.report.figures import latency
-from hostdx.app.report.figures.verdict_table import effects_part, is_aside, notes_on_values
+from hostdx.app.report.figures.verdict_table import effects_part, is_aside, notes_on_values, open_note
 from hostdx.app.report.headline import alone_texts, list_remarks
 from hostdx.app.report.next_steps import list_remedies
 from hostdx.app.report.numbers import measured_alone
@@ -77,7 +77,8 @@ def _result_parts(session: RunSession, *, narrow: bool) -> list[Part]:
         parts.append(alone_table)
     effects_table = effects_part(session, narrow=narrow)
     if effects_table is not None:
-        parts += [effects_table, *([paragraph_of(*values)] if (values := notes_on_values(session)) else ())]
+        notes = [note for note in (*notes_on_values(session), open_note(session)) if note]
+        parts += [effects_table, *([paragraph_of(*notes)] if notes else ())]
     if (times := latency.latency_table(session)) is not None:
         parts += [times, paragraph_of(latency.MEANING)]
     if compared:

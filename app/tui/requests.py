@@ -18,7 +18,7 @@ from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.printable import make_lines_printable
 from hostdx.app.tui.children.event_child import TIMEOUT_S, CommandOutcome, EventChild, run_hostdx
-from hostdx.app.tui.earlier_results import EarlierResults
+from hostdx.app.tui.commands import EarlierResults
 from hostdx.probes.files.safe_read import read_named
 from hostdx.probes.units import format_duration
 from hostdx.scenarios.contract.events import RunVerdict, ScenarioOffer

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import cast
 
 import msgspec
+from textual.app import App
 from textual.binding import Binding
 from textual.widget import Widget
 
@@ -14,14 +15,12 @@ from hostdx.app.features.fleet.report import lead_sentences
 from hostdx.app.features.fleet.table import ORDERS, FleetView, NodePicker, Strips
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import Line, crop_line, wrap_text
+from hostdx.app.tui.commands import ShellCommands
 from hostdx.app.tui.screens.ask import AskScreen
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.panel import DrawnPanel
 from hostdx.app.tui.widgets.picker import Picker, Whole
 from hostdx.scenarios.analysis.peers.judgement import FleetJudgement
-
-if TYPE_CHECKING:
-    from hostdx.app.tui.shell import Shell
 
 MAX_LEAD_LINES = 3
 READ_S = 600.0  # ten thousand recordings on a slow shared file system
@@ -123,15 +122,15 @@ def ask_for_folder(asking: Base) -> None:
     asking.app.push_screen(AskScreen("folder", hint=hint), open_named)
 
 
-def open_folder(shell: Shell, folder: Path) -> None:
+def open_folder(shell: ShellCommands, folder: Path) -> None:
     def show(judgement: FleetJudgement) -> None:
         shell.show_message("")
-        shell.push_screen(FleetScreen(folder, judgement))
+        cast("App[int]", shell).push_screen(FleetScreen(folder, judgement))
 
     judge_folder(shell, folder, show)
 
 
-def judge_folder(shell: Shell, folder: Path, then: Callable[[FleetJudgement], None]) -> None:
+def judge_folder(shell: ShellCommands, folder: Path, then: Callable[[FleetJudgement], None]) -> None:
     """What a child judges of the folder; where it cannot, why is said."""
 
     def take_output(output: str) -> None:

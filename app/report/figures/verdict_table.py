@@ -96,17 +96,12 @@ def notes_on_values(session: RunSession) -> list[str]:
     regime_notes = [f"{load}: {words}." for load, words in regimes if words]
     return [
         words
-        for words in (
-            _cost_note(session),
-            _open_note(session),
-            lacking_values_note(session),
-            *regime_notes[:MAX_REGIMES],
-        )
+        for words in (_cost_note(session), lacking_values_note(session), *regime_notes[:MAX_REGIMES])
         if words
     ]
 
 
-def _open_note(session: RunSession) -> str:
+def open_note(session: RunSession) -> str:
     """Return which comparisons stand in the appendix alone, because they have too few groups to say anything."""
     verdicts = session.compute_once("open comparisons", lambda: _many_open(session))
     loads = dict.fromkeys(wording.workload_title(session, v.workload) for v in verdicts)

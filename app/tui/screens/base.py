@@ -20,7 +20,7 @@ from hostdx.app.tui.widgets.picker import Picker
 from hostdx.app.tui.widgets.reader import Reader
 
 if TYPE_CHECKING:
-    from hostdx.app.tui.shell import Shell
+    from hostdx.app.tui.commands import ShellCommands
 
 MIN_SIZE_CELLS = (60, 20)
 BROAD = 160  # cells from which on two columns stand side by side; `-wide` holds there as well
@@ -92,8 +92,8 @@ class Base(NamedKeys, Screen[object]):
         return binding.description
 
     @property
-    def shell(self) -> Shell:
-        return cast("Shell", self.app)
+    def shell(self) -> ShellCommands:
+        return cast("ShellCommands", self.app)
 
     @property
     def head_words(self) -> tuple[str, str, str]:

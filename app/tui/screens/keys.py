@@ -21,7 +21,7 @@ from hostdx.app.tui.widgets.picker import Picker, PickerRow
 from hostdx.app.tui.widgets.word_list import WordList
 
 if TYPE_CHECKING:
-    from hostdx.app.tui.shell import Shell
+    from hostdx.app.tui.commands import ShellCommands
 
 MAX_RECENT = 8  # recordings in the palette; the list has all
 
@@ -50,7 +50,7 @@ def list_actions(screen: Screen[object]) -> list[tuple[str, str, str, object]]:
     )
 
 
-def list_openings(app: Shell) -> list[tuple[str, str, str, object]]:
+def list_openings(app: ShellCommands) -> list[tuple[str, str, str, object]]:
     """What has no key on the screen, as `list_actions`: scenarios, recordings, undo, themes, others' screens."""
     offers = app.home_session().offers
     recent = recordings.list_recordings()[:MAX_RECENT]

@@ -36,7 +36,7 @@ from hostdx.app.tui.theme import role_style
 
 if TYPE_CHECKING:
     from hostdx.app.recordings.session import RunSession
-    from hostdx.app.tui.shell import Shell
+    from hostdx.app.tui.commands import ShellCommands
 
 REDRAWN_S = 0.9
 
@@ -84,8 +84,8 @@ class Panel(Still):
         self._target = ""  # what the cursor is on
 
     @property
-    def shell(self) -> Shell:
-        return cast("Shell", self.app)
+    def shell(self) -> ShellCommands:
+        return cast("ShellCommands", self.app)
 
     def draw(self, width: int, height: int) -> list[Line]:
         """The lines for that size; `height` is large while the natural height is asked for."""

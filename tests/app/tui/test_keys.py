@@ -67,6 +67,7 @@ IN_CONTEXT = {
     "slash": {"filter", "path"},  # a path begins with it, and such a list has no filter
     "c": {"compare", "copy"},  # two recordings, or commands and a report
     "y": {"yes", "copy_row"},  # a question is open, or a list
+    "u": {"yes", "name_keys"},  # it opens what is to be undone; there `y` undoes it, and `u` says so
     "n": {"leave", "jump"},  # a question is open, or a recording
 }
 both = pytest.mark.parametrize("size", one_always("narrow", "wide"))

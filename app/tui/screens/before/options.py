@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from textual.binding import Binding
 from textual.widget import Widget
@@ -14,10 +14,20 @@ from hostdx.app.tui.option_values import format_value
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.panel import DrawnPanel
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
+from hostdx.probes.types import Json
+from hostdx.scenarios.contract.events import ScenarioOffer
 from hostdx.scenarios.contract.plan import Option
 
-if TYPE_CHECKING:
-    from hostdx.app.tui.screens.before.plan import PlanScreen
+
+class Asking(Protocol):
+    """The plan whose options are listed; `ask_option` asks for a value of one."""
+
+    offer: ScenarioOffer
+    values: dict[str, Json]
+
+    def ask_option(self, option: Option) -> None: ...
+
+    def default_text(self, option: Option) -> str: ...
 
 
 class OptionsScreen(Base):
@@ -31,7 +41,7 @@ class OptionsScreen(Base):
     ]
     title_words = "options"
 
-    def __init__(self, about: PlanScreen) -> None:
+    def __init__(self, about: Asking) -> None:
         super().__init__()
         self._about = about
 

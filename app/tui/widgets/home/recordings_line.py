@@ -10,7 +10,7 @@ from hostdx.app.terminal.lines import (
     pad_line,
     text_line,
 )
-from hostdx.app.tui.earlier_results import Example
+from hostdx.app.tui.commands import Example
 from hostdx.app.tui.widgets.panel import Panel
 from hostdx.probes.units import count_noun
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.tui.earlier_results import EarlierResults, Example
+from hostdx.app.tui.commands import EarlierResults, Example
 from hostdx.app.tui.plan_text import resolution_lines
 from hostdx.app.tui.questions import card_for
 from hostdx.app.tui.questions import list_questions as known
