@@ -30,9 +30,8 @@ _WEB_URL = re.compile(r"(https?://[\w.-]{1,80}(?::\d{1,5})?)/.+")
 _IMAGE = re.compile(
     r"(?:[a-z0-9][a-z0-9._-]{0,60}/){1,3}[a-z0-9._-]{1,60}:(?:v?\d[\d.]{0,15}(?:-[a-z0-9.]{1,12})?|latest|stable|main)"
 )
-_NAMING = re.compile(
-    r"(?:(?:dc|ou|cn|o|c|uid|objectClass)=[\w.* -]{1,60}(?:,|$))+"
-)  # of a directory, RFC 4514
+# of a directory, RFC 4514: several parts, the last of which is a domain's or a unit's; `uid=secret` alone is none
+_NAMING = re.compile(r"(?:(?:dc|ou|cn|o|uid)=[\w. -]{1,60},){1,8}(?:dc|ou|o)=[\w. -]{1,60}")
 _CURL_FORMAT = re.compile(r"(?:%\{[a-z_]{1,30}\}(?:\\n| |,)*)+")
 _LISTENING = re.compile(r"\*?:\d{1,5}|(?:[\w.*-]{1,60}:)?\d{1,5}:[\w.-]{1,60}:\d{1,5}")  # or ssh's tunnel
 _RANDOM = re.compile(

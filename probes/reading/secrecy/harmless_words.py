@@ -46,9 +46,13 @@ _CLASS = re.compile(r"(?:[A-Za-z]\w{0,30}\.)+[A-Z][A-Za-z]{0,60}")  # java
 _PROPERTY = re.compile(r"-D[a-z]\w{0,30}(?:\.[A-Za-z]\w{0,40}){1,6}")  # java -Dlog4j.configurationFile=…
 _SWITCH = re.compile(r"-XX:[+-]?[A-Za-z]\w{1,60}")
 _SUBCOMMAND = re.compile(r"[a-z][a-z_.-]{1,24}\d{0,4}")
+# A command of a program that nobody knows: one of these words, for any other may be a password
 _FIRST_ARGUMENT = re.compile(
-    r"[a-z]{3,16}(?:[_-][a-z]{1,16}){0,3}"
-)  # `manage.py runserver`, `qemu-img convert`
+    r"(?:start|stop|run|serve|runserver|build|train|convert|check|info|show|list|status|sync|export|import|watch|web|worker|"
+    r"scheduler|migrate|evaluate|predict|fit|simulate|process|analy[sz]e|merge|plot|validate|submit|collect|report|clean|"
+    r"prepare|replay|monitor|serve|daemon|launch|render|index|query|search|print|dump|load|copy|move|mirror|archive)"
+    r"(?:[_-](?:all|jobs?|data|files?|nodes?|disks?|hosts?|runs?|dids|replicas|queue|status))?"
+)
 _STARTED = re.compile(r"[A-Za-z][A-Za-z_.+-]{1,30}")
 _PLAIN = re.compile(r"[^\n`]{1,80}")
 _NAME = re.compile(r"[A-Za-z_@^][\w.:,/@+*%\[\]^#-]{0,60}")
@@ -57,14 +61,19 @@ _OPTION_OF_UNKNOWN = re.compile(r"-[b-jl-oq-rt-vyz][a-z_-]{2,20}")  # no letter 
 _ASSIGNED = re.compile(r"(-{0,2}[A-Za-z][\w.-]{0,60})([=:])(.*)", re.DOTALL)
 _MASKED = re.compile(rf"(?:-{{0,2}}[A-Za-z][\w.-]{{0,60}}[=:]?|-[A-Za-z]+)?{re.escape(MASK)}")
 _LITERAL = re.compile(r"""'[^']*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\\?\$\\?\$.*?(?:\$\\?\$|$)""", re.DOTALL)
-# or a process of systemd, of a database, of an SSH line
+# a thread of the kernel, or a process of systemd, of a database, of an SSH line
 _KERNEL_THREAD = re.compile(
     r"\[[\w/:.-]{1,40}\]|\([a-z-]{1,30}\)|ora_\w{2,5}_\w{1,20}|"
     r"sshd: [\w.-]{1,32}(?:@(?:pts/\d{1,4}|notty|internal-sftp)| \[[a-z]{1,9}\])"
 )
 _NAME_WITHIN = re.compile(r"""(?:(?<=["'\s,;{])|(?<==))([A-Za-z]\w*)=""")  # `environment="KEY=…"`
 # of sed, which looks like a path: what is looked for and what is put in its place may both be secrets
-_SUBSTITUTION = re.compile(r"(?:(?<=[;{}\s\d$!])|^)s([/|#,@:!])(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1")
+_PARTS = r"(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1"
+_SUBSTITUTION = re.compile(rf"(?:(?<=[;{{}}\s\d$!])|^)s([/|#,@:!]){_PARTS}")
+_OF_SED = re.compile(
+    rf"(?:(?<=[;{{}}\s\d$!/])|^)s([^\w\s\\]|_){_PARTS}"
+)  # it takes any sign between the parts
+_TEXT_OF_SED = re.compile(r"((?:^|[;{/\d$!\s])[aci](?:\\|\s)\s*).+", re.DOTALL)
 _WORD_OF_CODE = re.compile(r"[\w$@%/.-]+")
 
 
@@ -88,7 +97,10 @@ def _keep_words(
     for word, masked, before, place in zip(
         words, mask_by_position(words), ("", *words), find_places(words), strict=False
     ):
-        word = _SUBSTITUTION.sub(rf"s\1{LEFT_OUT}\1{LEFT_OUT}\1", word)
+        script = _OF_SED if place.program == "sed" else _SUBSTITUTION
+        word = script.sub(rf"s\1{LEFT_OUT}\1{LEFT_OUT}\1", word)
+        if place.program == "sed":
+            word = _TEXT_OF_SED.sub(rf"\1{LEFT_OUT}", word)
         without = (mask_secrets(word) if masked is None else masked) if word else word
         is_code = _is_code(place.program, before, word)
         if without != word and (" " not in word or _MASKED.fullmatch(without) or masked is not None):

@@ -4,7 +4,7 @@ In `secrets.txt` a secret stands between « and »; in `harmless.txt` what an ad
 lines were written by someone who had not read the code. When first measured, before the code was changed, 1.4 % of
 the first 567 kept their secret in a recording, and 17.8 % with `--with-arguments`; of the next 244 0.4 % and 11.5 %;
 of the last 550 (29 November 2026, another author) 0.5 % either way. Of the last 280 harmless lines 92 % told what ran
-when first measured, 92 % of a hundred that are in no file still do.
+when first measured, 91 % of a hundred that are in no file do now.
 """
 
 import re
@@ -90,8 +90,8 @@ def test_no_command_line_keeps_it_busy(part: str) -> None:
         ("tool --enrol=velvet", "tool --enrol=***"),
         ("tool -entry velvet", "tool -entry ***"),
         ("tool --host=node7 --output /a/b --count 12 --mode fast", ""),
-        ("./enrol.sh grafana hunTer2", "./enrol.sh grafana ***"),
-        ("./enrol.sh velvet2 hunTer2", "./enrol.sh … ***"),
+        ("./enrol.sh grafana hunTer2", "./enrol.sh … ***"),
+        ("./manage.sh export_data hunTer2", "./manage.sh export_data ***"),
         ("./set-passwd velvet", "./set-passwd ***"),
         ("./enrol.sh node17 worker cms_pool", "./enrol.sh node17 worker …"),
         ("srun --reservation spring ./a.out", ""),
