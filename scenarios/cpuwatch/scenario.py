@@ -129,7 +129,7 @@ async def _find_busiest(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
             target, words = await asyncio.to_thread(_find_busiest_crowd, run.host, before, after, own_pids)
             step.finish_with_remark(words)
             run.emit_note(words)
-            return target, []
+            return target, rank_users(before, after, "cpu", own_pids)
         words = f"{user.label} uses the most CPU: {user.rate:.1f} CPUs over {FIND_S:g} s"
         if after.processes[user.pid].kernel_thread:
             thread_kind = kernel_thread(user.name)

@@ -22,6 +22,10 @@ from hostdx.probes.imports.sample_series import SampleSeries, SeriesTable
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.sysstat.command_series import CommandSeries
 
+# Threads of the kernel that write for others: asleep in D beside a slow disk, and not stuck.
+_KERNEL_THREAD = re.compile(
+    r"(?:jbd2/|xfsaild|xfs-|txg_|z_|kworker/|kswapd|kcompactd|btrfs-|md\d+_|loop\d|dm[-_]|flush-|nfsd)"
+)
 _HEAD = re.compile(r"^([A-Za-z]{3}) (\S+) (\d{9,11}) (\d{4}/\d\d/\d\d) (\d\d:\d\d:\d\d) (\d{1,9})(?: (.*))?$")
 _PROCESS = re.compile(r"^(\d{1,10}) (?:\((.*)\)|(\S+)) ([A-Za-z]) (.*)$")
 _CPU_SHARES = ("system", "user", "nice", "idle", "iowait", "interrupt", "soft interrupt", "steal")
@@ -172,7 +176,7 @@ class _AtopReader:
         if label == "PRC" and len(values) > 2 and "n" not in words[10:11]:
             hertz, user, system = values[:3]
             if hertz and user is not None and system is not None:
-                if match[4] == "D" and not user + system:
+                if match[4] == "D" and not user + system and not _KERNEL_THREAD.match(command):
                     self._idle.add(match[1])
                 share = (user + system) / hertz / self._interval_s
                 self.commands.add(command, "CPU share", "", share)

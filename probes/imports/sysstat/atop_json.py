@@ -1,7 +1,7 @@
 """`atop -J LABELS`: a JSON document a sample, read as the lines of `atop -P` that say the same (atop's json.c).
 
 A process is named in PRG, and PRC alone says what is a thread; without both nobody is named. The first sample holds
-values since boot, if its time is longer than the next one's.
+values since boot, if its time is more than three times the next one's.
 """
 
 import io

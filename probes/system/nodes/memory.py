@@ -48,7 +48,8 @@ def read_offline_bytes(host: Host) -> int | Absent:
     """Memory that a hypervisor or a board gave to a running host and that nobody has set online.
 
     Documentation/ABI/testing/sysfs-devices-memory: a folder for each block. Their states are read only where blocks and
-    MemTotal differ by a tenth: a large host has tens of thousands of blocks.
+    MemTotal differ by more than a fiftieth and 1 GiB, what the kernel keeps for itself (a page's struct is a 64th):
+    a large host has tens of thousands of blocks.
     """
     names = host.list_names(BLOCKS)
     size = host.read_word(f"{BLOCKS}/block_size_bytes")
@@ -59,7 +60,7 @@ def read_offline_bytes(host: Host) -> int | Absent:
     if block_bytes is None:
         return Absent(f"{BLOCKS}/block_size_bytes: {size!r}", "invalid", f"{BLOCKS}/block_size_bytes")
     blocks = [name for name in names if name.startswith("memory") and name[6:].isdecimal()]
-    if len(blocks) * block_bytes < total.get("MemTotal", 0) * 1.1:
+    if len(blocks) * block_bytes < total.get("MemTotal", 0) * 1.02 + (1 << 30):
         return 0
     return block_bytes * sum(host.read_word(f"{BLOCKS}/{block}/state") == "offline" for block in blocks)
 

@@ -90,7 +90,10 @@ def control_group_of(host: Host, pid: int) -> str:
     """Its control group of version 2, or of version 1's `cpu`; "" where it has ended or has none."""
     text = host.read_file_text(f"/proc/{pid}/cgroup", 8192)
     groups = {} if isinstance(text, Absent) else parse_groups(text)
-    return (groups.get("") or groups.get("cpu") or "")[:200]
+    unified = groups.get("", "/")
+    return (
+        unified if unified != "/" else groups.get("cpu", unified)
+    )  # of both versions at once the first is often "/"
 
 
 def find_group_folders(host: Host, table: tuple[Mount, ...], controller: str, path: str) -> tuple[str, ...]:

@@ -65,6 +65,9 @@ def find_busiest(
     return busiest if busiest.rate >= NAMED_SHARE * used else None
 
 
+_MANAGERS = frozenset(("systemd", "init", "containerd-shim", "conmon", "dockerd", "sshd"))
+
+
 class BusyGroup(msgspec.Struct, frozen=True):
     """Processes that share `key`; `rate`: CPUs that they used together."""
 
@@ -82,11 +85,12 @@ def find_busiest_family(
     the shell that started it. `rate` is of all of them. None where they are children of process 1 (daemons, orphans).
     """
     parents = {pid: process.parent for pid, process in after.processes.items()}
+    names = {pid: process.name for pid, process in after.processes.items()}
     rates, total = _rates_by(
-        before, after, own_pids, lambda pid: [str(each) for each in _ancestors(pid, parents)]
+        before, after, own_pids, lambda pid: [str(each) for each in _ancestors(pid, parents, names)]
     )
     enough = [int(key) for key, group in rates.items() if _is_enough(group, total)]
-    outer = {each for pid in enough for each in _ancestors(pid, parents) if each != pid}
+    outer = {each for pid in enough for each in _ancestors(pid, parents, names) if each != pid}
     inner = [pid for pid in enough if pid not in outer and pid not in own_pids and pid in after.processes]
     if not inner:
         return None
@@ -132,10 +136,10 @@ def _rates_by(
     return groups, total
 
 
-def _ancestors(pid: int, parents: dict[int, int]) -> Iterator[int]:
-    """The process and those above it, without process 1 and the kernel's own."""
+def _ancestors(pid: int, parents: dict[int, int], names: dict[int, str]) -> Iterator[int]:
+    """The process and those above it, up to what starts everybody's: process 1, a service manager, a container's."""
     seen: set[int] = set()
-    while pid > 2 and pid not in seen:
+    while pid > 2 and pid not in seen and names.get(pid) not in _MANAGERS:
         seen.add(pid)
         yield pid
         pid = parents.get(pid, 0)

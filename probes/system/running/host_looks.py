@@ -27,6 +27,7 @@ from hostdx.probes.system.running.processes import (
 from hostdx.probes.system.running.tasks import find_blocked_tasks, read_task_stack
 from hostdx.probes.types import Absent
 
+MAX_GROUP = 256  # characters of a control group that a look keeps
 MAX_COMMANDS = 8  # of each resource, a look
 MAX_WAITING, MAX_FUNCTIONS = 20, 6
 MAX_SERVERS = 256  # of Lustre: each costs a read of some ten microseconds
@@ -265,7 +266,13 @@ def _process_use(
                 rates.setdefault((busiest.name[:64], busiest.pid), [0.0] * len(_MIN_RATES))[place] = rate
     uses = (
         ProcessUse(
-            name, pid, owner_of(pid), control_group_of(host, pid), round(cpus, 4), round(io), round(faults, 1)
+            name,
+            pid,
+            owner_of(pid),
+            control_group_of(host, pid)[:MAX_GROUP],
+            round(cpus, 4),
+            round(io),
+            round(faults, 1),
         )
         for (name, pid), (cpus, io, faults) in rates.items()
     )

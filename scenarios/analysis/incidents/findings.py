@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from hostdx.probes import units
 from hostdx.probes.imports.numbers import format_value
 from hostdx.probes.imports.sample_series import SampleTimes
-from hostdx.scenarios.analysis.incidents.incidents import Culprit, Incident, Symptom, Timeline
+from hostdx.scenarios.analysis.incidents.incidents import WAITS, Culprit, Incident, Symptom, Timeline
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.triage.rules.texts import texts
 
@@ -45,9 +45,14 @@ def _culprit_evidence(incident: Incident, timeline: Timeline, file_name: str) ->
     """A job's own file has no others who could have done it."""
     culprit = incident.culprit
     if culprit is not None:
-        yield SAYS.evidence(
-            "culprit", process=culprit.name, share=_share_text(culprit), metric=culprit.metric, file=file_name
-        )
+        waited = culprit.metric == WAITS
+        words = {
+            "process": culprit.name,
+            "share": _share_text(culprit),
+            "metric": culprit.metric,
+            "file": file_name,
+        }
+        yield SAYS.evidence("waiter", **words) if waited else SAYS.evidence("culprit", **words)
     elif incident.cause != "job":
         yield SAYS.evidence("no-culprit" if timeline.names_processes else "no-processes", file=file_name)
 

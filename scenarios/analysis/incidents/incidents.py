@@ -113,10 +113,12 @@ MAX_ROWS, MAX_ROW_POINTS = 8, 240
 MIN_CULPRIT_SHARE = 0.5  # of what all processes did more than when it was quiet
 MIN_CULPRIT_LOW = 0.25  # the interval of that share begins there at least
 MIN_CULPRIT_SAMPLES = 4
+WAITS = "major faults"  # of whoever waits for pages, which another process may have taken from it
+_OF_CPUS = ("CPU share", "system share")
 # By cause the metrics that take the resource, each with the least rise of all processes that explains anything.
 _TAKING: dict[Cause, dict[str, float]] = {
     "disk": {"read rate": 1e6, "write rate": 1e6, "I/O rate": 1e6},
-    "memory": {"major faults": 100.0, "read rate": 1e6},
+    "memory": {WAITS: 100.0, "read rate": 1e6},
     "kernel": {"system share": 0.25, "CPU share": 0.25},
     "cpu": {"CPU share": 0.25},
 }
@@ -414,10 +416,12 @@ def find_culprit(
             if series.metric == metric and series.subject.startswith(PROCESS_PREFIX)
             if len(rises := _rises(series, began_s, ended_s)) == len(all_rises)
         }
-        # where all CPUs were busy before, others gave way: what those took who took more
-        takers = [rises for rises in by_name.values() if sum(rises) > 0]
-        taken = [math.fsum(values) for values in zip(*takers, strict=True)]
-        all_rises = max(all_rises, taken, key=sum)
+        if metric in _OF_CPUS:
+            # where all CPUs were busy before, others gave way: what those took who took more. A disk that fails moves
+            # less for all: there nobody took what the others lost.
+            takers = [rises for rises in by_name.values() if sum(rises) > 0]
+            taken = [math.fsum(values) for values in zip(*takers, strict=True)]
+            all_rises = max(all_rises, taken, key=sum)
         weights = _burst_weights(all_rises)
         all_rises = _multiply(all_rises, weights)
         if not all_rises or fmean(all_rises) < min_rise:

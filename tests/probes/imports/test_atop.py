@@ -49,6 +49,7 @@ def test_a_process_that_waits_in_two_samples_and_does_nothing_is_stuck(
         at = f"node1 {1_795_917_376 + 10 * number} 2026/11/29 01:00:{10 * number} 10"
         lines.append(f"PRC {at} 77 (mysqld) {sample[0]} 100 {sample[1]} {sample[2]} 0 120 0 0 1 0 77 y 0")
         lines.append(f"PRD {at} 77 (mysqld) {sample[0]} n y 0 0 9 {8 * ('w' in sample)} 0 77 n y")
+        lines.append(f"PRC {at} 79 (jbd2/sda1-8) D 100 0 0 0 120 0 0 1 0 79 y 0")  # the kernel's own
         lines += [f"PRC {at} 78 (mysqld) D 100 0 0 0 120 0 0 1 0 77 n 0", "SEP"]
     (series,) = (s for s in parse("\n".join(lines) + "\n").series if s.metric == "stuck tasks")
     assert list(series.values) == stuck

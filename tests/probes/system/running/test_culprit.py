@@ -73,6 +73,10 @@ def test_many_small_ones_are_found_by_what_they_share(a: Path, b: Path) -> None:
     family = find_busiest_family(before, after, NOBODY)
     assert family is not None and (family.pid, family.name, round(family.rate, 6)) == (11, "make", 1.2)
     assert find_busiest_family(before, after, frozenset(range(100, 140))) is None  # a daemon is alone
+    for root in (a, b):  # below a user's service manager they are no family
+        process(root, 11, "systemd", 10, parent=1)
+    before, after = (read_process_table(moment(root, t), io=False) for root, t in ((a, 1000), (b, 1001)))
+    assert find_busiest_family(before, after, NOBODY) is None
     group = find_busiest_group(before, after, NOBODY, lambda pid: "1" if 140 <= pid < 180 else "")
     assert group is not None and msgspec.structs.replace(group, rate=round(group.rate, 6)) == BusyGroup(
         "1", 1.2, 40

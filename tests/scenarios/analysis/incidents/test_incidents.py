@@ -1,6 +1,7 @@
 """Incidents in files of samples: time, cause, level and process are those that were planted; quiet files have none."""
 
 from array import array
+from random import Random
 
 import pytest
 
@@ -221,3 +222,30 @@ def test_every_watched_metric_is_one_that_an_importer_writes() -> None:
     }
     known |= {metric for counts in atop._HOST_COUNTS.values() for _, metric, _, _ in counts}
     assert {metric for watched in watched_metrics() for metric in watched.metrics} <= known
+
+
+def test_nobody_is_named_where_a_disk_fails_and_all_move_less() -> None:
+    """What the database no longer writes, the log's few bytes more have not taken from it."""
+    rng, count = Random(1), 400
+    at_s = array("d", (10.0 * n for n in range(count)))
+    is_bad = [200 <= n < 260 for n in range(count)]
+
+    def series(subject: str, metric: str, bad: float, quiet: float) -> SampleSeries:
+        values = array("d", ((bad if slow else quiet) * rng.uniform(0.9, 1.1) for slow in is_bad))
+        return SampleSeries(subject=subject, metric=metric, unit="", at_s=at_s, values=values)
+
+    disk = [("utilisation", 1.0, 0.5), ("latency", 0.8, 0.005), ("write rate", 10e6, 100e6)]
+    writers = [(ALL_PROCESSES, 10e6, 100e6), ("database", 8e6, 99e6), ("rsyslogd", 1.6e6, 0.2e6)]
+    timeline = judge_series(
+        [
+            *(series("disk:sda", *each) for each in disk),
+            *(
+                series(name if name == ALL_PROCESSES else f"{PROCESS_PREFIX}{name}", "write rate", bad, quiet)
+                for name, bad, quiet in writers
+            ),
+        ],
+        SampleTimes(),
+        4,
+    )
+    assert timeline is not None
+    assert [(incident.cause, incident.culprit) for incident in timeline.incidents] == [("disk", None)]
