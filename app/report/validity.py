@@ -252,7 +252,9 @@ def _resolution_signs(session: RunSession) -> list[Sign]:
     misses = [v for v in limited if (v.smallest_effect or 0.0) > v.margin]
     words = f"a difference {effects} could be missed"
     if misses:
-        where = f" in {len(misses)} of {len(limited)} loads" if len(limited) > 1 else ""
+        several = len({v.workload for v in limited}) < len(limited)  # comparisons of one load
+        of = "comparisons" if several else "loads"
+        where = f" in {len(misses)} of {len(limited)} {of}" if len(limited) > 1 else ""
         margin = units.format_percent(min(v.margin for v in misses))
         words = f"{words}: this is more than the margin of {margin}{where}"
     is_open = misses or wording.count_unresolved(session)

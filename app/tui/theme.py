@@ -56,12 +56,17 @@ OURS = tuple(PALETTES)
 
 def add_own_themes() -> str:
     """Take in the user's own themes. Return what is wrong with them in one line, empty for nothing."""
+    wrong: list[str] = []
     try:
-        for name, palette in read_settings(THEMES_FILE).items():
-            PALETTES[name] = _complete(PALETTES, _check_palette(name, palette))
+        themes = read_settings(THEMES_FILE)
     except ValueError as why:
         return clean_text(str(why))
-    return ""
+    for name, palette in themes.items():
+        try:
+            PALETTES[name] = _complete(PALETTES, _check_palette(name, palette))
+        except ValueError as why:  # the others are taken all the same
+            wrong.append(clean_text(str(why)))
+    return "; ".join(wrong)
 
 
 def _check_palette(name: str, palette: Json) -> dict[str, str]:

@@ -134,7 +134,9 @@ class CpuRates(Result, frozen=True, tag="numa.cpu/1"):
 def _share_text(share: float, ends: Ends) -> str:
     """`61 % (58 to 64 %)`."""
     interval = f" ({units.format_percent_interval(*ends)})" if ends else ""
-    return units.format_percent(share) + interval
+    # The value with the digits of its interval: `100 %` beside `100.3 to 100.4 %` would lie outside of it.
+    is_fine = ends is not None and units.format_percent(ends[0]) == units.format_percent(ends[1])
+    return (f"{100 * share:.1f} %" if is_fine else units.format_percent(share)) + interval
 
 
 class Scaled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename=_column_title):

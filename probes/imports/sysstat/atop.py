@@ -22,6 +22,8 @@ from hostdx.probes.imports.sample_series import SampleSeries, SeriesTable
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.sysstat.command_series import CommandSeries
 
+_LABEL = re.compile(r"[A-Za-z][A-Za-z0-9]{2}")  # CPU, cpu, MDD, PRC
+_MAX_LABELS = 64  # atop has some thirty
 # Threads of the kernel that write for others: asleep in D beside a slow disk, and not stuck.
 _KERNEL_THREAD = re.compile(
     r"(?:jbd2/|xfsaild|xfs-|txg_|z_|kworker/|kswapd|kcompactd|btrfs-|md\d+_|loop\d|dm[-_]|flush-|nfsd)"
@@ -117,7 +119,8 @@ class _AtopReader:
                 self._idle_before, self._idle = self._idle, set()
             self._is_since_boot = False
         elif line[3:4] == " " and not self._is_since_boot:
-            self.labels[line[:3]] = self.labels.get(line[:3], 0) + 1
+            if line[:3] in self.labels or (len(self.labels) < _MAX_LABELS and _LABEL.fullmatch(line[:3])):
+                self.labels[line[:3]] = self.labels.get(line[:3], 0) + 1
             match = _HEAD.match(line) if line[:3] in _READ else None
             if match is None:
                 return

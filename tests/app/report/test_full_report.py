@@ -10,13 +10,12 @@ from markdown_it import MarkdownIt
 from hostdx.app.recordings.reader import load
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report import json_document
-from hostdx.app.report.figures.verdict_table import is_aside
 from hostdx.app.report.forms import html as document_html
 from hostdx.app.report.forms import markdown as document_markdown
 from hostdx.app.report.full_report import report
 from hostdx.app.report.headline import find_answer
 from hostdx.app.report.short_forms import MAX_LINES, cut_to_first_page, shorten
-from hostdx.app.report.wording import is_measured
+from hostdx.app.report.wording import is_measured, too_few
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.contract.plan import Metric, Plan, Workload
@@ -150,7 +149,12 @@ def test_a_run_has_at_most_200_lines_of_markdown_and_a_first_page_that_stands_al
     parts = [part for section in page.sections for part in section.parts]
     assert not any(section.appendix for section in page.sections)
     assert any(isinstance(part, Table | Effects) for part in parts) or session.series
-    compared = {v.workload for v in session.verdicts.values() if is_measured(v) and not is_aside(session, v)}
+    asides = {load.id for load in session.planned_workloads if load.aside}
+    compared = {
+        v.workload
+        for v in session.verdicts.values()
+        if is_measured(v) and v.workload not in asides and not too_few(session, v)
+    }
     shown = sum(len(part.table.rows) for part in parts if isinstance(part, Effects))
     assert shown >= len(compared)
     assert {"Result", "What to do"} <= {section.title for section in page.sections}
