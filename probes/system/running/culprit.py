@@ -7,7 +7,7 @@ parent: nobody else is there to be named.
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Literal
 
 import msgspec
@@ -51,18 +51,13 @@ def find_busiest(
     One of the kernel's own threads, which may work for us, only where no other did. None where nobody used `least` (a
     twentieth of a CPU, or 64 KiB/s) and a quarter of what all others used, or where it cannot be read.
     """
-    ranked = rank_users(before, after, resource, own_pids, least)
-    users = [user for user in ranked if not after.processes[user.pid].kernel_thread]
-    busiest = next(iter(users or ranked), None)
-    if busiest is None:
-        return None
+    everybody = list(_measure_users(before, after, resource, own_pids))
+    people = [user for user in everybody if not after.processes[user.pid].kernel_thread]
+    asked = people if _rank(people, resource, least) else everybody
+    busiest = next(iter(_rank(asked, resource, least)), None)
     # Of all that was used, also by those who used little each: three hundred of them are not one daemon's fault.
-    used = sum(
-        user.rate
-        for user in _measure_users(before, after, resource, own_pids)
-        if not users or not after.processes[user.pid].kernel_thread
-    )
-    return busiest if busiest.rate >= NAMED_SHARE * used else None
+    used = sum(user.rate for user in asked)
+    return busiest if busiest is not None and busiest.rate >= NAMED_SHARE * used else None
 
 
 _MANAGERS = frozenset(("systemd", "init", "containerd-shim", "conmon", "dockerd", "sshd"))
@@ -153,10 +148,13 @@ def rank_users(
     least: float | None = None,
 ) -> list[BusyProcess]:
     """As `find_busiest`, all that used `least`: who used most first."""
+    return _rank(_measure_users(before, after, resource, own_pids), resource, least)
+
+
+def _rank(users: Iterable[BusyProcess], resource: Resource, least: float | None) -> list[BusyProcess]:
     usual = MIN_CPUS if resource == "cpu" else MIN_BYTES_PER_S
     floor = usual if least is None else max(least, usual)
-    users = (user for user in _measure_users(before, after, resource, own_pids) if user.rate > floor)
-    return sorted(users, key=lambda user: -user.rate)
+    return sorted((user for user in users if user.rate > floor), key=lambda user: -user.rate)
 
 
 def rank_commands(

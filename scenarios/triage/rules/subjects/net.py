@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from functools import partial
+from functools import cache, partial
 
 from hostdx.probes.cpu_list import parse_mask
 from hostdx.probes.number_text import parse_hexadecimal_list
@@ -68,6 +68,7 @@ def card_rows(host: Host) -> list[SubjectRow] | Absent:
 def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
     base = f"{ROOT}/{card.name}"
     ethtool_text = partial(settings_text, host, card.name)
+    steered = cache(partial(_steered_queues, host, card))  # two columns of one reading
     driver = card.driver if is_present(card.driver) else ""
     columns = {
         "name": card.name,
@@ -103,8 +104,10 @@ def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         "carrier_changes": lambda: host.read_integer(f"{base}/carrier_changes"),
         "link": lambda: field_value(_card_link(host, base), "now"),
         "link_rate": lambda: _link_rate(host, base),
-        "steered_queues": lambda: _steered_queues(host, card),
-        "steered_cpus": lambda: _steered_cpus(host, card, _steered_queues(host, card)),
+        "steered_queues": lambda: queues if isinstance(queues := steered(), Absent) else list(queues),
+        "steered_cpus": lambda: (
+            queues if isinstance(queues := steered(), Absent) else frozenset().union(*queues.values())
+        ),
         "irq_cpus": lambda: irq.cpus_of(host, _irq_numbers(host, card)),
         "irqs": lambda: len(_irq_numbers(host, card)) or Absent("no interrupt has its name"),
         "irq_nodes": lambda: irq.nodes_of(host, _irq_numbers(host, card)),
@@ -176,22 +179,21 @@ def _make_of(host: Host, card: Nic) -> tuple[str, ...]:
     return tuple(word.strip() if is_present(word) else "" for word in words)
 
 
-def _steered_queues(host: Host, card: Nic) -> list[str] | Absent:
-    """Its receive queues whose packets RPS hands to other CPUs (rps_cpus, Documentation/networking/scaling.rst)."""
+def _steered_queues(host: Host, card: Nic) -> dict[str, frozenset[int]] | Absent:
+    """By each receive queue whose packets RPS hands to other CPUs, these CPUs (rps_cpus,
+    Documentation/networking/scaling.rst).
+    """
     names = host.list_names(f"{ROOT}/{card.name}/queues")
     if isinstance(names, Absent):
         return names
-    queues = [name for name in names if name.startswith("rx-")]
-    return [name for name in queues if _steered_cpus(host, card, [name])]
-
-
-def _steered_cpus(host: Host, card: Nic, queues: Iterable[str] | Absent) -> frozenset[int]:
-    """The CPUs that RPS hands the packets of these queues to."""
-    cpus: set[int] = set()
-    for queue in () if isinstance(queues, Absent) else queues:
-        mask = host.read_file_text(f"{ROOT}/{card.name}/queues/{queue}/rps_cpus")
-        cpus |= (parse_mask(mask) if is_present(mask) else None) or frozenset()
-    return frozenset(cpus)
+    steered: dict[str, frozenset[int]] = {}
+    for name in names:
+        if not name.startswith("rx-"):
+            continue
+        mask = host.read_file_text(f"{ROOT}/{card.name}/queues/{name}/rps_cpus")
+        if is_present(mask) and (cpus := parse_mask(mask)):
+            steered[name] = cpus
+    return steered
 
 
 def stack_rows(host: Host) -> list[SubjectRow] | Absent:
