@@ -3,7 +3,7 @@
 import os
 import sys
 
-from hostdx.probes.children.own_module import STARTED_AS, read_variable, withhold_variables
+from hostdx.probes.children.environment import STARTED_AS, read_variable, withhold_variables
 
 
 def main() -> None:

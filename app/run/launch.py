@@ -11,7 +11,8 @@ from pathlib import Path
 
 from hostdx.app.state import check_room, make_private, recordings_dir
 from hostdx.app.terminal.process import Identity, is_living, is_running_hostdx, is_writing
-from hostdx.probes.children.own_module import hostdx_environment, own_module
+from hostdx.probes.children.environment import hostdx_environment
+from hostdx.probes.children.own_module import own_module
 from hostdx.probes.files.safe_read import reopen_regular
 from hostdx.scenarios.contract.events import Began
 

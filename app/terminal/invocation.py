@@ -6,7 +6,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from hostdx.probes.children.own_module import STARTED_AS, read_variable
+from hostdx.probes.children.environment import STARTED_AS, read_variable
 from hostdx.probes.files.path_ownership import find_root_objection
 
 NAME = "hostdx"  # as recordings and reports have it: they are read elsewhere, too

@@ -1,7 +1,4 @@
-"""A module of hostdx's own in a process of its own: children find the code that their parent runs, wherever it lies.
-
-And what the programs that we start must not inherit: a password for a management controller is for hostdx alone.
-"""
+"""A module of hostdx's own in a process of its own: children find the code that their parent runs, wherever it lies."""
 
 from __future__ import annotations
 
@@ -17,13 +14,8 @@ PYTHONS = ("python3.14", "python3.13", "python3.12", "python3.11", "python3")  #
 
 _START = os.path.join(os.path.dirname(os.path.abspath(__file__)), "start.py")  # noqa: PTH100, PTH118, PTH120
 
-USER, PASSWORD = "HOSTDX_REDFISH_USER", "HOSTDX_REDFISH_PASSWORD"
-STARTED_AS = "HOSTDX_STARTED_AS"  # the bundle's path: what was unpacked does not know it
-NONE, PIPE = (
-    -3,
-    -1,
-)  # subprocess.DEVNULL and PIPE: to import that takes milliseconds, which a child need not spend
-_withheld: dict[str, str] = {}
+# subprocess.DEVNULL and PIPE: to import that takes milliseconds, which a child need not spend
+NONE, PIPE = -3, -1
 
 
 def own_module(name: str, *arguments: str) -> tuple[str, ...]:
@@ -56,20 +48,3 @@ def start_module(
         start_new_session=True,
         cwd="/",
     )
-
-
-def withhold_variables() -> None:
-    """At the start of the program. From then on workers, tools and the user's commands do not have it."""
-    for name in (USER, PASSWORD, STARTED_AS):
-        if (value := os.environ.pop(name, None)) is not None:
-            _withheld[name] = value
-
-
-def read_variable(name: str) -> str:
-    """Its value, withheld or not; empty where there is none."""
-    return _withheld.get(name) or os.environ.get(name, "")
-
-
-def hostdx_environment() -> dict[str, str]:
-    """The environment of another `hostdx` that we start: it may have to ask the controller itself."""
-    return os.environ | _withheld

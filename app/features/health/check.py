@@ -22,7 +22,8 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.state import make_private, state_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.probes.children.bounded_wait import wait_briefly
-from hostdx.probes.children.own_module import hostdx_environment, start_module
+from hostdx.probes.children.environment import hostdx_environment
+from hostdx.probes.children.own_module import start_module
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.probes.reading.process_stat import parse_stat

@@ -17,7 +17,7 @@ from hostdx.app.recordings.limits import LINE_LIMIT
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.run.launch import HOSTDX
 from hostdx.probes.children.bounded_wait import wait_briefly, wait_briefly_for
-from hostdx.probes.children.own_module import hostdx_environment
+from hostdx.probes.children.environment import hostdx_environment
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.scenarios.contract import events as ev
 

@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from hostdx.probes import units
-from hostdx.probes.children.own_module import PASSWORD, USER, read_variable
+from hostdx.probes.children.environment import PASSWORD, USER, read_variable
 from hostdx.probes.files.safe_read import open_regular, read_named
 from hostdx.probes.system.bios.attributes import MAX_VALUE_CHARACTERS, BiosAttributes, Wanted, keep_wanted
 from hostdx.probes.types import Absent, AbsentKind, Json

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.terminal.invocation import command_to_paste
-from hostdx.probes.children.own_module import STARTED_AS
+from hostdx.probes.children.environment import STARTED_AS
 
 
 @pytest.fixture

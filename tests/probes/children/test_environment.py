@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from hostdx.app.cli import main
-from hostdx.probes.children import own_module as environment
+from hostdx.probes.children import environment
 from hostdx.probes.system.bios.redfish import PASSWORD, USER, Credentials, find_credentials
 
 

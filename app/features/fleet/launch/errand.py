@@ -20,7 +20,8 @@ from hostdx.app.state import make_private, state_dir
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output import print_note
 from hostdx.app.terminal.output_file import write_bytes
-from hostdx.probes.children.own_module import PYTHONS, STARTED_AS, read_variable
+from hostdx.probes.children.environment import STARTED_AS, read_variable
+from hostdx.probes.children.own_module import PYTHONS
 from hostdx.probes.files.safe_read import read_named
 
 TREE = Path(__file__).parents[4]
