@@ -291,5 +291,17 @@ class VerdictList(Picker):
         return [crop_line(line, width)]
 
     def draw(self, width: int, height: int) -> list[Line]:
-        self.note = [("Enter: groups of this load", "dim")] if self.has_focus and self.effect_rows() else []
-        return super().draw(width, height)
+        self.note = self._note_line()
+        lines = super().draw(width, height)
+        if (note := self._note_line()) != self.note:  # the columns have another width now
+            self.note = note
+            lines = super().draw(width, height)
+        return lines
+
+    def _note_line(self) -> Line:
+        """What Enter opens: a name that has no room in its column stands here whole."""
+        selected = self.selected_effect() if self.has_focus else None
+        if selected is None:
+            return []
+        is_cut = cell_len(selected.name) > self.laid.name
+        return [("Enter: ", "dim"), (selected.name, "text") if is_cut else ("groups of this load", "dim")]

@@ -28,7 +28,9 @@ _WEB_FILE = re.compile(
 )
 _WEB_URL = re.compile(r"(https?://[\w.-]{1,80}(?::\d{1,5})?)/.+")
 _IMAGE = re.compile(
-    r"(?:[a-z0-9][a-z0-9._-]{0,60}/){1,3}[a-z0-9._-]{1,60}:(?:v?\d[\d.]{0,15}(?:-[a-z0-9.]{1,12})?|latest|stable|main)"
+    r"(?:(?:docker|oras|library)://)?(?:[a-z0-9][a-z0-9._-]{0,60}/){1,3}[a-z0-9._-]{1,60}:"
+    r"(?:v?\d[\d.]{0,15}(?:-[a-z0-9.]{1,12})?|latest|stable|main)|"
+    r"(?!(?:root|admin|administrator|user|sa|system|sys):)[a-z][a-z0-9._-]{2,40}:(?:v?\d{1,3}(?:\.\d{1,3}){1,3}|\d{1,2}|latest|stable)"
 )
 # of a directory, RFC 4514: several parts, the last of which is a domain's or a unit's; `uid=secret` alone is none
 _NAMING = re.compile(r"(?:(?:dc|ou|cn|o|uid)=[\w. -]{1,60},){1,8}(?:dc|ou|o)=[\w. -]{1,60}")
@@ -40,7 +42,7 @@ _RANDOM = re.compile(
 _FILE = re.compile(
     r"[\w@.+-]{1,80}\.(?:py|sh|jar|toml|ya?ml|json|conf|cfg|ini|txt|csv|tsv|ipynb|tfvars|pol|mkv|mp4|wav|lock|log|fio|dat|data|bin|root|h5|nc|pl|rb|js|so|img|iso|"
     r"war|jmx|jtl|prof|pt|ckpt|npy|parquet|safetensors|png|zip|db|ko|qcow2|tar|gz|xz|zst|bz2|rpm|deb|service|mount|slice|scope|socket|"
-    r"timer|exe|out|md|html|xml|sql|in|tmp|c|C|cc|cpp|go|rs|f90|R|r|jl|sub|sif|spec|raw|vmdk|vdi|bam|sam|cram|vcf|fastq|fq|fasta|fa|bed|fits|dcd|gro|xtc|trr|edr|cu|f|f03|F90|h|hpp|hh|a|d|lst|list|ndjson|jsonl|avro|orc|pkl|model|onnx|ckp|chk|cube|pdb|msh|stl|cas|k|inc|rules|target|path|desktop|repo|crt|pdf|jpg|tif|tiff|tex|rst|lua|ps|awk|sed|bat|exe|dll|class|gem|whl|crate|namd|mdp|tpr|inp|lmp|m|o)"
+    r"timer|exe|out|md|html|xml|sql|in|tmp|c|C|cc|cpp|go|rs|f90|R|r|jl|sub|sif|spec|raw|vmdk|vdi|bam|sam|cram|vcf|fastq|fq|fasta|fa|bed|fits|dcd|gro|xtc|trr|edr|cu|f|f03|F90|h|hpp|hh|a|d|lst|list|ndjson|jsonl|avro|orc|pkl|model|onnx|ckp|chk|cube|pdb|msh|stl|cas|k|inc|rules|target|path|desktop|repo|crt|pdf|jpg|tif|tiff|tex|rst|lua|ps|awk|sed|bat|exe|dll|class|gem|whl|crate|namd|mdp|tpr|inp|lmp|m|o|mac|cxx|hxx|cmnd|blend|hepmc|lhe|gdml|sbatch|slurm|job|dag|jdl|xyz|gjf|com)"
 )
 _NUMBER = re.compile(
     r"[+-]?\d[\d.,:x/-]*(?:e[+-]?\d{1,3}|[kmgtpe]i?b?|[ciB]|[nµu]?s|ms|min|h|d|%)?", re.IGNORECASE
@@ -65,6 +67,12 @@ _DESCRIBING = re.compile(
     r"|(?:OMP|KMP|GOMP|MKL|OPENBLAS|NCCL|UCX|FI|I_MPI|OMPI_MCA|MV2|CUDA|HSA|ROCR|MALLOC|GLIBC|TBB|LC)_[A-Z0-9_a-z]+|"
     r"LD_PRELOAD|LD_LIBRARY_PATH|GOGC|GOMAXPROCS|GODEBUG|TZ|LANG|TMPDIR|PYTHONHASHSEED"
 )
+# whose values are numbers of any length: no PIN is given to these
+_COUNTING = re.compile(
+    r"--?(?:[\w-]*(?:count|counts|events?|evts|steps|iterations|samples|epochs|seed|length|limit|offset|port)|"
+    r"n|N|(?:job|run|task|array|step|process|parent|user|group)[-_]?(?:id|number)|jobs?|p?pid|uid|gid|first|last)"
+)
+_DIGITS = re.compile(r"\d{1,10}")
 _DESCRIPTION = re.compile(r"[A-Za-z][A-Za-z0-9_.:/=%+,-]{0,40}")
 
 
@@ -117,6 +125,8 @@ def holds_random_part(word: str) -> bool:
 
 def is_program_word(name: str, value: str) -> bool:
     """Return True if the option's name says that its value is a word of the program itself, and the value looks so."""
+    if _COUNTING.fullmatch(name):
+        return _DIGITS.fullmatch(value) is not None
     return (
         _DESCRIBING.fullmatch(name) is not None
         and _DESCRIPTION.fullmatch(value) is not None

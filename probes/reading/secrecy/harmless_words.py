@@ -56,6 +56,7 @@ _FIRST_ARGUMENT = re.compile(
 _STARTED = re.compile(r"[A-Za-z][A-Za-z_.+-]{1,30}")
 _PLAIN = re.compile(r"[^\n`]{1,80}")
 _NAME = re.compile(r"[A-Za-z_@^][\w.:,/@+*%\[\]^#-]{0,60}")
+_COMPOUND = re.compile(r"(?:[A-Z]?[a-z]{3,12}){1,4}|(?:[a-z]{1,12}\.){1,4}[A-Z][a-zA-Z]{2,30}")
 _OPTION_NAME = re.compile(r"-[A-Za-z][\w.+-]{0,40}")
 _OPTION_OF_UNKNOWN = re.compile(r"-[b-jl-oq-rt-vyz][a-z_-]{2,20}")  # no letter that a secret is put behind
 _ASSIGNED = re.compile(r"(-{0,2}[A-Za-z][\w.-]{0,60})([=:])(.*)", re.DOTALL)
@@ -129,6 +130,11 @@ def _keep_masked(without: str) -> str:
 
 def _is_name(word: str) -> bool:
     return _NAME.fullmatch(word) is not None and not is_made_up(word) and not holds_random_part(word)
+
+
+def _may_name(word: str) -> bool:
+    """True of the value of an option that takes a name: capitals between small letters are usual there."""
+    return _is_name(word) or _COMPOUND.fullmatch(word) is not None
 
 
 def _is_code(program: str, before: str, word: str) -> bool:
@@ -206,7 +212,7 @@ def _keep_harmless(word: str, words: Collection[str], with_names: bool, depth: i
         ):
             return LEFT_OUT  # base64 ends so; a user and a password stand so before a host
         if sign == "=" and (
-            is_program_word(name, value) or (with_names and takes_a_name(name) and _is_name(value))
+            is_program_word(name, value) or (with_names and takes_a_name(name) and _may_name(value))
         ):
             return word
         if " " in value:
@@ -272,7 +278,7 @@ def _tells_what_runs(place: Place, before: str, word: str, with_names: bool, *, 
         return True
     if before == "-m" and _MODULE.fullmatch(word) and not holds_random_part(word):
         return (place.behind > 0 and program == word) or program == "python"
-    if program in WITH_SUBCOMMANDS and place.behind <= 2 and not before.startswith("-"):
+    if program in WITH_SUBCOMMANDS and place.behind <= 2 and not before.startswith("-") and word[:1] != "-":
         return _SUBCOMMAND.fullmatch(word) is not None
     if "://" in word and "?" in word:
         return False  # what a query holds is given to a server: `?authz=…`, `?xrd.ztn=…`
@@ -289,7 +295,7 @@ def _tells_what_runs(place: Place, before: str, word: str, with_names: bool, *, 
         return True
     if place.behind == 1 and _FIRST_ARGUMENT.fullmatch(word) and not names_secret(program):
         return True
-    return is_program_word(before, word) or (with_names and takes_a_name(before) and _is_name(word))
+    return is_program_word(before, word) or (with_names and takes_a_name(before) and _may_name(word))
 
 
 def _is_program(word: str, is_first: bool) -> bool:

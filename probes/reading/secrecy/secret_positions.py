@@ -52,13 +52,13 @@ _USER_PAIR = re.compile(r"([A-Za-z_][\w.@+-]*[:%,/]).+", re.DOTALL)
 _ADDRESSING = re.compile(
     r"-[hHuUdDnrliIogGqfFbcmvzZRQ]|--?(?:[\w-]*host(?:name)?|server|user(?:name)?|login|database|db|dbname|cluster|region|zone|namespace|project|"
     r"bucket|group|owner|account|queue|topic|label|tag|image|network|interface|service|role|profile|domain|realm|"
-    r"principal|filter|query|field|fields|sort|cmd|command|action|vo|voms|rm|nv|it|inventory|limit|tags|target|job-name|"
+    r"principal|activity|class|main-class|master|deploy-mode|filter|query|field|fields|sort|cmd|command|action|vo|voms|rm|nv|it|inventory|limit|tags|target|job-name|"
     r"scope|site|lib|library|drive|slot|channel|rack|nodes?|vendor|arch|os|distro|release|branch|phase|step|kind|area|"
     r"cp|classpath|module-path|constraint|gres|mail-type|mail-user|qos|time|mem|repo|exclude|include|format|output|states?|version)"
 )
 _USERS = frozenset(("root", "admin", "administrator", "user", "userid", "sa"))
 _COLON_PAIR = re.compile(r"([A-Za-z_][\w.+-]*:)(?!/)(.+)")
-_PAIR = re.compile(r"(-{0,2}[A-Za-z][\w./:-]*=)(?!=?$).+", re.DOTALL)
+_PAIR = re.compile(r"(-{0,2}[A-Za-z][\w./:-]*=)(?!=?\)?$).+", re.DOTALL)
 _BASE64 = re.compile(r"[\w+/-]{6,}={1,2}")
 _HEADER = re.compile(r"((?:-H|--header=)?([A-Za-z][\w-]*):\s*).+", re.DOTALL)
 _HARMLESS_HEADER = re.compile(
@@ -160,8 +160,8 @@ def _begin_in_value(word: str, option: str, program: str) -> int | None:
     is_pair = pair is not None and (_USER_LETTER.fullmatch(option) or pair[1][:-1].lower() in _USERS)
     if program in WITHOUT_SECRETS | LAUNCHERS:
         return None
-    if program in KNOWN_PROGRAMS:
-        return pair.end(1) if pair and is_pair else None
+    if program in KNOWN_PROGRAMS and not (program == "java" and _PASSWORD_LETTER.fullmatch(option)):
+        return pair.end(1) if pair and is_pair else None  # what java starts is any program
     if (_PASSWORD_LETTER if " " in word else _LETTER).fullmatch(option):
         return 0
     if " " in word:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
+from hostdx.probes.reading.secrecy.harmless_forms import is_program_word
 from hostdx.probes.reading.secrecy.known_programs import TAKING_SECRETS, find_secret_starts
 from hostdx.probes.reading.secrecy.secret_forms import ENDING, MASK, NAME, SECRET_FORMS
 from hostdx.probes.reading.secrecy.secret_positions import find_secrets_by_position
@@ -19,6 +20,7 @@ _NAMED = re.compile(rf"(?is)(-{{0,2}}{NAME}=).+")
 _ASSIGNS = re.compile(r"env|export|-e|--env|\w+=.*", re.DOTALL)  # what `NAME=VALUE` is one word after
 _BARE = re.compile(rf"(?i)[\w.:/-]*{NAME}")  # `aws configure set aws_session_token VALUE`
 _SETTERS = frozenset(("set", "config", "connect", "put", "write", "setpass"))
+_FEW = re.compile(r"\d{1,2}")  # `--pass 2`: no secret is so short
 _WORD = re.compile(
     r"""[;|&\n]+|(?:<\([^()]*\)|[^\s'"\\;|&]|\\.|'[^']*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\\$)+""", re.DOTALL
 )
@@ -74,10 +76,9 @@ def _mask_arguments(words: Sequence[str]) -> list[str | None]:
     setting = not _SETTERS.isdisjoint(words)
     for word, before, begins in zip(words, ("", *words), find_secret_starts(words), strict=False):
         name_match = _NAMED.fullmatch(word) if _ASSIGNS.fullmatch(before) else None
-        if (_OPTION.fullmatch(before) and not word.startswith("-")) or (
-            setting and _BARE.fullmatch(before) and not word.startswith("-")
-        ):
-            begins = 0
+        is_named = _OPTION.fullmatch(before) or (setting and _BARE.fullmatch(before))
+        if is_named and not word.startswith("-"):
+            begins = None if _FEW.fullmatch(word) or is_program_word(before, word) else 0
         elif name_match:
             begins = name_match.end(1)
         masked_arguments.append(None if begins is None else word[:begins] + MASK)

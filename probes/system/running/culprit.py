@@ -159,14 +159,12 @@ def _rank(users: Iterable[BusyProcess], resource: Resource, least: float | None)
 
 def rank_commands(
     before: ProcessTable, after: ProcessTable, resource: Resource, own_pids: frozenset[int]
-) -> list[tuple[BusyProcess, float]]:
-    """Return each command's process that used most, with what all processes of its name used; the largest first."""
-    busiest: dict[str, BusyProcess] = {}
-    sums: defaultdict[str, float] = defaultdict(float)
+) -> list[list[BusyProcess]]:
+    """Return the processes of each command that used something; the command whose processes used most comes first."""
+    commands: defaultdict[str, list[BusyProcess]] = defaultdict(list)
     for user in _measure_users(before, after, resource, own_pids):
-        sums[user.name] += user.rate
-        busiest[user.name] = max(user, busiest.get(user.name, user), key=lambda process: process.rate)
-    return sorted(((busiest[name], rate) for name, rate in sums.items()), key=lambda entry: -entry[1])
+        commands[user.name].append(user)
+    return sorted(commands.values(), key=lambda users: -sum(user.rate for user in users))
 
 
 def _measure_users(

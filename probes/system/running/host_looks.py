@@ -5,7 +5,7 @@ each process (14 microseconds each).
 """
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -16,7 +16,13 @@ from hostdx.probes.system.disk.diskstats import DiskCounters
 from hostdx.probes.system.processor.throttle import throttle_reader
 from hostdx.probes.system.pulse import HostCounters, read_counters
 from hostdx.probes.system.running.cgroup import control_group_of
-from hostdx.probes.system.running.culprit import MIN_BYTES_PER_S, MIN_CPUS, Resource, rank_commands
+from hostdx.probes.system.running.culprit import (
+    MIN_BYTES_PER_S,
+    MIN_CPUS,
+    BusyProcess,
+    Resource,
+    rank_commands,
+)
 from hostdx.probes.system.running.processes import (
     Process,
     ProcessTable,
@@ -29,6 +35,7 @@ from hostdx.probes.types import Absent
 
 MAX_GROUP = 256  # characters of a control group that a look keeps
 MAX_COMMANDS = 8  # of each resource, a look
+MAX_USERS = 3  # of each command
 MAX_WAITING, MAX_FUNCTIONS = 20, 6
 MAX_SERVERS = 256  # of Lustre: each costs a read of some ten microseconds
 _LUSTRE_STATS = ("/proc/fs/lustre/[mo][ds]c/*/stats", "/sys/kernel/debug/lustre/[mo][ds]c/*/stats")
@@ -46,10 +53,10 @@ _CARD_COUNTERS = {  # place among the numbers of a line of /proc/net/dev (net/co
 
 
 class ProcessUse(msgspec.Struct, frozen=True, array_like=True):
-    """What all processes of a name did a second between two looks: CPUs (1.0 is one whole CPU), bytes read and written,
-    major faults (pages that they waited for).
+    """What all processes of a name and a user did a second between two looks: CPUs (1.0 is one whole CPU), bytes read
+    and written, major faults (pages that they waited for).
 
-    `pid`, `user`, `group`: of the one that did most.
+    `pid`, `group`: of the one that did most. `user` is "" for users of whom each did little, and where it is not known.
     """
 
     name: str
@@ -257,26 +264,48 @@ def _process_use(
 ) -> tuple[tuple[float, ...], tuple[ProcessUse, ...]]:
     """A child that was reaped in between counts for its parent, without what it had done before."""
     workers = frozenset(pid for pid, p in after.processes.items() if _works_for_others(p))
-    totals, rates = [0.0] * len(_MIN_RATES), dict[tuple[str, int], list[float]]()
+    totals, rates = [0.0] * len(_MIN_RATES), dict[tuple[str, str], list[float]]()
+    pids = dict[tuple[str, str], int]()
+    owner: Callable[[int], str] = owner_of if host.live else lambda pid: ""
     for place, (resource, least) in enumerate(_MIN_RATES.items()):
         commands = rank_commands(before, after, resource, workers if resource == "io" else frozenset())
-        totals[place] = sum(rate for _, rate in commands)
-        for busiest, rate in commands[:MAX_COMMANDS]:
-            if rate > least:
-                rates.setdefault((busiest.name[:64], busiest.pid), [0.0] * len(_MIN_RATES))[place] = rate
+        totals[place] = sum(process.rate for processes in commands for process in processes)
+        for processes in commands[:MAX_COMMANDS]:
+            if sum(process.rate for process in processes) <= least:
+                continue
+            for user, own in group_by_user(processes, owner).items():
+                key = processes[0].name[:64], user
+                pids.setdefault(key, max(own, key=lambda process: process.rate).pid)
+                rates.setdefault(key, [0.0] * len(_MIN_RATES))[place] += sum(p.rate for p in own)
     uses = (
         ProcessUse(
             name,
-            pid,
-            owner_of(pid),
-            control_group_of(host, pid)[:MAX_GROUP],
+            pids[name, user],
+            user,
+            control_group_of(host, pids[name, user])[:MAX_GROUP],
             round(cpus, 4),
             round(io),
             round(faults, 1),
         )
-        for (name, pid), (cpus, io, faults) in rates.items()
+        for (name, user), (cpus, io, faults) in rates.items()
     )
     return tuple(round(total, 4) for total in totals), tuple(uses)
+
+
+def group_by_user(
+    processes: Sequence[BusyProcess], owner: Callable[[int], str]
+) -> dict[str, list[BusyProcess]]:
+    """Return the processes of a command by the user that `owner` returns for a process id; those of all but the
+    MAX_USERS who used most are under "".
+    """
+    groups: dict[str, list[BusyProcess]] = {}
+    for process in processes:
+        groups.setdefault(owner(process.pid), []).append(process)
+    ranked = sorted(groups, key=lambda user: -sum(process.rate for process in groups[user]))
+    others = [process for user in ranked[MAX_USERS:] for process in groups.pop(user)]
+    if others:
+        groups.setdefault("", []).extend(others)
+    return groups
 
 
 def _works_for_others(process: Process) -> bool:

@@ -53,6 +53,14 @@ def _culprit_evidence(incident: Incident, timeline: Timeline, file_name: str) ->
             "file": file_name,
         }
         yield SAYS.evidence("waiter", **words) if waited else SAYS.evidence("culprit", **words)
+    elif (suspect := incident.suspect) is not None:
+        yield SAYS.evidence(
+            f"suspect-{suspect.reason}",
+            process=suspect.name,
+            share=units.format_percent(suspect.share),
+            metric=suspect.metric,
+            file=file_name,
+        )
     elif incident.cause != "job":
         yield SAYS.evidence("no-culprit" if timeline.names_processes else "no-processes", file=file_name)
 

@@ -174,14 +174,28 @@ class Culprit(msgspec.Struct, frozen=True, kw_only=True):
     ci95: tuple[of.Share, of.Share] | None = None
 
 
+class Suspect(msgspec.Struct, frozen=True, kw_only=True):
+    """A process to which most of the rise of all processes is due, and why it is not named: the disks that were slow
+    moved less than a quarter of its bytes, or its share's interval begins below MIN_CULPRIT_LOW.
+    """
+
+    name: str
+    metric: str
+    share: of.Share
+    reason: Literal["other-disks", "uncertain"]
+
+
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
-    """`began_s` and `ended_s` count from the file's first sample. The first symptom names the incident."""
+    """`began_s` and `ended_s` count from the file's first sample. The first symptom names the incident. `suspect`: of an
+    incident without a culprit.
+    """
 
     cause: Cause
     began_s: of.Seconds
     ended_s: of.Seconds
     symptoms: Annotated[tuple[Symptom, ...], msgspec.Meta(min_length=1)]
     culprit: Culprit | None = None
+    suspect: Suspect | None = None
 
 
 class TimelineRow(msgspec.Struct, frozen=True, kw_only=True):
@@ -352,10 +366,12 @@ def _make_incident(group: Sequence[tuple[int, Symptom, Cause]], series: Sequence
             fmean(inside) for s in series if _is_use_of_disk(s) and (inside := _inside(s, began_s, ended_s))
         ]
         cause = "waiting" if busy and max(busy) < MIN_BUSY_DISK else cause
+    found = find_culprit(series, _TAKING.get(cause, {}), began_s, ended_s, disks=disks)
     return Incident(
         cause=cause, began_s=began_s, ended_s=ended_s,
         symptoms=tuple(_longest_of_each(symptom for _, symptom, _ in ordered))[:MAX_SYMPTOMS],
-        culprit=find_culprit(series, _TAKING.get(cause, {}), began_s, ended_s, disks=disks),
+        culprit=found if isinstance(found, Culprit) else None,
+        suspect=found if isinstance(found, Suspect) else None,
     )  # fmt: skip
 
 
@@ -396,8 +412,9 @@ def find_culprit(
     ended_s: float,
     *,
     disks: Collection[str] = (),
-) -> Culprit | None:
-    """Return the process to which most of what all processes did more than outside is due, and not less than half.
+) -> Culprit | Suspect | None:
+    """Return the process to which most of what all processes did more than outside is due, and not less than half; the
+    one that is suspected where there is none.
 
     `min_rises`: the metrics in question, each with the least rise of all processes together. `disks`: if they moved
     less than a quarter of a process's bytes, it used others.
@@ -406,7 +423,7 @@ def find_culprit(
         _inside(s, began_s, ended_s) for s in all_series if s.subject in disks and s.metric in _DISK_RATES
     ]
     most = sum(map(fmean, filter(None, moved))) / MIN_DISK_SHARE if any(moved) else math.inf
-    candidates: list[Culprit] = []
+    candidates: list[Culprit | Suspect] = []
     totals = {series.metric: series for series in all_series if series.subject == ALL_PROCESSES}
     for metric, min_rise in min_rises.items():
         all_rises = _rises(totals[metric], began_s, ended_s) if metric in totals else []
@@ -429,12 +446,16 @@ def find_culprit(
         for name, own_rises in by_name.items():
             rises = _multiply(own_rises, weights)
             share = min(1.0, sum(rises) / sum(all_rises))
-            if share < MIN_CULPRIT_SHARE or fmean(rises) > most:
+            if share < MIN_CULPRIT_SHARE:
                 continue
             ci95 = _share_interval(rises, all_rises) if len(rises) >= MIN_CULPRIT_SAMPLES else None
-            if ci95 is None or ci95[0] >= MIN_CULPRIT_LOW:
+            if fmean(rises) > most:
+                candidates.append(Suspect(name=name, metric=metric, share=share, reason="other-disks"))
+            elif ci95 is not None and ci95[0] < MIN_CULPRIT_LOW:
+                candidates.append(Suspect(name=name, metric=metric, share=share, reason="uncertain"))
+            else:
                 candidates.append(Culprit(name=name, metric=metric, share=share, ci95=ci95))
-    return max(candidates, key=lambda culprit: culprit.share, default=None)
+    return max(candidates, key=lambda found: (isinstance(found, Culprit), found.share), default=None)
 
 
 def _rises(series: SampleSeries, began_s: float, ended_s: float) -> list[float]:

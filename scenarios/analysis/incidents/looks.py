@@ -66,14 +66,24 @@ def use_of(use: ProcessUse) -> tuple[float, float, float]:
     return use.cpus, use.io_rate, use.major_faults
 
 
-def find_process(looks: Sequence[HostLook], incident: Incident) -> ProcessUse | None:
-    """Return the process of the culprit's name that did most in one look of the incident."""
+def find_process(looks: Sequence[HostLook], incident: Incident) -> tuple[ProcessUse, float] | None:
+    """Return, of the processes of the culprit's name, what the user whose processes did most during the incident did in
+    its busiest look, and this user's share of what all of that name did.
+    """
     if incident.culprit is None:
         return None
     place = [metric for metric, _ in _USES].index(incident.culprit.metric)
     inside = looks_within(looks, incident)
     uses = [use for look in inside for use in look.processes if use.name == incident.culprit.name]
-    return max(uses, key=lambda use: use_of(use)[place], default=None)
+    by_user: defaultdict[str, float] = defaultdict(float)
+    for use in uses:
+        by_user[use.user] += use_of(use)[place]
+    total = sum(by_user.values())
+    if total <= 0:
+        return None
+    user = max(by_user, key=lambda name: (name != "", by_user[name]))
+    own = [use for use in uses if use.user == user]
+    return max(own, key=lambda use: use_of(use)[place]), by_user[user] / total
 
 
 def looks_within(looks: Sequence[HostLook], incident: Incident) -> list[HostLook]:

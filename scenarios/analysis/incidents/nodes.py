@@ -18,7 +18,9 @@ from hostdx.scenarios.experiment.statistics.distributions import binomial_tail
 MIN_NODES, MIN_SHARE = 3, 0.3  # of the nodes, that have an incident at the same time
 MAX_CHANCE = 1e-3  # that so many coincide anywhere, if each node had its incidents at times of its own
 AT_MOST_NAMED = 5
-SERVERS = ("file-server", "stuck", "waiting", "network")  # causes that lie outside of the node
+SERVERS = ("file-server", "stuck", "network")  # causes that lie outside of the node
+OPEN_CAUSE = "waiting"  # for I/O with idle disks: for a server, or for whatever a job of all nodes does at that time
+MAX_UNAFFECTED_SHARE = 0.5  # of the other nodes, that mount a server which such nodes are said to wait for
 
 
 class ServerMount(msgspec.Struct, frozen=True):
@@ -147,6 +149,11 @@ def _describe_cluster(cluster: _Cluster, books: Sequence[NodeBook]) -> SharedInc
     culprits = Counter(incident.culprit.name for _, incident in cluster if incident.culprit is not None)
     name, count = culprits.most_common(1)[0] if culprits else ("", 0)
     affected = [book for book, _ in cluster]
+    servers = _common_servers(affected, books) if cause in (*SERVERS, OPEN_CAUSE) else ()
+    if cause == OPEN_CAUSE:
+        others = [book for book in books if book not in affected]
+        mounted = _count_servers(others)
+        servers = tuple(s for s in servers if others and mounted[s] <= MAX_UNAFFECTED_SHARE * len(others))
     return SharedIncident(
         began_s=began_s,
         ended_s=ended_s,
@@ -154,7 +161,7 @@ def _describe_cluster(cluster: _Cluster, books: Sequence[NodeBook]) -> SharedInc
         nodes=tuple(sorted(book.host for book in affected)),
         all_nodes=len(books),
         example=example,
-        servers=_common_servers(affected, books) if cause in SERVERS else (),
+        servers=servers,
         culprit=name if 2 * count > len(cluster) else "",
     )
 
@@ -192,7 +199,13 @@ def _shared_finding(shared: SharedIncident, source: str) -> Finding:
     ]
     if shared.culprit:
         evidence.append(SAYS.evidence("nodes-culprit", process=shared.culprit, file=source))
-    kind = "nodes-server" if shared.servers else "nodes-outside" if shared.cause in SERVERS else "nodes-timer"
+    kind = "nodes-timer"
+    if shared.servers:
+        kind = "nodes-server"
+    elif shared.cause in SERVERS:
+        kind = "nodes-outside"
+    elif shared.cause == OPEN_CAUSE:
+        kind = "nodes-open"
     return SAYS.finding(
         kind,
         id=f"incidents.{kind}",

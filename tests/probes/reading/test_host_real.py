@@ -15,6 +15,7 @@ from hostdx.probes.system.disk.mounts import find_mount, read_mounts_now
 from hostdx.probes.system.disk.topology import find_placement
 from hostdx.probes.types import Absent, is_present
 from tests.needs import ROOT, need, not_here, program
+from tests.real.polled import within
 
 pytestmark = [pytest.mark.real]
 
@@ -61,7 +62,8 @@ def workshop(tmp_path: Path) -> Iterator[Workshop]:
     before = mine(tmp_path)
     with ExitStack() as undo:
         yield Workshop(tmp_path, undo)
-    assert mine(tmp_path) == before == "", "something was left behind"
+    # udev or another test may have a loop device open: the kernel detaches it when the last one closes it
+    assert before == "" and within(10, lambda: not mine(tmp_path)), f"left behind: {mine(tmp_path)}"
 
 
 def mine(folder: Path) -> str:

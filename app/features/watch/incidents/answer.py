@@ -17,6 +17,7 @@ from hostdx.scenarios.analysis.incidents.looks import count_victims, find_proces
 from hostdx.scenarios.contract.finding import Evidence, Finding
 
 MIN_VICTIM_SHARE = 0.2  # of the close looks: who waited in fewer is not named
+MIN_ONLY_USER_SHARE = 0.95  # of what all processes of a name did: what others did then is not worth a word
 
 
 class BookAnswer(msgspec.Struct, frozen=True):
@@ -74,14 +75,15 @@ def _usual_evidence(usual: UsualHour, folder: Path) -> list[Evidence]:
 
 def _detail_evidence(book: Book, incident: Incident, source: str) -> list[Evidence]:
     evidence: list[Evidence] = []
-    process = find_process(book.looks, incident)
-    if process is not None:
+    if (found := find_process(book.looks, incident)) is not None:
+        process, share = found
         evidence.append(
             SAYS.evidence(
-                "process",
+                "process" if share > MIN_ONLY_USER_SHARE else "one-of-several-users",
                 pid=process.pid,
                 user=process.user or "–",
                 group=process.group or "–",
+                share=units.format_percent(share),
                 file=source,
             )
         )

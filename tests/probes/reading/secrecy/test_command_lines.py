@@ -3,8 +3,8 @@
 In `secrets.txt` a secret stands between « and »; in `harmless.txt` what an admin needs stands between ‹ and ›. The
 lines were written by someone who had not read the code. When first measured, before the code was changed, 1.4 % of
 the first 567 kept their secret in a recording, and 17.8 % with `--with-arguments`; of the next 244 0.4 % and 11.5 %;
-of the last 550 (29 November 2026, another author) 0.5 % either way. Of the last 280 harmless lines 92 % told what ran
-when first measured, 91 % of a hundred that are in no file do now.
+of 550 more (29 November 2026, another author) 0.5 % either way, of the last 450 (the same day, a fourth author)
+0.9 %. Of 280 harmless lines 92 % told what ran when first measured, of the last 220 89 %.
 """
 
 import re

@@ -7,7 +7,14 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.host_looks import HostLook, LookState, compare_states, read_state
+from hostdx.probes.system.running.culprit import BusyProcess
+from hostdx.probes.system.running.host_looks import (
+    HostLook,
+    LookState,
+    compare_states,
+    group_by_user,
+    read_state,
+)
 from hostdx.scenarios.analysis.incidents.looks import judge_looks
 from tests.every_case import every_case
 
@@ -180,6 +187,14 @@ def test_many_small_processes_of_one_name_are_one_command(tmp_path: Path) -> Non
     used = sum(0.001 * (40 + pid) for pid in range(100, 130))
     assert {use.name: (use.pid, use.cpus) for use in made.processes}["simulate"] == (129, pytest.approx(used))
     assert made.total[0] == pytest.approx(used + 0.2)
+
+
+def test_a_command_is_told_by_its_users_and_nobody_is_lost() -> None:
+    users = ["ann", "ann", "bob", "cy", "dan", "eve", ""]
+    processes = [BusyProcess(pid, "python3", 0.5 + (user == "bob")) for pid, user in enumerate(users)]
+    groups = group_by_user(processes, users.__getitem__)
+    assert sorted(groups) == ["", "ann", "bob", "cy"] and [p.pid for p in groups["ann"]] == [0, 1]
+    assert sorted(p.pid for own in groups.values() for p in own) == list(range(7))
 
 
 def test_what_cannot_be_read_is_no_value(tmp_path: Path) -> None:

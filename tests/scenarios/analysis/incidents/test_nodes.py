@@ -73,6 +73,18 @@ def test_a_disk_that_is_busy_on_all_at_once_is_a_timer_and_no_server() -> None:
     assert shared_findings(judge_nodes(books), "answers")[0].id == "incidents.nodes-timer"
 
 
+@every_case(
+    ("others_mount_it", "kind"), [(True, "incidents.nodes-open"), (False, "incidents.nodes-server")]
+)
+def test_who_waits_with_idle_disks_waits_for_a_server_only_where_others_have_none(
+    others_mount_it: bool, kind: str
+) -> None:
+    rng = random.Random(6)
+    books = [book(n, [shared(n, rng, "waiting")] if n < 8 else [], *(["nas01"] if n < 8 or others_mount_it else []))
+             for n in range(12)]  # fmt: skip
+    assert [finding.id for finding in shared_findings(judge_nodes(books), "answers")] == [kind]
+
+
 @every_case("seed", range(60))
 def test_incidents_at_times_of_their_own_are_not_shared(seed: int) -> None:
     rng = random.Random(1000 + seed)
