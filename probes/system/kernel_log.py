@@ -25,6 +25,7 @@ _CAPTURED = ("/sos_commands/kernel/dmesg*", "/dmesg", "/dmesg.txt")
 _JOURNALS = "/sos_commands/logs/journalctl_*--boot*"
 LEVELS = ("emerg", "alert", "crit", "err", "warn", "notice", "info", "debug")  # dmesg(1), -x
 WARNING = 4
+_FIRST_WORDS = "Linux version "  # of a boot
 
 _OF_KERNEL = lazy_pattern(r'"_TRANSPORT"\s*:\s*"kernel"')
 _LEVEL = lazy_pattern(r"^<([0-9]{1,3})>|^\w+\s*:(\w+)\s*: (?=\[)")
@@ -124,7 +125,25 @@ def _parse_json(line: str) -> LogLine:
 
 
 def read_kernel_log(host: Host) -> KernelLog | Absent:
-    """The log of this boot, or of a captured host; absent with the missing right, else the first reason."""
+    """The log of this boot, or of a captured host; absent with the missing right, else the first reason.
+
+    The kernel keeps the newest lines alone. Of a captured host the system's log has those before.
+    """
+    log = _read_newest_lines(host)
+    if host.live or isinstance(log, Absent) or log.source in _FILES[1:]:
+        return log
+    known = {line.message for line in log.lines}
+    for path in _FILES[1:]:
+        text = host.read_file_text(path, MAX_LOG_BYTES)
+        if is_present(text) and " kernel: " in text:
+            lines = _kernel_lines(text)
+            boot = max((n for n, line in enumerate(lines) if line.message.startswith(_FIRST_WORDS)), default=0)
+            older = tuple(line for line in lines[boot:] if line.message not in known)
+            return KernelLog((*older, *log.lines), f"{log.source}, {path}") if older else log
+    return log
+
+
+def _read_newest_lines(host: Host) -> KernelLog | Absent:
     absent: list[Absent] = []
     captured = () if host.live else tuple(path for glob in _WITH_PRIORITIES for path in host.glob_paths(glob))
     for path in captured:

@@ -147,7 +147,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("gpu.errors", "critical", {f"{CARD}/device/ras/umc_err_count": "ue: 1\nce: 0"}),
     ("gpu.clock", "warning", {f"{CARD}/device/power_dpm_force_performance_level": "low"}),
     ("gpu.intel-clock", "notice", {f"{CARD}/gt_max_freq_mhz": "300", f"{CARD}/gt_RP0_freq_mhz": "1300"}),
-    ("gpu.log", "warning", log("NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.")),
+    ("gpu.log", "critical", log("NVRM: Xid (PCI:0000:3b:00): 79, pid=1, GPU has fallen off the bus.")),
     ("gpu.log", "notice", log("NVRM: Xid (PCI:0000:3b:00): 31, pid=88, name=python, MMU Fault")),
     ("gpu.smi", "warning", {SMI: NVSMI.format(8, "Not Active", 0)}),
     ("gpu.smi", "warning", {SMI: NVSMI.format(16, "Active", 0)}),

@@ -134,6 +134,57 @@ def clock(behind_s: int) -> dict[str, str]:
     }
 
 
+NO_UNITS = {"etc/systemd/system/default.target": ""}
+ENCRYPTED = "44 30 0:53 / /data rw,relatime - nfs4 filer:/data rw,vers=4.2,proto=tcp,sec={}\n"
+
+
+def connections(count: int) -> dict[str, str]:
+    folder = "proc/sys/net/netfilter/nf_conntrack"
+    return {f"{folder}_count": str(count), f"{folder}_buckets": "8192", f"{folder}_max": "1048576"}
+
+
+def bond(watched_ms: int) -> dict[str, str]:
+    ports = "".join(f"\nSlave Interface: eth{n}\nMII Status: up\nSpeed: 25000 Mbps\n" for n in range(2))
+    folder = "sys/class/net/bond0/bonding"
+    return {
+        "proc/net/bonding/bond0": f"Bonding Mode: load balancing (xor)\nMII Status: up\n{ports}",
+        f"{folder}/miimon": str(watched_ms),
+        f"{folder}/arp_interval": "0",
+    }
+
+
+def xrootd(opened: int) -> dict[str, str]:
+    files = {f"proc/4123/fd/{number}": "" for number in range(opened)}
+    return files | {
+        "proc/4123/stat": "4123 (xrootd) S 1 1 1 0 -1 0 0 0 0 0 7 7 0 0 20 0 1 0 600 0 0\n",
+        "proc/4123/status": "Name:\txrootd\nFDSize:\t1024\n",
+        "proc/4123/limits": "Limit  Soft Limit  Hard Limit  Units\nMax open files            1024                 524288"
+        "               files     \n",
+        "proc/4123/cgroup": "0::/system.slice/xrootd@clustered.service\n",
+    }
+
+
+def cvmfs(quota_mb: int) -> dict[str, str]:
+    """A cache on a partition of 21 GB."""
+    return {
+        "etc/cvmfs/default.local": f"CVMFS_HTTP_PROXY=http://squid:3128\nCVMFS_QUOTA_LIMIT={quota_mb}\n",
+        "proc/self/mountinfo": f"{MOUNTS}45 30 8:4 / /var/lib/cvmfs rw,relatime - xfs /dev/sda4 rw\n",
+        f"{SOS}/filesys/df_-al_-x_autofs": "Filesystem 1K-blocks Used Available Use% Mounted on\n"
+        "/dev/sda4 20955136 15000000 5955136 72% /var/lib/cvmfs\n",
+    }
+
+
+def paths(policy: str) -> dict[str, str]:
+    folder = "sys/class/nvme-subsystem/nvme-subsys1"
+    names = {f"{folder}/nvme{n}/{name}": text for n in (1, 2) for name, text in (("state", "live"), ("transport", "tcp"))}
+    return names | {f"{folder}/iopolicy": policy}
+
+
+def rebuilt(limit: str) -> dict[str, str]:
+    folder = "sys/block/md0/md"
+    return {f"{folder}/sync_action": "recover", f"{folder}/sync_speed_max": limit, f"{folder}/level": "raid6"}
+
+
 PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("host.costly-boot-parameter", "warning", boot("clocksource=acpi_pm")),
     ("host.costly-boot-parameter", "warning", boot("numa=off")),
@@ -181,7 +232,17 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.beegfs-tcp", "warning", beegfs("TCP: 8 (10.20.0.11:8003 [fallback route]); ")),
     ("storage.inode32", "warning", xfs_of("rw,relatime,attr2,inode32,noquota")),
     ("net.steered-to-one", "warning", {f"{QUEUES}/rx-{n}/rps_cpus": "00000000,00000008" for n in range(4)}),
-    ("fabric.locked-memory", "warning", slurmd("8388608              8388608              bytes     ")),
+    ("fabric.locked-memory", "warning", slurmd("65536                65536                bytes     ")),
+    ("fabric.locked-memory", "notice", slurmd("8388608              8388608              bytes     ")),
+    ("net.conntrack-buckets", "warning", connections(241233)),
+    ("net.bond-unwatched", "warning", bond(watched_ms=0)),
+    ("host.open-files", "warning", xrootd(980)),
+    ("host.open-files", "critical", xrootd(1023)),
+    ("host.names-uncached", "notice", {"etc/nsswitch.conf": "passwd: files ldap\n", **NO_UNITS}),
+    ("storage.cvmfs-cache", "warning", cvmfs(quota_mb=50000)),
+    ("storage.nvme-path-policy", "notice", paths("numa")),
+    ("storage.nfs-encrypted", "notice", {"proc/self/mountinfo": MOUNTS + ENCRYPTED.format("krb5p")}),
+    ("storage.raid-busy", "warning", rebuilt("1000 (local)")),
     ("memory.offline", "warning", blocks("offline")),
     ("host.hardware-clock", "warning", clock(2486)),
     ("host.costly-setting", "notice", {"sys/module/mpt3sas/parameters/msix_disable": "1"}),
@@ -255,6 +316,13 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("storage.beegfs-tcp", beegfs("TCP: 4 (10.20.0.11:8003); ", "connUseRDMA = 0\n")),
     ("storage.inode32", xfs_of("rw,relatime,attr2,inode64,noquota")),
     ("net.steered-to-one", {f"{QUEUES}/rx-{n}/rps_cpus": "00000000,000000ff" for n in range(4)}),
+    ("net.conntrack-buckets", connections(24123)),
+    ("net.bond-unwatched", bond(watched_ms=100)),
+    ("host.open-files", xrootd(700)),
+    ("host.names-uncached", {"etc/nsswitch.conf": "passwd: files sss\n", **NO_UNITS}),
+    ("storage.cvmfs-cache", cvmfs(quota_mb=17000)),
+    ("storage.nvme-path-policy", paths("round-robin")),
+    ("storage.nfs-encrypted", {"proc/self/mountinfo": MOUNTS + ENCRYPTED.format("krb5")}),
     ("fabric.locked-memory", slurmd("unlimited            unlimited            bytes     ")),
     ("memory.offline", blocks("online")),
     ("host.hardware-clock", clock(12)),

@@ -16,7 +16,7 @@ from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
 from hostdx.probes.system.processor.throttle import find_quota_files, quota_counts
 from hostdx.probes.system.processor.topology import ROOT, CpuTopology, read_cpu_topology, read_cpuinfo
 from hostdx.probes.system.running.cgroup import cpu_quota, read_cgroup
-from hostdx.probes.system.running.processes import Process, ProcessTable, read_process_table
+from hostdx.probes.system.running.processes import Process, ProcessTable
 from hostdx.probes.system.running.quota_groups import MAX_DEPTH, MAX_GROUPS, QuotaGroup, list_quota_groups
 from hostdx.probes.system.running.tasks import kernel_stack
 from hostdx.probes.types import Absent, is_present
@@ -34,6 +34,7 @@ from hostdx.scenarios.triage.cpus.quota import (
 from hostdx.scenarios.triage.host.top_users import TopUser, last_look, nobody_named, top_users
 from hostdx.scenarios.triage.knowledge.waits import KernelThread, kernel_thread
 from hostdx.scenarios.triage.rules import settings
+from hostdx.scenarios.triage.rules.services import read_processes
 from hostdx.scenarios.triage.rules.texts import texts
 
 MIN_SHARE = 0.5  # of a CPU
@@ -57,7 +58,7 @@ class BusyThread(msgspec.Struct, frozen=True):
 
 def busy_kernel_threads(host: Host) -> Iterator[Finding]:
     """One finding a thread; those that poll by design are left out."""
-    table = host.compute_once(_read_processes)
+    table = host.compute_once(read_processes)
     listed = _threads_in_top(host)
     if not table.processes and not listed:
         raise Unreadable("no process can be seen")
@@ -82,10 +83,6 @@ def busy_kernel_threads(host: Host) -> Iterator[Finding]:
             remedy=_advise(host, thread, thread_kind),
             references=(thread_kind.source,) if thread_kind is not None else (),
         )  # fmt: skip
-
-
-def _read_processes(host: Host) -> ProcessTable:
-    return read_process_table(host, io=False)
 
 
 def _busy_since_start(table: ProcessTable) -> Iterator[BusyThread]:

@@ -4,7 +4,7 @@ import re
 from typing import Literal, TypeAlias
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.processes import read_process_table
+from hostdx.probes.system.running.processes import ProcessTable, read_process_table
 from hostdx.probes.types import Absent, is_present
 
 State: TypeAlias = Literal["running", "installed", "missing"]
@@ -38,9 +38,13 @@ def service_state(host: Host, name: str) -> State | Absent:
     return "missing" if listings or units else Absent("no folder of systemd's units can be read", "captured")
 
 
+def read_processes(host: Host) -> ProcessTable:
+    return read_process_table(host, io=False)
+
+
 def running_names(host: Host) -> frozenset[str]:
     """Names of the processes that can be seen, or that a captured `ps` lists."""
-    names = {process.name for process in read_process_table(host, io=False).processes.values()}
+    names = {process.name for process in host.compute_once(read_processes).processes.values()}
     for path in host.glob_paths("/sos_commands/process/ps_*") if not host.live else ():
         text = host.read_file_text(path, 8 << 20)
         names.update(_PS_COMMAND.findall(text) if is_present(text) else ())

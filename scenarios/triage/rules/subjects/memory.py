@@ -38,8 +38,9 @@ def dimm_rows(host: Host) -> list[SubjectRow] | Absent:
         groups[channel] = groups.get(channel, 0) + bool(present_)
     speeds = {speed for _, speed, _, _ in filled if speed}
     used = {speed for _, _, speed, _ in filled if speed}
-    # Names that tell the socket alone: an odd number of modules fills no set of channels alike.
-    by_socket = len(groups) <= 4 and len(slots) // len(groups) >= 8
+    # Names that tell the socket alone (a channel has three slots at most): an odd number of modules fills no set of
+    # channels alike.
+    by_socket = len(groups) <= 4 and len(slots) // len(groups) >= 4
     columns: dict[str, Value] = {
         "slots": len(slots),
         "filled": len(filled),
@@ -49,6 +50,8 @@ def dimm_rows(host: Host) -> list[SubjectRow] | Absent:
         "uneven": len(set(groups.values())) > 1,
         "sizes": tuple(sorted({slot[3] for slot in filled})),
         "odd": by_socket and any(count > 1 and count % 2 == 1 for count in groups.values()),
+        "unlike": by_socket and len(groups) > 1 and len(set(groups.values())) > 1,
+        "empty_slots": tuple(slot[0] for slot in slots if not slot[3]),
         "channels": len(groups),
         "empty_channels": list(groups.values()).count(0),
         "per_channel": ", ".join(f"{name or 'slot'}: {count}" for name, count in sorted(groups.items())[:24]),

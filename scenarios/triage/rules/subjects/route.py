@@ -53,9 +53,9 @@ def _cards(host: Host) -> dict[str, Nic]:
 
 
 def _speeds_of_cards(host: Host) -> dict[str, int]:
-    """In bit/s, of physical cards that are up."""
+    """In bit/s, of physical cards that are up; a fabric of InfiniBand seldom leads to other networks."""
     return {
         name: card.speed_mbit * 1_000_000
         for name, card in _cards(host).items()
-        if card.physical and card.state == "up" and is_present(card.speed_mbit) and card.speed_mbit > 0
+        if card.physical and card.kind != "infiniband" and card.state == "up" and is_present(card.speed_mbit) and card.speed_mbit > 0
     }
