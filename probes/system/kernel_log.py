@@ -137,7 +137,9 @@ def read_kernel_log(host: Host) -> KernelLog | Absent:
         text = host.read_file_text(path, MAX_LOG_BYTES)
         if is_present(text) and " kernel: " in text:
             lines = _kernel_lines(text)
-            boot = max((n for n, line in enumerate(lines) if line.message.startswith(_FIRST_WORDS)), default=0)
+            boot = max(
+                (n for n, line in enumerate(lines) if line.message.startswith(_FIRST_WORDS)), default=0
+            )
             older = tuple(line for line in lines[boot:] if line.message not in known)
             return KernelLog((*older, *log.lines), f"{log.source}, {path}") if older else log
     return log

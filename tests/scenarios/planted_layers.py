@@ -158,8 +158,7 @@ def xrootd(opened: int) -> dict[str, str]:
     return files | {
         "proc/4123/stat": "4123 (xrootd) S 1 1 1 0 -1 0 0 0 0 0 7 7 0 0 20 0 1 0 600 0 0\n",
         "proc/4123/status": "Name:\txrootd\nFDSize:\t1024\n",
-        "proc/4123/limits": "Limit  Soft Limit  Hard Limit  Units\nMax open files            1024                 524288"
-        "               files     \n",
+        "proc/4123/limits": "Limit  Soft Limit  Hard Limit  Units\nMax open files  1024  524288  files\n",
         "proc/4123/cgroup": "0::/system.slice/xrootd@clustered.service\n",
     }
 
@@ -176,7 +175,11 @@ def cvmfs(quota_mb: int) -> dict[str, str]:
 
 def paths(policy: str) -> dict[str, str]:
     folder = "sys/class/nvme-subsystem/nvme-subsys1"
-    names = {f"{folder}/nvme{n}/{name}": text for n in (1, 2) for name, text in (("state", "live"), ("transport", "tcp"))}
+    names = {
+        f"{folder}/nvme{n}/{name}": text
+        for n in (1, 2)
+        for name, text in (("state", "live"), ("transport", "tcp"))
+    }
     return names | {f"{folder}/iopolicy": policy}
 
 

@@ -186,8 +186,9 @@ class Suspect(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Incident(msgspec.Struct, frozen=True, kw_only=True):
-    """`began_s` and `ended_s` count from the file's first sample. The first symptom names the incident. `suspect`: of an
-    incident without a culprit.
+    """`began_s` and `ended_s` count from the file's first sample. The first symptom names the incident.
+
+    `suspect`: of an incident without a culprit.
     """
 
     cause: Cause

@@ -29,7 +29,22 @@ from hostdx.scenarios.triage.rules.table import Table
 
 TABLES: dict[str, Table] = {
     name.removesuffix("_rows"): rows
-    for subject in (cpu, memory, net, tcp, disk, array, hardware, pci, fabric, settings, log, route, remote, process)
+    for subject in (
+        cpu,
+        memory,
+        net,
+        tcp,
+        disk,
+        array,
+        hardware,
+        pci,
+        fabric,
+        settings,
+        log,
+        route,
+        remote,
+        process,
+    )
     for name, rows in vars(subject).items()
     if name.endswith("_rows") and not name.startswith("_")
 }

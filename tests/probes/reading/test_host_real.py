@@ -63,7 +63,7 @@ def workshop(tmp_path: Path) -> Iterator[Workshop]:
     with ExitStack() as undo:
         yield Workshop(tmp_path, undo)
     # udev or another test may have a loop device open: the kernel detaches it when the last one closes it
-    assert before == "" and within(10, lambda: not mine(tmp_path)), f"left behind: {mine(tmp_path)}"
+    assert before == "" and within(lambda: not mine(tmp_path)), f"left behind: {mine(tmp_path)}"
 
 
 def mine(folder: Path) -> str:

@@ -57,5 +57,9 @@ def _speeds_of_cards(host: Host) -> dict[str, int]:
     return {
         name: card.speed_mbit * 1_000_000
         for name, card in _cards(host).items()
-        if card.physical and card.kind != "infiniband" and card.state == "up" and is_present(card.speed_mbit) and card.speed_mbit > 0
+        if card.physical
+        and card.kind != "infiniband"
+        and card.state == "up"
+        and is_present(card.speed_mbit)
+        and card.speed_mbit > 0
     }

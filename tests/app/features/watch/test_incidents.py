@@ -381,7 +381,7 @@ def test_who_writes_to_another_disk_is_not_named_for_the_slow_one(
 
 def test_the_user_is_said_with_his_share_where_several_use_a_command() -> None:
     looks = []
-    for number, look in enumerate(make_looks(400)):
+    for number, look in enumerate(make_looks(400, is_busy)):
         rates = {"ann": 60e6, "bob": 20e6} if is_busy(number) else {"ann": 0.0, "bob": 0.0}
         uses = tuple(ProcessUse("rsync", 1 + n, user, "/", 0.1, rates[user]) for n, user in enumerate(rates))
         looks.append(msgspec.structs.replace(look, total=(1.2, sum(rates.values()) + 2e4), processes=uses))
@@ -390,7 +390,6 @@ def test_the_user_is_said_with_his_share_where_several_use_a_command() -> None:
     process, share = find_process(looks, timeline.incidents[0]) or (None, 0.0)
     assert process is not None and (process.user, process.pid) == ("ann", 1)
     assert share == pytest.approx(0.75)
-
 
 
 def test_who_waits_for_pages_is_named_where_memory_is_short_and_not_who_writes_most(folder: Path) -> None:

@@ -73,9 +73,7 @@ def test_a_disk_that_is_busy_on_all_at_once_is_a_timer_and_no_server() -> None:
     assert shared_findings(judge_nodes(books), "answers")[0].id == "incidents.nodes-timer"
 
 
-@every_case(
-    ("others_mount_it", "kind"), [(True, "incidents.nodes-open"), (False, "incidents.nodes-server")]
-)
+@every_case(("others_mount_it", "kind"), [(True, "incidents.nodes-open"), (False, "incidents.nodes-server")])
 def test_who_waits_with_idle_disks_waits_for_a_server_only_where_others_have_none(
     others_mount_it: bool, kind: str
 ) -> None:
