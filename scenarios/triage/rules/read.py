@@ -138,7 +138,7 @@ def _value_of_text(text: str | Absent, reading: Read, source: str) -> Value:
 
 
 def bracketed_word(text: str) -> str:
-    """The word in brackets, as in `always [madvise] never`; without one the whole text, of md's `1000 (local)` the value."""
+    """The word in brackets, as in `always [madvise] never`; else the whole text, of md's `1000 (local)` the value."""
     bracket = re.search(r"\[([^\[\]]*)\]", text)
     return bracket[1] if bracket else re.sub(r" \((?:local|system)\)$", "", text.strip("\0 \t\r\n"))
 
