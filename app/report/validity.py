@@ -159,7 +159,9 @@ def _unseen_reason(session: RunSession) -> str:
         return "not looked at (neither /proc/stat nor /proc/diskstats can be read)"
     loaded = any(block.bytes > 0 for blocks in session.blocks.values() for block in blocks)
     if loaded and not any(w.devices for w in session.watched):
-        return "I/O of other programs was not checked: no disk is known that this run uses"
+        measures_disk = session.plan is not None and bool(session.plan.options.get("dir"))
+        why = "the loads take turns too quickly" if measures_disk else "this run uses no disk"
+        return f"I/O of other programs was not checked: {why}"
     moved = [look for look in looks if look.device_bytes is not None]
     if loaded and not moved:
         return "I/O of other programs was not checked (the devices have no counters here)"

@@ -14,7 +14,7 @@ from hostdx.scenarios.contract.results.document import Bar, Chart, Histogram
 
 WIDE, SMALL = 720, 360  # of a drawing on its own, and of one among small multiples
 _BAR, _BAR_HIGH, _EDGE = 220, 20, 8  # of an interval in its row
-_MIN_BAND, _CHARACTER = 6, 7  # of the margin's band, and the width of a letter
+_MIN_BAND, _CHARACTER = 6, 8  # of the margin's band, and the width of a letter
 _AXIS_TICKS = (10.0, 100.0, 2.0, 5.0)
 _HIGH, _SIDE, _FOOT = 190, 64, 34  # of the blocks' picture
 _HIST = 76  # of a side of a histogram
