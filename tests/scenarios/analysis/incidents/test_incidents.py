@@ -11,6 +11,7 @@ from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_PREFIX
 from hostdx.scenarios.analysis.incidents.incidents import (
     MIN_SAMPLES,
+    Suspect,
     Timeline,
     find_culprit,
     find_excursions,
@@ -205,6 +206,19 @@ def test_who_takes_busy_cpus_from_others_is_named_though_all_use_no_more(
     ]
     culprit = find_culprit(series, {"CPU share": 0.25}, 990.0, 1590.0)
     assert (culprit and culprit.name) == named
+
+
+def test_who_did_it_in_a_part_of_the_time_is_suspected_and_not_named() -> None:
+    """`scan` did all of the extra use of the first twelve samples, and none of the eight behind them."""
+    at_s = array("d", (10.0 * n for n in range(100)))
+    values = {ALL_PROCESSES: [4.0 * (40 <= n < 60) for n in range(100)],
+              f"{PROCESS_PREFIX}scan": [4.0 * (40 <= n < 52) for n in range(100)]}  # fmt: skip
+    series = [
+        SampleSeries(subject=subject, metric="CPU share", unit="", at_s=at_s, values=array("d", cpus))
+        for subject, cpus in values.items()
+    ]
+    found = find_culprit(series, {"CPU share": 0.25}, 390.0, 590.0)
+    assert found == Suspect(name="scan", metric="CPU share", share=0.6, reason="uncertain")
 
 
 def test_every_watched_metric_is_one_that_an_importer_writes() -> None:
