@@ -20,7 +20,7 @@ _NAMED = re.compile(rf"(?is)(-{{0,2}}{NAME}=).+")
 _ASSIGNS = re.compile(r"env|export|-e|--env|\w+=.*", re.DOTALL)  # what `NAME=VALUE` is one word after
 _BARE = re.compile(rf"(?i)[\w.:/-]*{NAME}")  # `aws configure set aws_session_token VALUE`
 _SETTERS = frozenset(("set", "config", "connect", "put", "write", "setpass"))
-_FEW = re.compile(r"\d{1,2}")  # `--pass 2`: no secret is so short
+_ONE_OR_TWO_DIGITS = re.compile(r"\d{1,2}")  # `--pass 2`: no secret is so short
 _WORD = re.compile(
     r"""[;|&\n]+|(?:<\([^()]*\)|[^\s'"\\;|&]|\\.|'[^']*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\\$)+""", re.DOTALL
 )
@@ -78,7 +78,7 @@ def _mask_arguments(words: Sequence[str]) -> list[str | None]:
         name_match = _NAMED.fullmatch(word) if _ASSIGNS.fullmatch(before) else None
         is_named = _OPTION.fullmatch(before) or (setting and _BARE.fullmatch(before))
         if is_named and not word.startswith("-"):
-            begins = None if _FEW.fullmatch(word) or is_program_word(before, word) else 0
+            begins = None if _ONE_OR_TWO_DIGITS.fullmatch(word) or is_program_word(before, word) else 0
         elif name_match:
             begins = name_match.end(1)
         masked_arguments.append(None if begins is None else word[:begins] + MASK)
