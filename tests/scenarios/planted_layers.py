@@ -183,6 +183,66 @@ def paths(policy: str) -> dict[str, str]:
     return names | {f"{folder}/iopolicy": policy}
 
 
+def swaps(rotating: int, flash: int) -> dict[str, str]:
+    lines = f"/dev/sdb2 partition 67108860 21231232 {rotating}\n/dev/nvme0n1p2 partition 67108860 0 {flash}\n"
+    disks = {
+        f"sys/block/{name}/{file}": text
+        for name, flag, part in (("sdb", "1", "sdb2"), ("nvme0n1", "0", "nvme0n1p2"))
+        for file, text in (("queue/rotational", flag), ("size", "9000000"), (f"{part}/partition", "2"))
+    }
+    return disks | {"proc/swaps": f"Filename Type Size Used Priority\n{lines}"}
+
+
+def daemon(pid: int, name: str) -> dict[str, str]:
+    return {f"proc/{pid}/stat": f"{pid} ({name}) S 1 1 1 0 -1 0 0 0 0 0 7 7 0 0 20 0 1 0 600 0 0\n"}
+
+
+def nscd(cached: str) -> dict[str, str]:
+    files = {
+        "etc/nsswitch.conf": "passwd: sss files\n",
+        "etc/nscd.conf": f"\tenable-cache  passwd  {cached}\n",
+    }
+    return files | daemon(811, "nscd") | daemon(812, "sssd")
+
+
+def kubelet(by_systemd: str) -> dict[str, str]:
+    return {
+        "var/lib/kubelet/config.yaml": "kind: KubeletConfiguration\ncgroupDriver: systemd\n",
+        "etc/containerd/config.toml": f"version = 2\n  [runc.options]\n    SystemdCgroup = {by_systemd}\n",
+    }
+
+
+def osds(target: int) -> dict[str, str]:
+    running = [daemon(4100 + n, "ceph-osd") for n in range(12)]
+    files = {
+        "etc/ceph/ceph.conf": f"[osd]\nosd_memory_target = {target}\n",
+        "proc/meminfo": "MemTotal: 131072000 kB\n",
+    }
+    return files | {path: text for one in running for path, text in one.items()}
+
+
+def trusted(state: str) -> dict[str, str]:
+    return {
+        "sys/class/infiniband/mlx5_0/tc/1/traffic_class": "Global tclass=106\n",
+        f"{SOS}/networking/mlnx_qos_-i_eth0": f"Priority trust state: {state}\nPFC configuration:\n"
+        "\tpriority    0   1   2   3   4   5   6   7\n\tenabled     0   0   0   1   0   0   0   0   \n",
+    }
+
+
+def bridged(cut: int) -> dict[str, str]:
+    ports = {
+        f"sys/class/net/{name}/mtu": mtu
+        for name, mtu in (("br0", "1500"), ("vnet2", "1500"), ("vnet3", "9000"))
+    }
+    links = {f"sys/class/net/br0/brif/{name}/state": "3" for name in ("vnet2", "vnet3")}
+    return ports | links | {
+        "sys/class/net/br0/bridge/stp_state": "0",
+        "sys/class/net/br0/lower_vnet2/mtu": "1500",
+        "sys/class/net/br0/lower_vnet3/mtu": "9000",
+        "proc/net/snmp": f"Ip: {'Name ' * 19}\nIp: {'1 ' * 17}{cut} 0\n",
+    }  # fmt: skip
+
+
 def rebuilt(limit: str) -> dict[str, str]:
     folder = "sys/block/md0/md"
     return {f"{folder}/sync_action": "recover", f"{folder}/sync_speed_max": limit, f"{folder}/level": "raid6"}
@@ -235,8 +295,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.beegfs-tcp", "warning", beegfs("TCP: 8 (10.20.0.11:8003 [fallback route]); ")),
     ("storage.inode32", "warning", xfs_of("rw,relatime,attr2,inode32,noquota")),
     ("net.steered-to-one", "warning", {f"{QUEUES}/rx-{n}/rps_cpus": "00000000,00000008" for n in range(4)}),
-    ("fabric.locked-memory", "warning", slurmd("65536                65536                bytes     ")),
-    ("fabric.locked-memory", "notice", slurmd("8388608              8388608              bytes     ")),
+    ("fabric.locked-memory", "warning", slurmd("8388608              8388608              bytes     ")),
     ("net.conntrack-buckets", "warning", connections(241233)),
     ("net.bond-unwatched", "warning", bond(watched_ms=0)),
     ("host.open-files", "warning", xrootd(980)),
@@ -246,6 +305,14 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.nvme-path-policy", "notice", paths("numa")),
     ("storage.nfs-encrypted", "notice", {"proc/self/mountinfo": MOUNTS + ENCRYPTED.format("krb5p")}),
     ("storage.raid-busy", "warning", rebuilt("1000 (local)")),
+    ("memory.swap-slow-first", "warning", swaps(rotating=-2, flash=-3)),
+    ("host.names-cached-twice", "warning", nscd("yes")),
+    ("groups.driver", "warning", kubelet("false")),
+    ("storage.ceph-memory", "warning", osds(17179869184)),
+    ("fabric.trust", "warning", trusted("pcp")),
+    ("power.time", "warning", {f"{SOS}/chrony/chronyc_tracking": "Leap status     : Not synchronised\n",
+                               f"{SOS}/chrony/chronyc_sources": "^x 10.0.20.5  2   6   377    41  +1591ms[+1591ms]\n"}),
+    ("net.mtu", "warning", bridged(cut=81231)),
     ("memory.offline", "warning", blocks("offline")),
     ("host.hardware-clock", "warning", clock(2486)),
     ("host.costly-setting", "notice", {"sys/module/mpt3sas/parameters/msix_disable": "1"}),
@@ -319,6 +386,12 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("storage.beegfs-tcp", beegfs("TCP: 4 (10.20.0.11:8003); ", "connUseRDMA = 0\n")),
     ("storage.inode32", xfs_of("rw,relatime,attr2,inode64,noquota")),
     ("net.steered-to-one", {f"{QUEUES}/rx-{n}/rps_cpus": "00000000,000000ff" for n in range(4)}),
+    ("memory.swap-slow-first", swaps(rotating=-3, flash=-2)),
+    ("host.names-cached-twice", nscd("no")),
+    ("groups.driver", kubelet("true")),
+    ("storage.ceph-memory", osds(4294967296)),
+    ("fabric.trust", trusted("dscp")),
+    ("net.mtu", bridged(cut=3)),
     ("net.conntrack-buckets", connections(24123)),
     ("net.bond-unwatched", bond(watched_ms=100)),
     ("host.open-files", xrootd(700)),

@@ -169,9 +169,15 @@ def multipath_rows(host: Host) -> list[SubjectRow] | Absent:
             s for s, word in states.items() if word not in ("running", "live") and is_present(word)
         )
         maps.setdefault(device.label or device.name, {"failed": kernel_bad, "paths": len(device.slaves)})
-        maps[device.label or device.name].setdefault("slaves", device.slaves)
+        found = maps[device.label or device.name]
+        found.setdefault("slaves", device.slaves)
+        # By ALUA (drivers/scsi/device_handler/scsi_dh_alua.c); paths of the other controller in the group that is used
+        kinds = {s: host.read_file_text(f"/sys/block/{s}/device/access_state", 64) for s in device.slaves}
+        far = tuple(s for s, kind in kinds.items() if is_present(kind) and "non-optimized" in kind)
+        if found.get("groups") == 1 and 0 < len(far) < len(kinds):
+            found["far"] = far
     silent = text if isinstance(text, Absent) else Absent("not reported")
-    unsaid: dict[str, Value] = {"paths": Absent("not reported"), "failed": ()}
+    unsaid: dict[str, Value] = {"paths": Absent("not reported"), "failed": (), "far": ()}
     unsaid |= dict.fromkeys(("groups", "policy", "alua", "priorities"), silent)
     return [SubjectRow(name, {"name": name, **unsaid, **values}) for name, values in maps.items()]
 

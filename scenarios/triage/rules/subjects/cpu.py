@@ -20,7 +20,7 @@ from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.knowledge.kernels import release_family, release_numbers, upstream_numbers
 from hostdx.scenarios.triage.rules.expression import Value
-from hostdx.scenarios.triage.rules.services import service_state
+from hostdx.scenarios.triage.rules.services import read_processes, service_state
 from hostdx.scenarios.triage.rules.table import SubjectRow, field_value
 
 
@@ -67,6 +67,10 @@ def host_rows(host: Host) -> list[SubjectRow]:
         "highest_khz": lambda: _policy_khz(host, "cpuinfo_max_freq", max),
         "tuned": lambda: tuned_profile(host),
         "nscd": lambda: service_state(host, "nscd"),
+        "sssd": lambda: service_state(host, "sssd"),
+        "osds": lambda: sum(
+            p.name == "ceph-osd" for p in host.compute_once(read_processes).processes.values()
+        ),
         "deepest_us": lambda: _deepest_latency_us(host),
         "deepest_possible_us": lambda: _deepest_latency_us(host, disabled_too=True),
     }

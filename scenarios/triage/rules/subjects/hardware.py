@@ -157,7 +157,10 @@ def _find_cloud(host: Host) -> Cloud | None:
 
 
 def swap_rows(host: Host) -> list[SubjectRow] | Absent:
-    """One row: priorities of swap in memory (zram) and on disks (proc_swaps(5): the higher one is used first)."""
+    """One row: priorities of swap in memory (zram) and on disks (proc_swaps(5): the higher one is used first).
+
+    `flash` and `rotating`: of the disks whose kind is known; `used` bytes lie on rotating ones.
+    """
     text = host.read_file_text("/proc/swaps")
     if isinstance(text, Absent):
         return text
@@ -171,6 +174,19 @@ def swap_rows(host: Host) -> list[SubjectRow] | Absent:
         "disk": max(disks) if disks else Absent("no swap on a disk", "unsupported"),
         "areas": len(areas),
     }
+    by_kind: dict[bool, list[tuple[int, int, str]]] = {False: [], True: []}
+    devices = block_devices(host)
+    for name, _, _, used, priority in areas:
+        device = devices.get(name.rpartition("/")[2])
+        if device is None or "zram" in name or not re.fullmatch(r"-?\d{1,9}", priority):
+            continue
+        if isinstance(device.rotational, bool):
+            by_kind[device.rotational].append((int(priority), parse_unsigned(used) or 0, name))
+    for column, kind in (("flash", False), ("rotating", True)):
+        known = by_kind[kind]
+        columns[column] = max(known)[0] if known else Absent(f"no swap on a {column} disk", "unsupported")
+        columns[f"{column}_name"] = max(known)[2] if known else ""
+    columns["used"] = 1024 * sum(used for _, used, _ in by_kind[True])
     return [SubjectRow("", columns)]
 
 

@@ -217,6 +217,12 @@ def stack_rows(host: Host) -> list[SubjectRow] | Absent:
                 # a container's end of a bridge may have a smaller MTU on purpose: only cards count
                 "mtus": tuple(sorted({m for n, m in below.items() if is_present(m) and cards[n].physical})),
                 "each": each,
+                # a bridge takes the smallest MTU of its ports (net/bridge/br_if.c): which ports hold it below its cards
+                "held_by": tuple(
+                    sorted(n for n, m in below.items() if m == min(mtus) and min(mtus) < max(mtus))
+                ),
+                "widest": max(mtus),
+                "bridge": card.kind == "bridge" or is_present(host.list_names(f"{ROOT}/{card.name}/bridge")),
             }
             rows.append(SubjectRow(card.name, columns))
     return rows
