@@ -76,6 +76,13 @@ _DIGITS = re.compile(r"\d{1,10}")
 _DESCRIPTION = re.compile(r"[A-Za-z][A-Za-z0-9_.:/=%+,-]{0,40}")
 
 
+_FORMS = (
+    _OPTION, _ATTACHED, _PATH, _MOUNTED, _REMOTE, _FILE, _DEVICE, _FILE_URL, _WEB_FILE, _LISTENING, _IMAGE, _NAMING,
+    _CURL_FORMAT,
+)  # fmt: skip
+_FORM = re.compile("|".join(f"(?:{form.pattern})" for form in _FORMS))
+
+
 def is_harmless(word: str, known_words: Collection[str] = ()) -> bool:
     """Return True if the form of the word shows that it is no secret. `known_words` are the program's own."""
     if len(word) > _MAX_WORD:
@@ -94,22 +101,7 @@ def is_harmless(word: str, known_words: Collection[str] = ()) -> bool:
         return all(len(digits) <= _MAX_DIGITS or _is_round(digits) for digits in re.findall(r"\d+", word))
     if _PERHAPS_ACCOUNT.match(word):
         return False
-    forms = (
-        _OPTION,
-        _ATTACHED,
-        _PATH,
-        _MOUNTED,
-        _REMOTE,
-        _FILE,
-        _DEVICE,
-        _FILE_URL,
-        _WEB_FILE,
-        _LISTENING,
-        _IMAGE,
-        _NAMING,
-        _CURL_FORMAT,
-    )
-    return any(form.fullmatch(word) for form in forms)
+    return _FORM.fullmatch(word) is not None
 
 
 def harmless_part_of_url(word: str) -> str | None:

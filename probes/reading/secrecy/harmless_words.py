@@ -34,6 +34,7 @@ from hostdx.probes.reading.secrecy.secrets import (
 )
 
 LEFT_OUT = "…"
+_IN_THE_TABLES = KNOWN_PROGRAMS | LAUNCHERS | WITH_SUBCOMMANDS | CODE_OPTIONS.keys()
 _MAX_NAME = 24
 _MAX_DEPTH = 4  # of assignments in assignments, of commands in commands
 # what a quoted text begins with where it is a command: names of programs have no capitals
@@ -238,8 +239,7 @@ def _is_command(words: list[str]) -> bool:
 
 def program_is_known(word: str) -> bool:
     """True of a program that stands in one of the tables."""
-    places = find_places([word])
-    return places[0].program in KNOWN_PROGRAMS | LAUNCHERS | WITH_SUBCOMMANDS | CODE_OPTIONS.keys()
+    return find_places([word])[0].program in _IN_THE_TABLES
 
 
 def _kept_command(
