@@ -90,9 +90,8 @@ class Cpuwatch(Scenario):
                 use = job_use(before, after)
                 uses.append(use)
                 _emit_samples(run, use, len(uses) - 1)
-                step.report_progress(
-                    f"{use.cores:.2f} cores, {count_noun(use.threads, 'thread')}", left, 1 - left / seconds
-                )
+                used = f"{use.cores:.2f} cores, {count_noun(use.threads, 'thread')}"
+                step.report_progress(f"{_target_label(target, first)}: {used}", left, 1 - left / seconds)
                 before = after
             if end_reason:
                 step.finish_with_remark(end_reason)
@@ -210,6 +209,18 @@ def _watched_job(target: JobTarget, first: JobLook, pressed: float | None) -> Wa
         name=f"{top.name} [{top.pid}]" if top is not None else "",
         members=frozenset(first.processes),
         pressed=pressed,
+    )
+
+
+def _target_label(target: JobTarget, first: JobLook) -> str:
+    """`python [23071]`, the last part of a control group's path, or `user 1000`."""
+    top = first.processes.get(int(target.value)) if target.kind == "pid" else None
+    if top is not None:
+        return f"{top.name} [{top.pid}]"
+    return (
+        target.value.rstrip("/").rpartition("/")[2]
+        if target.kind == "cgroup"
+        else f"{target.kind} {target.value}"
     )
 
 
