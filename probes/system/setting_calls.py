@@ -6,6 +6,7 @@ adaptive:CARD/rx      on or off: the driver chooses these times itself
 offload:CARD/NAME     on or off: work that the card does for the kernel, or the kernel for many packets at once
 qdisc:CARD            the queueing discipline at a card's root (linux/pkt_sched.h)
 nice:PID/START        the nice value of all threads of a process that started at START (field 22 of proc_pid_stat(5))
+nice-children:PID/START/SINCE/VALUE  what began below that process at SINCE or later with that value; "" for nothing
 atime:MOUNTPOINT      when a mount writes access times: relatime, noatime, strictatime (mount_setattr(2))
 """
 
@@ -16,11 +17,12 @@ import errno
 import os
 import socket
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from hostdx.probes.reading.process_stat import parse_stat
+from hostdx.probes.reading.process_stat import ProcessStat, parse_stat, read_own_stat
 from hostdx.probes.system.disk.mounts import unescape_mount_text
 from hostdx.probes.system.network.ethtool import GET_COALESCING, GET_RINGS, send_ethtool_command
 
@@ -192,6 +194,9 @@ def _ask_kernel(message: int, flags: int, body: bytes) -> list[bytes]:
 
 # --- processes
 
+_MAX_PASSES = 10  # over threads and children that begin meanwhile
+_MAX_NAMES = 8  # of children
+
 
 def _start_of(pid: str) -> str:
     """Return the clock tick at which the process started, after boot. Raises FileNotFoundError."""
@@ -208,6 +213,10 @@ def _threads_of(name: str) -> list[int]:
     pid, _, start = name.partition("/")
     if _start_of(pid) != start:
         raise FileNotFoundError(errno.ENOENT, f"process {pid} has ended; another one has its number now")
+    return _list_threads(pid)
+
+
+def _list_threads(pid: str | int) -> list[int]:
     return [int(thread.name) for thread in Path(f"/proc/{pid}/task").iterdir()]
 
 
@@ -223,11 +232,71 @@ def _read_nice(name: str) -> str:
 
 
 def _write_nice(name: str, value: str) -> None:
-    for thread in _threads_of(name):
+    """A thread that begins meanwhile has the value of its maker: so again, until all have the new one."""
+    for _ in range(_MAX_PASSES):
+        if not _change_nice(_threads_of(name), int(value)):
+            return
+
+
+def _change_nice(threads: Iterable[int], value: int, own: int | None = None) -> bool:
+    """Set the value of the threads that have another one, or only of those with the value `own`; return whether some
+    had.
+    """
+    changed = False
+    for thread in threads:
         try:
-            os.setpriority(os.PRIO_PROCESS, thread, int(value))
+            now = os.getpriority(os.PRIO_PROCESS, thread)
+            if now != value and own in (None, now):
+                os.setpriority(os.PRIO_PROCESS, thread, value)
+                changed = True
         except ProcessLookupError:
             continue  # a thread that ended meanwhile
+    return changed
+
+
+def _list_children(name: str) -> list[ProcessStat]:
+    """The processes that PID made, and those that they made, also in its process group or session where it has ended.
+
+    A process that left all three (a daemon) is not known by it.
+    """
+    pid, start, since, value = map(int, name.split("/"))
+    own = read_own_stat(pid)
+    if own is not None and own.start_ticks != start:
+        return []  # the number of another process, so nothing of the old one's group is left either
+    stats = [stat for path in Path("/proc").glob("[0-9]*") if (stat := read_own_stat(path.name)) is not None]
+    family = {pid}
+    while new := {
+        stat.pid
+        for stat in stats
+        if stat.pid not in family
+        and (stat.parent_pid in family or pid in (stat.field_value(5), stat.field_value(6)))
+    }:
+        family |= new
+    return [
+        stat
+        for stat in stats
+        if stat.pid in family - {pid}
+        and stat.start_ticks >= since
+        and stat.nice_value == value
+        and not stat.has_ended
+    ]
+
+
+def _read_children(name: str) -> str:
+    names = [f"{stat.name} ({stat.pid})" for stat in _list_children(name)]
+    more = [f"{len(names) - _MAX_NAMES} more"] if len(names) > _MAX_NAMES else []
+    return ", ".join(names[:_MAX_NAMES] + more)
+
+
+def _write_children(name: str, value: str) -> None:
+    own = int(name.rpartition("/")[2])
+    for _ in range(_MAX_PASSES):
+        children = _list_children(name)
+        for stat in children:
+            with suppress(FileNotFoundError):  # it has ended
+                _change_nice(_list_threads(stat.pid), int(value), own)
+        if not children:
+            return
 
 
 # --- mounts: mount_setattr(2), Linux 5.12; linux/mount.h
@@ -274,5 +343,6 @@ _KINDS: Mapping[str, _Kind] = {
     "offload": _Kind(_read_offload, _write_offload),
     "qdisc": _Kind(_read_qdisc, _write_qdisc),
     "nice": _Kind(_read_nice, _write_nice),
+    "nice-children": _Kind(_read_children, _write_children),
     "atime": _Kind(_read_atime, _write_atime),
 }

@@ -124,13 +124,14 @@ async def measure_workload(
     watch: InterferenceWatch | None = None,
     pairs: Sequence[Pair] | None = None,
     scope: str = "",
+    longer_settle: Callable[[], float] = lambda: 0.0,
 ) -> MeasuredLoad:
     """Measure and judge one load; every judged metric of every pair gets its verdict, as an event and in the result.
 
     budget_s: seconds of measuring for this load, warm-up and switching included.
-    family, pairs, scope: as in `LoadExperiment`.
+    family, pairs, scope: as in `LoadExperiment`. longer_settle: as in `BlockScheduler`.
     """
-    blocks = BlockScheduler(run, workload, benches, watch)
+    blocks = BlockScheduler(run, workload, benches, watch, longer_settle)
     verdicts: list[ev.RunVerdict] = []
     load = ScheduledLoad(blocks, lambda experiment: verdicts.extend(experiment.verdicts))
     budget = Budget(budget_s, run.clock)

@@ -18,7 +18,8 @@ from hostdx.scenarios.experiment.statistics.least_squares import least_squares
 
 # The first row of each design; the others are its rotations, and one of only low levels.
 _FIRST_ROWS = {12: "++-+++---+-", 20: "++--++++-+-+----++-", 24: "+++++-+-++--++--+-+----"}
-DUMMIES = 2  # columns of settings that do not exist: an effect of one is an error of the measurement
+# columns of settings that do not exist: an effect of one is unknown noise, or what three settings do together
+DUMMIES = 2
 MAX_SETTINGS = 24 - 1 - DUMMIES
 MIN_REPLICATES, MAX_REPLICATES = 2, 12
 ALPHA = 0.05

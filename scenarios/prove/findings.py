@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec.structs import replace
 
@@ -11,6 +11,9 @@ from hostdx.probes import units
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
+from hostdx.scenarios.contract.verdict.verdict import margin_edge
+from hostdx.scenarios.experiment.load_schedule import MeasuredLoad
+from hostdx.scenarios.experiment.schedule.guarded import metric_values
 from hostdx.scenarios.experiment.wording import effect_words
 from hostdx.scenarios.prove.design import ScreenedEffect
 from hostdx.scenarios.prove.kinds import ProvableSetting
@@ -36,7 +39,7 @@ def proven_alone(
     """Return the line of a variant that was compared with today's value. `trusted`: the control did not move."""
     return ProvenSetting(
         load=load.workload.title,
-        metric=load.workload.metrics[0].name,
+        metric=load.metric,
         setting=variant.setting_names,
         old=", ".join(setting.old for setting in variant.settings),
         new=", ".join(setting.new for setting in variant.settings),
@@ -57,7 +60,7 @@ def proven_by_screening(
     is_equal = trusted and 1 / (1 + margin) <= low and high <= 1 + margin
     return ProvenSetting(
         load=load.workload.title,
-        metric=load.workload.metrics[0].name,
+        metric=load.metric,
         setting=setting.label,
         old=setting.old,
         new=setting.new,
@@ -77,8 +80,9 @@ def setting_finding(
     settings: Sequence[ProvableSetting],
     verdict: ev.RunVerdict | None,
     budget_s: float,
+    doubt: str = "",
 ) -> Finding:
-    """Return the finding of one line of the answer."""
+    """Return the finding of one line of the answer. `doubt`: why its verdict is no outcome."""
     evidence = [
         Evidence(
             SAYS.text(
@@ -91,6 +95,8 @@ def setting_finding(
         if verdict is not None
         else SAYS.evidence("screened", interval=line.interval_text)
     ]
+    if doubt:
+        evidence.append(Evidence(doubt))
     seen = "" if line.smallest_effect is None else f"; {units.seen_difference(line.smallest_effect)}"
     outcome = "unmeasured" if verdict is not None and not verdict.is_judged else line.outcome
     return SAYS.finding(
@@ -132,6 +138,30 @@ def _keeping_remedy(host: Host, line: ProvenSetting, settings: Sequence[Provable
     )
 
 
+def find_doubts(
+    measured: MeasuredLoad, load: ProofLoad, margin: float, unsettled: Collection[str]
+) -> dict[str, str]:
+    """Return why the verdict of a variant is no outcome, by variant.
+
+    An interval is about the usual group. Rare windows that are far slower or faster move the mean alone: so "no
+    material difference" needs a mean within the margin, and a difference a mean that is not beyond it on the other
+    side. `unsettled`: the variants under which the load changed further after a switch.
+    """
+    doubts: dict[str, str] = {}
+    for verdict in measured.verdicts:
+        values = [metric_values(measured.blocks, v, load.metric) for v in (verdict.baseline, verdict.variant)]
+        if not verdict.is_decided or not all(values):
+            continue
+        today, new = (math.fsum(each) / len(each) for each in values)
+        effect = load.workload.metrics[0].sign * math.log(new / today) if new > 0 and today > 0 else 0.0
+        edge = margin_edge(margin)
+        if abs(effect) > edge and not (verdict.is_slower if effect < 0 else verdict.is_faster):
+            doubts[verdict.variant] = SAYS.text("mean", effect=units.format_effect(math.exp(effect)))
+        elif verdict.variant in unsettled:
+            doubts[verdict.variant] = SAYS.text("unsettled")
+    return doubts
+
+
 def control_finding(control: ev.RunVerdict | None, record: ScreeningRecord | None) -> Finding | None:
     """Return the finding that what is the same differed, or None: today's value measured twice, and the dummies."""
     called = (
@@ -145,7 +175,7 @@ def control_finding(control: ev.RunVerdict | None, record: ScreeningRecord | Non
     ]
     if control is not None and control.is_different:
         return SAYS.finding("control", evidence=lines, control=effect_words(control))
-    return SAYS.finding("control", evidence=lines, control=called[0].label) if called else None
+    return SAYS.finding("dummy", evidence=lines) if called else None
 
 
 def mixed_finding(lines: Sequence[ProvenSetting]) -> Finding | None:

@@ -1,43 +1,32 @@
 """Settings that may be switched for a proof: the allow-list of kinds, and what one request of them means here.
 
-A setting that no kind of `kinds.toml` describes is refused, so nothing that drops data can be named.
+A setting that no kind of `kinds.toml` describes is refused. A kind whose switch loses what waits (`loses`) is refused
+on a card that carries other connections, unless a person allows that by its own option.
 
 What is never switched, whatever its kind: the card of an SSH line, the scheduler of a system disk.
 """
 
 from __future__ import annotations
 
-import ipaddress
-import os
 import re
 import shlex
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from hostdx.probes.files.safe_read import read_own_data
-from hostdx.probes.number_text import parse_hexadecimal
+from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.process_stat import read_stat
 from hostdx.probes.system import setting_calls
-from hostdx.probes.system.network.routes import read_ipv4_routes, read_ipv6_routes
-from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import UsageError
 from hostdx.scenarios.experiment.guards.system_disks import system_leaves
 from hostdx.scenarios.experiment.schedule.host_settings import read_setting, setting_change
 from hostdx.scenarios.experiment.schedule.switch import attribute_change
-
-Address: TypeAlias = "ipaddress.IPv4Address | ipaddress.IPv6Address"
-SSH_PORT = 22
-MAX_ANCESTORS = 64
-_ESTABLISHED = "01"  # include/net/tcp_states.h
-NETWORK = "/sys/class/net"
+from hostdx.scenarios.prove.reserved_cards import NETWORK, find_traffic, reserved_cards
 
 
 def find_reservation(host: Host, kind: str, scope: str, path: str) -> str:
@@ -57,98 +46,16 @@ def find_reservation(host: Host, kind: str, scope: str, path: str) -> str:
     return ""
 
 
-def reserved_cards(host: Host) -> dict[str, str]:
-    """Return the cards that an SSH line or the default route uses, each with what it carries. A bond's cards and a
-    card's VLANs belong to it.
-    """
-    tables = (read_ipv4_routes(host), read_ipv6_routes(host))
-    routes = [
-        (ipaddress.ip_network(route.prefix), route.interface)
-        for table in tables
-        if is_present(table)
-        for route in table.unicast
-    ]
-    cards = {name: "the default route" for network, name in routes if network.prefixlen == 0}
-    for end in _ssh_ends(host):
-        leading = [(n.prefixlen, name) for n, name in routes if n.version == end.version and end in n]
-        longest = max(leading, default=(0, ""))[0]
-        cards |= {name: "an SSH line" for length, name in leading if length == longest}
-    waiting = list(cards)
-    while waiting:
-        card = waiting.pop()
-        for other in _linked_cards(host, card):
-            if other not in cards:
-                cards[other] = cards[card]
-                waiting.append(other)
-    return cards
-
-
-def _linked_cards(host: Host, card: str) -> Iterator[str]:
-    names = host.list_names(f"{NETWORK}/{card}")
-    for name in names if is_present(names) else ():
-        kind, _, other = name.partition("_")
-        if kind in ("lower", "upper") and other:
-            yield other
-
-
-def _ssh_ends(host: Host) -> Iterator[Address]:
-    """Yield both ends of the SSH lines into this host: the far one by its route, ours by the network that it is in."""
-    for words in _ssh_connections(host):
-        for word in words[:3:2]:
-            try:
-                yield ipaddress.ip_address(word.partition("%")[0])
-            except ValueError:
-                continue
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        text = host.read_file_text(table, 16 << 20)
-        for line in text.splitlines()[1:] if is_present(text) else ():
-            columns = line.split()
-            if len(columns) > 3 and columns[3] == _ESTABLISHED:
-                port = parse_hexadecimal(columns[1].rpartition(":")[2])
-                if port == SSH_PORT:
-                    for end in columns[1:3]:
-                        yield from _parse_address(end.rpartition(":")[0])
-
-
-def _ssh_connections(host: Host) -> Iterator[list[str]]:
-    """Yield what sshd told this process or one before it: sudo and su take the variable away (sshd(8): address and port
-    of the client, then of the server).
-    """
-    if words := os.environ.get("SSH_CONNECTION", "").split():
-        yield words
-    pid = os.getppid()
-    for _ in range(MAX_ANCESTORS):
-        stat = read_stat(host, f"/proc/{pid}/stat") if pid > 1 else None
-        if stat is None:
-            return
-        try:
-            environment = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        except OSError:
-            return
-        for entry in environment:
-            if entry.startswith(b"SSH_CONNECTION="):
-                yield os.fsdecode(entry).partition("=")[2].split()
-        pid = stat.parent_pid
-
-
-def _parse_address(digits: str) -> Iterator[Address]:
-    """Yield the address of a column of /proc/net/tcp, which holds words of 32 bits in the host's byte order."""
-    words = [parse_hexadecimal(digits[at : at + 8]) for at in range(0, len(digits), 8)]
-    data = b"".join(word.to_bytes(4, sys.byteorder) for word in words if word is not None)
-    if len(data) == 4:
-        yield ipaddress.IPv4Address(data)
-    elif len(data) == 16:
-        address = ipaddress.IPv6Address(data)
-        yield address.ipv4_mapped or address
-
-
 MAX_FILES = 1024  # of one setting: the CPUs of a large host
 FORM = (
-    "write KIND:SCOPE/NAME=VALUE: block:sdb/read_ahead_kb=4096, sysctl:vm.swappiness=10, sysfs:/sys/…=VALUE"
+    "write KIND:SCOPE/NAME=VALUE: block:sdb/read_ahead_kb=4096, sysctl:vm.swappiness=10, ring:eth2/rx=4096, "
+    "qdisc:eth2=fq, nice:4711=5, mount:/data=noatime, or the whole path: sysfs:/sys/…=VALUE"
 )
+MAY_LOSE = "may-lose-packets"  # the option that allows what `loses` says
 # The kernel sets the other one of a pair to 0 and takes no 0 back: so such a change could not be undone.
 # A queue's file that another one sets along (measured on Linux 6.18: block/blk-settings.c, block/mq-deadline.c).
 _SETS_ALONG = {"nr_requests": "iosched/*", "max_sectors_kb": "read_ahead_kb"}
+_ONLY_LARGER = ("netdev_max_backlog", "tx_queue_len")  # a smaller value drops the packets beyond it
 _NO_ZERO = ("dirty_bytes", "dirty_background_bytes", "dirty_ratio", "dirty_background_ratio")
 
 
@@ -159,7 +66,8 @@ class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     SSH line.
 
     A `path` that does not begin with a slash is no file: `hostdx.probes.system.setting_calls` reads and sets it.
-    `command`: what a person types to set it; `undo`: to take it back, where that is another command.
+    `command`: what a person types to set it; `undo`: to take it back, where that is another command. `loses`: what a
+    switch may lose; "" for nothing.
     """
 
     name: str
@@ -176,6 +84,7 @@ class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
     values_are: str = ""
     command: str = ""
     undo: str = ""
+    loses: str = ""
 
     def keeping_command(self, fields: Mapping[str, str]) -> str:
         """Return the command that keeps a setting over a reboot; "" where it depends on who makes its object."""
@@ -209,10 +118,14 @@ class ProvableSetting(msgspec.Struct, frozen=True, kw_only=True):
     undo: tuple[str, ...] = ()  # what takes these and `persistent` back
     actions: tuple[Action, ...]
     disk: str = ""  # the block device or the file system's number that it acts on
+    loses: str = ""  # what a switch may lose
 
 
-def parse_setting(host: Host, text: str) -> ProvableSetting:
-    """Return what `KIND:NAME=VALUE` means on this host. Raises UsageError in one line."""
+def parse_setting(host: Host, text: str, *, may_lose: bool = False) -> ProvableSetting:
+    """Return what `KIND:NAME=VALUE` means on this host. Raises UsageError in one line.
+
+    may_lose: a person allows that a switch loses what waits on a card with other connections.
+    """
     key, equals, value = text.partition("=")
     label, value = key.strip(), " ".join(value.split())
     if not equals or not value:
@@ -228,6 +141,10 @@ def parse_setting(host: Host, text: str) -> ProvableSetting:
         raise UsageError(f"setting {text}: {len(paths)} files match {pattern}, more than {MAX_FILES}")
     if reserved := find_reservation(host, kind.name, scope, pattern):
         raise UsageError(f"setting {text}: {reserved}")
+    if kind.loses and not may_lose and (traffic := find_traffic(host, scope)):
+        raise UsageError(
+            f"setting {text}: {scope} carries {traffic}, and each switch may lose {kind.loses}; --{MAY_LOSE} allows it"
+        )
     changes = [_change(path, value, kind) for path in paths]
     actions = [action for action in changes if " ".join((action.old or "").split()) != value]
     if not actions:
@@ -255,6 +172,7 @@ def parse_setting(host: Host, text: str) -> ProvableSetting:
         undo=tuple(filter(None, undo)),
         actions=tuple(actions),
         disk=scope if kind.name in ("block", "bdi") else "",
+        loses=kind.loses,
     )
 
 
@@ -305,6 +223,10 @@ def _change(path: str, value: str, kind: SettingKind) -> Action:
     if name in _NO_ZERO and action.old == "0":
         other = name.replace("bytes", "ratio") if "bytes" in name else name.replace("ratio", "bytes")
         raise UsageError(f"setting {path}: it is 0, which the kernel does not take back; name vm.{other}")
+    if name in _ONLY_LARGER and (parse_unsigned(value) or 0) < (parse_unsigned(action.old or "") or 0):
+        raise UsageError(
+            f"setting {path}: a smaller value than {action.old} drops packets; name a larger one"
+        )
     return replace(action, risk=kind.risk, side_paths=action.side_paths or _side_paths(path))
 
 
@@ -345,9 +267,11 @@ def _side_paths(path: str) -> tuple[str, ...]:
     return (f"{folder}/{_SETS_ALONG[name]}",) if folder.endswith("/queue") and name in _SETS_ALONG else ()
 
 
-def parse_settings(host: Host, texts: Sequence[str]) -> tuple[ProvableSetting, ...]:
+def parse_settings(
+    host: Host, texts: Sequence[str], *, may_lose: bool = False
+) -> tuple[ProvableSetting, ...]:
     """Return the settings in their order. Raises UsageError, also where two of them are the same file."""
-    settings = tuple(parse_setting(host, text) for text in texts)
+    settings = tuple(parse_setting(host, text, may_lose=may_lose) for text in texts)
     owners: dict[str, str] = {}
     for setting in settings:
         for action in setting.actions:

@@ -61,6 +61,10 @@ class ProofLoad(msgspec.Struct, frozen=True, kw_only=True):
     leaves: tuple[str, ...] = ()
     refusal: str = ""
 
+    @property
+    def metric(self) -> str:
+        return self.workload.metrics[0].name
+
 
 def choose_loads(
     host: Host, options: Options, controls: tuple[str, ...], settings: Sequence[ProvableSetting]
@@ -216,7 +220,7 @@ class BatteryWindows:
 @asynccontextmanager
 async def open_load(run: Run, load: ProofLoad) -> AsyncIterator[SwitchedLoad]:
     """Yield the load, ready to be measured; its files and workers are gone afterwards. Raises BenchRefused."""
-    metric = load.workload.metrics[0].name
+    metric = load.metric
     if load.source == "job":
         words = _split_command(load.command) if load.command else ()
         yield JobProgress(run.host, metric, pid=load.pid, cgroup=load.cgroup, command=words)

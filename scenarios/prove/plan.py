@@ -83,6 +83,8 @@ def _list_sentences(request: ProofRequest) -> Iterator[str]:
             f"{setting.label}: {setting.old or 'nothing'} is switched to {setting.new} and back "
             f"(scope: {setting.scope}; affects {setting.risk}{settle})"
         )
+        if setting.loses:
+            yield f"{setting.label}: each switch, there and back, may lose {setting.loses}"
     if request.is_screened:
         rows = len(design_rows(len(request.settings)))
         yield (
@@ -92,5 +94,6 @@ def _list_sentences(request: ProofRequest) -> Iterator[str]:
         yield "then the settings that showed an effect are tried alone, in groups whose order is drawn"
     else:
         yield "today's and the new value alternate in groups whose order is drawn; today's value is measured twice"
+    yield "a setting without a difference is then held at each value for some seconds that are left: it may act slowly"
     if request.loads[0].source == "job":
         yield "the job that runs is only watched; its own ups and downs widen the interval"

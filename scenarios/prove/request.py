@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.model import Options, UsageError
 from hostdx.scenarios.prove.design import MAX_SETTINGS
-from hostdx.scenarios.prove.kinds import ProvableSetting, parse_settings
+from hostdx.scenarios.prove.kinds import MAY_LOSE, ProvableSetting, parse_settings
 from hostdx.scenarios.prove.loads import ProofLoad, choose_loads
 
 TODAY, NEW, AGAIN = "today", "new", "again"
@@ -53,7 +54,11 @@ def parse_request(host: Host, options: Options) -> ProofRequest:
             "name a setting and its other value: --setting block:sdb/read_ahead_kb=4096, or a finding of triage: "
             "`hostdx prove FINDING`"
         )
-    settings = parse_settings(host, texts)
+    least_s = options.as_number("settle", 0.0)
+    settings = tuple(
+        replace(setting, settle_s=max(setting.settle_s, least_s))
+        for setting in parse_settings(host, texts, may_lose=options.is_set(MAY_LOSE))
+    )
     loads = choose_loads(host, options, (AGAIN,), settings)
     as_one = options.is_set("as-one") or len(settings) == 1
     tried = [ProofVariant(NEW, settings)] if as_one else [ProofVariant(s.label, (s,)) for s in settings]

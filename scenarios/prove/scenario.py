@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 from hostdx.probes.reading.host import Host
@@ -10,10 +10,11 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
-from hostdx.scenarios.experiment.load_schedule import measure_workload
+from hostdx.scenarios.experiment.load_schedule import MeasuredLoad, measure_workload
 from hostdx.scenarios.experiment.schedule.switch import SwitchedLoad
 from hostdx.scenarios.prove.findings import (
     control_finding,
+    find_doubts,
     mixed_finding,
     proven_alone,
     proven_by_screening,
@@ -31,6 +32,7 @@ from hostdx.scenarios.prove.request import (
 )
 from hostdx.scenarios.prove.results import Proof, ProofResult, ProvenSetting, ScreeningRecord, ScreeningResult
 from hostdx.scenarios.prove.screening import SCREENING, ProofBench, Screening, SettingsSwitch
+from hostdx.scenarios.prove.settling import acts_slowly
 
 
 @apply_declaration(__file__, loads=", ".join(LOADS))
@@ -66,13 +68,16 @@ async def _try_settings(run: Run, request: ProofRequest, proof_load: ProofLoad) 
         record = await _screen(run, request, switch, load, watch) if request.is_screened else None
         control = control_finding(None, record)
         variants = () if control is not None else _variants_to_compare(request, record)
-        verdicts = await _compare(run, request, proof_load, variants, switch, load, watch)
+        measured, unsettled = await _compare(run, request, proof_load, variants, switch, load, watch)
     with run.begin_step("restore", "put every setting back"):
         switch.check()
-    own = next((v for v in verdicts if v.variant == AGAIN), None)
+    own = next((v for v in measured.verdicts if v.variant == AGAIN), None)
     if (finding := control or control_finding(own, record)) is not None:
         run.emit_finding(finding)
-    return _report_settings(run, request, proof_load, record, verdicts, trusted=finding is None)
+    doubts = find_doubts(measured, proof_load, run.effect_margin, unsettled)
+    return _report_settings(
+        run, request, proof_load, record, measured.verdicts, doubts, trusted=finding is None
+    )
 
 
 async def _screen(
@@ -107,12 +112,15 @@ async def _compare(
     switch: SettingsSwitch,
     load: SwitchedLoad,
     watch: InterferenceWatch | None,
-) -> list[ev.RunVerdict]:
+) -> tuple[MeasuredLoad, set[str]]:
+    """Return what was measured, and the variants without a difference that may have one later."""
     with run.begin_step(proof_load.workload.id, proof_load.workload.title) as step:
         if not variants:
-            step.skip_step("the screening named no setting to be tried alone")
-            return []
+            step.skip_step("the screening left no setting to be tried alone")
+            return MeasuredLoad([], []), set()
+        switch.settling.begin_comparison(request.comparing_s)
         benches = [ProofBench(variant.id, variant.labels, switch, load) for variant in variants]
+        until = run.clock.now() + request.comparing_s
         measured = await measure_workload(
             run,
             proof_load.workload,
@@ -120,8 +128,16 @@ async def _compare(
             budget_s=request.comparing_s,
             family=(len(benches) - 1) * len(request.loads),
             watch=watch,
+            longer_settle=switch.settling.grow,
         )
-        return measured.verdicts
+        equal = {verdict.variant for verdict in measured.verdicts if verdict.is_equal}
+        if switch.settling.shows:
+            return measured, equal
+        return measured, {
+            bench.variant
+            for bench in benches[1:-1]
+            if bench.variant in equal and await acts_slowly(run, bench, benches[0], until, measured.blocks)
+        }
 
 
 def _report_settings(
@@ -130,6 +146,7 @@ def _report_settings(
     load: ProofLoad,
     record: ScreeningRecord | None,
     verdicts: Sequence[ev.RunVerdict],
+    doubts: Mapping[str, str],
     *,
     trusted: bool,
 ) -> list[ProvenSetting]:
@@ -139,11 +156,13 @@ def _report_settings(
     for variant in request.variants[1:-1]:
         verdict = by_variant.get(variant.id)
         if verdict is not None:
-            line = proven_alone(load, variant, verdict, trusted=trusted)
+            is_doubted = variant.id in doubts
+            line = proven_alone(load, variant, verdict, trusted=trusted and not is_doubted)
         else:
             [setting] = variant.settings
             effect = effects[setting.label]
             line = proven_by_screening(load, setting, effect, run.effect_margin, trusted=trusted)
         lines.append(line)
-        run.emit_finding(setting_finding(run.host, line, variant.settings, verdict, request.budget_s))
+        doubt = doubts.get(variant.id, "")
+        run.emit_finding(setting_finding(run.host, line, variant.settings, verdict, request.budget_s, doubt))
     return lines

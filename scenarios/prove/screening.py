@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Collection, Sequence
 from contextlib import AsyncExitStack
 
+from hostdx.probes.engine.measured import Measured
 from hostdx.scenarios.contract.model import Run, RunRefused
 from hostdx.scenarios.contract.plan import Workload
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
@@ -26,6 +27,7 @@ from hostdx.scenarios.prove.design import (
 )
 from hostdx.scenarios.prove.kinds import ProvableSetting
 from hostdx.scenarios.prove.results import ScreeningRecord
+from hostdx.scenarios.prove.settling import SettleTime
 
 
 class SettingsSwitch:
@@ -39,6 +41,9 @@ class SettingsSwitch:
             action.target: read_setting(action.target) for setting in settings for action in setting.actions
         }
         self._own = dict(self._expected)
+        self._settle_s = 0.0  # of the last switch
+        self.is_fresh = False  # nothing was measured since the last switch
+        self.settling = SettleTime(run)
 
     async def __aenter__(self) -> SettingsSwitch:
         return self
@@ -50,8 +55,11 @@ class SettingsSwitch:
             self._stays, self._expected = {}, dict(self._own)
 
     async def switch_to(self, labels: Collection[str]) -> None:
-        """Give these settings their new value and all others today's, then wait until the switch has settled. Raise
-        RunRefused where a value is not in force.
+        """Give these settings their new value and all others today's, then wait. Raise RunRefused where a value is not
+        in force.
+
+        Where nothing is switched (from today's value to its control) it waits as after the last switch, so that an idle
+        moment before a window slows no value more often than another.
         """
         self.check()
         changed = [label for label in self._settings if (label in labels) != (label in self._stays)]
@@ -61,8 +69,10 @@ class SettingsSwitch:
         for label in changed:
             if label in labels:
                 await self._put_new(label)
-        if settle_s := max((self._settings[label].settle_s for label in changed), default=0.0):
-            await self._run.clock.sleep(settle_s)
+        if changed:
+            self.is_fresh = True
+            self._settle_s = max(self._settings[label].settle_s for label in changed)
+        await self._run.clock.sleep(self._settle_s + self.settling.extra_s)
         self.check()
 
     async def _put_back(self, label: str) -> None:
@@ -95,9 +105,18 @@ class ProofBench(SwitchedBench):
         super().__init__(variant, switch.check, load)
         self.labels = frozenset(labels)
         self.switch = switch
+        self._is_cold = True  # its first window tells of the start, not of a switch
 
     async def make_active(self) -> None:
         await self.switch.switch_to(self.labels)
+
+    async def measure_block(self, seconds: float) -> Measured:
+        is_cold, after_switch = self._is_cold, self.switch.is_fresh
+        self.switch.is_fresh = self._is_cold = False
+        measured = await super().measure_block(seconds)
+        if not is_cold:
+            self.switch.settling.add_window(measured, new=bool(self.labels), after_switch=after_switch)
+        return measured
 
 
 MAX_REPEATED = 0.5  # of the pairs: beyond it the run tells of the neighbours, not of the settings
@@ -149,7 +168,8 @@ class Screening:
                 if repeated > MAX_REPEATED * total or self._blocks.stop_reason:
                     raise RunRefused(
                         self._blocks.stop_reason
-                        or f"{repeated} of {total} pairs were disturbed by other programs: too many"
+                        or f"{repeated} of {total} pairs were disturbed by other programs, or the load stood still in "
+                        "them: too many; name fewer settings, or repeat it when the host is idle"
                     )
             else:
                 pairs.append(MeasuredPair(levels, value, row_first))
@@ -162,11 +182,12 @@ class Screening:
         )
 
     async def _time_window(self) -> float:
-        """Return the seconds of a window with its switch, after a warm-up with all values."""
+        """Return the seconds of a window in which all settings are switched, after a warm-up."""
+        await self._measure_window("warm-up", -1, ())
         began = self._run.clock.now()
-        for labels in ((), self._labels, ()):
+        for labels in (self._labels, ()):
             await self._measure_window("warm-up", -1, labels)
-        return (self._run.clock.now() - began) / 3
+        return (self._run.clock.now() - began) / 2
 
     async def _measure_pair(self, number: int, levels: Sequence[bool], *, row_first: bool) -> float | None:
         """Return ln(row / mirror), turned so that below 0 is slower; None where it was disturbed or gave nothing."""
@@ -177,7 +198,7 @@ class Screening:
             values[name] = await self._measure_window(name, number, row if name == "row" else mirror)
             if values[name] is None:
                 return None
-        if await self._blocks.spare_others(self._workload.id, number) is not None:
+        if await self._blocks.spare_others(SCREENING, number) is not None:
             return None
         here, there = values["row"] or 0.0, values["mirror"] or 0.0
         return self._metric.sign * math.log(here / there) if here > 0 and there > 0 else None

@@ -21,6 +21,7 @@ from hostdx.app.terminal.output import print_note
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import UsageError
+from hostdx.scenarios.prove.kinds import MAY_LOSE
 
 LOADS = ("--load", "--cmd", "--pid", "--cgroup")
 SHOWN = 12  # of the settings that are left out
@@ -47,7 +48,7 @@ def prove(
         raise Failure("prove: name one finding of `hostdx triage`, or --all, or --profile NAME", USAGE)
     with closing(Host()) as host:
         try:
-            choice = _choose_settings(host, finding, profile)
+            choice = _choose_settings(host, finding, profile, f"--{MAY_LOSE}" in options)
         except UsageError as why:
             raise Failure(f"prove: {why}", USAGE) from None
     for line in choice.left_out[:SHOWN]:
@@ -61,21 +62,21 @@ def prove(
     return _start_run(choice, options, "plan" if only_plan else "run")
 
 
-def _choose_settings(host: Host, name: str | None, profile: str) -> SettingsChoice:
+def _choose_settings(host: Host, name: str | None, profile: str, may_lose: bool = False) -> SettingsChoice:
     if profile:
-        return settings_of_profile(host, profile)
+        return settings_of_profile(host, profile, may_lose=may_lose)
     from hostdx.scenarios.triage.triage import examine_live_host
 
     began = time.monotonic()
     _, findings = examine_live_host(lambda: time.monotonic() - began)
     if name is None:
-        return settings_of_findings(host, findings)
+        return settings_of_findings(host, findings, may_lose=may_lose)
     finding = find_finding(findings, name)
     if finding is None:
         raise Failure(
             f"prove: {name}: triage has no such finding on this host now; `hostdx triage` lists them", USAGE
         )
-    choice = settings_of_finding(host, finding)
+    choice = settings_of_finding(host, finding, may_lose=may_lose)
     if not choice.wholly:
         raise Failure(f"prove: {name}: {_explain_other_way(finding, choice)}", COULD_NOT)
     return choice

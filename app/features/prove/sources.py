@@ -40,24 +40,28 @@ def find_finding(findings: Sequence[Finding], name: str) -> Finding | None:
     return next((finding for finding in findings if name in (finding.key, finding.id)), None)
 
 
-def settings_of_finding(host: Host, finding: Finding) -> SettingsChoice:
+def settings_of_finding(host: Host, finding: Finding, *, may_lose: bool = False) -> SettingsChoice:
     """Return the settings of the first remedy that has some."""
     wanted = next((remedy.settings for remedy in finding.remedy if remedy.settings), {})
-    choice = _choose_settings(host, (f"{_as_label(name)}={value}" for name, value in wanted.items()))
+    choice = _choose_settings(
+        host, (f"{_as_label(name)}={value}" for name, value in wanted.items()), may_lose
+    )
     return msgspec.structs.replace(choice, finding=finding.key, load=finding.load)
 
 
-def settings_of_findings(host: Host, findings: Iterable[Finding]) -> SettingsChoice:
+def settings_of_findings(
+    host: Host, findings: Iterable[Finding], *, may_lose: bool = False
+) -> SettingsChoice:
     """Return the settings of all remedies; of two that set the same file the first one counts."""
     wanted: dict[str, str] = {}
     for finding in findings:
         for remedy in finding.remedy:
             for name, value in remedy.settings.items():
                 wanted.setdefault(_as_label(name), value)
-    return _choose_settings(host, (f"{label}={value}" for label, value in wanted.items()))
+    return _choose_settings(host, (f"{label}={value}" for label, value in wanted.items()), may_lose)
 
 
-def settings_of_profile(host: Host, profile: str) -> SettingsChoice:
+def settings_of_profile(host: Host, profile: str, *, may_lose: bool = False) -> SettingsChoice:
     """Return the settings of a tuned profile and of those that it includes. Raises UsageError where there is none."""
     sections = profile_sections(host, profile)
     if not sections:
@@ -65,7 +69,7 @@ def settings_of_profile(host: Host, profile: str) -> SettingsChoice:
             f"profile {profile}: no such profile in {', '.join(FOLDERS)}, or its file cannot be read"
         )
     wanted = dict(_profile_pairs(sections))
-    return _choose_settings(host, (f"{label}={value}" for label, value in wanted.items()))
+    return _choose_settings(host, (f"{label}={value}" for label, value in wanted.items()), may_lose)
 
 
 def _profile_pairs(sections: Iterable[TunedSection]) -> Iterator[tuple[str, str]]:
@@ -92,12 +96,12 @@ def _as_label(name: str) -> str:
     return f"sysfs:{name}" if name.startswith("/") else f"sysctl:{name}"
 
 
-def _choose_settings(host: Host, texts: Iterable[str]) -> SettingsChoice:
+def _choose_settings(host: Host, texts: Iterable[str], may_lose: bool) -> SettingsChoice:
     settings: list[str] = []
     left_out: list[str] = []
     for text in texts:
         try:
-            parse_setting(host, text)
+            parse_setting(host, text, may_lose=may_lose)
             settings.append(text)
         except UsageError as why:
             left_out.append(str(why))

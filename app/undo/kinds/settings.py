@@ -50,6 +50,34 @@ def switch_setting(entry: JournalEntry, keep: tuple[int, ...]) -> JournalEntry:
 def put_back_setting(entry: JournalEntry, keep: tuple[int, ...], journal: Journal | None) -> UndoOutcome:
     """A value that somebody else set is left alone and reported, a side value as well. The journal
     is told each time before the next step is made."""
+    outcome = _put_back_value(entry, keep, journal)
+    is_nice = entry.action.target.startswith("nice:") and entry.old != entry.value
+    return (
+        _put_back_children(entry, keep, journal.header.who.start, outcome)
+        if is_nice and journal is not None and outcome.state == "reverted"
+        else outcome
+    )
+
+
+def _put_back_children(
+    entry: JournalEntry, keep: tuple[int, ...], since: int, outcome: UndoOutcome
+) -> UndoOutcome:
+    """A process that began meanwhile took the switched value over from its maker. It gets the old value of that one."""
+    target = f"nice-children:{entry.action.target.removeprefix('nice:')}/{since}/{entry.value}"
+    names = attribute.read_attributes([target], keep)[target]
+    if not names or isinstance(names, AttributeTrouble):
+        return outcome
+    try:
+        left, _ = attribute.write_attribute(target, entry.old or "", keep)
+    except AttributeTrouble as why:
+        return _failed_outcome(f"{names}: {entry.old!r} was not accepted: {why.strerror}", why)
+    if left:
+        return UndoOutcome("failed", f"{left}: began meanwhile, and still {entry.value!r}")
+    text = f"given back to what began meanwhile, too: {names}"
+    return UndoOutcome("reverted", "; ".join(filter(None, (outcome.reason, text))))
+
+
+def _put_back_value(entry: JournalEntry, keep: tuple[int, ...], journal: Journal | None) -> UndoOutcome:
     target, old = entry.action.target, entry.old or ""
     texts = attribute.read_attributes([target, *entry.saved])
     text = texts.pop(target)

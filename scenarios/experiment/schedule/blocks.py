@@ -1,7 +1,7 @@
 """Groups of blocks, one at a time: for what takes a moment to switch. See `scheduler.LoadScheduler`."""
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import Literal, Protocol
 
 from hostdx.probes.engine.measured import Measured, NotApplicable, VariantsUnfit, WriteBudgetSpent
 from hostdx.scenarios.contract import events as ev
@@ -50,8 +50,11 @@ class BlockScheduler(LoadScheduler):
         workload: Workload,
         benches: Sequence[VariantBench],
         watch: InterferenceWatch | None = None,
+        longer_settle: Callable[[], float] = lambda: 0.0,
     ) -> None:
+        """`longer_settle`: returns after each group by how many seconds a variant waits longer before its windows."""
         self.run, self.workload, self.watch = run, workload, watch
+        self._longer_settle = longer_settle
         self.benches = {bench.variant: bench for bench in benches}
         self.blocks = GuardedBlocks(run, watch)
         self.fewest = min(MIN_GROUPS, workload.min_groups)
@@ -92,9 +95,13 @@ class BlockScheduler(LoadScheduler):
             for variant, t in self._took.items()
             if variant in self.benches
         )
-        switches = 2 * len(self.benches) - 1.5  # a group and its successor's beginning, on average
-        self._group_s = blocks_s + switches * self._switching_s / max(1, len(self._took))
+        self._group_s = blocks_s + self._switches * self._switching_s / max(1, len(self._took))
         return True
+
+    @property
+    def _switches(self) -> float:
+        """Return how many there are in a group and at its successor's beginning, on average."""
+        return 2 * len(self.benches) - 1.5
 
     async def _warm_up_variant(self, bench: VariantBench) -> None:
         measured, _ = await self._measure_block(bench, -1, "warmup")
@@ -163,17 +170,25 @@ class BlockScheduler(LoadScheduler):
         self._active = bench
         self._switching_s += self.run.clock.now() - began
 
+    def begin_anew_if_needed(self, groups: Sequence[GroupBlocks]) -> bool:
+        if not (longer_s := self._longer_settle()):
+            return False
+        self._group_s += self._switches * longer_s
+        self._emit_new_beginning("switch")
+        return True
+
     def settle_longer(self, left_s: float) -> bool:
         """Begin every window after a flush and an idle second, also the second of two windows of one variant."""
         group_s = self._group_s + 2 * len(self.benches) * SETTLE_S
         if self._settle_s or left_s < self.fewest * group_s:
             return False
         self._settle_s, self._group_s = SETTLE_S, group_s
-        t, load = self.run.elapsed_s(), self.workload.id
-        self.run.emit(
-            ev.SliceLengthChosen(t=t, workload=load, seconds=self._block_s, why="order", blocks=True)
-        )
+        self._emit_new_beginning("order")
         return True
+
+    def _emit_new_beginning(self, why: Literal["order", "switch"]) -> None:
+        t, load = self.run.elapsed_s(), self.workload.id
+        self.run.emit(ev.SliceLengthChosen(t=t, workload=load, seconds=self._block_s, why=why, blocks=True))
 
     async def pause_workers(self) -> None:
         if self._active is not None:

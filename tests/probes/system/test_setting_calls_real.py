@@ -3,12 +3,14 @@
 import errno
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from hostdx.probes.reading.process_stat import start_time
 from hostdx.probes.system import setting_calls
 from tests.needs import NET_NAMESPACE, ROOT, needs, not_here, program
 
@@ -128,3 +130,49 @@ def test_the_nice_value_of_all_threads_is_switched_and_an_ended_process_is_known
         setting_calls.read_value(target)
     with pytest.raises(FileNotFoundError):  # the number of another process
         setting_calls.read_value(f"nice:{os.getpid()}/1")
+
+
+STARTER = """
+import subprocess, sys
+for line in sys.stdin:
+    print(subprocess.Popen(["sleep", "60"], stdout=subprocess.DEVNULL).pid, flush=True)
+"""
+
+
+def test_what_a_process_starts_meanwhile_gets_the_old_value_back() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", STARTER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    children: list[int] = []
+
+    def start_child() -> int:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+        children.append(int(process.stdout.readline()))
+        return children[-1]
+
+    try:
+        early, target = start_child(), setting_calls.complete_target(f"nice:{process.pid}")
+        own = setting_calls.read_value(target)
+        setting_calls.write_value(target, "9")
+        late, began = start_child(), start_time(process.pid)
+        name = f"nice-children:{process.pid}/{began}/{began}/9"
+        assert setting_calls.read_value(name) == f"sleep ({late})"
+        assert setting_calls.read_value(f"nice-children:{process.pid}/{began}/{1 << 60}/9") == ""
+        assert setting_calls.read_value(f"nice-children:{process.pid}/1/{began}/9") == ""  # another process
+        setting_calls.write_value(name, own)
+        assert {os.getpriority(os.PRIO_PROCESS, child) for child in (early, late)} == {int(own)}
+        last = start_child()
+        process.kill()
+        process.wait()
+        assert setting_calls.read_value(name) == f"sleep ({last})"  # of its session, though it has ended
+    finally:
+        process.kill()
+        process.wait()
+        for child in children:
+            os.kill(child, signal.SIGKILL)

@@ -108,7 +108,7 @@ def planted_run(
         assert isinstance(run, MadeRun)
         yield load(run, proof_load.workload.metrics[0].name)
 
-    patch.setattr("hostdx.scenarios.prove.request.parse_settings", lambda *_: made.provable)
+    patch.setattr("hostdx.scenarios.prove.request.parse_settings", lambda *_, **__: made.provable)
     patch.setattr("hostdx.scenarios.prove.screening.read_setting", made.values.__getitem__)
     patch.setattr("hostdx.scenarios.prove.scenario.open_load", open_made)
     patch.setattr("hostdx.scenarios.prove.scenario.watch_for", lambda *_: None)

@@ -1,13 +1,15 @@
 """Which settings may be switched: those on the list, as this host has them, and never what carries the admin's line."""
 
+import ipaddress
 from pathlib import Path
 
 import pytest
 
 from hostdx.probes.reading.host import Host
+from hostdx.probes.system.network.policy_routes import PolicyRoutes, TableRoute
 from hostdx.scenarios.contract.model import UsageError
 from hostdx.scenarios.experiment.schedule.switch import attribute_change
-from hostdx.scenarios.prove import kinds
+from hostdx.scenarios.prove import kinds, reserved_cards
 from hostdx.scenarios.prove.kinds import parse_setting, parse_settings
 from hostdx.scenarios.prove.loads import LOADS
 from hostdx.scenarios.triage.rules.known import written_rules
@@ -124,6 +126,30 @@ def test_a_discipline_that_a_person_set_is_left_alone(cards: tuple[Host, dict[st
         parse_setting(host, "qdisc:eth9=fq")
 
 
+def test_what_loses_packets_needs_a_word_of_its_own_on_a_card_with_connections(
+    cards: tuple[Host, dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, _ = cards
+    monkeypatch.setattr(kinds, "find_traffic", lambda *_: "3 connections")
+    for text in ("ring:eth9/rx=4096", "qdisc:eth9=fq"):
+        with pytest.raises(UsageError, match="--may-lose-packets"):
+            parse_setting(host, text)
+        assert parse_setting(host, text, may_lose=True).loses
+    assert not parse_setting(host, "nice:77=-5").loses
+
+
+def test_the_form_shows_a_setting_of_every_kind_of_object() -> None:
+    shown = {word.partition(":")[0] for word in kinds.FORM.split() if ":" in word[1:]}
+    assert {"block", "sysctl", "ring", "qdisc", "nice", "mount", "sysfs"} <= shown
+
+
+@pytest.mark.usefixtures("swappiness")
+def test_a_queue_is_made_no_shorter() -> None:
+    with pytest.raises(UsageError, match="drops"):
+        parse_setting(Host(), "sysctl:net.core.netdev_max_backlog=59")
+    assert parse_setting(Host(), "sysctl:net.core.netdev_max_backlog=61").old == "60"
+
+
 @every_case(
     "kind",
     [
@@ -207,6 +233,18 @@ def test_cards_of_ssh_lines_and_of_the_default_route_are_reserved(
     assert kinds.find_reservation(host, "ring", "other-name-of-eth0", "")
     monkeypatch.setenv("SSH_CONNECTION", "192.168.3.4 50000 192.168.3.1 22")
     assert "eth2" in kinds.reserved_cards(host)
+
+
+def test_a_card_carries_the_connections_of_its_addresses(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, own = made_network(tmp_path), ipaddress.ip_network("10.0.0.1/32")
+    routes = PolicyRoutes([TableRoute(own, "bond0", "local", is_own=True)], [])
+    monkeypatch.setattr(reserved_cards, "read_policy_routes", lambda _: routes)
+    assert reserved_cards.find_traffic(host, "eth1") == "1 connection"  # below the bond
+    assert not reserved_cards.find_traffic(host, "eth2")
+    (tmp_path / "sys/class/net/eth2/brport").mkdir()
+    assert reserved_cards.find_traffic(host, "eth2")
 
 
 def test_the_scheduler_of_a_system_disk_is_reserved(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,7 +1,11 @@
 """Proofs on planted effects: called with their size, today's values put back, nothing called where nothing differs."""
 
+import json
 import math
+import random
+from pathlib import Path
 
+import msgspec
 import pytest
 
 from hostdx.probes.engine.measured import Measured
@@ -9,7 +13,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import RunRefused
 from hostdx.scenarios.prove.results import ProofResult, ScreeningResult
 from tests.every_case import every_case
-from tests.fakes.noise import autoregressive, product, step
+from tests.fakes.noise import Noise, autoregressive, product, replay, step, white
 from tests.fakes.run import FakeRun
 from tests.scenarios.prove.planted import MadeLoad, planted_run, proven
 
@@ -59,6 +63,29 @@ def test_of_eight_settings_the_two_with_an_effect_are_tried_alone(monkeypatch: p
     assert_all_put_back(run)
 
 
+NOISE = Path(__file__).parents[2] / "fixtures" / "noise"
+
+
+def recorded(name: str, seed: int) -> Noise:
+    """A recorded series from a place that the seed draws."""
+    values = json.loads((NOISE / name).read_text())
+    start = random.Random(seed).randrange(len(values))
+    return replay(values[start:] + values[:start])
+
+
+@every_case("seed", range(20))
+def test_two_effects_among_eight_settings_are_found_and_no_dummy_is_called(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    noise = recorded(("randread4k-qd1.json", "fsync4k-qd1.json")[seed % 2], seed)
+    run = planted_run(monkeypatch, EIGHT | {"s2": 0.25, "s5": -0.25}, seed=seed, noise=noise)
+    lines = proven(run)
+    assert lines["s2"].outcome == "helps" and lines["s5"].outcome == "harms"
+    assert not {lines[name].outcome for name in EIGHT if name not in ("s2", "s5")} & {"helps", "harms"}
+    [record] = [result.value for result in run.of(ScreeningResult)]
+    assert not any(effect.is_called for effect in record.effects if effect.dummy)
+
+
 def test_without_any_effect_nothing_is_tried_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     run = planted_run(monkeypatch, EIGHT, noise=autoregressive(3, 0.58, 0.03))
     assert not run.of(ev.RunVerdict)
@@ -89,3 +116,25 @@ class Meddled(MadeLoad):
 def test_a_setting_that_somebody_else_changes_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(RunRefused, match="another program"):
         planted_run(monkeypatch, {"one": 0.3}, load=Meddled)
+
+
+class Stalling(MadeLoad):
+    """Every eleventh window with today's value lasts ten times as long as another."""
+
+    windows = 0
+
+    async def measure_block(self, seconds: float) -> Measured:
+        measured = await super().measure_block(seconds)
+        if self.run.made.values["/proc/sys/made/one"] == "1":
+            return measured
+        self.windows += 1
+        rate = measured.values[self.metric] * (1.0 if self.windows % 11 else 0.1)
+        return msgspec.structs.replace(measured, values={self.metric: rate})
+
+
+def test_rare_stalls_are_no_missing_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The usual group is the same with both values, and the mean is not."""
+    run = planted_run(
+        monkeypatch, {"one": 0.0}, load=Stalling, noise=white(1, 0.01), options={"budget": 300.0}
+    )
+    assert proven(run)["one"].outcome == "undecided"

@@ -31,7 +31,7 @@ BASE = "[sysctl]\nvm.swappiness=40\nvm.dirty_ratio=30\n"
 def allowed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every setting of this host's is one that could be switched, but for kernel.panic and what is no file."""
 
-    def parse(_host: Host, text: str) -> None:
+    def parse(_host: Host, text: str, **_: object) -> None:
         if "panic" in text or text.startswith("disk:"):
             raise UsageError(text)
 
