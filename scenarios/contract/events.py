@@ -216,7 +216,7 @@ class SliceLengthChosen(RunEvent, frozen=True, tag="slices"):
     @property
     def begins_anew(self) -> bool:
         """Return whether the groups before this event no longer count."""
-        return self.why in ("carry-over", "order") or (self.why == "switch" and self.blocks)
+        return self.blocks or self.why in ("carry-over", "order")
 
 
 class SampleTaken(RunEvent, frozen=True, tag="sample"):
