@@ -132,8 +132,8 @@ def _group_plant(group: Path, name: str, old: str, new: str, pid: int) -> Plant:
 
 WAY_S = 0.010  # each way
 PULL_BYTES = 1 << 20
-SMALL, LARGE = "4096 32768 65536", "4096 131072 262144"
-NEAR, FAR, PORT, MTU = "10.77.0.1", "10.77.0.2", 7777, 9000
+SMALL, LARGE = "4096 131072 131072", "4096 524288 524288"
+NEAR, FAR, PORT, MTU = "10.77.0.1", "10.77.0.2", 7777, 1500
 
 
 @contextmanager
