@@ -162,20 +162,21 @@ def find_doubts(
     return doubts
 
 
-def control_finding(control: ev.RunVerdict | None, record: ScreeningRecord | None) -> Finding | None:
-    """Return the finding that what is the same differed, or None: today's value measured twice, and the dummies."""
-    called = (
-        [effect for effect in record.effects if effect.dummy and effect.is_called]
-        if record is not None
-        else []
-    )
+def control_finding(control: ev.RunVerdict | None) -> Finding | None:
+    """Return the finding that today's value differed from itself, or None."""
+    if control is None or not control.is_different:
+        return None
+    return SAYS.finding("control", control=effect_words(control))
+
+
+def dummy_finding(record: ScreeningRecord) -> Finding | None:
+    """Return the finding that settings which do not exist showed an effect, or None."""
     lines = [
         SAYS.evidence("dummy", label=effect.label, interval=units.format_interval(*effect.ci95, effect.ratio))
-        for effect in called
+        for effect in record.effects
+        if effect.dummy and effect.is_called
     ]
-    if control is not None and control.is_different:
-        return SAYS.finding("control", evidence=lines, control=effect_words(control))
-    return SAYS.finding("dummy", evidence=lines) if called else None
+    return SAYS.finding("dummy", evidence=lines) if lines else None
 
 
 def mixed_finding(lines: Sequence[ProvenSetting]) -> Finding | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import NamedTuple
 
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
@@ -14,6 +15,7 @@ from hostdx.scenarios.experiment.load_schedule import MeasuredLoad, measure_work
 from hostdx.scenarios.experiment.schedule.switch import SwitchedLoad
 from hostdx.scenarios.prove.findings import (
     control_finding,
+    dummy_finding,
     find_doubts,
     mixed_finding,
     proven_alone,
@@ -66,18 +68,24 @@ async def _try_settings(run: Run, request: ProofRequest, proof_load: ProofLoad) 
     watch = None if proof_load.source == "job" else watch_for(run, proof_load.leaves)
     async with open_load(run, proof_load) as load, SettingsSwitch(run, request.settings) as switch:
         record = await _screen(run, request, switch, load, watch) if request.is_screened else None
-        control = control_finding(None, record)
-        variants = () if control is not None else _variants_to_compare(request, record)
+        dummy = dummy_finding(record) if record is not None else None
+        variants = _variants_to_compare(request, record)
         measured, unsettled = await _compare(run, request, proof_load, variants, switch, load, watch)
     with run.begin_step("restore", "put every setting back"):
         switch.check()
-    own = next((v for v in measured.verdicts if v.variant == AGAIN), None)
-    if (finding := control or control_finding(own, record)) is not None:
+    control = control_finding(next((v for v in measured.verdicts if v.variant == AGAIN), None))
+    for finding in filter(None, (dummy, control)):
         run.emit_finding(finding)
     doubts = find_doubts(measured, proof_load, run.effect_margin, unsettled)
-    return _report_settings(
-        run, request, proof_load, record, measured.verdicts, doubts, trusted=finding is None
-    )
+    trusted = Trusted(alone=control is None, screened=control is None and dummy is None)
+    return _report_settings(run, request, proof_load, record, measured.verdicts, doubts, trusted)
+
+
+class Trusted(NamedTuple):
+    """Which of the two stages may give outcomes. A dummy takes them from the screening alone."""
+
+    alone: bool
+    screened: bool
 
 
 async def _screen(
@@ -147,8 +155,7 @@ def _report_settings(
     record: ScreeningRecord | None,
     verdicts: Sequence[ev.RunVerdict],
     doubts: Mapping[str, str],
-    *,
-    trusted: bool,
+    trusted: Trusted,
 ) -> list[ProvenSetting]:
     by_variant = {verdict.variant: verdict for verdict in verdicts}
     effects = {effect.label: effect for effect in record.effects} if record is not None else {}
@@ -156,12 +163,12 @@ def _report_settings(
     for variant in request.variants[1:-1]:
         verdict = by_variant.get(variant.id)
         if verdict is not None:
-            is_doubted = variant.id in doubts
-            line = proven_alone(load, variant, verdict, trusted=trusted and not is_doubted)
+            is_trusted = trusted.alone and variant.id not in doubts
+            line = proven_alone(load, variant, verdict, trusted=is_trusted)
         else:
             [setting] = variant.settings
             effect = effects[setting.label]
-            line = proven_by_screening(load, setting, effect, run.effect_margin, trusted=trusted)
+            line = proven_by_screening(load, setting, effect, run.effect_margin, trusted=trusted.screened)
         lines.append(line)
         doubt = doubts.get(variant.id, "")
         run.emit_finding(setting_finding(run.host, line, variant.settings, verdict, request.budget_s, doubt))

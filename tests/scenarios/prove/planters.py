@@ -212,6 +212,7 @@ def _relay(near: int, channel: socket.socket) -> None:
 def _pull_for_ever() -> None:
     while True:
         with suppress(OSError), socket.create_connection((FAR, PORT), timeout=5) as server:
+            server.settimeout(None)  # a descriptor that is read by itself must wait
             left = PULL_BYTES
             while left > 0 and (data := os.read(server.fileno(), 1 << 16)):
                 left -= len(data)

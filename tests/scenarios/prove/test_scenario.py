@@ -138,3 +138,24 @@ def test_rare_stalls_are_no_missing_difference(monkeypatch: pytest.MonkeyPatch) 
         monkeypatch, {"one": 0.0}, load=Stalling, noise=white(1, 0.01), options={"budget": 300.0}
     )
     assert proven(run)["one"].outcome == "undecided"
+
+
+class Redundant(MadeLoad):
+    """One of the first three settings is enough: what three do together shows as an effect of others and dummies."""
+
+    async def measure_block(self, seconds: float) -> Measured:
+        await self.run.clock.sleep(seconds)
+        made = self.run.made
+        is_faster = "1" in list(made.values.values())[:3]
+        rate = (1150 if is_faster else 1000) * made.noise(self.run.clock.now())
+        return Measured(seconds=seconds, values={self.metric: rate}, operations=1000)
+
+
+def test_settings_of_which_one_is_enough_are_tried_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    budget = {"budget": 900.0}
+    run = planted_run(monkeypatch, EIGHT, load=Redundant, noise=white(1, 0.005), options=budget)
+    assert "prove.dummy" in {event.finding.id for event in run.of(ev.Found)}
+    lines = proven(run)
+    assert {lines[name].outcome for name in ("s0", "s1", "s2")} == {"helps"}
+    assert not {lines[name].outcome for name in ("s3", "s4", "s5", "s6", "s7")} & {"helps", "harms"}
+    assert not any(line.outcome == "equal" for line in lines.values() if line.stage == "screening")
