@@ -24,7 +24,7 @@ _REFUSED = {
 }
 
 
-def save_traceback(error: BaseException) -> str:
+def save_traceback_and_get_line(error: BaseException) -> str:
     """Keeps the traceback and gives the line that says where; what the machine refused is no bug, but a line."""
     if why := _refusal_reason(error):
         return why

@@ -92,8 +92,8 @@ def own_features() -> tuple[Feature, ...]:
 def load_target(target: str) -> object:
     """Return the object that a target of ours names, with its module imported."""
     module, _, attribute = target.partition(":")
-    found: object = getattr(import_module(module), attribute)
-    return found
+    target_object: object = getattr(import_module(module), attribute)
+    return target_object
 
 
 def call_target(target: str, *arguments: object) -> object:

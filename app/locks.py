@@ -73,7 +73,7 @@ class LockFile:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             os.close(self._descriptor)
-            claim = _read_claim(self._claim)
+            claim = _read_holder_and_user(self._claim)
             raise LockHeld(subject, claim[0] if claim is not None else None) from None
         me = identity_of()
         try:
@@ -116,8 +116,8 @@ def lock_measuring(scenario: str, since: str, warn: Callable[[str], None]) -> Lo
     subject = "another run measures on this host"
     lock = LockFile("measuring", subject, scenario, since)
     for path in _other_claims():
-        claim = _read_claim(path)
-        if claim is None or not claim[0].is_plausible or not _owned_and_living(*claim):
+        claim = _read_holder_and_user(path)
+        if claim is None or not claim[0].is_plausible or not _is_owned_and_living(*claim):
             continue
         holder, uid = claim
         if os.geteuid() != 0:
@@ -130,8 +130,8 @@ def lock_measuring(scenario: str, since: str, warn: Callable[[str], None]) -> Lo
 def measuring_holder() -> LockHolder | None:
     """Whose run a second one would be refused for, told before it is started. Root believes his own claim only."""
     for path in (runtime_dir() / "measuring.json", *(_other_claims() if os.geteuid() != 0 else [])):
-        claim = _read_claim(path)
-        if claim is not None and claim[0].is_plausible and _owned_and_living(*claim):
+        claim = _read_holder_and_user(path)
+        if claim is not None and claim[0].is_plausible and _is_owned_and_living(*claim):
             return claim[0]
     return None
 
@@ -166,7 +166,7 @@ def _entry_names(directory: str) -> Iterator[str]:
         return
 
 
-def _owned_and_living(holder: LockHolder, uid: int) -> bool:
+def _is_owned_and_living(holder: LockHolder, uid: int) -> bool:
     """The claim is by the owner of the process that it names, and that process is a hostdx."""
     try:
         return holder.is_living and Path(f"/proc/{holder.pid}").stat().st_uid == uid
@@ -174,7 +174,7 @@ def _owned_and_living(holder: LockHolder, uid: int) -> bool:
         return False
 
 
-def _read_claim(path: Path) -> tuple[LockHolder, int] | None:
+def _read_holder_and_user(path: Path) -> tuple[LockHolder, int] | None:
     """Who says that he holds the lock, and which user wrote that; None where nobody does."""
     try:
         looked = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)

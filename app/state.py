@@ -103,7 +103,7 @@ def check_descriptors() -> None:
         )
 
 
-def check_room() -> None:
+def remove_leftovers_and_check_room() -> None:
     """Before a run begins: what it must not forget finds room, or it is refused in one line. Raises Failure."""
     import tempfile  # not for every command
 

@@ -174,13 +174,13 @@ def format_duration(seconds: float) -> str:
     if rounded < 2 * MINUTE_S:
         return f"{rounded} s"
     if rounded < 2 * HOUR_S:
-        return _two_units(rounded, MINUTE_S, "min", 1, "s")
+        return _two_units_text(rounded, MINUTE_S, "min", 1, "s")
     if rounded < 2 * DAY_S:
-        return _two_units(rounded, HOUR_S, "h", MINUTE_S, "min")
-    return _two_units(rounded, DAY_S, "d", HOUR_S, "h")
+        return _two_units_text(rounded, HOUR_S, "h", MINUTE_S, "min")
+    return _two_units_text(rounded, DAY_S, "d", HOUR_S, "h")
 
 
-def _two_units(seconds: int, large: int, name: str, small: int, smaller: str) -> str:
+def _two_units_text(seconds: int, large: int, name: str, small: int, smaller: str) -> str:
     head, rest = divmod(seconds, large)
     tail = rest // small
     return f"{head} {name} {tail} {smaller}" if tail else f"{head} {name}"
@@ -283,13 +283,13 @@ def smallest_effect(share: float) -> str:
     return f"±{format_percent(share)}" if share < 1 else f"a factor of {format_number(1 + share)}"
 
 
-def seen_from(share: float) -> str:
+def smallest_seen_difference(share: float) -> str:
     """Return the same without a sign: `13 %`, from a factor of two on `2.7 ×`."""
     return format_percent(share) if share < 1 else format_factor(1 + share)
 
 
-def seen_difference(share: float) -> str:
+def missable_difference_text(share: float) -> str:
     """Return `a difference below 13 % could be missed`, of a half-width on the scale of ratios: half of the runs would
     not show one of that size.
     """
-    return f"a difference below {seen_from(share)} could be missed"
+    return f"a difference below {smallest_seen_difference(share)} could be missed"

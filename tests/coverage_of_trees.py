@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from hostdx.probes.reading.captured.sosreport import FOLDER, file_name
+from hostdx.probes.reading.captured.sosreport import FOLDER, captured_file_name
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.read_trace import trace_reads
 from hostdx.scenarios.triage.rules.known import written_rules
@@ -43,7 +43,9 @@ def asked_outputs() -> set[str]:
         for path in (rule.each, *(read.path for read in rule.read.values())):
             found |= {path.rpartition("/")[2]} if path.startswith(FOLDER) else set()
         found |= {
-            re.sub(r"\{\w+\}", "*", file_name(read.command)) for read in rule.read.values() if read.command
+            re.sub(r"\{\w+\}", "*", captured_file_name(read.command))
+            for read in rule.read.values()
+            if read.command
         }
     for folder in SOURCES:
         for module in (ROOT / folder).rglob("*.py"):
@@ -52,7 +54,7 @@ def asked_outputs() -> set[str]:
                     found.add(node.value.rpartition("/")[2])
                 elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".command"):
                     words = [a.value if isinstance(a, ast.Constant) else "*" for a in node.args]
-                    found.add(file_name(tuple(str(word) for word in words)) + "*")
+                    found.add(captured_file_name(tuple(str(word) for word in words)) + "*")
     return {pattern for pattern in found if pattern.strip("*_")}
 
 
@@ -83,7 +85,7 @@ def main() -> None:
     if options.sos is not None:
         asked = asked_outputs()
         for plugin, command in dict.fromkeys(sos_outputs(options.sos)):
-            name = file_name(tuple(command.split(" ")))
+            name = captured_file_name(tuple(command.split(" ")))
             if not any(fnmatchcase(name, pattern) or fnmatchcase(name, f"*{pattern}") for pattern in asked):
                 print(f"  {plugin:16} {command}")
 

@@ -101,7 +101,7 @@ def LOOP() -> str:
 def TASKSTATS() -> str:
     """What a task waited is told at its end, however short it was."""
     exits = Exits()
-    told = exits.ended_below(os.getpid()) is not None
+    told = exits.ended_tasks_below(os.getpid()) is not None
     exits.end()
     return "" if told else "taskstats needs root and the host's own process numbers"
 

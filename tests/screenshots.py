@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from hostdx.app.recordings import store as recordings
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report.forms import html
 from hostdx.app.report.full_report import report
 from hostdx.app.tui.children.feed import RunFeed
@@ -109,7 +109,9 @@ def path_of(shot: Shot, size: str) -> Path:
 def report_pages() -> dict[str, tuple[int, str]]:
     """By the picture's name: how wide, and the page. Every bundled recording, one of them on a telephone too."""
     pages = {
-        name: html.render_html(report(load(recordings.resolve_recording(f"demo:{name}")), f"demo:{name}"))
+        name: html.render_html(
+            report(load_recording(recordings.resolve_recording(f"demo:{name}")), f"demo:{name}")
+        )
         for name in sorted(bundled())
     }
     wide = {f"report-{name}-1000.png": (1000, page) for name, page in pages.items()}

@@ -25,13 +25,13 @@ OF_PATH = {
 # Module and function: why a name is right there.
 ALLOWED = {
     "rounds.append_round": "the rounds, in the state directory",
-    "namespaces._leave_host": "attributes of its own process",
+    "namespaces._enter_new_network_namespace": "attributes of its own process",
     "safe_read.read_regular": "looks only; its flags stand on a line of their own",
     "safe_read.reopen_regular": "reads what a descriptor stands for",
     "lab._set_rp_filter": "an attribute of the kernel, in a namespace of our own",
-    "own_links._write": "attributes of the kernel, in a namespace of our own",
+    "own_links._write_in_own_mounts": "attributes of the kernel, in a namespace of our own",
     "worker.__init__": "its own files once more, by their descriptors: without O_DIRECT",
-    "parent_death.be_expendable": "an attribute of its own process",
+    "parent_death.make_first_oom_victim": "an attribute of its own process",
     "darshan_log.parse": "a file without a name in TMPDIR; no run is under way",
     "archive._make_folder": "a captured host's folder in TMPDIR, made by mkdtemp; links on the way are refused",
     "archive._write_member": "as above",
@@ -40,7 +40,7 @@ ALLOWED = {
     "temporary_folder.temporary_folder": "in TMPDIR, by mkdtemp; no run is under way",
     "temporary_folder.remove_leftovers": "our own in TMPDIR, where nobody else rules it; rmtree works by descriptor",
     "command.measure_block": "the descriptor's own name in /proc: it leads to that directory whatever it is called",
-    "group_counters.enter": "joins a control group, an attribute of the kernel",
+    "group_counters.enter_group": "joins a control group, an attribute of the kernel",
     "variants.make_variant": "as above",
 }
 

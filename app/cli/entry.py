@@ -50,7 +50,7 @@ def _run_arguments(arguments: Sequence[str]) -> int:
             raise
         from hostdx.app import bug_report
 
-        print_complaint(bug_report.save_traceback(error))
+        print_complaint(bug_report.save_traceback_and_get_line(error))
         return failure.COULD_NOT
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output import print_note
 from hostdx.probes.reading.captured.temporary_folder import temporary_folder
-from hostdx.probes.reading.host import Host, root_problem
+from hostdx.probes.reading.host import Host, captured_root_problem
 from hostdx.probes.types import is_present
 
 NAMES = ("/etc/hostname", "/proc/sys/kernel/hostname", "/hostname")  # the last one: a sosreport's
@@ -24,7 +24,7 @@ def host_at(root: str | None) -> Host:
         raise Failure(f"--root {root}: {complaint}", USAGE)
     if not os.access(root, os.R_OK | os.X_OK):
         raise Failure(f"--root {root}: no permission to read it", USAGE)
-    if problem := root_problem(root):
+    if problem := captured_root_problem(root):
         raise Failure(f"--root {problem}; name the folder that holds them", USAGE)
     host = Host(root)
     host.is_static = True
@@ -58,7 +58,7 @@ def _unpack_host(archive: str) -> Host:
             f"--root {archive}: {unpacked.crowded} files not read: of a folder the first {MAX_SIBLINGS} names are "
             "(processes, cards)"
         )
-    if problem := root_problem(folder.name):
+    if problem := captured_root_problem(folder.name):
         folder.cleanup()
         problem = problem.replace(folder.name, archive)
         raise Failure(f"--root {problem}", USAGE)

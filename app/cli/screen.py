@@ -64,8 +64,8 @@ def open_screen(
 @recording_argument()
 def stop(recording: str | None) -> int:
     """Stop a run that is under way; its changes are undone first. Without RECORDING: the only one under way."""
-    path = _under_way() if recording is None else store.resolve_recording(recording)
-    began = _first(path)
+    path = _only_run_under_way() if recording is None else store.resolve_recording(recording)
+    began = _read_began_event(path)
     why = launch.GONE if began is None else launch.stop_runner(path, began)
     if why:
         raise Failure(f"stop: {path.name}: {why}")
@@ -73,7 +73,7 @@ def stop(recording: str | None) -> int:
     return 0
 
 
-def _under_way() -> Path:
+def _only_run_under_way() -> Path:
     running = [entry.path for entry in store.list_recordings() if entry.state == "running"]
     if not running:
         raise Failure("stop: no run of yours is under way; `hostdx recordings` lists what was run")
@@ -83,7 +83,7 @@ def _under_way() -> Path:
     return running[0]
 
 
-def _first(path: Path) -> ev.Began | None:
+def _read_began_event(path: Path) -> ev.Began | None:
     """The line that names the runner; None where there is none yet. Raises Failure for what is no recording."""
     events = store.read_beginning(path, LINE_LIMIT)
     return events[0] if events and isinstance(events[0], ev.Began) else None

@@ -34,7 +34,7 @@ def baselines_dir() -> Path:
     return state_dir() / "baselines"
 
 
-def save(name: str, files: Sequence[Path]) -> Baseline:
+def save_baseline(name: str, files: Sequence[Path]) -> Baseline:
     """Adds copies of finished runs; a recording that is there already stays as it is. Raises Failure.
 
     Another one of the same name gets its host and time into its name.
@@ -48,7 +48,7 @@ def save(name: str, files: Sequence[Path]) -> Baseline:
         for path, run in runs:
             for target in (folder / path.name, folder / _full_name(run)):
                 if not target.exists():
-                    _copy(path, target)
+                    _copy_recording(path, target)
                     break
                 if filecmp.cmp(path, target, shallow=False):
                     break
@@ -83,7 +83,7 @@ def _check_finished(name: str, path: Path) -> store.ListedRecording:
     return entry
 
 
-def _copy(path: Path, target: Path) -> None:
+def _copy_recording(path: Path, target: Path) -> None:
     """A file only: a name may lead to a device that never ends. Raises Failure and OSError; leaves no half of it."""
     with os.fdopen(open_regular(path), "rb") as source:
         if os.fstat(source.fileno()).st_size > SIZE_LIMIT:

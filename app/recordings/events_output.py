@@ -37,7 +37,7 @@ class Tee:
         self._put += len(line)
         self._lines.put(line)
         if self._put - self._written > WAITING_LIMIT:
-            self._end("its reader pauses")
+            self._end_output("its reader pauses")
 
     def close(self, *, hurry: bool) -> None:
         """Waits for a reader that goes on reading; `hurry` (we were told to stop) only for a moment."""
@@ -49,9 +49,9 @@ class Tee:
             if hurry:
                 return
         if self._thread.is_alive() and not self._over:
-            self._end("its reader pauses")
+            self._end_output("its reader pauses")
 
-    def _end(self, why: str) -> None:
+    def _end_output(self, why: str) -> None:
         self._over = True
         self._complain(f"--events {self._target}: ends here: {why}; the recording has all of it")
 
@@ -67,7 +67,7 @@ class Tee:
                         view = view[os.write(self._descriptor, view) :]
                 except OSError as error:
                     if error.errno != errno.EPIPE:  # a reader that has enough is no trouble
-                        self._end(str(error.strerror))
+                        self._end_output(str(error.strerror))
                     break
             self._written += len(line)
         self._over = True

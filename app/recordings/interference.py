@@ -28,17 +28,17 @@ class OthersIO(NamedTuple):
 
 def others_io(session: RunSession) -> OthersIO | None:
     """By the last pulse, else the guards' last figure with its age; None where neither knows it."""
-    now = others_by_pulse(session)
+    now = foreign_rate_by_pulses(session)
     if now is not None:
         return OthersIO(now)
-    t, disturbance = max(_told_disturbances(session), key=lambda each: each[0], default=(0.0, None))
+    t, disturbance = max(_io_disturbances_of_guards(session), key=lambda each: each[0], default=(0.0, None))
     if disturbance is None or disturbance.figure is None:
         return None
     culprit_name = disturbance.culprit.label if disturbance.culprit is not None else ""
     return OthersIO(disturbance.figure, disturbance.unit or "B/s", session.time - t, culprit_name)
 
 
-def _told_disturbances(session: RunSession) -> Iterator[tuple[float, Disturbance]]:
+def _io_disturbances_of_guards(session: RunSession) -> Iterator[tuple[float, Disturbance]]:
     """When the guards told of others' I/O."""
     for watched in session.watched:
         yield from ((watched.t, disturbance) for disturbance in watched.told if _is_io(disturbance))
@@ -51,7 +51,7 @@ def _is_io(disturbance: Disturbance) -> bool:
     return disturbance.kind == "device" and disturbance.figure is not None
 
 
-def others_by_pulse(session: RunSession) -> float | None:
+def foreign_rate_by_pulses(session: RunSession) -> float | None:
     """B/s of the last pulse that were not ours, on the device where they are most; None where nobody can tell.
 
     Only what the pulses before showed as well: in one alone our own may seem others', for the device's counters and

@@ -93,11 +93,11 @@ class Playback:
         return self._times[-1] if self._times else 0.0
 
     @property
-    def at_end(self) -> bool:
+    def is_at_end(self) -> bool:
         return self.position >= len(self.events)
 
     @property
-    def next_mark(self) -> str:
+    def next_mark_text(self) -> str:
         index = bisect_right(self._marks, self.position - 1)
         if index >= len(self._marks):
             return ""
@@ -113,7 +113,7 @@ class Playback:
         else:
             self.time = min(self.end, self.time + seconds * self.speed)
             self._fold_to(bisect_right(self._times, self.time))
-        if self.at_end:
+        if self.is_at_end:
             self.playing = False
         return True
 
@@ -121,7 +121,7 @@ class Playback:
         """Plays or pauses; at the end it begins anew. A live run is paused where it is."""
         if self.live:
             self.live = self.playing = False
-        elif self.at_end and not self.playing:
+        elif self.is_at_end and not self.playing:
             self.seek(0.0)
             self.playing = True
         else:
@@ -132,13 +132,13 @@ class Playback:
         self.time = min(max(0.0, seconds), self.end)
         self._fold_to(bisect_right(self._times, self.time))
 
-    def begin(self) -> None:
+    def play_from_first_measured(self) -> None:
         """Plays from the first thing that was measured: what comes before it is preparation, one key away."""
         first = next((n for n, e in enumerate(self.events) if isinstance(e, _MEASURED)), 0)
         self.seek(self._times[first] if self._times else 0.0)
         self.playing = True
 
-    def start(self) -> None:
+    def pause_at_start(self) -> None:
         self.playing = False
         self.seek(0.0)
 
@@ -152,7 +152,7 @@ class Playback:
         """To the next (+1) or previous (-1) group of events that belong together."""
         self._pause()
         if direction > 0:
-            if not self.at_end:
+            if not self.is_at_end:
                 self._seek_position(self._group_end(self.position))
             return
         start = self._group_start(self.position)  # where the group shown last begins

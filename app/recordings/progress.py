@@ -93,7 +93,7 @@ def _pace_factor(session: RunSession, kind: list[PlannedStep], step: PlannedStep
     return took / due
 
 
-def share_now(session: RunSession) -> float | None:
+def share_of_time_done(session: RunSession) -> float | None:
     """0..1 of the whole run, by time."""
     left = time_left(session)
     if left is None or not math.isfinite(left):
@@ -104,7 +104,7 @@ def share_now(session: RunSession) -> float | None:
 
 def share_done(session: RunSession) -> float | None:
     """The same for a bar, which goes back only where the estimate changes a lot."""
-    now = share_now(session)
+    now = share_of_time_done(session)
     return None if now is None else now if session.share - now > MAX_SHARE_FALL else max(now, session.share)
 
 

@@ -182,16 +182,16 @@ class RecordingFollower:
                 if tag and tag not in _KNOWN:
                     yield from self._decode_result(line)
                 elif tag and self.line > 1 and _OUT_OF_RANGE.search(str(error)):
-                    yield ev.LeftOutLine(t=self._time, why=f"line {self.line}: {_short_error(error)}")
+                    yield ev.LeftOutLine(t=self._time, why=f"line {self.line}: {_short_error_text(error)}")
                 else:
-                    raise self._broken_line(self.line, f"is damaged: {_short_error(error)}") from None
+                    raise self._broken_line(self.line, f"is damaged: {_short_error_text(error)}") from None
 
     def _decode_result(self, line: bytes) -> Iterator[ev.AnyEvent]:
         """A scenario's own; what is not as its type says is left out, as a table more or less damages no run."""
         try:
             result = decode_result(line)
         except (msgspec.MsgspecError, RecursionError, UnicodeError) as error:
-            yield ev.LeftOutLine(t=self._time, why=f"line {self.line}: {_short_error(error)}")
+            yield ev.LeftOutLine(t=self._time, why=f"line {self.line}: {_short_error_text(error)}")
             return
         if result is None:
             self.unknown += 1
@@ -240,7 +240,7 @@ def read_events(path: Path, decoder: Decoder = _decoder) -> Iterator[Any]:
         follower.close()
 
 
-def load(path: Path) -> RunSession:
+def load_recording(path: Path) -> RunSession:
     """The state at the recording's end."""
     session = RunSession()
     with pause_collection():
@@ -293,7 +293,7 @@ def _error_of_whole_event(line: bytes) -> Exception | None:
     return None
 
 
-def _short_error(error: Exception) -> str:
+def _short_error_text(error: Exception) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())[:200]
 
 

@@ -103,9 +103,12 @@ class RunSession:
 
     def _update_share(self) -> None:
         """The share never falls, unless the rest of the run is estimated anew as much longer."""
-        from hostdx.app.recordings.progress import MAX_SHARE_FALL, share_now  # not for the first screen
+        from hostdx.app.recordings.progress import (  # not for the first screen
+            MAX_SHARE_FALL,
+            share_of_time_done,
+        )
 
-        now = share_now(self) or 0.0
+        now = share_of_time_done(self) or 0.0
         self.share = now if self.share - now > MAX_SHARE_FALL else max(self.share, now)
 
     def _fold_pulse(self, event: ev.Pulse) -> None:
@@ -144,7 +147,7 @@ class RunSession:
         for group in self.groups_behind(verdict):
             first = baseline_first(group.ordered_variants, verdict.baseline, verdict.variant)
             if first is not None:
-                logs.append(group.log_ratios[verdict.key])
+                logs.append(group.log_ratios[verdict.group_ratio_key])
                 firsts.append(first)
         return order_effect(logs, firsts, verdict.margin)
 
@@ -152,7 +155,11 @@ class RunSession:
         """The groups that the verdict rests on; empty where they do not hold its ratios."""
         first = self.counted_from.get(verdict.workload, 0)
         groups = self.groups.get(verdict.workload, ())
-        used = [g for g in groups if g.index >= first and not g.disturbed and verdict.key in g.log_ratios]
+        used = [
+            g
+            for g in groups
+            if g.index >= first and not g.disturbed and verdict.group_ratio_key in g.log_ratios
+        ]
         return used[: verdict.groups]
 
     def compute_once(self, key: object, make: Callable[[], AnyValue]) -> AnyValue:
@@ -230,7 +237,7 @@ class RunSession:
     def told_progress(self) -> ev.Progress | None:
         """The progress of the step under way; None where the last one told is of a step that is
         over, or of a load that waits for its second turn."""
-        progress, now = self.progress, self._under_way
+        progress, now = self.progress, self._step_under_way
         if progress is None or now is None:
             return progress
         about = self.steps.get(progress.step)
@@ -238,20 +245,20 @@ class RunSession:
         return None if over or now.t > progress.t else progress
 
     @property
-    def _under_way(self) -> ev.RunStep | None:
+    def _step_under_way(self) -> ev.RunStep | None:
         return max((s for s in self.steps.values() if s.state == "started"), key=lambda s: s.t, default=None)
 
     @property
-    def at_step(self) -> str:
+    def current_step_id(self) -> str:
         """Of the steps that have begun the one that goes on: undecided loads wait for a second turn."""
-        progress, step = self.told_progress, self._under_way
+        progress, step = self.told_progress, self._step_under_way
         told_step = progress.step if progress is not None and progress.step in self.steps else ""
         return told_step or (step.id if step is not None else "")
 
     @property
     def activity_text(self) -> str:
         """Return what the run is at: what it told of its progress, until that step is over; empty for nothing yet."""
-        progress, step = self.told_progress, self._under_way
+        progress, step = self.told_progress, self._step_under_way
         if progress is not None:
             return progress.text
         return step.title if step is not None else ""

@@ -49,7 +49,7 @@ def list_recordings() -> list[ListedRecording]:
     """Newest first. Only the first and the last lines are read."""
     return [
         examine_recording(path)
-        for path in sorted(list_files(recordings_dir()), key=_change_key, reverse=True)
+        for path in sorted(list_files(recordings_dir()), key=_sort_key_by_change, reverse=True)
     ]
 
 
@@ -116,7 +116,7 @@ def resolve_recording(argument: str) -> Path:
     if argument.startswith("demo:"):
         return _find_demo(argument.removeprefix("demo:"))
     if argument == "last":
-        every = sorted(list_files(recordings_dir()), key=_change_key)
+        every = sorted(list_files(recordings_dir()), key=_sort_key_by_change)
         if not every:
             raise Failure(f"last: there is no recording in {recordings_dir()}; `hostdx run` makes one", USAGE)
         for path in reversed(every):
@@ -209,10 +209,10 @@ def parts_of(recording: Path) -> Path:
 
 def list_parts(recording: Path) -> list[Path]:
     """Those recordings, in the order in which they were made."""
-    return sorted(list_files(parts_of(recording)), key=_part_number)
+    return sorted(list_files(parts_of(recording)), key=_sort_key_by_part)
 
 
-def _part_number(path: Path) -> tuple[int, str]:
+def _sort_key_by_part(path: Path) -> tuple[int, str]:
     return parse_unsigned(path.name.partition("-")[0]) or 0, path.name
 
 
@@ -241,7 +241,7 @@ def list_files(directory: Path) -> list[Path]:
         return []
 
 
-def _change_key(path: Path) -> tuple[float, str]:
+def _sort_key_by_change(path: Path) -> tuple[float, str]:
     """By the last change: the name begins with the time of the run, but files of other names may lie here too."""
     try:
         return path.stat().st_mtime, path.name
@@ -253,13 +253,13 @@ def _last_event(path: Path) -> ev.AnyEvent | None:
     if path.name.endswith(".gz"):
         return None
     for length in (HEAD, LINE_LIMIT):  # most last lines are short
-        event = _last_within(path, length)
+        event = _last_event_within(path, length)
         if event is not None:
             return event
     return None
 
 
-def _last_within(path: Path, length: int) -> ev.AnyEvent | None:
+def _last_event_within(path: Path, length: int) -> ev.AnyEvent | None:
     try:
         with os.fdopen(open_regular(path), "rb") as file:
             file.seek(max(0, path.stat().st_size - length))

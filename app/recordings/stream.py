@@ -26,7 +26,7 @@ class Stream:
         """None where there is none, or nothing could be written to it."""
         return self.recorder.path if self.recorder is not None and not self.recorder.lost else None
 
-    def record(self, path: Path, *, is_requested: bool = False) -> None:
+    def start_recording(self, path: Path, *, is_requested: bool = False) -> None:
         """Raises Failure where it cannot be written to. `is_requested`: see Recorder."""
         self.recorder = Recorder(path, self._complain, is_requested=is_requested)
         for event in self._early:
@@ -48,7 +48,7 @@ class Stream:
                 self.show = None
             except Exception as error:  # drawing must never cost a measurement
                 self.show = None
-                self._complain(bug_report.save_traceback(error))
+                self._complain(bug_report.save_traceback_and_get_line(error))
 
     def close(self, *, hurry: bool) -> None:
         if self.recorder is not None:

@@ -22,7 +22,9 @@ def is_counted(block: ev.Block) -> bool:
     return not block.disturbed and block.phase not in ("warmup", "onset")
 
 
-def values_beside(session: RunSession, verdict: ev.RunVerdict) -> tuple[float | None, float | None]:
+def baseline_and_variant_values(
+    session: RunSession, verdict: ev.RunVerdict
+) -> tuple[float | None, float | None]:
     """Return the values of baseline and variant: variant / baseline is the verdict's effect. None
     where they do not fit to it."""
     values = _load_values(session, verdict.workload, verdict.metric)
@@ -88,7 +90,7 @@ def regimes_words(session: RunSession, verdict: ev.RunVerdict) -> str:
 def _load_values(session: RunSession, workload: str, metric: str) -> dict[str, float]:
     """Return the value of each variant: the median of its groups where no verdict about it has an effect."""
 
-    def compute() -> dict[str, float]:
+    def compute_variant_values() -> dict[str, float]:
         verdicts = [v for v in session.verdicts.values() if (v.workload, v.metric) == (workload, metric)]
         means = {(v.baseline, v.variant): group_means(session, v) for v in verdicts}
         effects = {
@@ -103,13 +105,13 @@ def _load_values(session: RunSession, workload: str, metric: str) -> dict[str, f
                     values.setdefault(variant, median(side))
         return values
 
-    return session.compute_once(("values", workload, metric), compute)
+    return session.compute_once(("values", workload, metric), compute_variant_values)
 
 
 def group_means(session: RunSession, verdict: ev.RunVerdict) -> SidesOfPair:
     """Return the means of the baseline and of the variant in each group behind the verdict, in the order measured."""
 
-    def compute() -> SidesOfPair:
+    def compute_means() -> SidesOfPair:
         behind = {group.index for group in session.groups_behind(verdict)}
         first = session.counted_from.get(verdict.workload, 0)
         groups: dict[int, dict[str, list[float]]] = {}
@@ -123,4 +125,4 @@ def group_means(session: RunSession, verdict: ev.RunVerdict) -> SidesOfPair:
         return left, right
 
     key = (verdict.workload, verdict.metric, verdict.baseline, verdict.variant, verdict.groups)
-    return session.compute_once(("group means", key), compute)
+    return session.compute_once(("group means", key), compute_means)

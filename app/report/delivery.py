@@ -27,8 +27,8 @@ def deliver_document(
     """
     if form == "md":
         if is_shortened:
-            whole = shlex.join((NAME, *sys.argv[1:], "--format", "html", "-o", f"{subject}.html"))
-            document = shorten(document, whole)
+            whole_command = shlex.join((NAME, *sys.argv[1:], "--format", "html", "-o", f"{subject}.html"))
+            document = shorten(document, whole_command)
         deliver_text(subject, path, markdown.render_markdown(document), markdown.list_blocks(document))
     elif form == "html":
         deliver_text(subject, path, html.render_html(document))

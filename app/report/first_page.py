@@ -4,9 +4,9 @@ from hostdx.app.recordings.session import UNKNOWN_HOST, RunSession
 from hostdx.app.report import wording
 from hostdx.app.report.figures import latency
 from hostdx.app.report.figures.verdict_table import effects_part, is_aside, notes_on_values, open_note
-from hostdx.app.report.headline import alone_texts, list_remarks
+from hostdx.app.report.headline import evidence_texts_of_single_variant, list_remarks
 from hostdx.app.report.next_steps import list_remedies
-from hostdx.app.report.numbers import measured_alone
+from hostdx.app.report.numbers import single_variant_table
 from hostdx.app.report.results.finding_parts import checkup_parts
 from hostdx.app.report.validity import MARKS, TONES, list_trust_signs
 from hostdx.probes.units import format_duration
@@ -70,10 +70,10 @@ def _result_parts(session: RunSession, *, narrow: bool) -> list[Part]:
     compared = [v for v in session.verdicts.values() if not v.control]
     sections = [top for result in session.results.values() if (top := result.on_top(session.time))]
     tables = [part for section in sections for part in section.parts if isinstance(part, Table)]
-    if not tables and (texts := alone_texts(session)):
+    if not tables and (texts := evidence_texts_of_single_variant(session)):
         parts.append(Bullets(tuple((text,) for text in texts)))
     parts += tables
-    if (alone_table := measured_alone(session)) is not None:
+    if (alone_table := single_variant_table(session)) is not None:
         parts.append(alone_table)
     effects_table = effects_part(session, narrow=narrow)
     if effects_table is not None:

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 from hostdx.app.recordings.answers import other_findings
 from hostdx.app.recordings.progress import share_done
-from hostdx.app.recordings.reader import BrokenRecording, load
+from hostdx.app.recordings.reader import BrokenRecording, load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.validity import list_trust_signs
 from hostdx.app.report.wording import (
     is_measured,
     metric_title,
-    seen_everywhere,
+    seen_everywhere_text,
     series_sentence,
     variant_title,
     verdict_role,
@@ -63,7 +63,7 @@ def find_answer(session: RunSession, *, growing: bool = False) -> Answer:
     if ended.status == "done":
         if result is None:
             return Answer("nothing to report", "ok")
-        stopped = stopped_itself(session)
+        stopped = bystander_stop_guard(session)
         if stopped is not None:
             weight: Weight = "warning" if result.verdict is not None else result.weight
             return result._replace(
@@ -78,7 +78,7 @@ def find_answer(session: RunSession, *, growing: bool = False) -> Answer:
     return result._replace(sentence=f"{early}; also found: {result.sentence}")
 
 
-def stopped_itself(session: RunSession) -> ev.Guard | None:
+def bystander_stop_guard(session: RunSession) -> ev.Guard | None:
     """The guard that ended the run, because its load made others' I/O wait."""
     stops = (g for g in session.guards if g.kind == "bystanders" and g.severity == "warning")
     return next(stops, None)
@@ -101,7 +101,7 @@ def read_recording(entry: store.ListedRecording) -> tuple[Answer | None, RunSess
     if entry.state not in ("done", "interrupted", "dead") or entry.bytes > MAX_READ_BYTES:
         return None, session
     try:
-        session = load(entry.path)
+        session = load_recording(entry.path)
         return find_answer(session), session
     except (BrokenRecording, OSError):
         return None, session
@@ -126,7 +126,7 @@ def list_remarks(session: RunSession) -> list[Finding]:
     ]
 
 
-def alone_texts(session: RunSession) -> list[str]:
+def evidence_texts_of_single_variant(session: RunSession) -> list[str]:
     """Return what the answer stands on, where one side alone was measured and no table of verdicts holds it."""
     answer_finding = find_answer(session).finding
     if answer_finding is None or not answer_finding.answers or len(session.planned_variants) != 1:
@@ -162,11 +162,11 @@ def _trusted_answer(session: RunSession) -> Answer | None:
         if red is None:
             return result
         return result._replace(sentence=f"{DISTRUST}: {red.text}. {result.sentence}", weight="warning")
-    words = f"{DISTRUST}: {_moved_control(session, max(moved, key=_effect_distance))}. {result.sentence}"
+    words = f"{DISTRUST}: {_moved_control_text(session, max(moved, key=_effect_distance))}. {result.sentence}"
     return result._replace(sentence=words, weight="warning")
 
 
-def _moved_control(session: RunSession, control: ev.RunVerdict) -> str:
+def _moved_control_text(session: RunSession, control: ev.RunVerdict) -> str:
     """Return which control it was, by its load and its sides, and by how much it differs."""
     load = workload_title(session, control.workload)
     variant, baseline = (variant_title(session, name) for name in (control.variant, control.baseline))
@@ -187,14 +187,14 @@ def _clearest_answer(session: RunSession) -> Answer | None:
         decided = answering.confidence == "measured"
         if answering.severity == "ok" and verdicts and all(v.is_undecided for v in verdicts):
             decided = False  # no green where nothing was decided
-        sentence = f"{_known_by(session)}{answering.title}"
+        sentence = f"{_known_by_prefix(session)}{answering.title}"
         return Answer(
             sentence, answering.severity if decided else "unknown", _question_verdict(session), answering
         )
     if changed:
         asked = _question_verdict(session)
         if asked is None:
-            asked, sentence = _both_ways(session, changed)
+            asked, sentence = _clearest_change_and_words(session, changed)
         else:
             sentence = verdict_sentence(session, asked)
         if asked.one_file_system:
@@ -218,7 +218,7 @@ def _clearest_answer(session: RunSession) -> Answer | None:
     return None
 
 
-def _known_by(session: RunSession) -> str:
+def _known_by_prefix(session: RunSession) -> str:
     """`kernel 6.12.94: ` before a battery's answer: what tells one such recording from the next."""
     fact = session.facts.get(session.scenario_card.known_by)
     return f"{fact.subject} {fact.value}: " if fact is not None else ""
@@ -233,8 +233,8 @@ def _undecided_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -> Ans
         first = (open_ones or rest)[0]
         parts = (verdict_sentence(session, first), resolution_words(first))
         return Answer("; ".join(filter(None, parts)), "unknown", first)
-    seen = seen_everywhere(open_ones)
-    could = f" ({seen})" if seen else ""
+    missable_text = seen_everywhere_text(open_ones)
+    could = f" ({missable_text})" if missable_text else ""
     missed = [v for v in rest if v not in open_ones]
     texts = [
         f"{_pair_prefix(session, verdicts)}no material difference for {_loads_text(session, equal)}"
@@ -263,7 +263,9 @@ def _loads_text(session: RunSession, verdicts: list[ev.RunVerdict]) -> str:
     return f"{len(verdicts)} of {len([v for v in session.verdicts.values() if not v.control])} comparisons"
 
 
-def _both_ways(session: RunSession, changed: list[ev.RunVerdict]) -> tuple[ev.RunVerdict, str]:
+def _clearest_change_and_words(
+    session: RunSession, changed: list[ev.RunVerdict]
+) -> tuple[ev.RunVerdict, str]:
     """Of one load its verdict; of several how far they reach and what was equal. The clearest loss is what it rests on,
     without one the clearest gain; what the same variant wins elsewhere is not left unsaid."""
     losses = [v for v in changed if v.is_slower]
@@ -305,9 +307,9 @@ def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerd
         f"{size(least)} to {size(worst)}"
     ]
     equal = [v for v in compared if v.is_equal]
-    named: list[tuple[str, list[ev.RunVerdict]]] = [(equal[0].verdict, equal)] if equal else []
-    named.append(("undecided", [v for v in compared if v.is_undecided]))
-    for word, some in named:
+    verdicts_by_word: list[tuple[str, list[ev.RunVerdict]]] = [(equal[0].verdict, equal)] if equal else []
+    verdicts_by_word.append(("undecided", [v for v in compared if v.is_undecided]))
+    for word, some in verdicts_by_word:
         if some:
             parts.append(f"{word}: {units.join_names([title(v) for v in some], MAX_NAMED_LOADS)}")
     return "; ".join((*parts, *((f"this holds for {worst.scope}",) if worst.scope else ())))

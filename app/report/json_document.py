@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.values import values_beside, with_difference_beside
+from hostdx.app.recordings.values import baseline_and_variant_values, with_difference_beside
 from hostdx.app.report.figures.latency import latency_summaries
 from hostdx.app.terminal.printable import make_json_printable, make_printable
 from hostdx.probes.types import Json
@@ -33,7 +33,7 @@ def make_document(session: RunSession, recording: str | None) -> dict[str, Json]
         "verdicts": [
             {
                 **_read_fields(with_difference_beside(session, verdict), _VERDICT),
-                "values": list(values_beside(session, verdict)),
+                "values": list(baseline_and_variant_values(session, verdict)),
                 "explain": explain_verdict(verdict),
             }
             for verdict in session.verdicts.values()

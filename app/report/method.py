@@ -29,7 +29,7 @@ EXAMPLE_GROUPS_OF_TRAINS = 200
 
 def method_parts(session: RunSession, recording: str, *, with_arguments: bool = False) -> list[Part]:
     """`with_arguments`: command lines whole, else only which program."""
-    parts: list[Part] = [_run(session, recording, with_arguments)]
+    parts: list[Part] = [_run_bullets(session, recording, with_arguments)]
     if is_imported(session):
         return [paragraph_of(SAYS.text("imported")), *parts]
     workloads = _workload_table(session)
@@ -44,7 +44,7 @@ def method_parts(session: RunSession, recording: str, *, with_arguments: bool = 
             "slice batch that was disturbed" if session.trains else "group with a disturbed window"
         )
         parts += [
-            paragraph_of(SAYS.text("unit", unit=_unit(session), whole=discarded_unit)),
+            paragraph_of(SAYS.text("unit", unit=_pair_or_group_words(session), whole=discarded_unit)),
             groups,
             paragraph_of(_analyses_text(session)),
             paragraph_of(SAYS.text("disturbed", what="slice batch" if session.trains else "window")),
@@ -67,12 +67,12 @@ def method_parts(session: RunSession, recording: str, *, with_arguments: bool = 
     return parts
 
 
-def _unit(session: RunSession) -> str:
+def _pair_or_group_words(session: RunSession) -> str:
     paired = any(verdict.pairs for verdict in session.verdicts.values())
     return SAYS.text("pair") if paired else "the group"
 
 
-def _run(session: RunSession, recording: str, with_arguments: bool) -> Bullets:
+def _run_bullets(session: RunSession, recording: str, with_arguments: bool) -> Bullets:
     items: list[Words] = []
     began = session.began
     if began is not None:
@@ -226,8 +226,8 @@ def _action_table(session: RunSession) -> Table | None:
         reason = f": {event.reason}" if event.reason and event.state != "applied" else ""
         times[event.action.title, Mono(event.action.target), state + reason] += 1
     rows = [
-        (what, where, state if count == 1 else f"{state}, each of {count} times")
-        for (what, where, state), count in times.items()
+        (title, target, state if count == 1 else f"{state}, each of {count} times")
+        for (title, target, state), count in times.items()
     ]
     if len(rows) > 40:
         more = (f"and {len(rows) - 40} more; the recording has them all", Mono(""), "")

@@ -10,7 +10,7 @@ import msgspec
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report import confirmation
-from hostdx.app.report.headline import stopped_itself
+from hostdx.app.report.headline import bystander_stop_guard
 from hostdx.app.report.wording import is_measured
 from hostdx.app.state import recordings_dir
 from hostdx.probes import units
@@ -63,57 +63,60 @@ class RunAnswer:
 Steps: TypeAlias = tuple[SuggestedStep, ...]
 
 
-def _after_early_end(answer: RunAnswer) -> Steps | None:
+def _steps_after_early_end(answer: RunAnswer) -> Steps | None:
     session, status = answer.session, answer.status
     if status == "interrupted" and (first_remedy := _worst_remedy(session, "critical", "warning")):
         return (first_remedy.as_step,)
     if status in EARLY_ENDS:
-        return (_run_again(session, EARLY_ENDS[status]),)
-    if status == "done" and stopped_itself(session):
-        return (_run_again(session, "others-waited"),)
+        return (_suggest_own_command_again(session, EARLY_ENDS[status]),)
+    if status == "done" and bystander_stop_guard(session):
+        return (_suggest_own_command_again(session, "others-waited"),)
     return None if status == "done" or (status == "skipped" and answer.has_no_groups) else ()
 
 
-def _after_moved_control(answer: RunAnswer) -> Steps | None:
+def _steps_after_moved_control(answer: RunAnswer) -> Steps | None:
     if not control_differs(answer.session):
         return None
-    return (_run_again(answer.session, "control"), _other_scenario("resolution", "smallest"))
+    return (
+        _suggest_own_command_again(answer.session, "control"),
+        _suggest_scenario("resolution", "smallest"),
+    )
 
 
-def _after_battery(answer: RunAnswer) -> Steps | None:
+def _steps_after_battery(answer: RunAnswer) -> Steps | None:
     return None if answer.judged else _comparison_steps(answer.session, answer.recording) or None
 
 
-def _after_loud_finding(answer: RunAnswer) -> Steps | None:
+def _steps_after_loud_finding(answer: RunAnswer) -> Steps | None:
     severities = ("critical", "warning") if answer.judged else ("critical", "warning", "notice")
     remedy = _worst_remedy(answer.session, *severities)
     return (remedy.as_step,) if remedy else None
 
 
-def _after_one_file_system(answer: RunAnswer) -> Steps | None:
+def _steps_after_one_file_system(answer: RunAnswer) -> Steps | None:
     if not answer.judged or not all(v.one_file_system for v in answer.judged):
         return None
     if answer.has_different:
-        return (_run_again(answer.session, "one-file-system"),)
-    return (_other_scenario("whole", "no-difference"),)
+        return (_suggest_own_command_again(answer.session, "one-file-system"),)
+    return (_suggest_scenario("whole", "no-difference"),)
 
 
-def _after_difference(answer: RunAnswer) -> Steps | None:
+def _steps_after_difference(answer: RunAnswer) -> Steps | None:
     if not answer.has_different:
         return None
     if remedy := _worst_remedy(answer.session, "notice", measured_here=True):
         return (remedy.as_step,)
     groups = SuggestedStep(SAYS.text("groups"), f"{REPLAY} {shlex.quote(answer.recording or 'last')}")
-    longer = _more_time(answer.session, answer.undecided)
+    longer = _more_time_step(answer.session, answer.undecided)
     return (groups, longer) if longer else (groups,)
 
 
-def _after_write_limit(answer: RunAnswer) -> Steps | None:
-    let_write = _more_bytes(answer.session, answer.judged)
+def _steps_after_write_limit(answer: RunAnswer) -> Steps | None:
+    let_write = _suggest_more_write_bytes(answer.session, answer.judged)
     return (let_write,) if let_write else None
 
 
-def _after_undecided(answer: RunAnswer) -> Steps | None:
+def _steps_after_undecided(answer: RunAnswer) -> Steps | None:
     session, undecided = answer.session, answer.undecided
     if not undecided or answer.is_resolution:
         return None
@@ -122,15 +125,19 @@ def _after_undecided(answer: RunAnswer) -> Steps | None:
     is_reckoned = bool(needed) and len(needed) == len(in_time)
     total_s = math.ceil(sum(v.seconds for v in answer.judged) + sum(needed))
     if is_reckoned and total_s <= MAX_BUDGET_S:
-        return (_run_again(session, "longer", budget_s=total_s, seconds=total_s),)
-    smallest = _other_scenario("resolution", "smallest")
-    if longer := _more_time(session, undecided):
+        return (_suggest_own_command_again(session, "longer", budget_s=total_s, seconds=total_s),)
+    smallest = _suggest_scenario("resolution", "smallest")
+    if longer := _more_time_step(session, undecided):
         return (longer, smallest)
     long = SAYS.text("too-long", seconds=sum(needed)) if is_reckoned else ""
-    return (_run_again(session, "quieter", long=long), *_coarser_step(session, undecided), smallest)
+    return (
+        _suggest_own_command_again(session, "quieter", long=long),
+        *_coarser_step(session, undecided),
+        smallest,
+    )
 
 
-def _after_no_groups(answer: RunAnswer) -> Steps | None:
+def _steps_after_no_groups(answer: RunAnswer) -> Steps | None:
     if not answer.has_no_groups:
         return None
     session = answer.session
@@ -139,31 +146,35 @@ def _after_no_groups(answer: RunAnswer) -> Steps | None:
         return ()
     had_s = session.plan.measuring_s if session.plan is not None else 0.0
     least_s = max(v.seconds_to_decide or 0.0 for v in missed)
-    return (_run_again(session, "more-time", budget_s=math.ceil(max(4 * session.time, 2 * had_s, least_s))),)
+    return (
+        _suggest_own_command_again(
+            session, "more-time", budget_s=math.ceil(max(4 * session.time, 2 * had_s, least_s))
+        ),
+    )
 
 
-def _after_agreement(answer: RunAnswer) -> Steps | None:
+def _steps_after_agreement(answer: RunAnswer) -> Steps | None:
     if answer.is_resolution:
-        return (_other_scenario("whole", "whole-host"),)
+        return (_suggest_scenario("whole", "whole-host"),)
     findings = answer.session.findings.values()
     is_quiet = not any(f.severity in LOUD for f in findings)
     text = "no-difference" if answer.judged else "elsewhere"
-    return (_other_scenario("whole", text),) if is_quiet and (answer.judged or findings) else None
+    return (_suggest_scenario("whole", text),) if is_quiet and (answer.judged or findings) else None
 
 
 EARLY_ENDS: Mapping[str, str] = {"interrupted": "stopped", "failed": "failed"}  # by status: the text's key
 # The first that has an answer decides; () says that nothing is to be done.
 STEP_RULES: tuple[Callable[[RunAnswer], Steps | None], ...] = (
-    _after_early_end,
-    _after_moved_control,
-    _after_battery,
-    _after_loud_finding,
-    _after_one_file_system,
-    _after_difference,
-    _after_write_limit,
-    _after_undecided,
-    _after_no_groups,
-    _after_agreement,
+    _steps_after_early_end,
+    _steps_after_moved_control,
+    _steps_after_battery,
+    _steps_after_loud_finding,
+    _steps_after_one_file_system,
+    _steps_after_difference,
+    _steps_after_write_limit,
+    _steps_after_undecided,
+    _steps_after_no_groups,
+    _steps_after_agreement,
 )
 
 
@@ -249,7 +260,7 @@ def _worst_remedy(session: RunSession, *severities: str, measured_here: bool = F
     return next((f.remedy[0] for f in candidates if f.severity in severities and f.remedy), None)
 
 
-def _more_bytes(session: RunSession, verdicts: Sequence[ev.RunVerdict]) -> SuggestedStep | None:
+def _suggest_more_write_bytes(session: RunSession, verdicts: Sequence[ev.RunVerdict]) -> SuggestedStep | None:
     """Where its write limit ended the run: the limit that would do, with the seconds that it takes."""
     needed = max((v.bytes_to_decide or 0 for v in verdicts), default=0)
     if session.plan is None or "most-bytes" not in session.plan.options or not 0 < needed <= MAX_WRITE_BYTES:
@@ -257,7 +268,9 @@ def _more_bytes(session: RunSession, verdicts: Sequence[ev.RunVerdict]) -> Sugge
     limit = math.ceil(needed / GIB)
     total_s = math.ceil(sum(v.seconds + (v.seconds_to_decide or 0.0) for v in verdicts))
     longer = total_s if total_s > session.plan.measuring_s else 0
-    return _run_again(session, "more-bytes", budget_s=longer, most_bytes=limit * GIB, limit=limit)
+    return _suggest_own_command_again(
+        session, "more-bytes", budget_s=longer, most_bytes=limit * GIB, limit=limit
+    )
 
 
 def _coarser_step(session: RunSession, undecided: Sequence[ev.RunVerdict]) -> tuple[SuggestedStep, ...]:
@@ -267,16 +280,16 @@ def _coarser_step(session: RunSession, undecided: Sequence[ev.RunVerdict]) -> tu
     margin = math.ceil(farthest * SLACK * 20) / 20 if farthest < MAX_MARGIN else 1.0
     if margin > MAX_MARGIN:
         return ()
-    return (_run_again(session, "coarser", margin=margin, share=margin),)
+    return (_suggest_own_command_again(session, "coarser", margin=margin, share=margin),)
 
 
-def _other_scenario(role: Role, text_key: str) -> SuggestedStep:
+def _suggest_scenario(role: Role, text_key: str) -> SuggestedStep:
     """Another scenario as it is usually run."""
     card = card_with_role(role)
     return SuggestedStep(SAYS.text(text_key), f"hostdx run {card.id}", seconds=card.takes_s)
 
 
-def _more_time(session: RunSession, undecided: Sequence[ev.RunVerdict]) -> SuggestedStep | None:
+def _more_time_step(session: RunSession, undecided: Sequence[ev.RunVerdict]) -> SuggestedStep | None:
     """Where a load had too few groups for a verdict: what they scatter tells nothing yet."""
     loads = {load.id: load.min_groups for load in session.planned_workloads}
     lacking = [loads.get(v.workload, 0) / v.groups for v in undecided if v.groups < loads.get(v.workload, 0)]
@@ -284,10 +297,10 @@ def _more_time(session: RunSession, undecided: Sequence[ev.RunVerdict]) -> Sugge
     if not lacking or plan is None or (budget := math.ceil(plan.measuring_s * max(lacking))) > MAX_BUDGET_S:
         return None
     figures = units.count_noun(len(lacking), "figure")
-    return _run_again(session, "too-few-groups", budget_s=budget, figures=figures)
+    return _suggest_own_command_again(session, "too-few-groups", budget_s=budget, figures=figures)
 
 
-def _run_again(
+def _suggest_own_command_again(
     session: RunSession,
     text_key: str,
     *,

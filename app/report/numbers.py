@@ -60,7 +60,7 @@ def number_parts(session: RunSession) -> list[Part]:
     return parts
 
 
-def measured_alone(session: RunSession) -> Table | None:
+def single_variant_table(session: RunSession) -> Table | None:
     """Return what each load gave, a column a variant, where nothing is compared within the run; None where something
     is.
     """
@@ -70,7 +70,7 @@ def measured_alone(session: RunSession) -> Table | None:
     rows = []
     for workload, blocks in session.blocks.items():
         metric = _leading_metric(session, workload, blocks)
-        unit, cells = _unit(session, workload, metric), []
+        unit, cells = _unit_or_metric_name(session, workload, metric), []
         for variant in variants:
             value = shown_value(session, workload, metric, variant)
             cells.append("–" if value is None else str(units.metric_quantity(value, unit)))
@@ -79,7 +79,7 @@ def measured_alone(session: RunSession) -> Table | None:
     return Table(header, tuple(rows), frozenset(range(1, len(header)))) if rows else None
 
 
-def run_galleries(session: RunSession) -> list[Gallery]:
+def load_course_galleries(session: RunSession) -> list[Gallery]:
     """Each load's blocks by the time; not those of imported results, which have no clock of their own."""
     if is_imported(session):
         return []
@@ -92,7 +92,7 @@ def _quarters_table(session: RunSession, courses: Mapping[str, LoadCourse]) -> T
     """Return the median of each quarter of a load's time, a row a load and variant."""
     rows: list[tuple[str, ...]] = []
     for workload, (metric, by_variant) in courses.items():
-        unit = _unit(session, workload, metric)
+        unit = _unit_or_metric_name(session, workload, metric)
         times = [at_s for points in by_variant.values() for at_s, _ in points]
         took_s = (max(times) - min(times)) or 1.0
         for variant, points in by_variant.items():
@@ -131,8 +131,8 @@ def _effect_table_parts(session: RunSession) -> list[Part]:
         resolution = wording.resolution_text(v)
         pair = f"{v.variant} / {v.baseline}"
         cells = (
-            wording.ratio(v.ratio),
-            wording.interval(v.ci95),
+            wording.ratio_text(v.ratio),
+            wording.interval_text(v.ci95),
             wording.delta_text(session, v),
             str(v.groups),
             resolution,
@@ -160,15 +160,16 @@ def _reached_table(session: RunSession) -> Table | None:
             for variant in session.order_variants(b.variant for b in steady):
                 values = counted_values(session, workload, metric, variant)
                 value = shown_value(session, workload, metric, variant)
-                unit = _unit(session, workload, metric)
+                unit = _unit_or_metric_name(session, workload, metric)
                 if values and value is not None:
                     rows.append(
                         (
                             wording.workload_title(session, workload),
-                            metric + (_LARGEST if _of_max(session, workload, metric) else ""),
+                            metric
+                            + (_LARGEST if _is_largest_of_repetitions(session, workload, metric) else ""),
                             wording.variant_title(session, variant),
-                            _value(value, metric, unit),
-                            f"{_value(min(values), metric, unit)} to {_value(max(values), metric, unit)}",
+                            _format_value(value, metric, unit),
+                            f"{_format_value(min(values), metric, unit)} to {_format_value(max(values), metric, unit)}",
                             str(len(values)),
                         )
                     )
@@ -179,18 +180,18 @@ def _reached_table(session: RunSession) -> Table | None:
     return Table(header, tuple(rows), frozenset({3, 4, 5})).without_empty_columns() if rows else None
 
 
-def _of_max(session: RunSession, workload: str, metric: str) -> bool:
+def _is_largest_of_repetitions(session: RunSession, workload: str, metric: str) -> bool:
     """Return whether the tool of an imported result takes the largest of its repetitions for its figure."""
     planned = session.find_metric(workload, metric)
     return planned is not None and planned.of == "max"
 
 
-def _unit(session: RunSession, workload: str, metric: str) -> str:
+def _unit_or_metric_name(session: RunSession, workload: str, metric: str) -> str:
     planned = session.find_metric(workload, metric)
     return planned.unit if planned is not None else metric
 
 
-def _value(value: float, metric: str, unit: str) -> str:
+def _format_value(value: float, metric: str, unit: str) -> str:
     """With its unit, where the metric's name is not the unit already."""
     return units.format_number(value, 4) if unit in ("", metric) else str(units.metric_quantity(value, unit))
 

@@ -14,7 +14,7 @@ MIN_ROWS = 8  # of a table that is cut
 
 def cut_to_first_page(document: doc.ReportDocument, whole_command: str) -> doc.ReportDocument:
     """Return the report without its appendix, and at the end the command for the whole report."""
-    return _append(
+    return _append_note(
         document, [s for s in document.sections if not s.appendix], ["the appendix"], whole_command
     )
 
@@ -29,22 +29,22 @@ def shorten(document: doc.ReportDocument, whole_command: str) -> doc.ReportDocum
     first = _cut_rows([section for section in document.sections if not section.appendix])
     appendix = [section for section in document.sections if section.appendix]
     lengths = {n: _count_lines(section_blocks(section)) + 1 for n, section in enumerate(appendix)}
-    room = MAX_LINES - _count_lines(list_blocks(_append(document, first, ["…"], whole_command))) - 2
-    kept = set[int]()
+    room = MAX_LINES - _count_lines(list_blocks(_append_note(document, first, ["…"], whole_command))) - 2
+    shown_sections = set[int]()
     for n, length in sorted(lengths.items(), key=lambda entry: entry[1]):
         if length <= room:
-            kept.add(n)
+            shown_sections.add(n)
             room -= length
     left_out = [
         f"{section.title} ({count_noun(lengths[n], 'line')})"
         for n, section in enumerate(appendix)
-        if n not in kept
+        if n not in shown_sections
     ]
-    shown = [section for n, section in enumerate(appendix) if n in kept]
-    return _append(document, [*first, *shown], left_out, whole_command)
+    shown = [section for n, section in enumerate(appendix) if n in shown_sections]
+    return _append_note(document, [*first, *shown], left_out, whole_command)
 
 
-def _append(
+def _append_note(
     document: doc.ReportDocument,
     sections: Iterable[doc.ReportSection],
     left_out: list[str],

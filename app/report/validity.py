@@ -15,7 +15,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import (
     most_frequent_cause,
     most_frequent_culprit,
-    most_frequent_pid,
+    pid_of_most_named_culprit,
 )
 from hostdx.scenarios.contract.verdict.order import order_words
 from hostdx.scenarios.contract.verdict.verdict import OrderEffect
@@ -48,12 +48,12 @@ def _list_signs(session: RunSession) -> list[Sign]:
     measured = [v for v in session.verdicts.values() if wording.is_measured(v)]
     if not measured:  # levels of one side alone: they are of the host as it was, too
         alone = session.blocks and session.watched
-        return [*_disturbance_signs(session), *_reached_signs(session)] if alone else []
+        return [*_disturbance_signs(session), *_bytes_reached_disk_signs(session)] if alone else []
     signs = [
         *_control_signs(session),
         *(Sign("notice", sentence) for sentence in (session.plan.common if session.plan is not None else ())),
         *_disturbance_signs(session),
-        *_reached_signs(session),
+        *_bytes_reached_disk_signs(session),
         *_drift_signs(session, measured),
     ]
     signs += _order_signs(session, measured)
@@ -113,7 +113,7 @@ def _others_sign(session: RunSession, kind: str) -> Sign:
     ]
     share = _total_seconds([w for w, _ in those]) / max(_total_seconds(could), 1e-3)
     culprits = [disturbance.culprit for _, disturbance in those if disturbance.culprit is not None]
-    pid = most_frequent_pid(culprits)
+    pid = pid_of_most_named_culprit(culprits)
     if share < MIN_LASTING_SHARE or kind not in ("device", "cpu"):
         often = most_frequent_cause([disturbance for _, disturbance in those])
         return Sign(
@@ -179,7 +179,7 @@ def _unseen_reason(session: RunSession) -> str:
     return ""
 
 
-def _reached_signs(session: RunSession) -> list[Sign]:
+def _bytes_reached_disk_signs(session: RunSession) -> list[Sign]:
     short = []
     has_bytes = False
     for workload, blocks in session.blocks.items():
@@ -249,15 +249,15 @@ def _order_distance(order: OrderEffect) -> float:
 def _resolution_signs(session: RunSession) -> list[Sign]:
     """Without a check mark where an effect that matters may have been missed, or where nothing is known of some."""
     verdicts = wording.resolved_verdicts(session)
-    effects = wording.detectable_in_run(session)
+    effects = wording.detectable_in_run_text(session)
     limited = [v for v in verdicts if v.smallest_effect and not v.control and wording.may_miss_effect(v)]
     misses = [v for v in limited if (v.smallest_effect or 0.0) > v.margin]
     words = f"a difference {effects} could be missed"
     if misses:
         several = len({v.workload for v in limited}) < len(limited)  # comparisons of one load
         of = "comparisons" if several else "loads"
-        where = f" in {len(misses)} of {len(limited)} {of}" if len(limited) > 1 else ""
+        extent_words = f" in {len(misses)} of {len(limited)} {of}" if len(limited) > 1 else ""
         margin = units.format_percent(min(v.margin for v in misses))
-        words = f"{words}: this is more than the margin of {margin}{where}"
+        words = f"{words}: this is more than the margin of {margin}{extent_words}"
     is_open = misses or wording.count_unresolved(session)
     return [Sign("unknown" if is_open else "ok", words)] if effects else []

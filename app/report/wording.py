@@ -10,7 +10,7 @@ from hostdx.scenarios.contract.finding import Severity
 from hostdx.scenarios.contract.plan import Variant
 from hostdx.scenarios.contract.verdict.verdict import Interval, Word
 from hostdx.scenarios.experiment.wording import (
-    effect_cells,
+    effect_size_and_interval_cells,
     explain_verdict,
     not_measured_text,
     title_of_workload,
@@ -85,16 +85,16 @@ def describe_variant(variant: Variant) -> str:
     return ", ".join(part for part in (variant.label, variant.detail) if part and part != variant.id)
 
 
-def ratio(value: float | None) -> str:
+def ratio_text(value: float | None) -> str:
     """`0.73`, `0.083`, `12.4`."""
     return "–" if value is None else units.format_number(value)
 
 
-def interval(pair: Interval | None) -> str:
+def interval_text(pair: Interval | None) -> str:
     return "–" if pair is None else f"{units.format_number(pair[0])} to {units.format_number(pair[1])}"
 
 
-def too_few(session: RunSession, verdict: ev.RunVerdict) -> str:
+def too_few_groups_text(session: RunSession, verdict: ev.RunVerdict) -> str:
     """`3 of 8 groups`, where a verdict needs more of them than there are: its interval says nothing yet."""
     load = session.find_workload(verdict.workload)
     least = load.min_groups if load is not None else 0
@@ -112,21 +112,21 @@ def detectable_text(verdicts: Iterable[ev.RunVerdict], unresolved: int = 0) -> s
 
     `unresolved`: how many others have too few groups to say anything.
     """
-    known = _seen_shares(verdicts)
-    if not known:
+    shares = _seen_shares(verdicts)
+    if not shares:
         return ""
-    where = " in each load" if len(known) > 1 else ""
+    extent_words = " in each load" if len(shares) > 1 else ""
     if unresolved:
-        where = f" in {len(known)} of {units.count_noun(len(known) + unresolved, 'comparison')}"
-    return f"below {units.seen_from(max(known))}{where}"
+        extent_words = f" in {len(shares)} of {units.count_noun(len(shares) + unresolved, 'comparison')}"
+    return f"below {units.smallest_seen_difference(max(shares))}{extent_words}"
 
 
 def count_unresolved(session: RunSession) -> int:
     """Return how many comparisons have too few groups for an interval: nothing is known of their differences."""
-    return sum(bool(too_few(session, v)) for v in session.verdicts.values() if not v.control)
+    return sum(bool(too_few_groups_text(session, v)) for v in session.verdicts.values() if not v.control)
 
 
-def detectable_in_run(session: RunSession) -> str:
+def detectable_in_run_text(session: RunSession) -> str:
     """Return `detectable_text` of all comparisons of a run."""
     return detectable_text(resolved_verdicts(session), count_unresolved(session))
 
@@ -135,22 +135,22 @@ def _seen_shares(verdicts: Iterable[ev.RunVerdict]) -> list[float]:
     return [v.smallest_effect for v in verdicts if v.smallest_effect and not v.control and may_miss_effect(v)]
 
 
-def seen_everywhere(verdicts: Iterable[ev.RunVerdict]) -> str:
+def seen_everywhere_text(verdicts: Iterable[ev.RunVerdict]) -> str:
     """Return `a difference below 3.3 % could be missed`: in each of these; empty where none says it."""
-    known = _seen_shares(verdicts)
-    return units.seen_difference(max(known)) if known else ""
+    shares = _seen_shares(verdicts)
+    return units.missable_difference_text(max(shares)) if shares else ""
 
 
 def resolved_verdicts(session: RunSession) -> list[ev.RunVerdict]:
     """Return the verdicts that have groups enough for an interval."""
-    return [v for v in session.verdicts.values() if is_measured(v) and not too_few(session, v)]
+    return [v for v in session.verdicts.values() if is_measured(v) and not too_few_groups_text(session, v)]
 
 
 def resolution_text(verdict: ev.RunVerdict) -> str:
     """Return which differences could be missed, where none was found."""
     if verdict.smallest_effect is None or not may_miss_effect(verdict):
         return "–"
-    return f"below {units.seen_from(verdict.smallest_effect)}"
+    return f"below {units.smallest_seen_difference(verdict.smallest_effect)}"
 
 
 def delta_text(session: RunSession, verdict: ev.RunVerdict) -> str:
@@ -195,8 +195,8 @@ def _make_sentence(session: RunSession, verdict: ev.RunVerdict, short: bool) -> 
     scope = f", {verdict.scope}" if verdict.scope else ""
     metric = metric_title(verdict.metric)
     decided = verdict.is_different
-    _, interval = effect_cells(verdict)
-    within = f" (95 % CI {interval})" if interval and not too_few(session, verdict) else ""
+    _, interval = effect_size_and_interval_cells(verdict)
+    within = f" (95 % CI {interval})" if interval and not too_few_groups_text(session, verdict) else ""
     if decided:
         size = units.format_effect(verdict.ratio) if verdict.ratio else verdict.verdict
         if _is_cost(session, verdict):  # the interval is of the ratio, and stands beside it

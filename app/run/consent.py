@@ -10,7 +10,7 @@ from hostdx.app.undo.journal import Busy
 from hostdx.scenarios.contract.plan import Plan
 
 
-def ask_for_plan(plan: Plan, *, yes: bool, digest: str, shown: str = "") -> bool:
+def ask_consent_for_plan(plan: Plan, *, yes: bool, digest: str, shown: str = "") -> bool:
     """True where the plan's changes may be made. `shown`: the command that shows the plan of what is no scenario.
 
     Raises Failure where they may not be made.

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.store import ListedRecording, list_recordings
 from hostdx.app.terminal.failure import Failure
@@ -27,7 +27,7 @@ def _read_sessions(runs: Iterable[ListedRecording]) -> Iterator[tuple[ListedReco
     """What cannot be read is left out."""
     for listed_run in runs:
         try:
-            yield listed_run, load(listed_run.path)
+            yield listed_run, load_recording(listed_run.path)
         except (Failure, OSError):
             continue
 

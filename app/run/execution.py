@@ -16,7 +16,7 @@ from hostdx.app.recordings.stream import Stream
 from hostdx.app.run import consent
 from hostdx.app.run.runner import LATER, Monotonic, Runner, listen_for_stops
 from hostdx.app.run.signals import StoppedBySignal, StopRequests, stop_early
-from hostdx.app.state import check_room, journal_dir, make_private, recordings_dir
+from hostdx.app.state import journal_dir, make_private, recordings_dir, remove_leftovers_and_check_room
 from hostdx.app.terminal import failure
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.process import Identity, identity_of
@@ -118,7 +118,7 @@ class Execution:
                 "failed" if why.status == failure.USAGE else "skipped", why.text, why.status
             )
         except Exception as error:
-            return self._emit_end("failed", bug_report.save_traceback(error), failure.COULD_NOT)
+            return self._emit_end("failed", bug_report.save_traceback_and_get_line(error), failure.COULD_NOT)
 
     def _emit_end(self, status: ev.Status, reason: str, code: int) -> ev.RunEnded:
         ended = ev.RunEnded(
@@ -132,7 +132,7 @@ class Execution:
         if request.events:
             self._stream.tee = Tee(request.events, self._complain)
         if request.recording:  # by the app: it follows this file, also to learn of a refusal
-            self._stream.record(Path(request.recording).absolute(), is_requested=True)
+            self._stream.start_recording(Path(request.recording).absolute(), is_requested=True)
         self._stream.emit(self._began_event())
         prepared = self._prepare_scenario()
         plan = prepared.plan
@@ -141,9 +141,9 @@ class Execution:
             raise RunRefused(plan.refusal)
         self._check_journal_place(plan)
         if plan.actions:
-            check_room()
+            remove_leftovers_and_check_room()
         self._check_leftovers(plan)
-        consented = consent.ask_for_plan(plan, yes=request.yes, digest=request.consent)
+        consented = consent.ask_consent_for_plan(plan, yes=request.yes, digest=request.consent)
         # A watch that starts no load, and a run that can only read, may go beside a measurement.
         if self._scenario.measures and not self._reads_only:
             since = f"{self._wall:%H:%M:%S} UTC"
@@ -155,7 +155,7 @@ class Execution:
     def _start_recording(self, plan: Plan) -> None:
         """A watch that changes nothing does not need its recording: with a full disk it is wanted most."""
         try:
-            self._stream.record(make_private(recordings_dir()) / f"{self._run_id}.jsonl")
+            self._stream.start_recording(make_private(recordings_dir()) / f"{self._run_id}.jsonl")
         except Failure as why:
             if plan.actions:
                 raise
@@ -168,7 +168,7 @@ class Execution:
             plan=plan,
             consented=consented,
             header=self._journal_header(),
-            lies_on=self._lies_on,
+            lies_on=self._journal_on_device_reason,
             warn=self._complain,
         )
         runner = Runner(
@@ -181,20 +181,20 @@ class Execution:
             changes=changes,
             began_s=self._began_s,
             publish=self._stream.emit,
-            save_bug=bug_report.save_traceback,
+            save_bug=bug_report.save_traceback_and_get_line,
             pulse=_pulse_source(self._host, plan),
             recording=lambda: self.recording_path,
         )
         try:
             return await runner.run_to_end(self._fact_events, self._stops)
         finally:
-            left = changes.close()
+            left = changes.close_journal()
             for entry in left:
                 self._complain(f"could not be undone: {entry.action.title} ({entry.value}); {LATER}")
 
     def _prepare_scenario(self) -> Prepared:
         with self._host.hold_static():
-            if blocked := self._blocked or self._scenario.blocked(self._host):
+            if blocked := self._blocked or self._scenario.blocking_reason(self._host):
                 if self._blocked or not self._scenario.reads_anyway:
                     raise RunRefused(blocked)
                 self._reads_only = True  # it says what it reads, and then refuses by itself
@@ -203,9 +203,9 @@ class Execution:
 
     def _check_journal_place(self, plan: Plan) -> None:
         """Said before anything is written: the change itself would be refused for it, minutes later."""
-        from hostdx.app.undo.journal_disk import refusal_reason
+        from hostdx.app.undo.journal_disk import journal_disk_refusal
 
-        if why := refusal_reason(self._host, journal_dir(), plan):
+        if why := journal_disk_refusal(self._host, journal_dir(), plan):
             raise RunRefused(why)
 
     def _check_leftovers(self, plan: Plan) -> None:
@@ -214,8 +214,8 @@ class Execution:
         for trouble in troubles:
             self._complain(trouble)
         for leftover in all_leftovers:
-            undo.remove_if_empty(leftover)
-            if leftover.living or not leftover.open:
+            undo.remove_empty_journal(leftover)
+            if leftover.living or not leftover.is_open:
                 continue
             line = leftovers.leftover_line(leftover)
             if not leftovers.is_in_the_way(self._host, leftover, plan):
@@ -237,7 +237,7 @@ class Execution:
             events.append(ev.Note(t=self._elapsed_s(), text=resolution_text))
         return events
 
-    def _lies_on(self, target: str) -> str:
+    def _journal_on_device_reason(self, target: str) -> str:
         from hostdx.app.undo.journal_disk import journal_on_device_reason
 
         return journal_on_device_reason(self._host, make_private(journal_dir()), target)
@@ -260,7 +260,7 @@ class Execution:
             schema=ev.SCHEMA,
             version=__version__,
             scenario=self._scenario.id,
-            command=self._kept_command(),
+            command=self._recordable_command(),
             host=os.uname().nodename,
             wall=f"{self._wall:%Y-%m-%dT%H:%M:%SZ}",
             seed=self._seed,
@@ -270,7 +270,7 @@ class Execution:
             options=self._redaction.redact_options(self._request.options),
         )
 
-    def _kept_command(self) -> list[str]:
+    def _recordable_command(self) -> list[str]:
         """Return what is recorded of the command line: only what is known to be harmless; names too if asked."""
         words = self._redaction.redact_command(self._request.command)
         choices = {choice for option in self._request.declared for choice in option.choices}
@@ -282,7 +282,7 @@ class Execution:
             schema=JOURNAL_SCHEMA,
             run=self._run_id,
             who=Identity(self._me.pid, self._me.start, self._me.boot_id),
-            command=self._kept_command(),
+            command=self._recordable_command(),
             recording=str(self.recording_path or ""),
             began_s=self._began_s,
         )

@@ -48,12 +48,12 @@ class InnerRun:
         try:
             while process.poll() is None:
                 await asyncio.sleep(LOOK_S)
-                self._read_new_events(hear)
+                self._apply_new_events(hear)
         except asyncio.CancelledError:
             await finish_despite_cancel(asyncio.to_thread(_stop_process, process))
             raise
         finally:
-            self._read_new_events(hear)
+            self._apply_new_events(hear)
             if self._follower is not None:
                 self._follower.close()
 
@@ -96,7 +96,7 @@ class InnerRun:
                 )
         return ()
 
-    def _read_new_events(self, hear: Callable[[ev.AnyEvent], None]) -> None:
+    def _apply_new_events(self, hear: Callable[[ev.AnyEvent], None]) -> None:
         if self._follower is None and not self.recording.exists():
             return
         self._follower = self._follower or RecordingFollower(self.recording)

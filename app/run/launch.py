@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from hostdx.app.state import check_room, make_private, recordings_dir
+from hostdx.app.state import make_private, recordings_dir, remove_leftovers_and_check_room
 from hostdx.app.terminal.process import Identity, is_living, is_running_hostdx, is_writing
 from hostdx.probes.children.environment import hostdx_environment
 from hostdx.probes.children.own_module import own_module
@@ -24,7 +24,7 @@ def new_recording_path(scenario: str) -> Path:
     """A name in the recordings' directory that nothing has yet. Raises Failure, also where the disk
     is full: the runner's own words about it would have no place either.
     """
-    check_room()
+    remove_leftovers_and_check_room()
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     return make_private(recordings_dir()) / f"{stamp}-{scenario}-{uuid.uuid4().hex[:6]}.jsonl"
 

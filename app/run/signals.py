@@ -41,7 +41,7 @@ class StopRequests:
         if self.signal is not None:
             return
         self.signal = number
-        self._cancel()
+        self._cancel_until_done()
         if self._task is not None:
             asyncio.get_running_loop().call_later(PROMISED_S, self._report_if_late)
 
@@ -49,10 +49,10 @@ class StopRequests:
         if not self.over:
             self.late()
 
-    def _cancel(self) -> None:
+    def _cancel_until_done(self) -> None:
         if self._task is not None and not self._task.done():
             self._task.cancel()
-            asyncio.get_running_loop().call_later(NUDGE_S, self._cancel)
+            asyncio.get_running_loop().call_later(NUDGE_S, self._cancel_until_done)
 
 
 class StoppedBySignal(BaseException):

@@ -8,7 +8,7 @@ INTERRUPTED = 130
 TERMINATED = 143
 
 
-def of_scenario(command: str, scenario: str, reason: str) -> str:
+def scenario_failure_text(command: str, scenario: str, reason: str) -> str:
     """`run storage: ...`; a scenario that names itself in its reason is not named twice."""
     return f"{command} {scenario}: {reason.removeprefix(f'{scenario}: ')}"
 

@@ -32,7 +32,7 @@ def open_output(subject: str, path: str, mode: int) -> int:
     """
     flags = _LOOKED | os.O_CREAT  # without O_TRUNC: first it is looked at
     try:
-        _check_kind(subject, path, Path(path).stat())
+        _refuse_device(subject, path, Path(path).stat())
     except FileNotFoundError:
         pass
     except OSError as error:
@@ -48,7 +48,7 @@ def open_output(subject: str, path: str, mode: int) -> int:
         raise _unwritable_failure(subject, path, error) from None
     try:
         status = os.fstat(descriptor)
-        _check_kind(subject, path, status)
+        _refuse_device(subject, path, status)
         if others:
             _check_owner(subject, path, status, private=not mode & 0o077)
         if stat.S_ISREG(status.st_mode):
@@ -116,7 +116,7 @@ def check_outputs(subject: str, *paths: str, new: bool = False) -> None:
         place = _locate_path(subject, path)
         try:
             if status is not None and new:
-                raise Failure(_exists_text(subject, path))
+                raise Failure(_already_exists_text(subject, path))
             if status is not None:
                 os.close(place.open_name(_LOOKED))
             elif not _is_writable(place):
@@ -142,11 +142,11 @@ def _written_whole(subject: str, path: str, mode: int, data: bytes, *, new: bool
             with _new_file(place, place.name, mode, data):
                 yield
         elif new:
-            raise Failure(_exists_text(subject, path))
+            raise Failure(_already_exists_text(subject, path))
         else:
             with os.fdopen(place.open_name(_LOOKED), "wb") as file:  # one that is read-only stays so
                 status = os.fstat(file.fileno())
-                _check_kind(subject, path, status)
+                _refuse_device(subject, path, status)
                 if place.others and os.geteuid() == 0:
                     _check_owner(subject, path, status, private=not mode & 0o077)
                 if _must_write_in_place(place, status):
@@ -157,7 +157,7 @@ def _written_whole(subject: str, path: str, mode: int, data: bytes, *, new: bool
                 yield
                 os.rename(name, place.name, src_dir_fd=place.folder, dst_dir_fd=place.folder)
     except FileExistsError:
-        raise Failure(_exists_text(subject, path)) from None
+        raise Failure(_already_exists_text(subject, path)) from None
     except (OSError, ValueError) as error:
         raise _unwritable_failure(subject, path, error) from error
     finally:
@@ -218,7 +218,7 @@ def _existing_status(subject: str, path: str) -> os.stat_result | None:
         raise _unwritable_failure(subject, path, error) from None
     if stat.S_ISDIR(status.st_mode):
         raise _unwritable_failure(subject, path, _os_error(errno.EISDIR))
-    _check_kind(subject, path, status)
+    _refuse_device(subject, path, status)
     return status
 
 
@@ -235,11 +235,11 @@ def _os_error(number: int) -> OSError:
     return OSError(number, os.strerror(number))
 
 
-def _exists_text(subject: str, path: str) -> str:
+def _already_exists_text(subject: str, path: str) -> str:
     return f"{subject}: {path}: exists already; name another file"
 
 
-def _check_kind(subject: str, path: str, status: os.stat_result) -> None:
+def _refuse_device(subject: str, path: str, status: os.stat_result) -> None:
     mode, device = status.st_mode, (os.major(status.st_rdev), os.minor(status.st_rdev))
     if stat.S_ISBLK(mode):
         raise Failure(

@@ -85,7 +85,7 @@ def _open_run_feed(mode: Mode, recording: Path, speed: float) -> RunFeed:
     if mode == "attach":
         feed.playback.seek_end(live=feed.is_growing)
     else:
-        feed.playback.begin()
+        feed.playback.play_from_first_measured()
     return feed
 
 
@@ -104,5 +104,5 @@ def open_home() -> int:
         from hostdx.app import bug_report
         from hostdx.app.terminal.output import print_complaint
 
-        print_complaint(bug_report.save_traceback(error))
+        print_complaint(bug_report.save_traceback_and_get_line(error))
         return COULD_NOT

@@ -72,8 +72,8 @@ def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool =
     out: list[Line] = []
     for number, (head, step, below) in enumerate(zip(heads, steps, commands, strict=True), 1):
         if len(below) > left:
-            what = f"{len(step.commands)} commands" if len(step.commands) > 1 else "it"
-            more = key_line(f"  [c] copies {what}")
+            copied_words = f"{len(step.commands)} commands" if len(step.commands) > 1 else "it"
+            more = key_line(f"  [c] copies {copied_words}")
             below = [split_line(crop_line(below[0], width - 18), more, width)] if below and left > 0 else []
         left -= len(below)
         out += [link_line(line, digit_target(number) if digits else "") for line in (*head, *below)]
@@ -83,7 +83,7 @@ def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool =
 PLACEHOLDER = "PID"
 
 
-def named_process(scenario: str, run: RunSession, host: RunSession) -> str:
+def pid_to_measure(scenario: str, run: RunSession, host: RunSession) -> str:
     """The process that such a run is about: the one that was named for this run, else the one that a finding of triage
     would have measured by it. Empty where nobody knows."""
     here = run.began is not None and host.began is not None and run.began.host == host.began.host
@@ -98,11 +98,11 @@ def named_process(scenario: str, run: RunSession, host: RunSession) -> str:
     return ""
 
 
-def planned_argv(step: Remedy, offers: Iterable[ScenarioOffer], process: Callable[[str], str]) -> list[str]:
+def scenario_argv(step: Remedy, offers: Iterable[ScenarioOffer], pid_of: Callable[[str], str]) -> list[str]:
     """The scenario and the options of its first command, `hostdx run SCENARIO ...`.
 
-    Empty for any other command, and where a plan would not take over every option: that would be another run. `process`
-    names the one that a scenario is about; where it knows none, the option is left out, to be asked for.
+    Empty for any other command, and where a plan would not take over every option: that would be another run. `pid_of`
+    gives the process that a scenario is about; "" leaves the option out, to be asked for.
     """
     try:
         words = shlex.split(step.commands[0]) if step.commands else []
@@ -112,7 +112,7 @@ def planned_argv(step: Remedy, offers: Iterable[ScenarioOffer], process: Callabl
         return []
     declared = next((offer.options for offer in offers if offer.id == words[2]), ())
     if words[-2:] == ["--pid", PLACEHOLDER]:
-        pid = process(words[2])
+        pid = pid_of(words[2])
         words[-2:] = ["--pid", pid] if pid else []
     return words[2:] if keeps_all_options(words[3:], declared) else []
 
@@ -131,7 +131,7 @@ def _step_head_lines(mark: str, step: Remedy, width: int) -> list[Line]:
     return out + (wrap_text(f"▲ {step.warning}", width, "warning", indent=2, hang=2) if step.warning else [])
 
 
-def commands_of(remedies: Iterable[Remedy]) -> str:
+def commands_text(remedies: Iterable[Remedy]) -> str:
     """Return what `c` copies: every command, with its remedy's title as a comment."""
     out: list[str] = []
     for remedy in remedies:

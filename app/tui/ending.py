@@ -30,12 +30,12 @@ def ends_from_outside(end: Callable[[int], None]) -> bool:
         except RuntimeError:  # it has ended meanwhile
             pass
 
-    def by_signal(number: int, _frame: FrameType | None) -> None:
+    def end_by_signal(number: int, _frame: FrameType | None) -> None:
         end_soon(0 if number == signal.SIGHUP else 128 + number)
 
     try:
         for number in (signal.SIGHUP, signal.SIGTERM):
-            signal.signal(number, by_signal)
+            signal.signal(number, end_by_signal)
     except ValueError:
         return False
     if os.isatty(0):

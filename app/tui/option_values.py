@@ -25,7 +25,7 @@ def is_scenario(name: str) -> bool:
     return _SCENARIO.fullmatch(name) is not None
 
 
-def parse_proposed(argv: Sequence[str], declared: Sequence[Option]) -> dict[str, Json]:
+def parse_proposable_options(argv: Sequence[str], declared: Sequence[Option]) -> dict[str, Json]:
     """A finding's `prove_options`, written as on the command line, as values.
 
     Only what PROPOSABLE names, the scenario declares and is well-formed; what is left out has to be typed.
@@ -42,7 +42,7 @@ def parse_proposed(argv: Sequence[str], declared: Sequence[Option]) -> dict[str,
             out[name] = True
             continue
         value = value or (words.pop(0) if words else "")
-        if not _well_formed(option, value):
+        if not _is_well_formed(option, value):
             continue
         if option.multiple:
             before = out.get(name)
@@ -53,8 +53,8 @@ def parse_proposed(argv: Sequence[str], declared: Sequence[Option]) -> dict[str,
 
 
 def keeps_all_options(argv: Sequence[str], declared: Sequence[Option]) -> bool:
-    """Return whether `parse_proposed` leaves none of it out: without `--order` it would be another run."""
-    return _split_words(argv) == _split_words(command_arguments(parse_proposed(argv, declared)))
+    """Return whether `parse_proposable_options` leaves none of it out: without `--order` it would be another run."""
+    return _split_words(argv) == _split_words(command_arguments(parse_proposable_options(argv, declared)))
 
 
 def _split_words(argv: Sequence[str]) -> list[str]:
@@ -63,7 +63,7 @@ def _split_words(argv: Sequence[str]) -> list[str]:
     return sorted(part for parts in parted for part in parts)
 
 
-def _well_formed(option: Option, value: str) -> bool:
+def _is_well_formed(option: Option, value: str) -> bool:
     if option.kind == "path":
         absolute = value.startswith("/") and os.path.normpath(value) == value
         return absolute and value.isprintable() and len(value) < 4096

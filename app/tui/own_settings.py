@@ -23,7 +23,7 @@ class NamedKeys:
         super().__init_subclass__(**options)
 
 
-def read_settings(name: str) -> dict[str, Json]:
+def read_state_toml(name: str) -> dict[str, Json]:
     """Return a TOML file of the state directory, empty where there is none. Raises ValueError in one line."""
     path = state_dir() / name
     try:
@@ -43,7 +43,7 @@ def read_settings(name: str) -> dict[str, Json]:
 def read_keymap() -> dict[str, str]:
     """Return the user's keys by action, as Textual's keymap. Raises ValueError in one line."""
     keymap = {}
-    for action, key in read_settings(KEYS_FILE).items():
+    for action, key in read_state_toml(KEYS_FILE).items():
         if not isinstance(key, str) or not 0 < len(key) <= MAX_KEY_CHARS or not key.isprintable():
             raise ValueError(f'{KEYS_FILE}: {action}: a key is wanted, as in {action} = "f5"')
         keymap[action] = key

@@ -66,10 +66,10 @@ def _named_row_lines(row: PlanRow, width: int) -> list[Line]:
     else:
         lines = wrap_text(row.words, width - NAME, row.role, indent=row.indent, hang=2 * bool(row.indent))
     role = "warning" if row.name == WARNED else "dim"
-    return _beside_name(row.name, NAME, lines, role)
+    return _lines_beside_name(row.name, NAME, lines, role)
 
 
-def _beside_name(name: str, cells: int, lines: Sequence[Line], role: str = "dim") -> list[Line]:
+def _lines_beside_name(name: str, cells: int, lines: Sequence[Line], role: str = "dim") -> list[Line]:
     return [[(f"{'' if n else name:<{cells}}", role), *line] for n, line in enumerate(lines)]
 
 
@@ -128,7 +128,9 @@ def planning_lines(offer: ScenarioOffer, width: int) -> list[Line]:
     out += [text_line("OPTIONS", "title")] if offer.options else []
     longest = max((len(option.name) for option in offer.options), default=0) + 2
     for option in offer.options:
-        out += _beside_name(option.name, longest, wrap_text(option.help, width - longest, "dim"), "accent")
+        out += _lines_beside_name(
+            option.name, longest, wrap_text(option.help, width - longest, "dim"), "accent"
+        )
     return [*out, BLANK, *word_lines(width)]
 
 
@@ -167,13 +169,17 @@ def panel_lines(
     name, has_comparison = ("COMPARES" if len(plan.variants) > 1 else "MEASURES"), bool(compared)
     if not has_comparison:
         name, compared = "STEPS", _step_lines(plan, left - 4)
-    cost_title, cost_key, cost_role = text_line("TIME AND WRITES", "title"), _key("b", "budget", able), "rule"
+    cost_title, cost_key, cost_role = (
+        text_line("TIME AND WRITES", "title"),
+        _key_if_able("b", "budget", able),
+        "rule",
+    )
     if plan.refusal:  # no cost matters then
         costs = wrap_text(f"✗ {clean_text(plan.refusal)}", width - left - 4, "critical", hang=2)
         cost_title, cost_key, cost_role = text_line("CANNOT RUN HERE", "critical"), [], "critical"
     high = max(len(compared), len(costs)) + 2
     both = (
-        frame_rows(name, compared, left, high, note=_key("d", "directories", able)),
+        frame_rows(name, compared, left, high, note=_key_if_able("d", "directories", able)),
         frame_rows(cost_title, costs, width - left, high, note=cost_key, role=cost_role),
     )
     out += [[*left_line, *other] for left_line, other in zip(*both, strict=True)]
@@ -188,9 +194,12 @@ def panel_lines(
         has_resolution = any(load.id in detects for load in plan.workloads)
         form = form_of_all_loads(plan)
         same: Line = [(f"each: {form}   ", "dim")] if form else []
-        source: Line = [(f"±: {resolved_by()}   ", "dim")] if has_resolution else []
+        source: Line = [(f"±: {last_resolution_words()}   ", "dim")] if has_resolution else []
         out += frame_rows(
-            "WHAT IS MEASURED, IN THIS ORDER", rows, width, note=[*same, *source, *_key("x", "exact steps")]
+            "WHAT IS MEASURED, IN THIS ORDER",
+            rows,
+            width,
+            note=[*same, *source, *_key_if_able("x", "exact steps")],
         )
     free = max(0, height - len(out) - len(last) - 2)
     steps = _step_lines(plan, inner) if has_comparison else []
@@ -200,12 +209,12 @@ def panel_lines(
     if free > len(before) + MAX_FREE_ROWS + 2:  # what can be read meanwhile
         before += [BLANK, *word_lines(inner)][: free - len(before) - 2]
     out += frame_rows(
-        "BEFORE YOU START", before, width, max(len(before) + 2, free), note=_key("e", "explain")
+        "BEFORE YOU START", before, width, max(len(before) + 2, free), note=_key_if_able("e", "explain")
     )
-    return out + frame_rows("THE COMMAND", last, width, note=_key("c", "copy"))
+    return out + frame_rows("THE COMMAND", last, width, note=_key_if_able("c", "copy"))
 
 
-def _key(key: str, words: str, able: Set[str] | None = None) -> Line:
+def _key_if_able(key: str, words: str, able: Set[str] | None = None) -> Line:
     return [(key, "key"), (f" {words}", "dim")] if able is None or words in able else []
 
 
@@ -222,7 +231,7 @@ def _compared_lines(plan: Plan, width: int) -> list[Line]:
 
 def _step_lines(plan: Plan, width: int) -> list[Line]:
     return [
-        split_line(text_line(step.title), text_line(_format_seconds(step.seconds)), width)
+        split_line(text_line(step.title), text_line(_duration_or_empty(step.seconds)), width)
         for step in plan.steps
     ]
 
@@ -238,7 +247,7 @@ def _cost_lines(plan: Plan, width: int) -> list[Line]:
         words += f" of measuring, {units.format_duration(ready)} to prepare" if ready >= 1 else ""
         out += [[("time     ", "dim"), *bar], *wrap_text(words, width, "strong", indent=9)]
     for number, item in enumerate(plan.writes):
-        out += _beside_name("" if number else "writes", 9, wrap_text(written_text(item), width - 9))
+        out += _lines_beside_name("" if number else "writes", 9, wrap_text(written_text(item), width - 9))
     if not plan.writes:
         out.append([("writes   ", "dim"), ("nothing", "ok")])
     asks = [action for action in plan.actions if action.needs_consent]
@@ -249,11 +258,11 @@ def _cost_lines(plan: Plan, width: int) -> list[Line]:
     )
     out.append([("changes  ", "dim"), (change, "warning" if asks else "ok")])
     if plan.rights:
-        out += _beside_name("needs", 9, wrap_text(", ".join(plan.rights), width - 9))
+        out += _lines_beside_name("needs", 9, wrap_text(", ".join(plan.rights), width - 9))
     return out
 
 
-def resolved_by() -> str:
+def last_resolution_words() -> str:
     return f"as the last {card_with_role('resolution').id} run here showed"
 
 
@@ -264,8 +273,8 @@ def resolution_lines(plan: Plan, detects: Mapping[str, float], width: int) -> li
         for load in plan.workloads
         if load.id in detects
     ]
-    words = f"{clean_text('; '.join(smallest_effects))} ({resolved_by()})"
-    return _beside_name("resolves", NAME, wrap_text(words, width - NAME)) if smallest_effects else []
+    words = f"{clean_text('; '.join(smallest_effects))} ({last_resolution_words()})"
+    return _lines_beside_name("resolves", NAME, wrap_text(words, width - NAME)) if smallest_effects else []
 
 
 def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float]) -> list[Line]:
@@ -285,7 +294,7 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
         ]
     shows_reasons = sum(map(len, deep)) + len(plan.workloads) <= room
     for load, why in zip(plan.workloads, deep, strict=True):
-        length, least = ("", "") if form_of_all_loads(plan) else _load_form(plan, load)
+        length, least = ("", "") if form_of_all_loads(plan) else _piece_and_group_words(plan, load)
         seconds = times.get(load.id, 0.0)
         drawn = "█" * max(1, round(BAR * seconds / longest)) if seconds else ""
         finest = f"±{units.format_percent(detects[load.id])}" if load.id in detects else ""
@@ -294,7 +303,7 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
             (f"  {length:<18}{least:<20}", "dim"),
             (f"{finest:<8}", "text"),
         ]
-        tail: Line = [(f"{drawn:<{BAR}}", "accent"), (f"{_format_seconds(seconds):>12}", "text")]
+        tail: Line = [(f"{drawn:<{BAR}}", "accent"), (f"{_duration_or_empty(seconds):>12}", "text")]
         out.append(
             split_line(head, tail, width)
             if cell_width(head) + cell_width(tail) < width
@@ -304,7 +313,7 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
     return out
 
 
-def _load_form(plan: Plan, load: Workload) -> tuple[str, str]:
+def _piece_and_group_words(plan: Plan, load: Workload) -> tuple[str, str]:
     """Return in which pieces it is measured, and in how many groups at least."""
     length = (
         f"slices of {units.format_latency(load.slice_s * 1e9)}"
@@ -317,7 +326,7 @@ def _load_form(plan: Plan, load: Workload) -> tuple[str, str]:
 
 def form_of_all_loads(plan: Plan) -> str:
     """Return it once, where many loads have the same."""
-    forms = {_load_form(plan, load) for load in plan.workloads}
+    forms = {_piece_and_group_words(plan, load) for load in plan.workloads}
     return ", ".join(filter(None, forms.pop())) if len(forms) == 1 and len(plan.workloads) > 1 else ""
 
 
@@ -337,5 +346,5 @@ def _preparation_lines(plan: Plan, width: int, warned: list[str]) -> list[Line]:
     return out or [BLANK]
 
 
-def _format_seconds(seconds: float) -> str:
+def _duration_or_empty(seconds: float) -> str:
     return units.format_duration(seconds) if seconds else ""

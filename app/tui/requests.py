@@ -69,7 +69,7 @@ class Errands(App[int]):
         raise NotImplementedError
 
     @property
-    def feed(self) -> RunFeed:
+    def run_feed(self) -> RunFeed:
         assert self._feed is not None
         return self._feed
 
@@ -91,7 +91,7 @@ class Errands(App[int]):
 
     # Looking around
 
-    def look_around(self) -> None:
+    def look_for_runs_and_offer_undo(self) -> None:
         """Once after the start: earlier recordings, runs under way, and whether a killed run left changes behind."""
         self._journals = _journal_names()
         self.look_for_runs()
@@ -173,7 +173,7 @@ class Errands(App[int]):
     ) -> None:
         """`propose` gives the options anew, as triage tells more of the host; `ask` names an option that is asked for
         first of all."""
-        from hostdx.app.tui.option_values import is_scenario, parse_proposed
+        from hostdx.app.tui.option_values import is_scenario, parse_proposable_options
         from hostdx.app.tui.screens.before.plan import PlanScreen
 
         if not is_scenario(scenario):
@@ -191,7 +191,9 @@ class Errands(App[int]):
             propose = propose or (lambda: argv)
             if self.triage is None:  # a replay: which options there are, it tells
                 self.read_host()
-        self.push_screen(PlanScreen(offer, parse_proposed(argv, offer.options), propose=propose, ask=ask))
+        self.push_screen(
+            PlanScreen(offer, parse_proposable_options(argv, offer.options), propose=propose, ask=ask)
+        )
 
     def open_finding(self, finding: Finding, session: RunSession) -> None:
         from hostdx.app.tui.screens.finding import FindingScreen
@@ -230,10 +232,10 @@ class Errands(App[int]):
         from hostdx.app.tui.children.feed import RunFeed
 
         feed = RunFeed(path)
-        feed.playback.begin()
+        feed.playback.play_from_first_measured()
         self.open_feed(feed)
 
-    def attach_running(self) -> None:
+    def open_running_recording(self) -> None:
         if self.running is None:
             self.show_message("no run is under way")
             return
@@ -257,9 +259,9 @@ class Errands(App[int]):
         if self._runner is None or self._runner.poll() is None:
             return
         self._runner = None
-        words = self.feed.refusal_text()
-        if words and not self.feed.playback.events:
-            self.feed.dead = True
+        words = self.run_feed.refusal_text()
+        if words and not self.run_feed.playback.events:
+            self.run_feed.dead = True
             if len(self.screen_stack) > 1:
                 self.pop_screen()
             self.show_message(f"not run: {words.removeprefix('hostdx: ')}")
@@ -273,7 +275,7 @@ class Errands(App[int]):
             self.stop_now()
 
     def stop_now(self) -> None:
-        why = self.feed.stop()
+        why = self.run_feed.stop()
         self.show_message(
             f"not stopped: {why}" if why else "stopping: everything is undone first, within 2 s"
         )
@@ -306,17 +308,18 @@ class Errands(App[int]):
 
     def open_report(self, path: Path) -> None:
         self.show_message("writing the report")
-        self.show_document(["report", str(path), "--format", "document"], path.name, "report", path)
+        self.show_report(["report", str(path), "--format", "document"], path.name, "report", path)
 
     def open_comparison(self, a: Sequence[Path], b: Sequence[Path]) -> None:
         self.show_message("comparing")
         argv = ["compare", *map(str, a), "--format", "document", "--", *map(str, b)]
-        self.show_document(argv, "comparison", "comparison")
+        self.show_report(argv, "comparison", "comparison")
 
-    def show_document(
-        self, argv: Sequence[str], name: str, document_name: str, recording: Path | None = None
-    ) -> None:
-        """Show a report. `recording`: the one that it is made of, which also has a report of one page."""
+    def show_report(self, argv: Sequence[str], title: str, noun: str, recording: Path | None = None) -> None:
+        """Show the report that this command of hostdx prints as JSON. `noun`: what is missing where it fails.
+
+        `recording`: the one that the report is made of, which also has a report of one page.
+        """
         from hostdx.app.tui.screens.report import ReportScreen
         from hostdx.scenarios.contract.results.document import ReportDocument
 
@@ -326,10 +329,10 @@ class Errands(App[int]):
             self.message = ""
             if self.screen is asking:  # nobody went on meanwhile
                 self.push_screen(
-                    ReportScreen(name, msgspec.json.decode(output, type=ReportDocument), recording)
+                    ReportScreen(title, msgspec.json.decode(output, type=ReportDocument), recording)
                 )
 
-        self.ask_command(argv, f"no {document_name}", show)
+        self.ask_command(argv, f"no {noun}", show)
 
     def open_explanation(self, scenario: str) -> None:
         from hostdx.app.tui.screens.explain import ExplainScreen
@@ -345,20 +348,20 @@ class Errands(App[int]):
     def save_report(self, path: Path, *, one_page: bool = False) -> None:
         argv = ["report", str(path), "--format", "md", *(["--one-page"] if one_page else [])]
         name = f"{path.name.partition('.')[0]}-page" if one_page else path.name
-        what = "the first page; m saves all pages" if one_page else "all pages; M saves only the first"
-        self.ask_command(argv, "no report", lambda page: self.save_text(name, page, what=what))
+        lines_note = "the first page; m saves all pages" if one_page else "all pages; M saves only the first"
+        self.ask_command(argv, "no report", lambda page: self.save_text(name, page, lines_note=lines_note))
 
-    def save_text(self, name: str, text: str, suffix: str = "md", what: str = "") -> None:
+    def save_text(self, name: str, text: str, suffix: str = "md", lines_note: str = "") -> None:
         """Into the current directory, else beside the recordings; never over another file.
 
-        `what`: the part of the message that tells this text from others, with its length.
+        `lines_note`: the part of the message that tells this text from others, with its length.
         """
         stem = name.removesuffix(".gz").removesuffix(".jsonl").replace(" ", "-")
         for directory in (Path.cwd(), state.state_dir() / "reports"):
             try:
                 if directory != Path.cwd():
                     state.make_private(directory)
-                lines = f"  ({text.count(chr(10))} lines: {what})" if what else ""
+                lines = f"  ({text.count(chr(10))} lines: {lines_note})" if lines_note else ""
                 self.show_message(f"saved {_write_report(directory, stem, text, suffix)}{lines}")
                 return
             except (OSError, Failure) as why:
@@ -381,11 +384,11 @@ class Errands(App[int]):
 
         def show(outcome: CommandOutcome) -> None:
             self.left = parse_changes(outcome)
-            kept = [change for change in parse_report(outcome) if change.on_purpose]
+            kept_changes = [change for change in parse_report(outcome) if change.on_purpose]
             if outcome.error and asked and not self.left:
                 self.show_message(outcome.error)
             elif self.left or asked:
-                self.push_screen(UndoScreen(self.left, kept))
+                self.push_screen(UndoScreen(self.left, kept_changes))
 
         run_hostdx(self, LOOK, show)
 

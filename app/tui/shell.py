@@ -70,9 +70,11 @@ class Shell(NamedKeys, Errands):
         # empty it asks for nothing (no-color.org), textual takes it as set
         if os.environ.get("NO_COLOR") == "":
             del os.environ["NO_COLOR"]
-        poor = "NO_COLOR" in os.environ or not _many_colours()
+        poor = "NO_COLOR" in os.environ or not _has_many_colours()
         super().__init__(ansi_color=True if poor else None)
-        self.settings_trouble = theme.add_own_themes()  # what is wrong with the user's own settings
+        self.settings_trouble = (
+            theme.add_own_themes_or_problem()
+        )  # what is wrong with the user's own settings
         for app_theme in theme.list_themes():
             self.register_theme(app_theme)
         self.theme = theme.TERMINAL_NAME if poor else theme.choose_theme()
@@ -113,7 +115,7 @@ class Shell(NamedKeys, Errands):
         return clean_text(self.triage.error) if self.triage is not None else ""
 
     @property
-    def too_small(self) -> bool:
+    def is_too_small(self) -> bool:
         """Nothing but that is shown: no key may act on what nobody sees."""
         return isinstance(self.screen, Base) and (
             self.size.width < MIN_SIZE_CELLS[0] or self.size.height < MIN_SIZE_CELLS[1]
@@ -128,7 +130,7 @@ class Shell(NamedKeys, Errands):
         namespaces: Mapping[str, DOMNode] | None = None,
     ) -> bool:
         if (
-            self.too_small
+            self.is_too_small
             and self._parse_action(action, default_namespace or self, namespaces)[1] not in UNSEEN
         ):
             return False
@@ -141,10 +143,12 @@ class Shell(NamedKeys, Errands):
 
     def _fatal_error(self) -> None:
         """A mistake of ours: one line, and its traceback in a file. Textual would print every variable's value."""
-        from hostdx.app.bug_report import save_traceback
+        from hostdx.app.bug_report import save_traceback_and_get_line
 
         self._return_code = COULD_NOT
-        line = save_traceback(self._exception or RuntimeError("the screen failed because of a bug in hostdx"))
+        line = save_traceback_and_get_line(
+            self._exception or RuntimeError("the screen failed because of a bug in hostdx")
+        )
         self._exit_renderables.append(Text(make_printable(f"hostdx: {line}")))
         self._close_messages_no_wait()
 
@@ -185,7 +189,7 @@ class Shell(NamedKeys, Errands):
         if self.triage is None and self.watches_host:
             self.read_host()
         if self._home:
-            self.look_around()
+            self.look_for_runs_and_offer_undo()
 
     def refresh_css(self, animate: bool = True) -> None:
         """The theme of the start: with the first screen the style sheet is parsed once, not thrice."""
@@ -224,7 +228,7 @@ class Shell(NamedKeys, Errands):
         passed, self._clock = now - self._clock, now
         feed = self._feed
         if feed is None:
-            if self._ticks % 20 == 0 and self._on_home():
+            if self._ticks % 20 == 0 and self._is_on_home():
                 self.look_for_runs()
             return
         paced = feed.playback.speed <= 1  # as it was: what goes faster is drawn more often
@@ -256,7 +260,7 @@ class Shell(NamedKeys, Errands):
         if feed.session.time >= NOTICED_S and self._driver is not None:
             self._driver.write(f"\x07\x1b]9;hostdx: {clean_text(find_answer(feed.session).sentence)}\x07")
 
-    def _on_home(self) -> bool:
+    def _is_on_home(self) -> bool:
         return self._home and len(self.screen_stack) == 1
 
     def draw(self) -> None:
@@ -271,7 +275,7 @@ class Shell(NamedKeys, Errands):
         """After the cursor moved: at the end of a run the verdict is shown, before it the blocks; and all is drawn."""
         from hostdx.app.tui.screens.run import RunScreen
 
-        ended = self.feed.session.ended is not None
+        ended = self.run_feed.session.ended is not None
         if ended != self._was_ended:
             self._was_ended = ended
             self.message = ""
@@ -292,9 +296,9 @@ class Shell(NamedKeys, Errands):
         for screen in screens_at("run"):
             if screen.name == which:
                 return cast("Base", call_target(screen.target))
-        if is_imported(self.feed.session):  # nothing of it was ever under way
+        if is_imported(self.run_feed.session):  # nothing of it was ever under way
             return VerdictScreen()
-        which = which or ("verdict" if self.feed.session.ended is not None else "live")
+        which = which or ("verdict" if self.run_feed.session.ended is not None else "live")
         return VerdictScreen() if which == "verdict" else LiveScreen()
 
     def show_run(self, which: str = "") -> None:
@@ -330,7 +334,7 @@ class Shell(NamedKeys, Errands):
         else:
             self.show_run()
 
-    def _to_former(self) -> None:
+    def _return_to_former_feed(self) -> None:
         """The run whose screen is seen again."""
         from hostdx.app.tui.screens.run import RunScreen
 
@@ -353,8 +357,8 @@ class Shell(NamedKeys, Errands):
             self.pop_screen()
             self.message = ""
             if isinstance(left, RunScreen):
-                self._to_former()
-            if self._on_home():
+                self._return_to_former_feed()
+            if self._is_on_home():
                 self.look_for_runs()
         else:
             self.exit(0)
@@ -384,22 +388,22 @@ class Shell(NamedKeys, Errands):
 
         kind, _, name = target.partition(":")
         if kind == "load":
-            self.push_screen(LoadScreen(lambda: self.feed.session, name))
+            self.push_screen(LoadScreen(lambda: self.run_feed.session, name))
         elif kind == "process":
-            self._watch_process(name)
+            self._open_watch_plan(name)
         elif target.startswith(DIGIT):
             self.call_later(self.screen.run_action, f"digit({name})")
 
-    def _watch_process(self, pid: str) -> None:
+    def _open_watch_plan(self, pid: str) -> None:
         """Open the plan that watches it. A recording of another host or boot names a process that is not here."""
-        began = self.feed.session.began if self._feed is not None else None
+        began = self.run_feed.session.began if self._feed is not None else None
         if began is not None and began.boot_id != boot_id():
             self.show_message(
                 f"process {pid} ran on {clean_text(began.host)} before its last boot, or elsewhere"
             )
             return
         start = identity_of(int(pid)).start
-        if began is not None and start > began.pid_start + (self.feed.session.time + 1) * TICKS_PER_S:
+        if began is not None and start > began.pid_start + (self.run_feed.session.time + 1) * TICKS_PER_S:
             self.show_message(
                 f"process {pid} of this run has ended; the number belongs to a newer process now"
             )
@@ -467,7 +471,7 @@ class Shell(NamedKeys, Errands):
         self.screen.refresh(layout=True)
 
 
-def _many_colours() -> bool:
+def _has_many_colours() -> bool:
     """Return whether more than the terminal's own 16 colours can be counted on."""
     term = os.environ.get("TERM", "")
     return "256" in term or "direct" in term or os.environ.get("COLORTERM", "") in ("truecolor", "24bit")

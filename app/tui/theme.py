@@ -19,7 +19,7 @@ from hostdx.app.state import make_private, state_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import HIGHLIGHT
-from hostdx.app.tui.own_settings import MAX_FILE_BYTES, THEMES_FILE, read_settings
+from hostdx.app.tui.own_settings import MAX_FILE_BYTES, THEMES_FILE, read_state_toml
 from hostdx.probes.files.safe_read import read_regular
 from hostdx.probes.reading.parsed_toml import parse_toml
 from hostdx.probes.types import Json
@@ -41,11 +41,11 @@ def _read_palettes() -> dict[str, dict[str, str]]:
     parsed = parse_toml(path, read_regular(str(path), MAX_FILE_BYTES))
     palettes: dict[str, dict[str, str]] = {}
     for name, own in msgspec.convert(parsed, dict[str, dict[str, str]]).items():
-        palettes[name] = _complete(palettes, own)
+        palettes[name] = _complete_palette(palettes, own)
     return palettes
 
 
-def _complete(palettes: Mapping[str, dict[str, str]], own: dict[str, str]) -> dict[str, str]:
+def _complete_palette(palettes: Mapping[str, dict[str, str]], own: dict[str, str]) -> dict[str, str]:
     """Return the colours with those of the theme that it is like."""
     return palettes.get(own.get("like", ""), {}) | own
 
@@ -54,16 +54,16 @@ PALETTES = _read_palettes()
 OURS = tuple(PALETTES)
 
 
-def add_own_themes() -> str:
+def add_own_themes_or_problem() -> str:
     """Take in the user's own themes. Return what is wrong with them in one line, empty for nothing."""
     wrong: list[str] = []
     try:
-        themes = read_settings(THEMES_FILE)
+        themes = read_state_toml(THEMES_FILE)
     except ValueError as why:
         return clean_text(str(why))
     for name, palette in themes.items():
         try:
-            PALETTES[name] = _complete(PALETTES, _check_palette(name, palette))
+            PALETTES[name] = _complete_palette(PALETTES, _check_palette(name, palette))
         except ValueError as why:  # the others are taken all the same
             wrong.append(clean_text(str(why)))
     return "; ".join(wrong)

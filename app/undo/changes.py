@@ -95,7 +95,7 @@ class HostChanges:
                 time.sleep(LOOK_S)
             return undo.undo_entries(journal)
 
-    def close(self) -> list[JournalEntry]:
+    def close_journal(self) -> list[JournalEntry]:
         """Ends the journal; what is still open could not be undone."""
         with self._mutex:
             if self._journal is None:

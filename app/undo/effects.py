@@ -30,7 +30,7 @@ def prepare_entry(action: Action, identifier: str) -> JournalEntry:
     place: FileSystemId | None = None
     saved: dict[str, str] = {}
     if action.kind == "attribute":
-        old, saved = settings.read_old_values(action)
+        old, saved = settings.read_target_and_side_values(action)
         value = action.new if action.new is not None else ""
     elif action.kind == "resource":
         value = resources.exact_name(action)

@@ -150,7 +150,7 @@ class Journal:
             descriptor = os.open(path, flags, 0o600)
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             journal = cls(path, descriptor, header, [])
-            journal._append(header)
+            journal._append_line(header)
             if os.fstat(descriptor).st_nlink == 0:  # somebody cleaned it away while it was empty
                 raise OSError(errno.ESTALE, os.strerror(errno.ESTALE))
             sync_directory(path.parent)
@@ -202,7 +202,7 @@ class Journal:
     def record_intent(self, entry: JournalEntry) -> None:
         """On the disk before anything is done. Raises Failure: then nothing may be done."""
         try:
-            self._append(entry)
+            self._append_line(entry)
         except OSError as error:
             raise _unwritable_failure(self.path, error) from None
         self._entries[entry.id] = entry
@@ -210,7 +210,7 @@ class Journal:
     def mark_kept(self, until: str) -> None:
         """What was made stays on purpose: `undo` leaves it until the command `until`. Raises OSError."""
         self.header = replace(self.header, kept=until)
-        self._append(self.header)
+        self._append_line(self.header)
 
     def record_made(self, entry: JournalEntry) -> None:
         """Says what it became. A full disk is survived: without this line a directory is removed
@@ -238,7 +238,7 @@ class Journal:
     def _append_and_fold(self, line: Line) -> None:
         fold_line(self._entries, line)
         try:
-            self._append(line)
+            self._append_line(line)
         except OSError:
             pass
 
@@ -252,7 +252,7 @@ class Journal:
                 pass
         os.close(self.descriptor)
 
-    def _append(self, line: Line) -> None:
+    def _append_line(self, line: Line) -> None:
         data = encode(line) + b"\n"
         length = os.fstat(self.descriptor).st_size
         try:

@@ -12,7 +12,7 @@ from hostdx.scenarios.contract.plan import Plan
 _ELSEWHERE = "set XDG_STATE_HOME to a directory on another disk or on a tmpfs"
 
 
-def refusal_reason(host: Host, journal_dir: Path, plan: Plan) -> str:
+def journal_disk_refusal(host: Host, journal_dir: Path, plan: Plan) -> str:
     """Return why a run of this plan is refused: said before anything is written, by `plan` and
     `run` in the same words.
     """
@@ -24,7 +24,7 @@ def refusal_reason(host: Host, journal_dir: Path, plan: Plan) -> str:
 
 def journal_on_device_reason(host: Host, journal_dir: Path, target: str) -> str:
     """The refusal in one line; empty where the journal is elsewhere or the target is no block device's attribute."""
-    device = device_of(target)
+    device = block_device_of_attribute(target)
     if not device:
         return ""
     under = devices_directly_under(host, str(_nearest_existing(journal_dir)))
@@ -48,7 +48,7 @@ def journal_on_device_reason(host: Host, journal_dir: Path, target: str) -> str:
     )
 
 
-def device_of(target: str) -> str:
+def block_device_of_attribute(target: str) -> str:
     """`sda` of `/sys/block/sda/queue/scheduler`, also by its long path."""
     parts = Path(os.path.realpath(target)).parts
     if "block" in parts[:-2] and parts[:2] == ("/", "sys"):

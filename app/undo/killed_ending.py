@@ -48,7 +48,7 @@ def write_ending(header: JournalHeader, done: list[UndoneEntry]) -> None:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             return
-        complete, last = _complete_length(descriptor, status.st_size)
+        complete, last = _complete_length_and_last_event(descriptor, status.st_size)
         if last is None or last.type == ENDED:
             return
         os.ftruncate(descriptor, complete)
@@ -60,7 +60,7 @@ def write_ending(header: JournalHeader, done: list[UndoneEntry]) -> None:
         os.close(descriptor)
 
 
-def _complete_length(descriptor: int, size: int) -> tuple[int, _Last | None]:
+def _complete_length_and_last_event(descriptor: int, size: int) -> tuple[int, _Last | None]:
     """The length up to the last line end, and the last event."""
     start = max(0, size - 2 * LINE_LIMIT)
     tail = os.pread(descriptor, size - start, start)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hostdx.app.undo import undo
 from hostdx.app.undo.journal import JournalEntry
-from hostdx.app.undo.journal_disk import device_of
+from hostdx.app.undo.journal_disk import block_device_of_attribute
 from hostdx.app.undo.undo import Leftover
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.backing import devices_directly_under
@@ -18,7 +18,7 @@ MAX_NAMED_CHANGES = 3
 def leftover_lines() -> list[str]:
     """One line for each journal with something open in it; also for one that cannot be read."""
     all_leftovers, troubles = undo.find_leftovers()
-    return troubles + [leftover_line(leftover) for leftover in all_leftovers if leftover.open]
+    return troubles + [leftover_line(leftover) for leftover in all_leftovers if leftover.is_open]
 
 
 def leftover_line(leftover: Leftover) -> str:
@@ -57,7 +57,7 @@ def is_in_the_way(host: Host, leftover: Leftover, plan: Plan) -> bool:
         return False
     if plan.needs_consent:
         return True
-    changed = {device_of(entry.action.target) for entry in leftover.setting_entries}
+    changed = {block_device_of_attribute(entry.action.target) for entry in leftover.setting_entries}
     if "" in changed:  # no block device's: it may bear on anything that is measured
         return True
     met = {written.device for written in plan.writes}

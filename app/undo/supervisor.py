@@ -37,7 +37,7 @@ def main(argv: list[str]) -> int:
     os.write(1, b"r")
     null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     os.dup2(null, 1)
-    if _wait_for_dismissal(header.who):
+    if _wait_until_dismissed_or_dead(header.who):
         return 0
     for _ in range(ROUNDS):
         journal = Journal.wait_for_lock(path)
@@ -62,7 +62,7 @@ def main(argv: list[str]) -> int:
     return 0 if all(undone.outcome.state != "failed" for undone in done) else 3
 
 
-def _wait_for_dismissal(runner: Identity) -> bool:
+def _wait_until_dismissed_or_dead(runner: Identity) -> bool:
     """Waits until the runner says goodbye (True) or is dead (False)."""
     pidfd = _open_pidfd(runner)
     poll = select.poll()

@@ -53,7 +53,7 @@ class Leftover(msgspec.Struct, frozen=True):
         return tuple(entry for entry in self.entries if entry.action.consent)
 
     @property
-    def open(self) -> bool:
+    def is_open(self) -> bool:
         """Something is left that is to be undone."""
         return bool(self.entries) and not self.header.kept
 
@@ -77,7 +77,7 @@ def find_leftovers() -> tuple[list[Leftover], list[str]]:
     return journals_left, troubles
 
 
-def remove_if_empty(leftover: Leftover) -> None:
+def remove_empty_journal(leftover: Leftover) -> None:
     """Removes the journal of a run that was killed before it changed anything."""
     if leftover.living or leftover.entries:
         return

@@ -51,7 +51,7 @@ def reap_briefly(pids: Sequence[int], seconds: float = END_S) -> list[int]:
     return left
 
 
-def reap_with_usage(pid: int, seconds: float = END_S) -> "resource.struct_rusage | None":
+def reap_or_kill(pid: int, seconds: float = END_S) -> "resource.struct_rusage | None":
     """Wait for a forked child and return what it used. Kill one that lives on, and return None."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:

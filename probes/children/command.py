@@ -68,7 +68,7 @@ def run_command(argv: tuple[str, ...], timeout_s: float, *, any_status: bool = F
         )
     except (OSError, ValueError) as error:
         return Absent(f"{argv[0]} cannot be started: {error}", "tool", source)
-    out, err, problem = _collect_output(child, time.monotonic() + timeout_s)
+    out, err, problem = _collect_output_errors_and_problem(child, time.monotonic() + timeout_s)
     if problem == "timeout":
         return Absent(f"{argv[0]} did not answer within {timeout_s:g} s", "timeout", source)
     if problem == "size":
@@ -82,7 +82,9 @@ def run_command(argv: tuple[str, ...], timeout_s: float, *, any_status: bool = F
     return Absent(reason, "permission" if denied else "unsupported", source)
 
 
-def _collect_output(child: subprocess.Popen[bytes], deadline: float) -> tuple[bytes, bytes, str]:
+def _collect_output_errors_and_problem(
+    child: subprocess.Popen[bytes], deadline: float
+) -> tuple[bytes, bytes, str]:
     assert child.stdout is not None and child.stderr is not None
     parts: dict[int, bytearray] = {child.stdout.fileno(): bytearray(), child.stderr.fileno(): bytearray()}
     out, err = parts.values()

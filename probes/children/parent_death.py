@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 
 
-def tie_to(parent: int, number: int = signal.SIGKILL) -> None:
+def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
     """Dies with that process (prctl(2)), by that signal; if it is gone already we have another parent."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0) != 0 or os.getppid() != parent:
@@ -26,7 +26,7 @@ def as_a_shell_would() -> None:
         signal.signal(ignored, signal.SIG_DFL)
 
 
-def be_expendable() -> None:
+def make_first_oom_victim() -> None:
     """Where memory runs out the kernel takes the measurement, not the job that it measures beside."""
     try:
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:  # noqa: PTH123
@@ -45,7 +45,7 @@ def fork_partner(serve: Callable[[], None], *, keep: Sequence[int] = (), leave: 
     pid = os.fork()
     if pid == 0:
         try:
-            tie_to(own)
+            die_with_parent(own)
             for fd in leave:
                 os.close(fd)
             serve()

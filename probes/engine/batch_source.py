@@ -38,7 +38,7 @@ class BatchSource(ABC, Generic[Served]):
         """Return the ids of the variants. `order` below numbers them."""
         return tuple(self._variants)
 
-    async def start_workers(self) -> MeasuredBatch:
+    async def start_workers_and_rehearse(self) -> MeasuredBatch:
         """Start the workers and measure one short slice of each variant, which shows how fast it is.
 
         Raise NotApplicable (VariantsUnfit for some variants only), WriteBudgetSpent and BenchRefused.
@@ -74,7 +74,7 @@ class BatchSource(ABC, Generic[Served]):
         quarters: whether the rates within the slices are wanted.
         places: the file set of each slice; empty where it does not matter.
 
-        Raise as `start_workers`.
+        Raise as `start_workers_and_rehearse`.
         """
 
     def affordable_s(self, groups: int) -> float:

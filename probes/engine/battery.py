@@ -94,7 +94,7 @@ class BenchmarkSet:
         """Write the test files. Raise BenchRefused."""
         if self._private is not None:
             self._names_fd = os.dup(self._private.fd)
-            await self._crew.join([self._names_fd])
+            await self._crew.restart_with_descriptors([self._names_fd])
         if self._disk is not None:
             await self._disk.prepare_files(progress, DISK_KINDS)
 

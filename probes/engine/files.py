@@ -47,8 +47,8 @@ class FileSet:
     def __iter__(self) -> Iterator[TestFile]:
         return itertools.chain.from_iterable(self._files.values())
 
-    def begin(self) -> None:
-        """For files to be laid; those laid after `close` are closed at once."""
+    def reopen(self) -> None:
+        """Let files be laid again; after `close` none is laid until then."""
         self.closed = False
 
     def lay_file(self, kind: str, directory: int, shown: str, size_bytes: int) -> TestFile | None:
@@ -59,7 +59,7 @@ class FileSet:
         with self._lock:
             if self.closed:
                 return None
-            file = open_unnamed(directory, shown, size_bytes)
+            file = make_unnamed_file(directory, shown, size_bytes)
             self._files.setdefault(kind, []).append(file)
             return file
 
@@ -103,7 +103,7 @@ class FileSet:
             os.close(file.fd)
 
 
-def part_of(
+def worker_part_of(
     files: Sequence[TestFile], index: int, workers: int, block_bytes: int, *, sequential: bool
 ) -> Spec:
     """Return what worker `index` of `workers` does with these files, all of one size: at random anywhere.
@@ -131,7 +131,7 @@ def part_of(
     }
 
 
-def open_unnamed(directory: int, shown: str, size_bytes: int) -> TestFile:
+def make_unnamed_file(directory: int, shown: str, size_bytes: int) -> TestFile:
     """In the directory of that descriptor; `shown` is its name in messages.
 
     Makes the file and reserves its space; it is not written yet. Raises BenchRefused with one line.
@@ -140,7 +140,7 @@ def open_unnamed(directory: int, shown: str, size_bytes: int) -> TestFile:
     for direct in (True, False):
         for unnamed in (True, False):
             try:
-                fd = _open(directory, direct, unnamed)
+                fd = _make_file_at(directory, direct, unnamed)
             except OSError as error:
                 if error.errno not in _NOT_THIS_WAY:
                     raise BenchRefused(_failure_text(shown, error)) from error
@@ -159,7 +159,7 @@ def open_unnamed(directory: int, shown: str, size_bytes: int) -> TestFile:
     raise BenchRefused(_failure_text(shown, first))
 
 
-def _open(directory: int, direct: bool, unnamed: bool) -> int:
+def _make_file_at(directory: int, direct: bool, unnamed: bool) -> int:
     flags = os.O_RDWR | os.O_CLOEXEC | (os.O_DIRECT if direct else 0)
     if unnamed:
         return os.open(".", flags | os.O_TMPFILE, _MODE, dir_fd=directory)

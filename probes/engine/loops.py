@@ -2,19 +2,30 @@
 
 Each runs until `stop_ns` or until `offsets` is used up, hands every operation's latency in ns to `note`, and returns
 the time (perf_counter_ns) at which the last one ended, 0 without any. Closures and attribute look-ups would double what
-they cost (`cost_ns`), hence the three copies. These read the clock once an operation: where one ends the next begins,
-so a latency holds the loop's own time as well.
+they cost (`loop_cost_ns`), hence the three copies. These read the clock once an operation: where one ends the next
+begins, so a latency holds the loop's own time as well.
 """
 
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 Note = Callable[[int], None]
 Buffers = list[memoryview]
+Loop = Callable[[Iterator[int], int, Note], int]
 
 COST_READS = 2001  # a millisecond
+
+
+class PreparedOperation(NamedTuple):
+    """`run`: the loop. `finish`: what must be done after it, given the operations done. `draw`: so many offsets, or
+    numbers of operations."""
+
+    run: Loop
+    finish: Callable[[int], None]
+    draw: Callable[[int], Iterator[int]]
 
 
 class Short(Exception):
@@ -111,7 +122,7 @@ def run_operation(
     return at
 
 
-def cost_ns() -> int:
+def loop_cost_ns() -> int:
     """Return what `run_reads` itself takes of each operation, in ns: the median around an empty system call.
 
     An empty read of the null device. Beside real reads it is more where the CPU slept or served others in between.

@@ -164,7 +164,7 @@ def sum_known(values: Sequence[SomeNumber | None]) -> SomeNumber | int | None:
 MIN_DEVICE_SHARE = 0.95
 
 
-def cache_check(measured: Measured) -> str:
+def served_by_cache_reason(measured: Measured) -> str:
     """For a block of a read load: why its bytes did not come from the device, or "".
 
     Without counters (`device_bytes` None) nothing is checked. More than was read is no cause: others read too.

@@ -76,8 +76,8 @@ class Namespaces:
     @classmethod
     def make(cls) -> Namespaces:
         """Raises BenchRefused with one line where the kernel or its settings do not allow it."""
-        forbidden = frozenset({namespace_inode()} | _first_process())
-        in_user_namespace = _leave_host()
+        forbidden = frozenset({namespace_inode()} | _host_namespace_inodes())
+        in_user_namespace = _enter_new_network_namespace()
         namespaces = cls(*_open_two(), forbidden, in_user_namespace)
         namespaces.enter("receiver")
         return namespaces
@@ -105,7 +105,7 @@ class Namespaces:
         return self._handles[which]
 
     @contextmanager
-    def open_netlink(self, which: str) -> Iterator[IPRoute]:
+    def enter_and_open_netlink(self, which: str) -> Iterator[IPRoute]:
         self.enter(which)
         with IPRoute() as connection:
             yield connection
@@ -118,7 +118,7 @@ def _open_two() -> tuple[int, int]:
     return first, os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
 
 
-def _leave_host() -> bool:
+def _enter_new_network_namespace() -> bool:
     """Into a new network namespace; True where that took a user namespace."""
     try:
         _unshare_namespaces(CLONE_NEWNET)
@@ -142,17 +142,22 @@ def _unshare_namespaces(flags: int) -> None:
         raise BenchRefused(f"no network namespace can be made here: {os.strerror(code)}")
 
 
-def _first_process() -> set[int]:
+def _host_namespace_inodes() -> set[int]:
     try:
         return {Path("/proc/1/ns/net").stat().st_ino}
     except OSError:  # not root: only the own namespace can be named
         return set()
 
 
-def connect(namespaces: Namespaces, addresses: Addresses, *, ipv6: bool, queues: int = 1) -> None:
+def connect_by_veth_pair(
+    namespaces: Namespaces, addresses: Addresses, *, ipv6: bool, queues: int = 1
+) -> None:
     """The veth pair with addresses, permanent neighbours and the unreachable route back to the spoofed net."""
     shape = {"num_tx_queues": queues, "num_rx_queues": queues} if queues > 1 else {}
-    with namespaces.open_netlink("receiver") as receiver, namespaces.open_netlink("sender") as sender:
+    with (
+        namespaces.enter_and_open_netlink("receiver") as receiver,
+        namespaces.enter_and_open_netlink("sender") as sender,
+    ):
         sender.link(
             "add",
             ifname=SENDER_LINK,

@@ -17,6 +17,7 @@ from hostdx.probes.engine import histogram, loops
 from hostdx.probes.engine.completions import count_completions
 from hostdx.probes.engine.loads import calls, corners
 from hostdx.probes.engine.loads.metadata import NameCycle, NewFiles
+from hostdx.probes.engine.loops import Loop, PreparedOperation
 from hostdx.probes.engine.priority import set_priority
 from hostdx.probes.engine.spec import BlockReply, Piece, Spec
 
@@ -63,7 +64,7 @@ class WorkerState:
         self._pool[:] = self._random[start : start + POOL_BYTES]
         return self._pool
 
-    def begin(self, seed: int) -> None:
+    def reseed(self, seed: int) -> None:
         """A block or train: what its sides write is drawn anew, once for all of them."""
         self.rng.seed(seed)
         self._shared = {}
@@ -110,7 +111,7 @@ def run_block(spec: Spec, source: WorkerState, ready: Callable[[], int]) -> Bloc
     Returns slices of {"ns", "n", "cpu", "h", "q"}: duration, operations, own CPU seconds, bucket numbers with counts,
     and the lower quartile of the latencies in ns, exact (the buckets are 3 % wide); "steps": see `count_completions`.
     """
-    source.begin(spec["seed"])
+    source.reseed(spec["seed"])
     if "priority" in spec:
         set_priority(spec["priority"])
     run, finish, draw = prepare_operation(spec, source)
@@ -166,12 +167,7 @@ def _piece_of(ns: int, latencies: array[int], cpu_s: float) -> Piece:
     }
 
 
-Loop = Callable[[Iterator[int], int, loops.Note], int]
-Offsets = Callable[[int], Iterator[int]]
-
-
-def prepare_operation(spec: Spec, source: WorkerState) -> tuple[Loop, Callable[[int], None], Offsets]:
-    """The loop, what must be done after it (given the operations done), and where offsets come from."""
+def prepare_operation(spec: Spec, source: WorkerState) -> PreparedOperation:
     kind, stretch = spec["kind"], spec["stretch"]
     if kind == "call":
         return calls.prepare_calls(spec)
@@ -186,9 +182,9 @@ def prepare_operation(spec: Spec, source: WorkerState) -> tuple[Loop, Callable[[
         return corners.prepare_corner(spec, turns, source.read_buffer(max(1, size)))
     if kind == "cpu":
         counting = itertools.count()
-        return (
-            lambda offsets, stop, note: loops.run_operation(cpu_work, offsets, stop, note, stretch),
-            lambda done: None,
+        return PreparedOperation(
+            lambda offsets, stop, note: loops.run_operation(do_cpu_work, offsets, stop, note, stretch),
+            lambda _done: None,
             lambda count: itertools.islice(counting, count),
         )
     fds, first, length, size = spec["fds"], spec["first"], spec["length"], spec["block_bytes"]
@@ -214,7 +210,7 @@ def prepare_operation(spec: Spec, source: WorkerState) -> tuple[Loop, Callable[[
     turns = source.shared_turns(size) if spec["kind"] == "write" else iter(())
     runs = [_transfer_loop(spec, source, turns, fd, size, stretch) for fd in fds]
     each = length // size if spec["sequential"] else ROTATED
-    return (runs[0] if len(runs) == 1 else _rotate_files(runs, each)), finish_block, offsets
+    return PreparedOperation(runs[0] if len(runs) == 1 else _rotate_files(runs, each), finish_block, offsets)
 
 
 def _rotate_files(runs: Sequence[Loop], each: int) -> Loop:
@@ -267,36 +263,36 @@ def _transfer_loop(
     return lambda offsets, stop, note: loops.run_operation(transfer_block, offsets, stop, note, stretch)
 
 
-def _prepare_metadata(spec: Spec) -> tuple[Loop, Callable[[int], None], Offsets]:
+def _prepare_metadata(spec: Spec) -> PreparedOperation:
     names = NameCycle(
         spec["fd"], spec["folder"], f"{os.getpid()}-{spec['stem']}", spec["names"], links=spec["links"]
     )
     counting = itertools.count()
-    return (
+    return PreparedOperation(
         lambda offsets, stop, note: loops.run_operation(
             names.do_operation, offsets, stop, note, spec["stretch"]
         ),
-        lambda done: names.clear(),
+        lambda _done: names.clear(),
         lambda count: itertools.islice(counting, count),
     )
 
 
-def _prepare_churn(spec: Spec, source: WorkerState) -> tuple[Loop, Callable[[int], None], Offsets]:
+def _prepare_churn(spec: Spec, source: WorkerState) -> PreparedOperation:
     size = spec["block_bytes"]
     files = NewFiles(
         spec["fd"], spec["seed"], spec["file_bytes"], size, source.write_windows(size), spec["direct"]
     )
     counting = itertools.count()
-    return (
+    return PreparedOperation(
         lambda offsets, stop, note: loops.run_operation(
             files.write_piece, offsets, stop, note, spec["stretch"]
         ),
-        lambda done: files.close_file(),
+        lambda _done: files.close_file(),
         lambda count: itertools.islice(counting, count),
     )
 
 
-def cpu_work(_number: int) -> None:
+def do_cpu_work(_number: int) -> None:
     """Always the same: a hash in C and integer arithmetic in the interpreter, together some hundred microseconds."""
     hashlib.sha256(CPU_BYTES).digest()
     value = 1

@@ -66,7 +66,7 @@ class EngineWorker:
         """Return the next message for this request. Raise WorkerFailed where the worker failed, died or hangs."""
         try:
             async with asyncio.timeout(seconds):
-                message = await self._next(number)
+                message = await self._next_message(number)
         except TimeoutError:
             raise WorkerFailed(
                 f"a storage worker did not answer for {seconds:.0f} s: the device or file system hangs; see dmesg"
@@ -75,7 +75,7 @@ class EngineWorker:
             raise WorkerFailed(str(message["error"]), int(message["errno"]), message.get("side"))
         return message
 
-    async def _next(self, number: int) -> dict[str, Any]:
+    async def _next_message(self, number: int) -> dict[str, Any]:
         while True:
             try:
                 line = await self._reader.readline()
@@ -83,7 +83,7 @@ class EngineWorker:
             except (ConnectionError, ValueError):
                 message = None
             if message is None:
-                raise WorkerFailed(await self._server.why_gone())
+                raise WorkerFailed(await self._server.why_workers_ended())
             if message["to"] == number:
                 return dict(message)
 
@@ -121,9 +121,9 @@ class ForkServer:
 
     def fork(self) -> socket.socket:
         """Return the socket of a new worker."""
-        return fork_child(self._control)  # `why_gone` tells why it is gone
+        return fork_child(self._control)  # `why_workers_ended` tells why it is gone
 
-    async def why_gone(self) -> str:
+    async def why_workers_ended(self) -> str:
         status = await self.wait_for_exit(0.2)
         if status is None or status == -signal.SIGKILL:
             return f"a storage worker was {KILLED}; the block is lost"
@@ -274,7 +274,7 @@ class SharedWorkers:
     def __init__(self) -> None:
         self.pool = WorkerPool(())
 
-    async def join(self, fds: Sequence[int]) -> None:
+    async def restart_with_descriptors(self, fds: Sequence[int]) -> None:
         """Let the workers that start from now on inherit these descriptors as well; those that run are ended."""
         await self._renew_pool((*self.pool.fds, *fds))
 

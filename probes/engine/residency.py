@@ -12,13 +12,13 @@ from collections.abc import Sequence
 _FAILED = ctypes.c_void_p(-1).value
 
 
-def drop_pages(fd: int) -> float:
+def drop_pages_and_get_resident_share(fd: int) -> float:
     """Drops the file's pages; the share (0..1) of them that is in memory still. Raises OSError where nothing tells."""
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
     return resident_share(fd)
 
 
-def drop_named(directory: int, names: Sequence[str], looked_at: int) -> float:
+def drop_named_and_get_resident_share(directory: int, names: Sequence[str], looked_at: int) -> float:
     """The files of these names, `looked_at` of them checked: the share of their pages in memory still."""
     every = max(1, len(names) // max(1, looked_at))
     shares = []

@@ -45,7 +45,7 @@ class Meeting:
         self._starts = (os.pipe(), os.pipe())
         self._turn = 0
 
-    def begin(self) -> None:
+    def reset_turn(self) -> None:
         """Before a train: everybody counts from 0."""
         self._turn = 0
 
@@ -106,12 +106,12 @@ class _SideRun:
         self.counted_latencies = 0  # latencies of the slices before
         self.uncounted = 0  # operations
 
-    def run_until(self, stop_ns: int, most: int) -> int:
-        """Until `stop_ns`, at least one operation and at most `most`; when the last one ended."""
+    def run_and_get_last_end_ns(self, stop_ns: int, max_operations: int) -> int:
+        """Run until `stop_ns`, at least one operation; return when the last one ended."""
         latencies = self.latencies
         first = len(latencies)
         at = 0
-        while at < stop_ns and (left := most - len(latencies) + first) > 0:
+        while at < stop_ns and (left := max_operations - len(latencies) + first) > 0:
             ended = self._run(itertools.islice(self._offsets, left), stop_ns, latencies.append)
             if ended:
                 at = ended
@@ -168,7 +168,7 @@ def run_train(spec: Spec, source: WorkerState, meeting: Meeting, ready: Callable
     fourth of "ns"; those under way in part), "begins" (perf_counter_ns) and "steps" (see `count_completions`),
     both with what is not counted; by side "h" (buckets with counts); "uncounted" (operations).
     """
-    source.begin(spec["seed"])
+    source.reseed(spec["seed"])
     order: list[int] = spec["order"]
     slice_ns = int(spec["slice_s"] * 1e9)
     most = sys.maxsize if spec["most"] is None else max(1, spec["most"])
@@ -185,7 +185,7 @@ def run_train(spec: Spec, source: WorkerState, meeting: Meeting, ready: Callable
     begins: list[int] = []
     leads: list[tuple[int, array[int]]] = []
     delay = _Delay()
-    meeting.begin()
+    meeting.reset_turn()
     began = loops.wait_until(ready())
     until = began + int(max(TRAIN_AT_LEAST_S * 1e9, TRAIN_OVERRUN * slice_ns * len(order)))
     busy = done = 0
@@ -197,15 +197,15 @@ def run_train(spec: Spec, source: WorkerState, meeting: Meeting, ready: Callable
             side = sides[number]
             begins.append(time.perf_counter_ns())
             if onset_ns or spec["lead"]:
-                side.run_until(start + onset_ns, most if onset_ns else 1)
+                side.run_and_get_last_end_ns(start + onset_ns, most if onset_ns else 1)
             early = side.latencies[side.counted_latencies :]
             side.discard_uncounted()
             before, waited, cpu = len(side.latencies), delay.waited_ns(), cpu_s()
             at = time.perf_counter_ns()
             leads.append((at - begins[-1], early))
-            ended = side.run_until(start + slice_ns, most)
+            ended = side.run_and_get_last_end_ns(start + slice_ns, most)
             if rest := (before - len(side.latencies)) % side.cycle:
-                ended = side.run_until(sys.maxsize, rest)
+                ended = side.run_and_get_last_end_ns(sys.maxsize, rest)
             took = int((ended - at) * side.longer)
             side.counted_latencies = len(side.latencies)
             ranges.append((before, side.counted_latencies))

@@ -15,7 +15,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 
-from hostdx.probes.children.parent_death import be_expendable, tie_to
+from hostdx.probes.children.parent_death import die_with_parent, make_first_oom_victim
 from hostdx.probes.engine import residency
 from hostdx.probes.engine.loads import corners
 from hostdx.probes.engine.operations import POOL_BYTES, WorkerState, run_block
@@ -52,8 +52,8 @@ def fill_file(fd: int, size_bytes: int, source: WorkerState, progress: Callable[
 def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGCHLD):
         signal.signal(number, signal.SIG_IGN)
-    tie_to(int(sys.argv[1]))
-    be_expendable()
+    die_with_parent(int(sys.argv[1]))
+    make_first_oom_victim()
     gc.disable()
     gc.freeze()
     own = os.getpid()
@@ -64,7 +64,7 @@ def main() -> None:
             if not data:
                 return
             if os.fork() == 0:
-                tie_to(own)
+                die_with_parent(own)
                 # A session of its own, as fio gives its jobs: with kernel.sched_autogroup_enabled the scheduler shares
                 # the CPUs among sessions first, and all workers in one would get the share of one.
                 os.setsid()
@@ -114,11 +114,17 @@ def serve_command(
                     os.fdatasync(fd)
                 answer(to, done=True)
             case "drop":
-                answer(to, done=True, resident=max(map(residency.drop_pages, command["fds"])))
+                answer(
+                    to,
+                    done=True,
+                    resident=max(map(residency.drop_pages_and_get_resident_share, command["fds"])),
+                )
             case "drop names":
                 folder = corners.open_folder(command["folders"][0], command["fds"][0])
                 try:
-                    share = residency.drop_named(folder, corners.names_of(command), LOOKED_AT)
+                    share = residency.drop_named_and_get_resident_share(
+                        folder, corners.file_names_of(command), LOOKED_AT
+                    )
                 finally:
                     os.close(folder)
                 answer(to, done=True, resident=share)

@@ -75,7 +75,7 @@ def place_count(size_bytes: int, *, spinning: bool = False) -> int:
     return USUAL_PLACES if spinning or size_bytes < MAX_PLACES * READ_AT_LEAST else MAX_PLACES
 
 
-def place_bytes(size_bytes: int, count: int) -> tuple[int, int]:
+def read_and_written_file_bytes(size_bytes: int, count: int) -> tuple[int, int]:
     """Return the sizes of the file that is read and the one written in each of `count` file sets, whole MiB.
 
     The written files have a quarter of the size of those that are read, at most 256 MiB together:
@@ -88,13 +88,13 @@ def place_bytes(size_bytes: int, count: int) -> tuple[int, int]:
 def file_bytes(size_bytes: int) -> int:
     """Return the size of all files together that are read, given the size asked for: whole MiB in each file set."""
     count = place_count(size_bytes)
-    return count * place_bytes(size_bytes, count)[0]
+    return count * read_and_written_file_bytes(size_bytes, count)[0]
 
 
 def write_file_bytes(size_bytes: int) -> int:
     """Return the size of all files together that are written."""
     count = place_count(size_bytes)
-    return count * place_bytes(size_bytes, count)[1]
+    return count * read_and_written_file_bytes(size_bytes, count)[1]
 
 
 def prepared_bytes(size_bytes: int, workloads: Sequence[str] = IDS) -> int:

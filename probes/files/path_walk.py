@@ -71,11 +71,11 @@ def locate_name(path: str) -> Located:
                 target = os.readlink(part, dir_fd=at)
                 todo += target.split("/")[::-1]
                 if target.startswith("/"):
-                    at = _descend_into(at, "/")
+                    at = _open_below(at, "/")
             elif last:
                 return Located(os.dup(at), part or ".", others=not trusted)
             else:
-                at = _descend_into(at, part)
+                at = _open_below(at, part)
     finally:
         os.close(at)
 
@@ -85,7 +85,7 @@ def _only_caller_writes(folder: int) -> bool:
     return not writers_of(os.fstat(folder), f"/proc/self/fd/{folder}").objection
 
 
-def _descend_into(at: int, part: str) -> int:
+def _open_below(at: int, part: str) -> int:
     below = _open_folder(part, at)
     os.close(at)
     return below

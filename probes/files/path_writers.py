@@ -69,7 +69,7 @@ def writers_of(
             (
                 writer
                 for writer in (
-                    _by_mode(status.st_mode, status.st_gid, has_acl=bool(access or nfs4)),
+                    _writers_by_mode_text(status.st_mode, status.st_gid, has_acl=bool(access or nfs4)),
                     *_by_posix_acl(access, status.st_gid),
                     *(f"{writer} (default ACL)" for writer in _by_posix_acl(default, status.st_gid)),
                     *_by_nfs4_acl(nfs4, status.st_gid),
@@ -83,7 +83,7 @@ def writers_of(
     return Writers(others)
 
 
-def _by_mode(mode: int, gid: int, *, has_acl: bool) -> str:
+def _writers_by_mode_text(mode: int, gid: int, *, has_acl: bool) -> str:
     if mode & stat.S_IWOTH:
         return "may be written to by everybody"
     if mode & stat.S_IWGRP and not has_acl:  # with an ACL these bits are its mask

@@ -42,7 +42,7 @@ def user_name(uid: int) -> str:
         return f"uid {uid}"
 
 
-def in_container() -> bool:
+def is_in_container() -> bool:
     """True where our processes are not the machine's own, or our root is not its root (ids are mapped)."""
     try:
         if os.readlink("/proc/self/ns/pid") != FIRST_PID_NAMESPACE:
@@ -55,7 +55,7 @@ def in_container() -> bool:
 
 def explain_masked(path: str, source: str) -> Absent | None:
     """The reason for a path that a container's boundary takes away; None where it is something else."""
-    if in_container() and _MASKED.match(path):
+    if is_in_container() and _MASKED.match(path):
         return Absent(f"{path} is not shown in a container; read it on the host itself", "container", source)
     return None
 
@@ -65,14 +65,14 @@ def explain_denied(path: str, local: str, source: str) -> Absent:
     right = next((right for pattern, right in _KNOWN if re.match(pattern, path)), "")
     if os.geteuid() == 0:
         lacks = f"this root lacks {right.removeprefix('root or ')}" if right else "refused even to root"
-        if in_container():
+        if is_in_container():
             return Absent(f"{path}: {lacks}, the container may not read it", "container", source)
         why = "a dropped capability, a security module or kernel lockdown"
         return Absent(f"{path}: {lacks} ({why})", "permission", source)
-    return Absent(f"{path}: needs {right or _right_by_mode(local)}", "permission", source)
+    return Absent(f"{path}: needs {right or _needed_right_by_mode(local)}", "permission", source)
 
 
-def _right_by_mode(local: str) -> str:
+def _needed_right_by_mode(local: str) -> str:
     try:
         status = os.stat(local)
     except (OSError, ValueError):

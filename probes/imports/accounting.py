@@ -48,7 +48,7 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     condition: tuple[str, ...] = ()
     left_out: tuple[Omission, ...] = ()
 
-    def use_of(self, field: str) -> tuple[Use, Omission | None]:
+    def use_and_omission_of(self, field: str) -> tuple[Use, Omission | None]:
         """Return what is done with a field, and with what it is left out. The more special declaration stands first."""
         for omission in self.left_out:
             if matches_any(omission.fields, field):
@@ -64,7 +64,7 @@ def load_accounts() -> dict[str, Account]:
     return load_format("accounts.toml", dict[str, Account])
 
 
-def add_left_out(result: ImportResult, kind: str, source: ImportSource) -> ImportResult:
+def with_left_out_fields(result: ImportResult, kind: str, source: ImportSource) -> ImportResult:
     """The result with what of its file is left out."""
     account = load_accounts().get(kind)
     if account is None:
@@ -76,7 +76,7 @@ def add_left_out(result: ImportResult, kind: str, source: ImportSource) -> Impor
         return msgspec.structs.replace(result, left_out=(*result.left_out, too_large))
     groups: dict[tuple[str, str], int] = {}
     for field in numeric_fields(source, account, result):
-        use, omission = account.use_of(field)
+        use, omission = account.use_and_omission_of(field)
         if use == "left out" and omission is not None:
             key = (omission.name, omission.reason)
         elif use == "unknown":

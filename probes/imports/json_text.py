@@ -32,7 +32,7 @@ def decode_document(data: bytes | memoryview, kind: type[T], subject: str) -> T:
     value, end = decode_first(data, kind, subject)
     rest = bytes(data[end : end + 4096]).strip()
     if rest:
-        line = _line_ends(memoryview(data)[:end]) + 1
+        line = _count_line_ends(memoryview(data)[:end]) + 1
         raise ImportRefusedError(
             f"line {line}: something follows the JSON document", "remove everything but the document"
         )
@@ -137,19 +137,19 @@ def _explain_error(view: memoryview, error: Exception, subject: str) -> ImportRe
     if place is not None:
         end = int(place[1])
         before = bytes(view[max(0, end - _STEP) : end])
-        line, column = _line_ends(view[:end]) + 1, len(before) - before.rfind(b"\n")
+        line, column = _count_line_ends(view[:end]) + 1, len(before) - before.rfind(b"\n")
         return ImportRefusedError(
             f"{subject}: line {line} column {column}: {text}", "repair it there, or export it again"
         )
     if "truncated" in text:
-        lines = _line_ends(view) + 1
+        lines = _count_line_ends(view) + 1
         return ImportRefusedError(
             f"{subject}: ends in line {lines} before it is complete", "copy or export it again"
         )
     return ImportRefusedError(f"{subject}: {text}", "check which tool and version wrote it")
 
 
-def _line_ends(view: memoryview) -> int:
+def _count_line_ends(view: memoryview) -> int:
     """Of a large document no copy is made."""
     return sum(bytes(view[at : at + _STEP]).count(b"\n") for at in range(0, len(view), _STEP))
 

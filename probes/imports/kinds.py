@@ -17,7 +17,7 @@ import msgspec
 
 from hostdx.probes import units
 from hostdx.probes.imports import iperf3
-from hostdx.probes.imports.accounting import add_left_out
+from hostdx.probes.imports.accounting import with_left_out_fields
 from hostdx.probes.imports.cluster import elbencho, nccl
 from hostdx.probes.imports.cpu import hwloc, numactl, perf_stat
 from hostdx.probes.imports.formats import load_format
@@ -73,7 +73,7 @@ def apply_validity(result: ImportResult) -> ImportResult:
 
     Invalid figures and those of less than 50 ms of work are not judged, so that nothing compares them.
     """
-    measures = tuple(map(_mark_unjudged, result.measures))
+    measures = tuple(map(_unjudge_if_invalid_or_short, result.measures))
     troubles = list(result.troubles)
     trouble_ids = {trouble.id for trouble in troubles}
     for which, flagged in (("invalid", _invalid_loads(measures)), ("too-short", _short_loads(measures)),
@@ -83,7 +83,7 @@ def apply_validity(result: ImportResult) -> ImportResult:
     return msgspec.structs.replace(result, measures=measures, troubles=tuple(troubles))
 
 
-def _mark_unjudged(measure: ImportedMeasure) -> ImportedMeasure:
+def _unjudge_if_invalid_or_short(measure: ImportedMeasure) -> ImportedMeasure:
     if not measure.judged or not (measure.invalid or _is_short(measure)):
         return measure
     return msgspec.structs.replace(measure, judged=False, invalid=measure.invalid or _short_words(measure))
@@ -303,7 +303,7 @@ def parse(source: ImportSource, kind: ImportKind | None = None) -> ImportResult:
     if chosen is None:
         raise unknown_kind_error(source)
     try:
-        result = add_left_out(apply_validity(chosen.parse(source)), chosen.id, source)
+        result = with_left_out_fields(apply_validity(chosen.parse(source)), chosen.id, source)
         version = make_noted((result.tool, result.version), subject="tool")
         return msgspec.structs.replace(result, facts=(*result.facts, *version))
     except ImportRefusedError:

@@ -266,7 +266,7 @@ class _LineReader:
             {k.strip(): v.strip() for k, v in re.findall(rule.pairs, line, re.ASCII)} if rule.pairs else {}
         )
         if rule.first is not None:
-            self._read_row(rule, line, groups)
+            self._add_row(rule, line, groups)
         elif rule.values:
             block.rows.append(len(block.figures))
             for group, quantity in rule.values.items():
@@ -296,9 +296,9 @@ class _LineReader:
             self.troubles.setdefault(rule.trouble, []).append(
                 ImportTrouble(id=rule.trouble, subject=subject, said=trouble_text)
             )
-        self._check(rule, block, scope)
+        self._compare_claims(rule, block, scope)
 
-    def _read_row(self, rule: LineRule, line: str, groups: dict[str, str]) -> None:
+    def _add_row(self, rule: LineRule, line: str, groups: dict[str, str]) -> None:
         """Fields by the names of their columns; a name that stands twice is the first one's."""
         block, fields, first = self.blocks[-1], line.split(), rule.first or ()
         groups |= dict(zip(first, fields, strict=False))
@@ -329,7 +329,7 @@ class _LineReader:
         if value is not None and value > 0 and sum(len(b.figures) for b in self.blocks[-1:]) < _MAX_FIGURES:
             block.figures.append(_Figure(quantity, value, names, conditions))
 
-    def _check(self, rule: LineRule, block: _Block, scope: Mapping[str, str]) -> None:
+    def _compare_claims(self, rule: LineRule, block: _Block, scope: Mapping[str, str]) -> None:
         for check in self.form.check:
             if check.at not in rule.compiled_pattern.groupindex:
                 continue

@@ -119,7 +119,7 @@ class Fold:
         for record in records:
             if isinstance(record, Sample):
                 if self.maps.is_of_command(record.pid):
-                    self._add(ON, self.maps.stack_of(record), self._tick_s)
+                    self._add_seconds(ON, self.maps.stack_of(record), self._tick_s)
                     self._sighted.append((record.tid, record.at_ns))
             elif isinstance(record, Lost):
                 self.lost += record.records
@@ -140,7 +140,7 @@ class Fold:
                 self._away.clear()
             elif isinstance(record, Sample) and len(record.data) >= _SWITCH.size:
                 leaves, state, comes = _SWITCH.unpack_from(record.data)
-                self._came_back(comes, record.at_ns)
+                self._note_thread_is_back(comes, record.at_ns)
                 self._away.pop(leaves, None)
                 if self.maps.is_of_command(record.pid) and not state & _DEAD:
                     kind = OFF if state & _ASLEEP else RUNNABLE
@@ -157,16 +157,16 @@ class Fold:
                 self._away.pop(tid, None)
             self._ended_threads.clear()
 
-    def _came_back(self, tid: int, at_ns: int) -> None:
+    def _note_thread_is_back(self, tid: int, at_ns: int) -> None:
         if (away := self._away.get(tid)) is not None:
             if not away.back or away.at_ns < self._began_ns:
                 self._count_away(away, at_ns)
             self._away[tid] = away._replace(at_ns=at_ns, back=True)
 
     def _count_away(self, away: _Away, until_ns: int) -> None:
-        self._add(away.kind, away.stack, max(0, until_ns - max(away.at_ns, self._began_ns)) / 1e9)
+        self._add_seconds(away.kind, away.stack, max(0, until_ns - max(away.at_ns, self._began_ns)) / 1e9)
 
-    def _add(self, kind: str, stack: Stack, seconds: float) -> None:
+    def _add_seconds(self, kind: str, stack: Stack, seconds: float) -> None:
         key = (kind, stack)
         if key in self.seconds or len(self.seconds) < MAX_STACKS:
             self.seconds[key] = self.seconds.get(key, 0.0) + seconds
@@ -211,8 +211,8 @@ class CallProfile:
 
     def _fold_oldest(self) -> None:
         """The clock's first: it tells what lies where."""
-        self.fold.fold_clock(self._clock.oldest_window().records)
-        self.fold.fold_switches(self._switches.oldest_window())
+        self.fold.fold_clock(self._clock.take_oldest_window().records)
+        self.fold.fold_switches(self._switches.take_oldest_window())
 
     def call_result(self) -> dict[str, object] | None:
         """As `hostdx.probes.engine.command.supervised.JobRun.calls` has it; None where nothing may be sampled."""

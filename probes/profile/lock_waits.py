@@ -55,7 +55,7 @@ class LockWaitFold:
                     self._end_wait(record.tid, lock, record.at_ns)
         if window.ended_ns:  # nothing is told from here on: who waits has waited until now
             for began_ns, kind, path in self._since.values():
-                self._add((kind, path, ()), window.ended_ns - began_ns)
+                self._add_wait((kind, path, ()), window.ended_ns - began_ns)
             self._since.clear()
 
     def _end_wait(self, tid: int, lock: int, at_ns: int) -> None:
@@ -63,11 +63,11 @@ class LockWaitFold:
         if not path:
             return
         before, holder = self._last_holder.get(lock, (tid, ()))
-        self._add((kind, path, holder if before != tid else ()), at_ns - began_ns)
+        self._add_wait((kind, path, holder if before != tid else ()), at_ns - began_ns)
         if lock in self._last_holder or len(self._last_holder) < MAX_LOCKS:
             self._last_holder[lock] = (tid, path)
 
-    def _add(self, way: Way, nanoseconds: int) -> None:
+    def _add_wait(self, way: Way, nanoseconds: int) -> None:
         if way in self.seconds or len(self.seconds) < MAX_WAYS:
             spent = self.seconds.setdefault(way, [0.0, 0])
             spent[0] += max(0, nanoseconds) / 1e9
@@ -90,7 +90,7 @@ class LockProfile:
         cost = time.process_time()
         self._windows.take_records(last=last)
         if self._windows.held_bytes > HELD_BYTES:
-            self._waiting.take_window(self._windows.oldest_window())
+            self._waiting.take_window(self._windows.take_oldest_window())
         self.due = next_due(time.process_time() - cost)
 
     def lock_result(self) -> dict[str, object] | None:
@@ -99,7 +99,7 @@ class LockProfile:
             return None
         self.take_samples(last=True)
         while self._windows:
-            self._waiting.take_window(self._windows.oldest_window())
+            self._waiting.take_window(self._windows.take_oldest_window())
         scale = self._windows.scale
         longest = sorted(self._waiting.seconds.items(), key=lambda item: -item[1][0])[:KEPT]
         return {

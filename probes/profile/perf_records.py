@@ -73,14 +73,14 @@ def parse_records(data: bytes, *, with_data: bool = False) -> Iterator[Record]:
         body = data[at + _HEAD.size : at + size]
         at += size
         try:
-            record = _sample(body, with_data) if kind == _SAMPLE else _parse_other(kind, misc, body)
+            record = _parse_sample(body, with_data) if kind == _SAMPLE else _parse_other(kind, misc, body)
         except struct.error:
             continue
         if record is not None:
             yield record
 
 
-def count_samples(data: bytes) -> tuple[int, int]:
+def count_samples_and_last_ns(data: bytes) -> tuple[int, int]:
     """Return how many samples these are, and the time of the last one."""
     at = count = last_ns = 0
     while at + _SAMPLED.size <= len(data):
@@ -91,7 +91,7 @@ def count_samples(data: bytes) -> tuple[int, int]:
     return count, last_ns
 
 
-def _sample(body: bytes, with_data: bool) -> Sample | None:
+def _parse_sample(body: bytes, with_data: bool) -> Sample | None:
     pid, tid, at_ns, count = struct.unpack_from("=IIQQ", body)
     after = 24 + 8 * count
     if after > len(body):

@@ -52,7 +52,7 @@ class ElfSymbols:
         self._file = open_regular(path)
         try:
             self._bytes = os.fstat(self._file).st_size
-            self._segments, symbols = self._read()
+            self._segments, symbols = self._read_segments_and_symbols()
         except (struct.error, OverflowError) as error:
             raise ValueError(f"{path}: {error}") from None
         finally:
@@ -72,7 +72,7 @@ class ElfSymbols:
             raise ValueError("outside of the file")
         return os.pread(self._file, length, offset)
 
-    def _read(self) -> tuple[list[_Segment], list[tuple[int, int, str]]]:
+    def _read_segments_and_symbols(self) -> tuple[list[_Segment], list[tuple[int, int, str]]]:
         ident = self._read_part(0, 16)
         if ident[:4] != b"\x7fELF" or ident[4] not in (1, 2) or ident[5] not in (1, 2):
             raise ValueError("no ELF file")
@@ -152,29 +152,31 @@ class Symbols:
         names = []
         for number, place in stack:
             if number == KERNEL:
-                names.append(self._name("", place))
+                names.append(self._symbol_name("", place))
             elif 0 <= number < len(files):
-                names.append(self._name(files[number], place))
+                names.append(self._symbol_name(files[number], place))
         return tuple(names)
 
-    def _name(self, path: str, place: int) -> str:
+    def _symbol_name(self, path: str, place: int) -> str:
         key = (path, place)
         if key not in self._names:
             if path not in self._tables:
-                self._tables[path] = self._read(path)
+                self._tables[path] = self._read_symbols(path)
             table = self._tables[path]
             name = table.name(place) if table is not None else None
             shown = "kernel" if not path else "jit" if path.startswith(JITTED) else Path(path).name
             self._names[key] = clean_name(name) if name else f"[{clean_name(shown)}+{place:#x}]"
         return self._names[key]
 
-    def _read(self, path: str) -> Ranges | ElfSymbols | None:
+    def _read_symbols(self, path: str) -> Ranges | ElfSymbols | None:
         try:
             if not path:
-                return Ranges(kernel_symbols(_text(self._kallsyms)))
+                return Ranges(kernel_symbols(_read_user_text(self._kallsyms)))
             if path.startswith(JITTED):
                 return Ranges(
-                    map_symbols(_text(f"{self._maps}/perf-{int(path[len(JITTED) :])}.map", own=True))
+                    map_symbols(
+                        _read_user_text(f"{self._maps}/perf-{int(path[len(JITTED) :])}.map", own=True)
+                    )
                 )
             return ElfSymbols(path)
         except (OSError, ValueError):
@@ -214,7 +216,7 @@ def _parse_hexadecimal(word: str) -> int:
         return 0
 
 
-def _text(path: str, *, own: bool = False) -> str:
+def _read_user_text(path: str, *, own: bool = False) -> str:
     """Raises OSError. `own`: of the user that runs this alone; anybody can write into /tmp."""
     file = open_regular(path)
     try:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.profile import perf_ring
-from hostdx.probes.profile.perf_records import Record, count_samples, parse_records
+from hostdx.probes.profile.perf_records import Record, count_samples_and_last_ns, parse_records
 from hostdx.probes.profile.perf_ring import Ring
 
 MOUNTED = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
@@ -36,16 +36,16 @@ def tracepoint_numbers(names: tuple[str, ...], places: tuple[str, ...] = MOUNTED
             folder = os.open(f"{place}/events", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except OSError:
             continue
-        return _read(folder, "", names)
+        return _read_event_ids(folder, "", names)
     mount = _open_detached() if places == MOUNTED and os.geteuid() == 0 else -1
-    return _read(mount, "events/", names) if mount >= 0 else {}
+    return _read_event_ids(mount, "events/", names) if mount >= 0 else {}
 
 
-def _read(folder: int, below: str, names: tuple[str, ...]) -> dict[str, int]:
+def _read_event_ids(folder: int, below: str, names: tuple[str, ...]) -> dict[str, int]:
     numbers: dict[str, int] = {}
     try:
         for name in names:
-            number, layout = (_text(folder, f"{below}{name}/{file}") for file in ("id", "format"))
+            number, layout = (_read_text_at(folder, f"{below}{name}/{file}") for file in ("id", "format"))
             expected = (f" {field};\toffset:{at};\tsize:{size};" for field, at, size in LAYOUTS[name])
             if (parsed := parse_unsigned(number)) is None or not all(line in layout for line in expected):
                 return {}
@@ -57,7 +57,7 @@ def _read(folder: int, below: str, names: tuple[str, ...]) -> dict[str, int]:
     return numbers
 
 
-def _text(folder: int, name: str) -> str:
+def _read_text_at(folder: int, name: str) -> str:
     file = os.open(name, os.O_RDONLY | os.O_CLOEXEC, dir_fd=folder)
     try:
         return os.read(file, 8192).decode("ascii", "replace").strip()
@@ -112,7 +112,7 @@ class Takings:
         self._held.append((began_ns, until_ns, ended_ns, data))
         self.held_bytes += sum(map(len, data))
 
-    def oldest_window(self) -> Window:
+    def take_oldest_window(self) -> Window:
         """Of one taking; what is younger than that waits for the next one, but at a window's end."""
         began_ns, until_ns, ended_ns, parts = self._held.popleft()
         records = self._late
@@ -150,7 +150,7 @@ class Windows(Takings):
         self._fresh = True  # the next taking is a window's first
 
     def start(self) -> None:
-        self._refresh()
+        self._refresh_rings()
         self._first_ns = self._began_ns = time.monotonic_ns()
 
     def take_records(self, *, last: bool = False) -> None:
@@ -158,18 +158,18 @@ class Windows(Takings):
         parts = [ring.take_bytes() for ring in self.rings]
         over = last
         for n, data in enumerate(parts):
-            count, last_ns = count_samples(data)
+            count, last_ns = count_samples_and_last_ns(data)
             self._left[n] -= count
             if self._left[n] <= 0:
                 over, until_ns = True, min(until_ns, last_ns)
         self._hold_taking(self._began_ns if self._fresh else 0, until_ns, until_ns if over else 0, parts)
         self._fresh = over
-        self._refresh()
+        self._refresh_rings()
         if over:
             self._seen_ns += until_ns - self._began_ns
             self._began_ns = time.monotonic_ns()
 
-    def _refresh(self) -> None:
+    def _refresh_rings(self) -> None:
         for n, ring in enumerate(self.rings):
             ring.refresh(self._samples - max(0, self._left[n]))
             self._left[n] = self._samples

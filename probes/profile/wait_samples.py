@@ -146,7 +146,7 @@ class WaitSamples:
         call, place, stack = (thread.read(name) for name in ("syscall", "wchan", "stack"))
         return (
             state,
-            call_number(call),
+            parse_call_number(call),
             MUTEX if wants_mutex(call) else place_name(place),
             stack_functions(stack),
         )
@@ -170,7 +170,7 @@ class WaitSamples:
         rows = [
             WaitSample(*key[:3], spent[0], spent[1], key[3]) for key, spent in self._seconds_by_kind.items()
         ]
-        return scale_waits(complete_waits(rows), asleep_s)
+        return scale_waits(distribute_incomplete_waits(rows), asleep_s)
 
     def close(self) -> None:
         for thread in self._threads.values():
@@ -178,7 +178,7 @@ class WaitSamples:
         self._threads.clear()
 
 
-def complete_waits(rows: Sequence[WaitSample]) -> list[WaitSample]:
+def distribute_incomplete_waits(rows: Sequence[WaitSample]) -> list[WaitSample]:
     """Who woke up between two files of a look told no call or no place: that is divided as it is among those that did
     tell, in the same state, call and place as far as these are known.
     """
@@ -218,7 +218,7 @@ def scale_waits(rows: Sequence[WaitSample], asleep_s: float | None) -> list[Wait
     ]
 
 
-def call_number(text: bytes) -> int:
+def parse_call_number(text: bytes) -> int:
     """Of /proc/PID/syscall: `257 0x... ...`, `-1 0x... 0x...` or `running`."""
     first = text.split(b" ", 1)[0].strip()
     try:
@@ -232,7 +232,7 @@ def wants_mutex(text: bytes) -> bool:
     "Futexes are tricky"), or a lock that the kernel hands on (FUTEX_LOCK_PI). Condition variables wait otherwise.
     """
     words = text.split()
-    if len(words) < 4 or call_number(text) not in _FUTEX_CALLS:
+    if len(words) < 4 or parse_call_number(text) not in _FUTEX_CALLS:
         return False
     try:
         operation, value = int(words[2], 16) & ~128, int(words[3], 16)  # without FUTEX_PRIVATE_FLAG

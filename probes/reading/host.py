@@ -181,7 +181,7 @@ class Host:
         through the child: NFS hangs.
         """
         if not self.live:
-            return self.compute_once(_read_usages).get(
+            return self.compute_once(_parse_captured_df).get(
                 path, Absent(f"how full {path} was is not captured", "captured", path)
             )
         try:
@@ -230,7 +230,7 @@ class Host:
     def find_output(self, command: str) -> str:
         """Return the file that holds the command's output in a captured tree, else the command itself."""
         outputs = {} if self.live else self.compute_once(_find_captured_outputs)
-        return outputs.get(sosreport.file_name(tuple(command.split(" "))), command)
+        return outputs.get(sosreport.captured_file_name(tuple(command.split(" "))), command)
 
     def compute_once(self, fn: Callable[[Host], T]) -> T:
         """Return `fn(self)`, computed once for this host."""
@@ -395,7 +395,7 @@ def captured_root(folder: str) -> str:
     return holding[0] if len(holding) == 1 else base
 
 
-def root_problem(folder: str) -> str:
+def captured_root_problem(folder: str) -> str:
     """Return why a folder is no captured host, in one line; "" where it is one."""
     try:
         base = captured_root(folder)
@@ -416,7 +416,7 @@ def _read_sysctls(host: Host) -> dict[str, str]:
     return sosreport.parse_settings(text) if isinstance(text, str) else {}
 
 
-def _read_usages(host: Host) -> dict[str, os.statvfs_result]:
+def _parse_captured_df(host: Host) -> dict[str, os.statvfs_result]:
     """Return the usage by mount point, from the two outputs of df in a sosreport."""
     blocks, inodes = (host.read_command("df", option, "-x", "autofs") for option in ("-al", "-ali"))
     if isinstance(inodes, Absent):  # sos 4.8 and later

@@ -53,8 +53,8 @@ def _brings_something(place: str) -> bool:
 def entry_points_of(group: str) -> tuple[EntryPoint, ...]:
     """Return what other packages bring under `group`, by name. Their modules are imported when one is loaded."""
     entry_points = _all_entry_points()
-    found = entry_points.select(group=group) if entry_points is not None else ()
-    return tuple(sorted(found, key=lambda entry: entry.name))
+    group_entries = entry_points.select(group=group) if entry_points is not None else ()
+    return tuple(sorted(group_entries, key=lambda entry: entry.name))
 
 
 def load_entry(entry: EntryPoint) -> object:

@@ -118,11 +118,11 @@ class _LazyPattern:
         self._source = pattern, flags
 
     @cached_property
-    def _compiled(self) -> re.Pattern[str]:
+    def _pattern(self) -> re.Pattern[str]:
         return re.compile(*self._source)
 
     def __getattr__(self, name: str) -> object:
-        method: object = getattr(self._compiled, name)
+        method: object = getattr(self._pattern, name)
         setattr(self, name, method)  # the next use asks the pattern itself
         return method
 

@@ -14,7 +14,7 @@ import tarfile
 from collections.abc import Callable
 
 from hostdx.probes.reading.captured.captured_paths import resolve_host_path
-from hostdx.probes.reading.captured.sosreport import FOLDER, file_name
+from hostdx.probes.reading.captured.sosreport import FOLDER, captured_file_name
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent, is_present
 
@@ -65,7 +65,7 @@ class RecordedHost(Host):
     def resolve_path(self, path: str, *, may_hang: bool = False) -> str | Absent:
         real_path = super().resolve_path(path, may_hang=may_hang)
         if is_present(real_path):
-            self._record_links(path)
+            self._record_links_and_resolve(path)
             self._record_kind(real_path)
         return real_path
 
@@ -84,7 +84,7 @@ class RecordedHost(Host):
     def read_command(self, *argv: str, timeout_s: float = 2.0, any_status: bool = False) -> str | Absent:
         output = super().read_command(*argv, timeout_s=timeout_s, any_status=any_status)
         if isinstance(output, str):
-            self._keep_text(f"{FOLDER}/hostdx/{file_name(argv)}", output + "\n")
+            self._keep_text(f"{FOLDER}/hostdx/{captured_file_name(argv)}", output + "\n")
         return output
 
     def _keep_text(self, path: str, text: str) -> None:
@@ -94,9 +94,9 @@ class RecordedHost(Host):
 
     def _resolve_or_empty(self, path: str) -> str:
         """Without symlinks, those on the way kept; "" where it is gone."""
-        return self._record_links(path) or ""
+        return self._record_links_and_resolve(path) or ""
 
-    def _record_links(self, path: str) -> str:
+    def _record_links_and_resolve(self, path: str) -> str:
         try:
             return resolve_host_path("", path, followed_links=self.links)
         except (OSError, ValueError):

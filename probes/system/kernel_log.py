@@ -190,7 +190,7 @@ def find_hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
     release, work, count = "", "", 0
     body: list[str] = []
 
-    def close() -> None:
+    def end_current_task() -> None:
         if current:
             functions, modules = parse_frames(body)
             tasks.append(
@@ -209,7 +209,7 @@ def find_hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
     for line in lines:
         start = _HUNG.search(line.message)
         if start:
-            close()
+            end_current_task()
             current, time_s, release, work, body, count = start, line.time_s, "", "", [], 0
             continue
         if not current:
@@ -224,9 +224,9 @@ def find_hung_tasks(lines: Iterable[LogLine]) -> tuple[HungTask, ...]:
         elif line.message.startswith("Workqueue: "):
             work = line.message.removeprefix("Workqueue: ").strip()
         elif (not function and not _OWN_LINES.match(line.message)) or count > _MAX_REPORT_LINES:
-            close()
+            end_current_task()
             current = None
-    close()
+    end_current_task()
     return tuple(tasks)
 
 

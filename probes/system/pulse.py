@@ -49,7 +49,7 @@ class Rates(msgspec.Struct, frozen=True):
 
 def read_counters(host: Host, now_s: float | None = None) -> HostCounters:
     """Everything at once; works on a captured tree as well and never raises."""
-    load = _text(host, "/proc/loadavg")
+    load = _read_text_or_empty(host, "/proc/loadavg")
     stat = read_proc_stat(host)
     stat_values = ProcStat() if isinstance(stat, Absent) else stat
     disks = disk_counters(host)
@@ -116,7 +116,7 @@ def read_pressure_s(host: Host, resource: str) -> float | None:
     None where the kernel has no PSI, or has it but switched off (EL9: reading gives EOPNOTSUPP).
     """
     match = re.search(
-        r"^some .*total=([0-9]{1,19})$", _text(host, f"/proc/pressure/{resource}"), re.MULTILINE
+        r"^some .*total=([0-9]{1,19})$", _read_text_or_empty(host, f"/proc/pressure/{resource}"), re.MULTILINE
     )
     return int(match[1]) / 1e6 if match else None
 
@@ -129,6 +129,6 @@ def _clamped_share(part: float, total: float) -> float:
     return min(1.0, max(0.0, part / total))
 
 
-def _text(host: Host, path: str) -> str:
+def _read_text_or_empty(host: Host, path: str) -> str:
     text = host.read_file_text(path, 4096)
     return "" if isinstance(text, Absent) else text

@@ -47,7 +47,7 @@ def complete_target(target: str) -> str:
     kind, _, name = target.partition(":")
     if kind == "atime":
         _check_mount_call()
-    return f"nice:{name}/{_start_of(name)}" if kind == "nice" and "/" not in name else target
+    return f"nice:{name}/{_start_ticks_text(name)}" if kind == "nice" and "/" not in name else target
 
 
 class _Kind(NamedTuple):
@@ -125,17 +125,17 @@ def _read_qdisc(card: str) -> str:
     gives its own no handle, and below `mq` one for each queue.
     """
     index = _index_of(card)
-    found: list[tuple[str, int, int]] = []  # kind, handle, parent
+    disciplines: list[tuple[str, int, int]] = []  # kind, handle, parent
     for body in _ask_kernel(_GET, _DUMP, _TRAFFIC.pack(0, index, 0, 0, 0)):
         _, its_index, handle, parent, _ = _TRAFFIC.unpack_from(body)
         kind = _attribute_text(body[_TRAFFIC.size :], _TCA_KIND)
         if its_index == index and kind not in ("ingress", "clsact"):
-            found.append((kind, handle, parent))
-    root = next((kind for kind, _, parent in found if parent == _ROOT), None)
+            disciplines.append((kind, handle, parent))
+    root = next((kind for kind, _, parent in disciplines if parent == _ROOT), None)
     if root is None:
         raise OSError(errno.ENOENT, f"{card} has no queueing discipline")
     today = _default_discipline()
-    is_default = all(not handle and kind in (today, "mq", "noqueue") for kind, handle, _ in found)
+    is_default = all(not handle and kind in (today, "mq", "noqueue") for kind, handle, _ in disciplines)
     return DEFAULT_DISCIPLINE if is_default else root
 
 
@@ -198,7 +198,7 @@ _MAX_PASSES = 10  # over threads and children that begin meanwhile
 _MAX_NAMES = 8  # of children
 
 
-def _start_of(pid: str) -> str:
+def _start_ticks_text(pid: str) -> str:
     """Return the clock tick at which the process started, after boot. Raises FileNotFoundError."""
     try:
         stat = parse_stat(Path(f"/proc/{pid}/stat").read_text(errors="replace"))
@@ -211,7 +211,7 @@ def _start_of(pid: str) -> str:
 
 def _threads_of(name: str) -> list[int]:
     pid, _, start = name.partition("/")
-    if _start_of(pid) != start:
+    if _start_ticks_text(pid) != start:
         raise FileNotFoundError(errno.ENOENT, f"process {pid} has ended; another one has its number now")
     return _list_threads(pid)
 

@@ -142,9 +142,11 @@ def _limit_facts(host: Host) -> Iterator[Entry]:
         group.cpus if isinstance(group.cpus, Absent) else as_list(group.cpus),
         "cpuset.cpus.effective",
     )
-    smallest = {(limit.devno, limit.what): limit for limit in sorted(group.io, key=lambda io: -io.value)}
+    smallest = {
+        (limit.devno, limit.limit_name): limit for limit in sorted(group.io, key=lambda io: -io.value)
+    }
     for limit in smallest.values():  # each group up to the root may have one, and the smallest counts
-        yield Fact("cgroup", f"io {limit.devno} {limit.what}", limit.value, limit.group)
+        yield Fact("cgroup", f"io {limit.devno} {limit.limit_name}", limit.value, limit.group)
 
 
 def _all_disk_facts(host: Host) -> Iterator[Entry]:
@@ -153,7 +155,7 @@ def _all_disk_facts(host: Host) -> Iterator[Entry]:
         why = host.list_names("/sys/block")
         none = why if isinstance(why, Absent) else Absent("no block device", "missing", "/sys/block")
         yield Unread("disk", "devices", none)
-    shown = [d for d in everything.values() if not d.parent and _worth_showing(d)]
+    shown = [d for d in everything.values() if not d.parent and _is_worth_showing(d)]
     shown.sort(key=lambda d: d.kind != "disk")  # what is built on disks must not crowd them out
     mounted = read_disk_topology(host).file_systems()
     for disk in shown[:MAX_DISKS]:
@@ -170,7 +172,7 @@ def _all_disk_facts(host: Host) -> Iterator[Entry]:
         yield make_entry(f"md:{array.name}", "action", array.action, f"{place}/sync_action")
 
 
-def _worth_showing(disk: BlockDevice) -> bool:
+def _is_worth_showing(disk: BlockDevice) -> bool:
     """Loop, ram and zram devices exist by the dozen without being used."""
     if disk.kind == "loop":
         return bool(disk.backing_file)

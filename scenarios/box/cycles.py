@@ -26,8 +26,8 @@ from hostdx.scenarios.contract.verdict.verdict import (
     UNFIT,
     EffectEstimate,
     decide,
-    interval_of,
     margin_edge,
+    ratio_interval_and_half_width,
     ratio_of,
 )
 from hostdx.scenarios.experiment.groups import GroupBlocks
@@ -35,7 +35,7 @@ from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 from hostdx.scenarios.experiment.levels import variant_values
 from hostdx.scenarios.experiment.order import order_effect
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
-from hostdx.scenarios.experiment.statistics.stats import interval_over_groups, level_interval
+from hostdx.scenarios.experiment.statistics.stats import interval_over_groups, level_and_interval
 
 PILOTS = 2
 SETTLE_S = 1.0  # of idling after a flush, before each block of a load whose two orders contradict each other
@@ -85,7 +85,7 @@ class Cycles:
             at = run.clock.now()
             if cycle > PILOTS and at + longest - began > (2 * budget_s if self._lacks_values() else budget_s):
                 break
-            self.bench.begin(cycle, last_pilot=cycle == PILOTS)
+            self.bench.begin_cycle(cycle, last_pilot=cycle == PILOTS)
             try:
                 await self._measure_cycle(cycle, workers)
             except WriteBudgetSpent as why:  # what was measured until now holds
@@ -102,7 +102,7 @@ class Cycles:
     async def _measure_cycle(self, cycle: int, workers: int) -> None:
         phase: ev.Phase = "warmup" if cycle < PILOTS else "steady"
         for load in LOADS:
-            sides = [corner for corner in of_load(load) if self._can_measure(corner)]
+            sides = [corner for corner in of_load(load) if self._note_missing_need_and_can_measure(corner)]
             self.run.rng.shuffle(sides)
             if (cycle - self._counted_from.get(load, cycle)) % 2:  # the mirror of the cycle before: balanced
                 sides.sort(key=lambda corner: (corner.side == EASY) is self._easy_first[load][cycle - 1])
@@ -127,7 +127,7 @@ class Cycles:
                 group.add(corner.side, measured)
                 group.disturbed += [disturbed] if disturbed is not None else []
                 if phase == "steady" and measured.seconds > 0:
-                    share = measured.cpu_s / measured.seconds / (workers if corner.what != "find" else 1)
+                    share = measured.cpu_s / measured.seconds / (workers if corner.operation != "find" else 1)
                     self._cores.setdefault(corner.id, []).append(share)
             if group.disturbed:
                 self.blocks.leave_out(load, cycle)
@@ -149,7 +149,7 @@ class Cycles:
                     ev.SliceLengthChosen(t=t, workload=load, seconds=seconds, why="order", blocks=True)
                 )
 
-    def _can_measure(self, corner: BoxTest) -> bool:
+    def _note_missing_need_and_can_measure(self, corner: BoxTest) -> bool:
         without = next(
             (needed_id for needed_id in NEEDS.get(corner.id, ()) if needed_id in self.unmeasured_reasons), ""
         )
@@ -170,19 +170,19 @@ class Cycles:
             )
         )
 
-    def _values(self, corner: BoxTest) -> dict[int, ev.Block]:
+    def _blocks_by_cycle(self, corner: BoxTest) -> dict[int, ev.Block]:
         first, counted = self._counted_from.get(corner.load, 0), self.blocks.counted_blocks(corner.load)
         steady = (b for b in counted if b.variant == corner.side and b.phase == "steady")
         return {b.group: b for b in steady if b.group >= first}
 
     def _lacks_values(self) -> bool:
-        return any(c.id not in self.unmeasured_reasons and not self._values(c) for c in CORNERS)
+        return any(c.id not in self.unmeasured_reasons and not self._blocks_by_cycle(c) for c in CORNERS)
 
     def corner_levels(self) -> tuple[CornerLevel, ...]:
         return tuple(self._corner_level(corner) for corner in CORNERS)
 
     def _corner_level(self, corner: BoxTest) -> CornerLevel:
-        blocks = self._values(corner)
+        blocks = self._blocks_by_cycle(corner)
         values = [block.values[corner.metric_name] for block in blocks.values()]
         if corner.id in self.unmeasured_reasons or not values:
             why = self.unmeasured_reasons.get(corner.id) or self.ended or "no cycle was undisturbed"
@@ -195,7 +195,7 @@ class Cycles:
         judged = self._load_verdict(corner.load, 1) if len(of_load(corner.load)) == 2 else None
         if judged is not None and judged.is_not_measured and judged.order is not None:
             return CornerLevel(corner=corner.id, unit=corner.unit, reason=f"not measured: {judged.reason}")
-        middle, ends = level_interval(values, self._paired_value(corner))
+        middle, ends = level_and_interval(values, self._paired_value(corner))
         return CornerLevel(
             corner=corner.id,
             unit=corner.unit,
@@ -212,7 +212,7 @@ class Cycles:
         ratio = self._load_verdict(corner.load, 1).ratio if len(corners) == 2 else None
         if ratio is None:
             return None
-        easy, hard = (self._values(paired_corner) for paired_corner in corners)
+        easy, hard = (self._blocks_by_cycle(paired_corner) for paired_corner in corners)
         sides = [
             [blocks[n].values[paired_corner.metric_name] for n in easy if n in hard]
             for paired_corner, blocks in zip(corners, (easy, hard), strict=True)
@@ -258,7 +258,7 @@ class Cycles:
             return replace(none, reason=self.ended or few)
         edge = margin_edge(self.run.effect_margin)
         ruling = decide(EffectEstimate(spread.estimate, spread.low, spread.high, edge))
-        ends, smallest = interval_of(spread.low, spread.high)
+        ends, smallest = ratio_interval_and_half_width(spread.low, spread.high)
         verdict = replace(
             none,
             verdict=ruling.word,
@@ -275,7 +275,7 @@ class Cycles:
 
     def _log_ratios(self, easy: BoxTest, hard: BoxTest) -> dict[int, float]:
         """By cycle."""
-        of_easy, of_hard = self._values(easy), self._values(hard)
+        of_easy, of_hard = self._blocks_by_cycle(easy), self._blocks_by_cycle(hard)
         return {
             n: math.log(of_hard[n].values[hard.metric_name] / of_easy[n].values[easy.metric_name])
             for n in of_easy

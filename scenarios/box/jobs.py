@@ -9,9 +9,9 @@ from statistics import median
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.model import ImportRefusedError as Unread
 from hostdx.probes.imports.source import ImportSource
-from hostdx.scenarios.analysis.compare.bounding_box import Placed, points_of
+from hostdx.scenarios.analysis.compare.bounding_box import Placed, bounding_box_points_of
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.experiment.statistics.stats import level_interval
+from hostdx.scenarios.experiment.statistics.stats import level_and_interval
 
 WORKLOAD, USER_CPU = "workload", "user CPU"  # as its recordings have them
 MIN_MOVED_BYTES = 1 << 20  # moved in a run: less says nothing of bandwidth
@@ -26,7 +26,7 @@ def is_recording(path: str) -> bool:
 
 def read_job_file(path: str) -> list[Placed]:
     """Raises Unread."""
-    points = points_of(Path(path).name, kinds.parse(ImportSource.read(Path(path))))
+    points = bounding_box_points_of(Path(path).name, kinds.parse(ImportSource.read(Path(path))))
     if not points:
         raise Unread(
             "names no bytes that a job read or wrote",
@@ -51,7 +51,7 @@ def read_job_recording(name: str, events: Iterable[ev.AnyEvent]) -> Iterator[Pla
             rates = [size / seconds for size, seconds in moved if size >= MIN_MOVED_BYTES and seconds > 0]
             if len(rates) < len(blocks):
                 continue
-            rate, ends = level_interval(rates)
+            rate, ends = level_and_interval(rates)
             yield Placed(
                 name=f"{name}: {variant}" if len(runs) > 1 else name, direction=direction, bandwidth=rate,
                 ci95=ends, computing=_computing_share(blocks),

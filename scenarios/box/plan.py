@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hostdx.probes import units
 from hostdx.probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
-from hostdx.probes.engine.disk.refusals import keeps_inodes
+from hostdx.probes.engine.disk.refusals import delays_inode_reuse
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import NETWORK
 from hostdx.probes.system.running.allowed import read_allowed
@@ -86,8 +86,8 @@ class BoxSetup:
         most = int(inodes * INODES_SHARE) if inodes else MAX_NAMES
         by_bytes = self.side_bytes // (HARD_FILE_BYTES + 4096)
         self.most_names = max(self.worker_count, min(MAX_NAMES, most, by_bytes))
-        self.keeps_inodes = (
-            fit is not None and fit.placement is not None and keeps_inodes(host, fit.placement)
+        self.delays_inode_reuse = (
+            fit is not None and fit.placement is not None and delays_inode_reuse(host, fit.placement)
         )
 
     def _add_job(self, path: str) -> None:
@@ -189,7 +189,7 @@ def plan_sentences(layout: BoxSetup) -> Iterator[str]:
     if layout.is_network_file_system:
         yield shared_servers_warning(layout)
     yield from layout.place.fit.notes if layout.place.fit is not None else ()
-    if layout.keeps_inodes:
+    if layout.delays_inode_reuse:
         yield (
             "ext4 without a journal avoids recently freed inodes: each cycle makes the next file creations slower"
         )
@@ -203,7 +203,7 @@ def shared_servers_warning(layout: BoxSetup) -> str:
     )
 
 
-def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, BoxSetup]:
+def make_plan_and_setup(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, BoxSetup]:
     layout = BoxSetup(host, options)
     refusal = layout.refusal_reason
     done = planned_steps(layout)

@@ -79,7 +79,7 @@ class Corners(Result, frozen=True, tag="box.corners/1"):
     value: CornerFigures
 
     @property
-    def result_parts(self) -> tuple[Part, ...]:
+    def appendix_parts(self) -> tuple[Part, ...]:
         value = self.value
         tools = tuple(dict.fromkeys(level.tool for level in value.levels if level.tool))
         header = ("test", "level", "95 % CI", "cycles", "CPU", *tools, "remark")
@@ -100,7 +100,7 @@ class Jobs(Result, frozen=True, tag="box.jobs/1"):
     value: tuple[BoundingBoxFigures, ...]
 
     @property
-    def result_parts(self) -> tuple[Part, ...]:
+    def appendix_parts(self) -> tuple[Part, ...]:
         return ()
 
     def on_top(self, now: float) -> ReportSection | None:

@@ -20,7 +20,13 @@ from hostdx.scenarios.box.bounds import boxes_with_outliers, odd_findings, own_b
 from hostdx.scenarios.box.cycles import Cycles
 from hostdx.scenarios.box.findings import box_findings
 from hostdx.scenarios.box.measurement.bench import CornerBench
-from hostdx.scenarios.box.plan import DEFAULT_BUDGET_S, MAX_WORKERS, BoxSetup, make, shared_servers_warning
+from hostdx.scenarios.box.plan import (
+    DEFAULT_BUDGET_S,
+    MAX_WORKERS,
+    BoxSetup,
+    make_plan_and_setup,
+    shared_servers_warning,
+)
 from hostdx.scenarios.box.results import BoundingBox, CornerFigures, Corners, Jobs
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
@@ -29,7 +35,7 @@ from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_fo
 EngineMaker = Callable[[Run, BoxSetup, PrivateDirectory], CornerBench]
 
 
-def built_in(run: Run, layout: BoxSetup, private: PrivateDirectory) -> CornerBench:
+def make_built_in_bench(run: Run, layout: BoxSetup, private: PrivateDirectory) -> CornerBench:
     return CornerBench(
         run.host, private, layout.place.leaf_devices, layout.side_bytes, layout.worker_count, run.seed,
         WriteBudget(layout.most_bytes), most_names=layout.most_names,
@@ -42,15 +48,15 @@ class BoxScenario(Scenario):
 
     def __init__(
         self,
-        engine: EngineMaker = built_in,
+        engine: EngineMaker = make_built_in_bench,
         watch: Callable[[Run, BoxSetup], InterferenceWatch | None] | None = None,
     ) -> None:
         """Another engine and watch are for tests, not for users."""
         self.engine = engine
-        self.watch = watch or _watch
+        self.watch = watch or _make_watch
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan, layout = make(host, options, self.make_plan)
+        plan, layout = make_plan_and_setup(host, options, self.make_plan)
         return Prepared(plan, partial(self._run, layout))
 
     async def _run(self, layout: BoxSetup, run: Run) -> None:
@@ -123,5 +129,5 @@ def emit_results(
         run.emit_finding(finding)
 
 
-def _watch(run: Run, layout: BoxSetup) -> InterferenceWatch:
+def _make_watch(run: Run, layout: BoxSetup) -> InterferenceWatch:
     return watch_for(run, layout.place.leaf_devices, directories=[layout.directory_path])

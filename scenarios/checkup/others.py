@@ -16,9 +16,9 @@ import msgspec
 from hostdx.probes import units
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.pulse import HostCounters, Rates, compute_host_rates, read_counters
-from hostdx.probes.system.running.culprit import NAMED_SHARE, Resource, measure_others_use, rank_users
+from hostdx.probes.system.running.culprit import NAMED_SHARE, Resource, others_cpus_and_io_rate, rank_users
 from hostdx.probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
-from hostdx.probes.system.running.quota_groups import most_stopped, own_quotas
+from hostdx.probes.system.running.quota_groups import most_throttled_quota, own_quotas
 from hostdx.scenarios.contract.finding import Finding, SuggestedStep
 from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.contract.results.result import Item
@@ -79,7 +79,7 @@ class HostUseSampler:
 
     def quota_items(self, triage_findings: Sequence[Finding] = ()) -> list[Item]:
         """Of our own groups the one whose quota stopped us most often; `known`: triage's findings, that name it too."""
-        worst = most_stopped(self._run.host, self._quotas)
+        worst = most_throttled_quota(self._run.host, self._quotas)
         if worst is None or worst.stopped_share <= MIN_THROTTLED_SHARE:
             return []
         words = SAYS.text("quota", stopped=throttling_sentence(worst))
@@ -218,7 +218,7 @@ def gap_between(
     return Gap(
         compute_host_rates(before[0], after[0]),
         after[0].cpus,
-        measure_others_use(*tables, own_pids)[0],
+        others_cpus_and_io_rate(*tables, own_pids)[0],
         by_resource,
         owners,
     )

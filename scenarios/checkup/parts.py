@@ -15,7 +15,7 @@ from hostdx.scenarios.contract.declared_options import COMMON_OPTIONS
 from hostdx.scenarios.contract.finding import LOUD, Finding
 from hostdx.scenarios.contract.model import Options, RunRefused, Scenario, UsageError
 from hostdx.scenarios.contract.plan import Option, Plan
-from hostdx.scenarios.experiment.files.directories import default_directories, file_system_of
+from hostdx.scenarios.experiment.files.directories import default_directories, file_system_key
 from hostdx.scenarios.triage.triage import findings_about
 
 TIMES = ("budget", "seconds")  # the options by which a scenario is told how long
@@ -50,7 +50,7 @@ class CheckupPart(msgspec.Struct, frozen=True):
         return max(0.0, self.plan.seconds - self.plan.measuring_s)
 
 
-def own_and_common(scenario: Scenario) -> tuple[Option, ...]:
+def own_and_common_options(scenario: Scenario) -> tuple[Option, ...]:
     own = {option.name for option in scenario.options}
     common = COMMON_OPTIONS if scenario.measures else ()
     return (*scenario.options, *(option for option in common if option.name not in own))
@@ -58,7 +58,7 @@ def own_and_common(scenario: Scenario) -> tuple[Option, ...]:
 
 def option_values(scenario: Scenario, options: Options, seconds: float) -> dict[str, Json]:
     """Return what the part is told: the directories and the margin of the checkup, and its share of the time."""
-    names = {option.name: option for option in own_and_common(scenario)}
+    names = {option.name: option for option in own_and_common_options(scenario)}
     part_values: dict[str, Json] = {}
     directories: list[Json] = list(options.as_strings("dir"))
     if directories and "dir" in names:
@@ -90,7 +90,7 @@ def candidate_scenarios() -> Iterable[Scenario]:
             yield scenario
 
 
-def by_suspicion(waiting: Sequence[CheckupPart], suspected: Sequence[str]) -> list[CheckupPart]:
+def sort_by_suspicion(waiting: Sequence[CheckupPart], suspected: Sequence[str]) -> list[CheckupPart]:
     """What triage's findings would have proved comes first, the worst finding's scenario before the others."""
     rank = {name: number for number, name in reversed(list(enumerate(suspected)))}
     return sorted(waiting, key=lambda p: (not p.first, rank.get(p.id, len(rank)), *_order_key(p)))
@@ -125,9 +125,11 @@ def _order_key(part: CheckupPart) -> tuple[bool, float, str]:
 
 def _checkup_part(host: Host, options: Options, scenario: Scenario) -> CheckupPart:
     try:
-        if why := scenario.blocked(host):
+        if why := scenario.blocking_reason(host):
             return CheckupPart(scenario, None, why)
-        part_options = Options(option_values(scenario, options, scenario.checkup_s), own_and_common(scenario))
+        part_options = Options(
+            option_values(scenario, options, scenario.checkup_s), own_and_common_options(scenario)
+        )
         plan = scenario.prepare(host, part_options).plan.with_digest()
     except (RunRefused, UsageError) as why:
         return CheckupPart(scenario, None, str(why).removeprefix(f"{scenario.id}: "))
@@ -164,14 +166,14 @@ def choose_directories(host: Host, options: Options) -> ChosenDirectories:
     if options.as_strings("dir") or not host.live:
         return ChosenDirectories()
     usual = [d for d in default_directories(host) if not check_suitability(host, d, explicit=False).refusal]
-    used_holders = {file_system_of(host, directory) for directory in usual}
+    used_holders = {file_system_key(host, directory) for directory in usual}
     suspects: list[str] = []
     sentences: list[str] = []
     left_out: list[str] = []
     for directory, finding in _suspected_directories(
         read_disk_topology(host), findings_about(host, SUBJECTS)
     ):
-        if (there := file_system_of(host, directory)) in used_holders:
+        if (there := file_system_key(host, directory)) in used_holders:
             continue
         used_holders.add(there)
         fit = check_suitability(host, directory, explicit=False)

@@ -36,7 +36,7 @@ def item_of_outcome(
     """Return what a part's run says about its suspect. `triage_findings`: triage's findings that this run was to
     prove: where it found a cause, they are what to look at first.
     """
-    state, words = _judge_outcome(scenario, outcome)
+    state, words = _state_and_words_of(scenario, outcome)
     proven_findings = [f for f in triage_findings if f.severity in LOUD] if state == "cause" else []
     return Item(
         scenario=scenario.id,
@@ -110,7 +110,7 @@ def rank_items(items: Iterable[Item]) -> list[Item]:
     ]
 
 
-def answer_finding(items: Sequence[Item], *, ended: bool) -> Finding:
+def answer_finding(items: Sequence[Item]) -> Finding:
     """The whole answer as one finding: the headline, the ranked list, and what to do next."""
     causes = [item for item in items if item.state in ("cause", "rule")]
     remarks = [item for item in items if item.state == "remark"]
@@ -150,13 +150,13 @@ def answer_finding(items: Sequence[Item], *, ended: bool) -> Finding:
     )
 
 
-def _judge_outcome(scenario: Scenario, outcome: OtherRunOutcome) -> tuple[State, str]:
+def _state_and_words_of(scenario: Scenario, outcome: OtherRunOutcome) -> tuple[State, str]:
     def state_text(line: str, answer: str = outcome.answer) -> str:
         return SAYS.text(line, suspect=scenario.suspect, answer=answer)
 
     judged = [v for v in outcome.verdicts if not v.control and v.is_judged]
     if not judged and not outcome.findings:
-        return "not measured", not_measured_text(scenario.suspect, _why_not(outcome))
+        return "not measured", not_measured_text(scenario.suspect, _why_not_measured(outcome))
     if scenario.card.role == "resolution":
         return "resolution", outcome.answer
     if any(v.control and v.is_different for v in outcome.verdicts):
@@ -180,7 +180,7 @@ def _judge_outcome(scenario: Scenario, outcome: OtherRunOutcome) -> tuple[State,
     return "cleared", state_text("cleared")
 
 
-def _why_not(outcome: OtherRunOutcome) -> str:
+def _why_not_measured(outcome: OtherRunOutcome) -> str:
     """The loads' own reason where none was measured: the run's says first that nothing was."""
     own = [v.reason for v in outcome.verdicts if v.reason]
     if outcome.status == "skipped" and own and all(v.has_no_groups for v in outcome.verdicts):

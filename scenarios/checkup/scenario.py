@@ -21,14 +21,14 @@ from hostdx.scenarios.checkup.others import FIRST_S, HostUseSampler
 from hostdx.scenarios.checkup.parts import (
     TIMES,
     CheckupPart,
-    by_suspicion,
     candidate_scenarios,
     checkup_parts,
     choose_directories,
     directories_named_by,
     option_values,
-    own_and_common,
+    own_and_common_options,
     share_seconds,
+    sort_by_suspicion,
 )
 from hostdx.scenarios.checkup.ranking import (
     answer_finding,
@@ -101,7 +101,7 @@ class Checkup(Scenario):
 
     takes_s: ClassVar[float] = BUDGET_S
 
-    def blocked(self, host: Host) -> str:
+    def blocking_reason(self, host: Host) -> str:
         return (
             "" if host.live else "a captured tree cannot be measured; `hostdx triage --root` reads its tasks"
         )
@@ -159,7 +159,7 @@ class Checkup(Scenario):
         triage_findings = await self._run_triage(run)
         suspected = list(dict.fromkeys(f.prove for f in triage_findings if f.prove))
         items = [self._left_out_item(options, part, part.why_not) for part in all_parts if part.why_not]
-        waiting = by_suspicion([part for part in all_parts if not part.why_not], suspected)
+        waiting = sort_by_suspicion([part for part in all_parts if not part.why_not], suspected)
         fates: dict[str, State] = {}  # of triage's findings, by id and subject
         clear = False
         others = HostUseSampler(run)
@@ -185,12 +185,12 @@ class Checkup(Scenario):
                         taken_s + run.elapsed_s() - before,
                     )
                     await others.sample_use()
-                    self._emit_answer(run, _all_items(others, items, triage_findings, fates), ended=False)
+                    self._emit_answer(run, _all_items(others, items, triage_findings, fates))
         except asyncio.CancelledError:
             items += [self._left_out_item(options, part, "stopped before it began") for part in waiting]
             raise
         finally:
-            self._emit_answer(run, _all_items(others, items, triage_findings, fates), ended=True)
+            self._emit_answer(run, _all_items(others, items, triage_findings, fates))
 
     async def _run_triage(self, run: Run) -> list[Finding]:
         """The worst first."""
@@ -260,13 +260,13 @@ class Checkup(Scenario):
             for name, value in option_values(part.scenario, options, 0.0).items()
             if name not in TIMES
         }
-        argv = command_arguments(part_options, own_and_common(part.scenario))
+        argv = command_arguments(part_options, own_and_common_options(part.scenario))
         return unmeasured_item(part.scenario, reason, shlex.join(["hostdx", "run", part.id, *argv]))
 
-    def _emit_answer(self, run: Run, items: list[Item], *, ended: bool) -> None:
+    def _emit_answer(self, run: Run, items: list[Item]) -> None:
         ranked_items = rank_items(items)
         run.emit(CheckupAnswer(t=run.elapsed_s(), value=tuple(ranked_items)))
-        run.emit_finding(answer_finding(ranked_items, ended=ended))
+        run.emit_finding(answer_finding(ranked_items))
 
 
 def _all_items(

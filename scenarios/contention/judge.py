@@ -142,14 +142,16 @@ def fit_with_intervals(groups: Sequence[Sequence[tuple[int, float]]], rng: Rando
     wider *= math.sqrt(len(groups) / (len(groups) - 1))
     contention, *rest = (
         _bootstrap_interval(
-            [_value(rates, free) for rates in drawn], _value(_geometric_means(groups), free), wider
+            [_fitted_part(rates, free) for rates in drawn],
+            _fitted_part(_geometric_means(groups), free),
+            wider,
         )
         for free in ((1,) if best.coherence is None else (1, 2))
     )
     return FittedUsl(best, contention, rest[0] if rest else None)
 
 
-def _value(rates: Sequence[tuple[int, float]], free: int) -> float:
+def _fitted_part(rates: Sequence[tuple[int, float]], free: int) -> float:
     model = fit_usl(rates, free)
     return model.contention if free == 1 else model.coherence or 0.0
 
@@ -238,7 +240,7 @@ def curves_so_far(
     )  # fmt: skip
 
 
-def _mean(logs: Sequence[float], alpha: float) -> tuple[float, tuple[float, float]]:
+def _mean_with_interval(logs: Sequence[float], alpha: float) -> tuple[float, tuple[float, float]]:
     """With Student's interval; of a single value it is without end."""
     middle = fmean(logs)
     if len(logs) < 2:
@@ -273,7 +275,9 @@ def _judge_step(
     asked = math.log((1 + ASKED * (more - 1)) / more)  # of what is there to be gained
     own = key[0] == CONTROL
     there = [math.log(more)] * len(gains) if own else control
-    effect, (low, high) = _mean([g - c - asked for g, c in zip(gains, there, strict=True)], alpha)
+    effect, (low, high) = _mean_with_interval(
+        [g - c - asked for g, c in zip(gains, there, strict=True)], alpha
+    )
     ruling = decide(
         EffectEstimate(effect, low, high, margin_edge(margin), units=len(gains), least=MIN_GROUPS)
     )
@@ -283,14 +287,19 @@ def _judge_step(
         reason = (
             "too few groups" if ruling.why is UndecidedReason.TOO_FEW else "the interval holds both answers"
         )
-    if not own and not over and word.is_decided and (why := _without_cpus(control, more, asked, word)):
+    if (
+        not own
+        and not over
+        and word.is_decided
+        and (why := _cpus_do_not_allow_reason(control, more, asked, word))
+    ):
         word, reason = UNFIT, why
     order = _step_order_effect(
         measured, key, before, workers, 0.0 if not own else math.log(more), asked, margin
     )
     if order is not None and word.is_decided and word_by_order(word, order, margin) != word:
         word, reason = OPEN, contradiction_words(order)
-    gain, ends = _mean(gains, alpha)
+    gain, ends = _mean_with_interval(gains, alpha)
     return ScalingStep(
         before=before,
         workers=workers,
@@ -326,9 +335,9 @@ def _step_order_effect(
     return order_effect(effects, firsts, margin)
 
 
-def _without_cpus(control: Sequence[float], more: float, asked: float, word: Word) -> str:
+def _cpus_do_not_allow_reason(control: Sequence[float], more: float, asked: float, word: Word) -> str:
     """Return why the CPUs themselves do not allow this word; empty where they do."""
-    _, (low, _) = _mean(control, ALPHA)
+    _, (low, _) = _mean_with_interval(control, ALPHA)
     if low <= 0:
         return "the CPU alone gains nothing there: others take the CPUs, or a quota does"
     if word.is_faster and fmean(control) < math.log(more) + asked:
@@ -351,7 +360,7 @@ def _last_scaling_and_first_flat(steps: Iterable[ScalingStep]) -> tuple[int | No
 
 
 def _workers_level(measured: MeasuredPoints, key: Key, workers: int) -> WorkersLevel:
-    middle, ends = _mean(measured.log_rates(key, workers), ALPHA)
+    middle, ends = _mean_with_interval(measured.log_rates(key, workers), ALPHA)
     points = [point for group in measured.points[key][workers] for point in group]
     busy = sum(p.user_s + p.system_s for p in points)
     resources = {name for p in points for name in p.stalled}
@@ -380,7 +389,7 @@ def _fit_scalability(
     )  # fmt: skip
 
 
-def with_locks(curve: ScalingCurve, point: ScalingPoint, workers: int, symbols: Symbols) -> ScalingCurve:
+def with_lock_waits(curve: ScalingCurve, point: ScalingPoint, workers: int, symbols: Symbols) -> ScalingCurve:
     """Return the waits with those that the kernel counted by itself in one more point, instead of sampled ones."""
     if point.locks is None:
         return curve

@@ -106,7 +106,7 @@ def plan_layout(host: Host, options: Options) -> ContentionSetup:
     refusal = ""
     if most < 2:
         refusal = "one CPU: more workers cannot do more; --workers 2 measures it all the same"
-    kinds, why = ((), "") if named_directories else _in_memory(host)
+    kinds, why = ((), "") if named_directories else _memory_kinds_or_refusal(host)
     if kinds:
         sides = kinds
     else:
@@ -134,7 +134,7 @@ def _budget_s(setup: ContentionSetup, options: Options) -> float:
     return budget
 
 
-def _in_memory(host: Host) -> tuple[tuple[str, ...], str]:
+def _memory_kinds_or_refusal(host: Host) -> tuple[tuple[str, ...], str]:
     """The kinds that can be made, and why there is none."""
     if os.geteuid() != 0:
         return (), "needs root"

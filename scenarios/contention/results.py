@@ -72,8 +72,10 @@ class Scalability(msgspec.Struct, frozen=True, kw_only=True):
     def coefficient_texts(self) -> tuple[str, ...]:
         """Of contention and, where it is told apart, of coherence."""
         if self.coherence is None or self.coherence_ci95 is None:
-            return (_at_most(self.contention, self.contention_ci95),)
-        return _at_most(self.contention, self.contention_ci95), _at_most(self.coherence, self.coherence_ci95)
+            return (_value_or_bound_text(self.contention, self.contention_ci95),)
+        return _value_or_bound_text(self.contention, self.contention_ci95), _value_or_bound_text(
+            self.coherence, self.coherence_ci95
+        )
 
 
 class WorkerWait(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +135,7 @@ class ScalingCurve(msgspec.Struct, frozen=True, kw_only=True):
         return rate / self.levels[0].rate if self.levels[0].rate else math.nan
 
     @property
-    def scales_until(self) -> str:
+    def scales_until_text(self) -> str:
         """`to 4`, `to 4, then ?` where the next step is open, `only to 1`, `?` with none decided."""
         if self.stops_after is not None:
             return f"only to {self.stops_after}"
@@ -156,7 +158,7 @@ class ScalingCurves(Result, frozen=True, tag="contention.curves/1"):
     value: tuple[ScalingCurve, ...]
 
     @property
-    def result_parts(self) -> tuple[Part, ...]:
+    def appendix_parts(self) -> tuple[Part, ...]:
         return (_steps_table(self.value), _details_table(self.value), *_speedup_charts(self.value))
 
     def on_top(self, now: float) -> ReportSection | None:
@@ -169,23 +171,23 @@ class ScalingCurves(Result, frozen=True, tag="contention.curves/1"):
             (
                 curve.title,
                 curve.side,
-                *(_rate_at(curve, workers) for workers in levels),
+                *(_rate_text_at(curve, workers) for workers in levels),
                 f"x{curve.total_gain:.2g}" if curve.max_judged_workers == most > 1 else "–",
-                curve.scales_until,
+                curve.scales_until_text,
                 Mono(curve.waits[0].place) if curve.waits else "–",
             )
             for curve in sorted(self.value, key=_worst_first)
         )
         numbers, spare = frozenset(range(2, 3 + len(levels))), frozenset({len(header) - 1, len(header) - 3})
         table = Table(header, rows, numbers, spare).without_empty_columns()
-        open_ones = any("?" in curve.scales_until for curve in self.value)
+        open_ones = any("?" in curve.scales_until_text for curve in self.value)
         note_parts = (paragraph_of("?: inconclusive"),) if open_ones else ()
         worst = tuple(sorted(self.value, key=_worst_first)[:CHARTED])
         charts = _speedup_charts(worst) if len(levels) > 1 else ()
         return ReportSection("operations/s by workers (w)", (table, *note_parts, *charts))
 
 
-def _rate_at(curve: ScalingCurve, workers: int) -> str:
+def _rate_text_at(curve: ScalingCurve, workers: int) -> str:
     rate = curve.rate(workers)
     return units.format_prefixed(rate).strip() if math.isfinite(rate) else "–"
 
@@ -204,7 +206,7 @@ def _interval_text(ends: tuple[float, float] | None, form: str = ".2f") -> str:
     return "–" if ends is None else f"{ends[0]:{form}} to {ends[1]:{form}}"
 
 
-def _at_most(value: float, ends: tuple[float, float]) -> str:
+def _value_or_bound_text(value: float, ends: tuple[float, float]) -> str:
     """Below 0 it cannot be: an interval that begins there says how much noise may still hide."""
     return f"at most {ends[1]:.3g}" if ends[0] <= 0 else f"{value:.3g} ({_interval_text(ends, '.3g')})"
 

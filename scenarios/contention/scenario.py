@@ -10,7 +10,13 @@ from hostdx.probes import units
 from hostdx.probes.profile.symbols import Symbols
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contention.findings import contention_findings
-from hostdx.scenarios.contention.judge import Key, MeasuredPoints, curves_so_far, judge_curves, with_locks
+from hostdx.scenarios.contention.judge import (
+    Key,
+    MeasuredPoints,
+    curves_so_far,
+    judge_curves,
+    with_lock_waits,
+)
 from hostdx.scenarios.contention.measurement.bench import ContentionBench, ScalingPoint
 from hostdx.scenarios.contention.measurement.operations import MAX_SIDE_BYTES
 from hostdx.scenarios.contention.plan import (
@@ -47,7 +53,7 @@ class Contention(Scenario):
             run.emit_note(f"left out: {text}")
         async with self._open_bench(run, setup) as bench:
             with run.begin_step("measure", "measure and judge") as step:
-                measured = await _measure(run, setup, bench, step)
+                measured = await _measure_points(run, setup, bench, step)
                 judged_curves = judge_curves(
                     measured, setup.curve_keys, setup.sides, setup.judged, run.effect_margin, run.rng
                 )
@@ -71,7 +77,7 @@ class Contention(Scenario):
                         await stack.enter_async_context(own_directory(run, fit.directory))
                         for fit in setup.directories
                     ]
-                    bench = await self._starts.in_directories(
+                    bench = await self._starts.start_in_directories(
                         [directory.fd for directory in private], workers
                     )
             stack.push_async_callback(bench.close)
@@ -87,7 +93,7 @@ async def _add_locks(
         if os.geteuid() == 0 and load.id != CONTROL and curve.scales_to != setup.judged:
             workers = next((n for n in setup.levels if n > (curve.stops_after or 1)), setup.judged)
             point = await bench.measure_point(load.id, side, workers, LOCKS_S, locks=True)
-            curve = with_locks(curve, point, workers, symbols)
+            curve = with_lock_waits(curve, point, workers, symbols)
             if point.locks is None:
                 run.emit_note(
                     "no locks by name: this kernel has no lock:contention_begin that can be read (5.19 or newer)"
@@ -97,7 +103,7 @@ async def _add_locks(
     return tuple(curves_with_locks)
 
 
-async def _measure(
+async def _measure_points(
     run: Run, setup: ContentionSetup, bench: ContentionBench, step: StepInProgress
 ) -> MeasuredPoints:
     """Groups until the budget ends: each load up to the most workers and down again, the sides in turn at each."""

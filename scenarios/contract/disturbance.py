@@ -180,7 +180,7 @@ def most_frequent_culprit(culprits: Sequence[InterferenceCulprit]) -> str:
     return matching[0].label if len(pids) == 1 else f"{matching[0].name} ({len(pids)} processes)"
 
 
-def most_frequent_pid(culprits: Sequence[InterferenceCulprit]) -> int | None:
+def pid_of_most_named_culprit(culprits: Sequence[InterferenceCulprit]) -> int | None:
     """Return the process id of the name that was given most often; None where several processes have that name."""
     pids = {culprit.pid for culprit in _most_frequently_named(culprits)}
     return pids.pop() if len(pids) == 1 else None

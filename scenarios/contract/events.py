@@ -322,7 +322,7 @@ class RunVerdict(GroupVerdict, frozen=True, omit_defaults=True, tag_field="type"
     drift: dict[str, tuple[of.Value, of.Value]] = {}  # level at begin and end, where that forbids a verdict
 
     @property
-    def key(self) -> str:
+    def group_ratio_key(self) -> str:
         """Return the key "metric|baseline|variant" of this verdict's ratio in each group."""
         return f"{self.metric}|{self.baseline}|{self.variant}"
 

@@ -107,7 +107,7 @@ def rank_of(finding: Finding) -> tuple[int, bool]:
 MAX_SHOWN_SUBJECTS = 8
 
 
-def fold_alike(findings: Iterable[Finding]) -> list[Finding]:
+def fold_alike_findings(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings with those that say the same (`alike`) of several subjects merged, where the first was."""
     groups: dict[tuple[str, str, str, str], list[Finding]] = {}
     for finding in findings:

@@ -7,8 +7,8 @@ SCENARIOS = Path(__file__).parents[1]
 
 def paths_of(file: str) -> list[Path]:
     """Return every file of that name (a glob pattern) in a feature's folder, in the order of the folders' names."""
-    found = (*SCENARIOS.glob(f"*/{file}"), *SCENARIOS.glob(f"*/*/{file}"))
-    return sorted(found, key=lambda path: (path.parent.name, path.name))
+    paths = (*SCENARIOS.glob(f"*/{file}"), *SCENARIOS.glob(f"*/*/{file}"))
+    return sorted(paths, key=lambda path: (path.parent.name, path.name))
 
 
 def packages_with(file: str) -> tuple[str, ...]:

@@ -326,7 +326,7 @@ class Scenario(Protocol):
     # True: its hidden option `state` is the directory where it may keep files
     remembers: ClassVar[bool] = False
 
-    def blocked(self, host: Host) -> str:
+    def blocking_reason(self, host: Host) -> str:
         """Return why the scenario cannot run here, in one line; "" where it can. The check is quick and read-only."""
         return "" if host.live else "a captured tree cannot be measured"
 
@@ -337,7 +337,7 @@ class Scenario(Protocol):
         """
         ...
 
-    def one_of_several(self, options: Options) -> bool:
+    def is_one_of_several(self, options: Options) -> bool:
         """Return whether this run depends on earlier runs on this host. Raises UsageError."""
         return False
 
@@ -356,5 +356,5 @@ class Scenario(Protocol):
 
 def missing_attributes(scenario: object) -> tuple[str, ...]:
     """Return the names that `scenario` does not declare. A scenario of another package need not subclass `Scenario`."""
-    asked = [*Scenario.__annotations__, "blocked", "prepare"]
+    asked = [*Scenario.__annotations__, "blocking_reason", "prepare"]
     return tuple(name for name in asked if not hasattr(scenario, name))

@@ -111,7 +111,7 @@ class OptionRedaction:
         self._words = sorted(words, key=len, reverse=True)
 
     def redact_options(self, options: Mapping[str, Json]) -> dict[str, Json]:
-        return {k: self._formed(v) if k in self._names else v for k, v in options.items()}
+        return {k: self._form_values(v) if k in self._names else v for k, v in options.items()}
 
     def redact_command(self, words: Sequence[str]) -> list[str]:
         return [self._redact_word(word) for word in words] if self._is_private else list(words)
@@ -129,11 +129,11 @@ class OptionRedaction:
         return msgspec.structs.replace(
             plan,
             options=self.redact_options(plan.options),
-            variants=tuple(map(self._variant, plan.variants)) if plan.commands else plan.variants,
+            variants=tuple(map(self._redact_variant, plan.variants)) if plan.commands else plan.variants,
             commands=tuple(map(self._form, plan.commands)),
         )
 
-    def _variant(self, variant: Variant) -> Variant:
+    def _redact_variant(self, variant: Variant) -> Variant:
         facts = {
             name: self._form(value) if self._has_own_form else self._variable_form(name, value)
             for name, value in variant.facts.items()
@@ -151,7 +151,7 @@ class OptionRedaction:
             return f"{name}={digest_text(value)}"
         return digest_text(word) if word in self._values else word
 
-    def _formed(self, value: Json) -> Json:
+    def _form_values(self, value: Json) -> Json:
         texts: list[Json] = [self._form(text) for text in _value_texts(value)]
         return texts if isinstance(value, list) else texts[0] if texts else None
 

@@ -32,7 +32,7 @@ PRESSURE_SPEAKS = 0.10  # of the time, as in triage
 
 
 class WatchedJob(msgspec.Struct, frozen=True, kw_only=True):
-    """What was watched. `command_line` asks for it again; `pressed`: share of the time in which some task waited
+    """What was watched. `watch_command_line` asks for it again; `pressed`: share of the time in which some task waited
     for a CPU; `quotas`: of its control groups, with the periods of the watch.
     """
 
@@ -50,7 +50,7 @@ class WatchedJob(msgspec.Struct, frozen=True, kw_only=True):
         return most if most is not None and most.stopped_share > MIN_THROTTLED_SHARE else None
 
     @property
-    def command_line(self) -> str:
+    def watch_command_line(self) -> str:
         return shlex.join(["hostdx", "run", "cpuwatch", f"--{self.target.kind}", self.target.value])
 
 
@@ -109,7 +109,9 @@ def _usage_finding(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequen
     cpus = len(usable.placed.online)
     waited = _mean_waiting([use.others_waited for use in uses])
     pressed = job.pressed if waited is None else None
-    contended = (waited or 0.0) >= WAIT_SPEAKS or _others_pressed(pressed, uses, cpus) >= PRESSURE_SPEAKS
+    contended = (waited or 0.0) >= WAIT_SPEAKS or _min_waiting_share_of_others(
+        pressed, uses, cpus
+    ) >= PRESSURE_SPEAKS
     took = contended and cores.low >= TAKES_SPEAKS * max(1, cpus)
     of_all = f" of {units.count_noun(cpus, 'CPU')}" if cpus else " CPUs"
     meanwhile = ""
@@ -133,7 +135,11 @@ def _usage_finding(host: Host, usable: UsableCpus, job: WatchedJob, uses: Sequen
         uses=takes,
         stopped=f"; {throttling_sentence(stopped)}" if stopped else "",
         evidence=_job_evidence(job, uses),
-        remedy=(*_quota_remedies(host, stopped), *held_back, SAYS.remedy("compare", line=job.command_line)),
+        remedy=(
+            *_quota_remedies(host, stopped),
+            *held_back,
+            SAYS.remedy("compare", line=job.watch_command_line),
+        ),
     )
 
 
@@ -141,7 +147,7 @@ def _quota_remedies(host: Host, stopped: QuotaGroup | None) -> tuple[Remedy, ...
     return (raise_quota_remedy(host, stopped.folder),) if stopped else ()
 
 
-def _others_pressed(pressed: float | None, uses: Sequence[JobUse], cpus: int) -> float:
+def _min_waiting_share_of_others(pressed: float | None, uses: Sequence[JobUse], cpus: int) -> float:
     """Where the kernel counts no waits of all CPUs: the least share of the time in which others than the job waited.
 
     A job with no more threads than CPUs never waits for itself.

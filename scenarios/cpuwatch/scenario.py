@@ -42,15 +42,15 @@ class Cpuwatch(Scenario):
 
     takes_s: ClassVar[float] = DEFAULT_S
 
-    def blocked(self, host: Host) -> str:
+    def blocking_reason(self, host: Host) -> str:
         return "" if host.live else "a captured tree cannot be watched"
 
     def prepare(self, host: Host, options: Options) -> Prepared:
         target = _target_of_options(options)
         if target is not None and target.start_ticks is not None:
-            named = job_look(host, target)
-            if isinstance(named, Absent):
-                raise RunRefused(f"cpuwatch: {named.reason}")
+            named_job = job_look(host, target)
+            if isinstance(named_job, Absent):
+                raise RunRefused(f"cpuwatch: {named_job.reason}")
         seconds = options.as_number("seconds", DEFAULT_S)
         user = owner_of(int(target.value)) if target is not None and target.kind == "pid" else ""
         watched = "the process that uses the most CPU" if target is None else _target_words(target, host)
@@ -157,7 +157,7 @@ def _find_busiest_crowd(
     if in_group is not None:
         busiest, target = in_group, JobTarget("cgroup", f"/{in_group.key}")
     elif of_user is not None:
-        busiest, target = of_user, JobTarget("user", _number_of(of_user.key.removeprefix("uid ")))
+        busiest, target = of_user, JobTarget("user", _uid_of_user(of_user.key.removeprefix("uid ")))
     else:
         raise RunRefused(f"cpuwatch: {alone}; name a job: --pid N, --cgroup PATH or --user NAME")
     used = f"{busiest.processes} of them used {busiest.rate:.1f} CPUs together"
@@ -182,7 +182,7 @@ def _target_of_options(options: Options) -> JobTarget | None:
         raise UsageError("cpuwatch: name one job: --pid N, --cgroup PATH or --user NAME")
     kind, value = jobs[0]
     if kind == "user":
-        return JobTarget("user", _number_of(value))
+        return JobTarget("user", _uid_of_user(value))
     return JobTarget("pid", value, start_ticks) if kind == "pid" else JobTarget("cgroup", value)
 
 
@@ -192,7 +192,7 @@ def _with_start(target: JobTarget, look: JobLook) -> JobTarget:
     return target if process is None else JobTarget("pid", target.value, process.start_ticks)
 
 
-def _number_of(user: str) -> str:
+def _uid_of_user(user: str) -> str:
     if user.isascii() and user.isdecimal():
         return user
     try:

@@ -8,7 +8,7 @@ import msgspec
 from hostdx.probes.system.running.tasks import Task
 from hostdx.probes.types import is_present
 from hostdx.scenarios.dstate.location import QUIET_S, DeviceState, MountedDirectory
-from hostdx.scenarios.triage.knowledge.waits import wait_kind
+from hostdx.scenarios.triage.knowledge.waits import wait_kind_and_function
 
 # A disk under load keeps tasks in D for milliseconds each; three samples, a second apart, of one and the same
 # sleep are no ordinary wait.
@@ -142,7 +142,7 @@ def cause_of(
     stuck: StuckTaskDetails, devices: Mapping[str, DeviceState], suspects: Sequence[DeviceState] = ()
 ) -> Cause:
     """`devices` holds the state of every layer below the task's place; `suspects` all that hold and complete none."""
-    kind, function = wait_kind(stuck.functions)
+    kind, function = wait_kind_and_function(stuck.functions)
     place = stuck.place
     if place is not None and place.is_network and kind not in ("memory", "fuse"):
         return Cause("network", place.source or place.mountpoint, function)

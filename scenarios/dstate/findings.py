@@ -22,7 +22,7 @@ def remedies_for(
         case "device":
             return (SAYS.remedy("disk", disk=cause.subject or "DEVICE"),)
         case "scheduler":
-            return (*_update_remedies(kernel_fault), _another_scheduler(cause.subject, device))
+            return (*_update_remedies(kernel_fault), _another_scheduler_remedy(cause.subject, device))
         case "idle":
             return _holder_remedies(cause.subject, device, kernel_fault)
     return ()
@@ -32,7 +32,7 @@ def _update_remedies(kernel_fault: KernelFault | None) -> tuple[Remedy, ...]:
     return () if kernel_fault is None else (SAYS.remedy("update", update=kernel_fault.remedy),)
 
 
-def _another_scheduler(name: str, device: DeviceState | None) -> Remedy:
+def _another_scheduler_remedy(name: str, device: DeviceState | None) -> Remedy:
     """Never the one that is active; what the device offers, where that is known."""
     active = device.scheduler if device is not None and is_present(device.scheduler) else ""
     offered = device.offered if device is not None else ()
@@ -93,7 +93,7 @@ def group_by_cause(pairs: Sequence[tuple[StuckTaskDetails, Cause]]) -> tuple[Stu
     return tuple(sorted(groups, key=lambda g: -g.stuck[0].sleep.watched_seconds))
 
 
-def finding_of(
+def stuck_group_finding(
     group: StuckGroup,
     devices: Mapping[str, DeviceState],
     faults: Sequence[KernelFault] = (),

@@ -9,7 +9,11 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices, device_name, list_below, list_layers, list_leaves
 from hostdx.probes.system.disk.diskstats import DiskCounters
 from hostdx.probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, find_visible_mount, read_mounts_now
-from hostdx.probes.system.disk.scheduler import hardware_queues, parse_bracketed, read_inflight
+from hostdx.probes.system.disk.scheduler import (
+    hardware_queues,
+    parse_bracketed,
+    read_inflight_reads_and_writes,
+)
 from hostdx.probes.system.running.tasks import OpenFile, Task, find_open_files
 from hostdx.probes.types import Absent, is_present
 
@@ -129,9 +133,10 @@ QUIET_S = 3.0
 class DeviceState(msgspec.Struct, frozen=True, kw_only=True):
     """`driver_holds`: requests that the driver has (Absent: not readable); `quiet_s`: since the last completion.
 
-    On blk-mq `read_inflight` counts only what has a driver tag (block/blk-mq.c, blk_mq_check_inflight). What waits
-    above an idle driver is held by the scheduler, by a limit of a control group, or by a layer (multipath without
-    a path): only a request has a tag of the scheduler, so `scheduler_holds` tells them apart where it is readable.
+    On blk-mq `read_inflight_reads_and_writes` counts only what has a driver tag (block/blk-mq.c,
+    blk_mq_check_inflight). What waits above an idle driver is held by the scheduler, by a limit of a control group, or
+    by a layer (multipath without a path): only a request has a tag of the scheduler, so `scheduler_holds` tells them
+    apart where it is readable.
     `multipath`: a device of dm-multipath; `device_state`: what the SCSI layer says of the device ("running").
     """
 
@@ -174,7 +179,7 @@ class DeviceActivity:
             self.held[name] = now.in_flight
 
     def device_state(self, host: Host, name: str) -> DeviceState:
-        held = read_inflight(host, name)
+        held = read_inflight_reads_and_writes(host, name)
         holds = held if isinstance(held, Absent) else sum(held)
         text = host.read_file_text(f"/sys/block/{name}/queue/scheduler")
         quiet_s = self.quiet_s.get(name, 0.0)

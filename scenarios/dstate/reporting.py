@@ -11,7 +11,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence
 from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.dstate.cause import Cause, Sleep, StuckTaskDetails
-from hostdx.scenarios.dstate.findings import StuckGroup, finding_of, group_by_cause
+from hostdx.scenarios.dstate.findings import StuckGroup, group_by_cause, stuck_group_finding
 from hostdx.scenarios.dstate.results import InD, StuckTask
 from hostdx.scenarios.dstate.watch import TaskLook, log_about
 from hostdx.scenarios.triage.knowledge.kernels import faults_here
@@ -67,7 +67,7 @@ class DstateReport:
         self._update_findings(look)
         self._emit_table(look)
 
-    def close(self, seconds: float) -> None:
+    def emit_final_findings(self, seconds: float) -> None:
         """The list of all that was stuck, or that nothing was; that it is well only where every task could be seen."""
         self._emit_findings(list(self._worst.values()), closing=True)  # how long it was in the end
         self.run.emit(InD(t=self.run.elapsed_s(), value=self._stuck_tasks(MAX_LISTED_TASKS)))
@@ -160,7 +160,7 @@ class DstateReport:
             return
         log = log_about(self.run.host, {g.cause.subject for g, _ in groups if g.cause.subject})
         for group, look in groups:
-            finding = finding_of(group, look.devices, self._faults, log)
+            finding = stuck_group_finding(group, look.devices, self._faults, log)
             if closing and not self._now & {stuck.sleep.task.key for stuck in group.stuck}:
                 # nothing is to be thawed, resumed or aborted any more
                 over = SAYS.text("over", title=finding.title)

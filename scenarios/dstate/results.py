@@ -32,7 +32,7 @@ class InD(Result, frozen=True, tag="dstate.stuck/1"):
     value: tuple[StuckTask, ...]
 
     @property
-    def result_parts(self) -> tuple[Part, ...]:
+    def appendix_parts(self) -> tuple[Part, ...]:
         return ()
 
     def on_top(self, now: float) -> ReportSection | None:

@@ -35,7 +35,7 @@ def _first_scan(host: Host) -> tuple[float, Scan | Absent]:
     return time.monotonic(), find_blocked_tasks(host)
 
 
-def tasks_now(host: Host) -> Iterator[Finding]:
+def find_tasks_in_d(host: Host) -> Iterator[Finding]:
     """Tasks in D, with what their kernel stack says, or their wait channel where the stack cannot be read."""
     look_s, scan = _first_scan(host)
     first = require_readable(scan, "the tasks' states")
@@ -47,7 +47,7 @@ def tasks_now(host: Host) -> Iterator[Finding]:
         if first.hidden is not None:
             raise Unreadable(f"none of the visible tasks is in D; {first.hidden.reason}")
         return
-    reasons = [_wait_reason_of(host, task) for task in waiting]
+    reasons = [_wait_reason_and_source(host, task) for task in waiting]
     kinds = Counter(reason.waits_for for reason, _ in reasons)
     main, most = kinds.most_common(1)[0]
     evidence = [
@@ -79,7 +79,7 @@ def tasks_now(host: Host) -> Iterator[Finding]:
     )
 
 
-def _wait_reason_of(host: Host, task: Task) -> tuple[WaitReason, str]:
+def _wait_reason_and_source(host: Host, task: Task) -> tuple[WaitReason, str]:
     """With the file that says so."""
     stack = kernel_stack(host, task.pid, task.tid)
     if is_present(stack):
@@ -206,7 +206,7 @@ def hung_watch_off_findings(host: Host) -> Iterator[Finding]:
 
 
 RULES: tuple[HostRule, ...] = (
-    HostRule("iosched.tasks-in-d", "dstate", "tasks in D now", tasks_now, first_look=_first_scan),
+    HostRule("iosched.tasks-in-d", "dstate", "tasks in D now", find_tasks_in_d, first_look=_first_scan),
     HostRule("iosched.hung-tasks", "dstate", "hung tasks in the kernel's log", hung_task_findings),
     HostRule("iosched.null-pointer", "dstate", "null pointers in the block layer", null_pointer_findings),
     HostRule(

@@ -27,7 +27,7 @@ READS = (
 )
 
 
-def make(options: Options, planned: Callable[..., Plan], *, root: bool) -> Plan:
+def plan_watch(options: Options, planned: Callable[..., Plan], *, root: bool) -> Plan:
     """Raises UsageError for a time below zero."""
     seconds = options.as_number("seconds", DEFAULT_S)
     if seconds < 0:
@@ -59,13 +59,13 @@ class Dstate(Scenario):
 
     takes_s: ClassVar[float] = DEFAULT_S
 
-    def blocked(self, host: Host) -> str:
+    def blocking_reason(self, host: Host) -> str:
         return (
             "" if host.live else "a captured tree cannot be watched; `hostdx triage --root` reads its tasks"
         )
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        return Prepared(make(options, self.make_plan, root=os.geteuid() == 0), self._run)
+        return Prepared(plan_watch(options, self.make_plan, root=os.geteuid() == 0), self._run)
 
     async def _run(self, run: Run) -> None:
         seconds = run.options.as_number("seconds", DEFAULT_S)
@@ -98,7 +98,7 @@ class Dstate(Scenario):
                     await run.clock.sleep(max(0.05, min(pause, left if left is not None else pause)))
             finally:
                 follower.close()
-                report.close(run.clock.now() - began)
+                report.emit_final_findings(run.clock.now() - began)
 
     def _record_facts(self, run: Run) -> None:
         block_devices(run.host)  # read before anything hangs on one of them

@@ -121,7 +121,7 @@ def _cgroup_limits(host: Host, task: Task, place: MountedDirectory) -> tuple[Dev
     return tuple(
         DeviceLimit(
             numbers[limit.devno],
-            f"{limit.what} {limit.value} for {numbers[limit.devno]} in {limit.group}",
+            f"{limit.limit_name} {limit.value} for {numbers[limit.devno]} in {limit.group}",
             limit.group,
         )
         for limit in group.io

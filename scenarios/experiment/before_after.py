@@ -16,8 +16,8 @@ from hostdx.scenarios.contract.verdict.verdict import (
     IntervalWithin,
     PairVerdict,
     decide,
-    interval_of,
     margin_edge,
+    ratio_interval_and_half_width,
     ratio_of,
 )
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
@@ -99,7 +99,7 @@ def conclude_before_after(
     ruling = decide(
         EffectEstimate(effect, effect - near, effect + near, edge, within=IntervalWithin(low, high, edge))
     )
-    interval, smallest = interval_of(low, high)
+    interval, smallest = ratio_interval_and_half_width(low, high)
     return BeforeAfter(
         verdict=ruling.word,
         ratio=ratio_of(effect),

@@ -87,7 +87,9 @@ def estimate_carry_over(
     )
 
 
-def choose_action(carried: CarryOver, *, slice_s: float, block_s: float, margin: float) -> CarryOverAction:
+def choose_carry_over_action(
+    carried: CarryOver, *, slice_s: float, block_s: float, margin: float
+) -> CarryOverAction:
     """Return the action for a carry-over that was found.
 
     A fixed amount of work weighs less in a longer slice: slices become so long that a quarter of the margin is left,
@@ -119,7 +121,7 @@ class CarryOverAnalyses:
         waiting = self._looks == 0 if self.in_blocks else bool(self._carried_by_pair)
         return max(0, (MIN_GROUPS << self._looks) - groups) if waiting else 0
 
-    def analyse(
+    def analyse_carry_over(
         self, groups: Sequence[GroupBlocks], metric: str, pairs: Sequence[Pair], slice_s: float
     ) -> CarryOverAction | None:
         """Return the action if an analysis is due and finds a carry-over; the groups until now then no longer count."""
@@ -127,7 +129,7 @@ class CarryOverAnalyses:
             return None
         self._looks += 1
         order = [group.order for group in groups]
-        values = [group.in_order(metric) for group in groups]
+        values = [group.values_in_order(metric) for group in groups]
         for pair in pairs:
             now = estimate_carry_over(order, values, pair, margin=self.margin, level=LEVEL / LOOKS)
             if not now.is_established:
@@ -137,7 +139,7 @@ class CarryOverAnalyses:
             self._carried_by_pair[pair] = now
             if self.in_blocks:  # there is nothing beyond
                 continue
-            then = choose_action(now, slice_s=slice_s, block_s=self.block_s, margin=self.margin)
+            then = choose_carry_over_action(now, slice_s=slice_s, block_s=self.block_s, margin=self.margin)
             self._looks = 0
             if then.todo == "blocks":
                 self.in_blocks = True

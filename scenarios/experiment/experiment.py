@@ -109,9 +109,9 @@ class LoadExperiment:
     def _must_continue(self) -> bool:
         called = any(judge.decision is not None and judge.decision.is_different for judge in self.judges)
         decided = any(judge.is_decided for judge in self.judges)
-        return self.scheduler.is_open(len(self.groups), called=called, decided=decided)
+        return self.scheduler.is_premature(len(self.groups), called=called, decided=decided)
 
-    async def begin(self, warm_up_s: float = math.inf) -> None:
+    async def look_and_warm_up(self, warm_up_s: float = math.inf) -> None:
         """Look for interference, then warm up, which shows how long a window or a slice must be."""
         with self.pace.time_running():
             if self.watch is not None:

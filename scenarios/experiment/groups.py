@@ -43,7 +43,7 @@ class GroupBlocks:
     def values(self, variant: str, metric: Metric) -> list[float]:
         return [m.values.get(metric.name, 0.0) for m in self.blocks.get(variant, ())]
 
-    def in_order(self, metric: str) -> list[float]:
+    def values_in_order(self, metric: str) -> list[float]:
         """Return the metric's values in the order measured; 0 where there is none."""
         each = {variant: iter(blocks) for variant, blocks in self.blocks.items()}
         return [next(each[variant]).values.get(metric, 0.0) for variant in self.order]
@@ -79,7 +79,7 @@ class GroupBlocks:
         return pooled_ns or max((m.p99_ns for m in blocks if m.p99_ns is not None), default=None)
 
 
-def values_beside(
+def values_beside_verdicts(
     groups: Sequence[GroupBlocks], metric: Metric, verdicts: Iterable[ev.RunVerdict]
 ) -> dict[str, float]:
     """Return each variant's value as the views show it beside the verdicts about it: see `levels`."""
@@ -101,7 +101,7 @@ def with_differences(
     groups: Sequence[GroupBlocks], workload: Workload, verdicts: Sequence[ev.RunVerdict]
 ) -> list[ev.RunVerdict]:
     """Return the verdicts of a load, each with the difference of the values that stand beside it."""
-    values = {metric.name: values_beside(groups, metric, verdicts) for metric in workload.metrics}
+    values = {metric.name: values_beside_verdicts(groups, metric, verdicts) for metric in workload.metrics}
     signs = {metric.name: metric.sign for metric in workload.metrics}
     return [
         with_difference(v, values_of_pair(values[v.metric], v, signs[v.metric]), signs[v.metric])

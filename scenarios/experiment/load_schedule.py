@@ -73,7 +73,7 @@ async def run_campaign(
         experiment = LoadExperiment(entry.scheduler, most_s=free, family=family, pairs=pairs, scope=scope)
         need_s = max(BEGUN_WITH_S, experiment.least_s)
         if need_s <= free:
-            await experiment.begin(share_s * WARM_UP_PART)
+            await experiment.look_and_warm_up(share_s * WARM_UP_PART)
             left_s = budget.left_s - controls_s
             share_s -= began_s - budget.left_s
             experiment.shorten_groups(share_s / SPARE)

@@ -34,11 +34,11 @@ from hostdx.scenarios.contract.verdict.order import contradiction_words, order_w
 from hostdx.scenarios.contract.verdict.verdict import (
     OrderEffect,
     as_undecided,
-    interval_of,
     margin_edge,
+    ratio_interval_and_half_width,
     ratio_of,
 )
-from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means
+from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means_and_weights
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 from hostdx.scenarios.experiment.statistics.hodges_lehmann import walsh_ends
 from hostdx.scenarios.experiment.statistics.stats import Spread, interval_over_groups
@@ -70,12 +70,14 @@ def order_effect(log_ratios: Sequence[float], firsts: Sequence[bool], margin: fl
     freedom = len(log_ratios) - 2
     squares = math.fsum((x - m) ** 2 for values, m in zip(orders, middles, strict=True) for x in values)
     pooled = math.sqrt(squares / freedom)
-    alone = [_spread_in_order(values, m, pooled, freedom) for values, m in zip(orders, middles, strict=True)]
+    alone = [
+        _effect_in_one_order(values, m, pooled, freedom) for values, m in zip(orders, middles, strict=True)
+    ]
     second = (middles[0] - middles[1]) / 2
     middle = (middles[0] + middles[1]) / 2
     distances = [(x - middle) * (1 if first else -1) for x, first in zip(log_ratios, firsts, strict=True)]
     length = batch_length(distances)
-    means, weights = batch_means(distances, None, length)
+    means, weights = batch_means_and_weights(distances, None, length)
     spread = interval_over_groups(means, ORDER_LEVEL, weights, pooled / math.sqrt(length))
     assert spread is not None, "four groups or more"
     edge = margin_edge(margin)
@@ -83,10 +85,13 @@ def order_effect(log_ratios: Sequence[float], firsts: Sequence[bool], margin: fl
     is_established = (low > 0 or high < 0) and abs(second) > edge / _PART_OF_MARGIN
     return OrderEffect(
         ratios=(ratio_of(middles[0]), ratio_of(middles[1])),
-        ci95=(interval_of(alone[0].low, alone[0].high)[0], interval_of(alone[1].low, alone[1].high)[0]),
+        ci95=(
+            ratio_interval_and_half_width(alone[0].low, alone[0].high)[0],
+            ratio_interval_and_half_width(alone[1].low, alone[1].high)[0],
+        ),
         groups=(len(orders[0]), len(orders[1])),
         second=ratio_of(second),
-        second_ci=interval_of(low, high)[0],
+        second_ci=ratio_interval_and_half_width(low, high)[0],
         is_established=is_established,
     )
 
@@ -98,24 +103,29 @@ def hold_to_shared_orders(verdicts: Sequence[RunVerdict]) -> list[RunVerdict]:
     So a verdict of the same metric stands only where each order alone gives it, also where its own groups are too few
     to establish the effect; else it is `inconclusive`.
     """
-    seen = {v.metric: v for v in verdicts if v.order is not None and v.order.is_established}
-    return [_held_to_order(v, seen[v.metric]) if v.metric in seen else v for v in verdicts]
+    established_orders = {v.metric: v for v in verdicts if v.order is not None and v.order.is_established}
+    return [
+        _held_to_order(v, established_orders[v.metric]) if v.metric in established_orders else v
+        for v in verdicts
+    ]
 
 
-def _held_to_order(verdict: RunVerdict, seen: RunVerdict) -> RunVerdict:
+def _held_to_order(verdict: RunVerdict, established: RunVerdict) -> RunVerdict:
     order = verdict.order
-    if order is None or seen.order is None or order.is_established or verdict.verdict.is_undecided:
+    if order is None or established.order is None or order.is_established or verdict.verdict.is_undecided:
         return verdict
     word = word_by_order(verdict.verdict, msgspec.structs.replace(order, is_established=True), verdict.margin)
     if word == verdict.verdict:
         return verdict
-    effect = f"{contradiction_words(seen.order)} between {seen.variant} and {seen.baseline}"
+    effect = (
+        f"{contradiction_words(established.order)} between {established.variant} and {established.baseline}"
+    )
     reason = f"{effect}, and each order alone does not give this: {order_words(order)}"
     reason = "; ".join(filter(None, (reason, verdict.reason)))
     return as_undecided(verdict, reason)
 
 
-def _spread_in_order(values: Sequence[float], middle: float, pooled: float, freedom: int) -> Spread:
+def _effect_in_one_order(values: Sequence[float], middle: float, pooled: float, freedom: int) -> Spread:
     """Return the effect in one order: signed ranks, or Student's with both orders' deviation where groups are few."""
     if len(values) >= _MIN_SIGNED_RANKS and (ranked := interval_over_groups(values)) is not None:
         return ranked

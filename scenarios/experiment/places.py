@@ -40,7 +40,7 @@ class PlaceScatter(NamedTuple):
         """Return the standard deviation of a mean log ratio over so many groups, in as many pairs as there are."""
         return math.sqrt(2 * self.place**2 / min(groups, self.all_pairs) + self.in_group**2 / groups)
 
-    def groups_for(self, now: float, then: float) -> float:
+    def groups_for_half_width(self, now: float, then: float) -> float:
         """Return how many groups narrow a half-width (logarithm) from `now` to `then`; math.inf where the file sets
         allow no interval so narrow.
         """
@@ -75,7 +75,7 @@ class PlaceVisits:
             self._counted[place] += 1
 
 
-def means_by_place(
+def place_means_and_weights(
     values: Sequence[float], weights: Sequence[float] | None, places: Sequence[int]
 ) -> tuple[list[float], list[float]]:
     """Return the (weighted) mean of the groups in each pair of file sets, and its weight."""

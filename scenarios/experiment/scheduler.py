@@ -90,7 +90,7 @@ class LoadScheduler(Protocol):
         """
         return False
 
-    def is_open(self, groups: int, *, called: bool, decided: bool) -> bool:
+    def is_premature(self, groups: int, *, called: bool, decided: bool) -> bool:
         """Return whether a decision after so many groups cannot be trusted yet."""
         return False
 

@@ -6,7 +6,8 @@ stop at different times, and each may be the only one that is read), spent over 
 holds whenever the run stops.
 
 The word is given by the one rule (`contract/verdict`). With so few groups that their drawn orders alone cannot tell
-(`exact_from`: seven, for one pair in wall and CPU time), the single blocks must show the difference too.
+(`min_groups_for_exact_inference`: seven, for one pair in wall and CPU time), the single blocks must show the
+difference too.
 """
 
 import math
@@ -22,14 +23,14 @@ from hostdx.scenarios.contract.verdict.verdict import (
     GroupVerdict,
     OrderEffect,
     UndecidedReason,
-    interval_of,
+    ratio_interval_and_half_width,
     ratio_of,
 )
 from hostdx.scenarios.experiment import looks
 from hostdx.scenarios.experiment.order import order_effect
 from hostdx.scenarios.experiment.places import MIN_PAIRS as FEWEST_PAIRS
-from hostdx.scenarios.experiment.places import PlaceScatter, estimate_scatter, means_by_place
-from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means
+from hostdx.scenarios.experiment.places import PlaceScatter, estimate_scatter, place_means_and_weights
+from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means_and_weights
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 from hostdx.scenarios.experiment.statistics.stats import (
     Better,
@@ -38,7 +39,7 @@ from hostdx.scenarios.experiment.statistics.stats import (
     calm_weights,
     interval_over_groups,
     sample_deviation,
-    slower_pairs,
+    slower_pair_share,
 )
 from hostdx.scenarios.experiment.wording import places_text
 
@@ -103,7 +104,7 @@ class SequentialComparison:
     all_pairs: int = 0  # of places; 0 where the sides have none of their own
     log_ratios: list[float] = field(default_factory=list)
     scatters: list[float | None] = field(default_factory=list)
-    sides: list[Sides] = field(default_factory=list)  # of the groups below `exact_from`
+    sides: list[Sides] = field(default_factory=list)  # of the groups below `min_groups_for_exact_inference`
     places: list[int] = field(default_factory=list)  # of each group, where there are some
     firsts: list[bool] = field(
         default_factory=list
@@ -132,7 +133,7 @@ class SequentialComparison:
         if place is not None:
             self.places.append(place)
         self.scatters.append(scatter)
-        if len(self.log_ratios) < self.exact_from:
+        if len(self.log_ratios) < self.min_groups_for_exact_inference:
             self.sides.append(sides)
 
     @property
@@ -141,7 +142,7 @@ class SequentialComparison:
         return self.alpha / max(1, self.family)
 
     @property
-    def exact_from(self) -> int:
+    def min_groups_for_exact_inference(self) -> int:
         """Return from how many groups on the drawn orders alone hold the level: all agree in 2 of 2**groups draws."""
         return math.ceil(1 - math.log2(self.alpha_share))
 
@@ -149,9 +150,9 @@ class SequentialComparison:
         """Return the share of the pairs of windows, one of each variant over all groups, that agree; 1 where the
         groups are enough. A neighbour who comes and goes in the rhythm of the groups slows windows of both variants.
         """
-        if groups >= self.exact_from:
+        if groups >= self.min_groups_for_exact_inference:
             return 1.0
-        return max(slower_pairs(self.sides), slower_pairs([(b, a) for a, b in self.sides]))
+        return max(slower_pair_share(self.sides), slower_pair_share([(b, a) for a, b in self.sides]))
 
     @property
     def current_look(self) -> int:
@@ -187,11 +188,11 @@ class SequentialComparison:
         level, length = self.current_level(final), self.batch_groups
         spreads: list[Spread | None] = []
         if self._visited_again:
-            means, sums = means_by_place(values, weights, self.places)
+            means, sums = place_means_and_weights(values, weights, self.places)
             spreads.append(interval_over_groups(means, level, sums, floor * math.sqrt(len(means) / groups)))
         if length > 1 or not spreads:
             if length > 1:
-                values, weights = batch_means(values, weights, length)
+                values, weights = batch_means_and_weights(values, weights, length)
             spreads.append(interval_over_groups(values, level, weights, floor / math.sqrt(length)))
         return max((s for s in spreads if s is not None), key=lambda s: s.half_width, default=None)
 
@@ -224,10 +225,10 @@ class SequentialComparison:
         spread = self.current_spread()
         if spread is None:
             return None
-        interval, _ = interval_of(spread.low, spread.high)
+        interval, _ = ratio_interval_and_half_width(spread.low, spread.high)
         return InterimEstimate(ratio_of(spread.estimate), interval, len(self.log_ratios), self.current_look)
 
-    def at_look(self, group_seconds: float | None = None) -> GroupVerdict | None:
+    def verdict_at_look(self, group_seconds: float | None = None) -> GroupVerdict | None:
         """Return the decision if an interim analysis is due and decides; the last planned one always does."""
         groups = len(self.log_ratios)
         if groups >= self.planned_groups:
@@ -265,7 +266,7 @@ class SequentialComparison:
         )
 
     def _verdict_for(self, ruling: rule.Ruling, spread: Spread, group_seconds: float | None) -> GroupVerdict:
-        interval, smallest = interval_of(spread.low, spread.high)
+        interval, smallest = ratio_interval_and_half_width(spread.low, spread.high)
         groups = len(self.log_ratios)
         spreads = self.place_scatter()
         needed = None if ruling.is_decided else groups_needed(spread, groups, self.margin, spreads)
@@ -275,7 +276,8 @@ class SequentialComparison:
         reasons = {
             UndecidedReason.TOO_FEW: f"{groups} groups where {self.min_groups} are needed",
             UndecidedReason.OVERLAP: (
-                f"{groups} groups are too few, because windows of both variants overlap ({self.exact_from} needed)"
+                f"{groups} groups are too few, because windows of both variants overlap "
+                f"({self.min_groups_for_exact_inference} needed)"
             ),
         }
         verdict = GroupVerdict(
@@ -353,5 +355,5 @@ def groups_needed(spread: Spread, groups: int, margin: float, scatter: PlaceScat
     needed = max(groups + 1, math.ceil(groups * (reach / room) ** 2))
     if scatter is None or not scatter.is_known or not scatter.place:
         return needed
-    then = scatter.groups_for(reach, room)
+    then = scatter.groups_for_half_width(reach, room)
     return then if math.isinf(then) else max(groups + 1, math.ceil(then))

@@ -28,11 +28,11 @@ def effect_words(verdict: ev.RunVerdict) -> str:
     """Return the effect in words: `27 % slower (95 % CI 24 to 30 %)`, `no material difference (95 % CI 2 % slower to
     3 % faster)`.
     """
-    size, interval = effect_cells(verdict)
+    size, interval = effect_size_and_interval_cells(verdict)
     return f"{size} (95 % CI {interval})" if interval else size
 
 
-def effect_cells(verdict: ev.RunVerdict) -> tuple[str, str]:
+def effect_size_and_interval_cells(verdict: ev.RunVerdict) -> tuple[str, str]:
     """Return size and interval for a table: `27 % slower`, `24 to 30 %`."""
     decided = verdict.is_different and verdict.ratio is not None
     size = units.format_effect(verdict.ratio) if decided else verdict.verdict
@@ -75,7 +75,7 @@ def resolution_words(verdict: ev.RunVerdict) -> str:
         margin = units.format_percent(verdict.margin)
         parts.append(f"the interval excludes no change, but not a change within the margin of {margin}")
     elif verdict.smallest_effect is not None:
-        parts.append(units.seen_difference(verdict.smallest_effect))
+        parts.append(units.missable_difference_text(verdict.smallest_effect))
     if seconds := reckoned_s(verdict):
         parts.append(f"about {units.format_duration(seconds)} of measuring would decide it")
     elif verdict.seconds_to_decide is not None:
@@ -125,18 +125,18 @@ def places_text(scatter: PlaceScatter) -> str:
 def drift_text(drifting: Sequence[Drift], unit: str) -> str:
     """Return `A falls from 340 k to 56 k IOPS while it is measured; the other variant does not follow, ...`."""
     alone = "; the other variant does not" if len(drifting) == 1 else ""
-    return f"{_drift_courses(drifting, unit)}{alone}, so the effect depends on the moment of measuring"
+    return f"{_drift_courses_text(drifting, unit)}{alone}, so the effect depends on the moment of measuring"
 
 
 def moves_text(moving: Sequence[Drift], unit: str) -> str:
     """Return `A rises from 10 k to 200 k ops/s while it is measured, as the other variant does ...`."""
     return (
-        f"{_drift_courses(moving, unit)}; all variants do so alike: the comparison holds, but the values depend on "
-        "the moment of measuring"
+        f"{_drift_courses_text(moving, unit)}; all variants do so alike: the comparison holds, "
+        "but the values depend on the moment of measuring"
     )
 
 
-def _drift_courses(drifting: Sequence[Drift], unit: str) -> str:
+def _drift_courses_text(drifting: Sequence[Drift], unit: str) -> str:
     courses = " and ".join(
         f"{d.variant} {'falls' if d.last < d.first else 'rises'} "
         f"from {units.format_prefixed(d.first).strip()} to {units.format_prefixed(d.last).strip()} {unit}".rstrip()

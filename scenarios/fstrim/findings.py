@@ -77,7 +77,7 @@ def effect_finding(
     elif change.is_slower:
         title = "worse"
     elif smallest_share := change.smallest_effect:
-        smallest = f" ({units.seen_difference(smallest_share)})"
+        smallest = f" ({units.missable_difference_text(smallest_share)})"
     fields = {"device": layout.device_names, "effect": units.format_effect(change.ratio or 1.0)}
     return SAYS.finding(
         "effect",

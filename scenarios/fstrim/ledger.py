@@ -28,11 +28,11 @@ class Ledger:
         self._began = 0.0
         self._before: Discards | None = None
 
-    def begin(self) -> None:
+    def begin_row(self) -> None:
         self._began = self.run.clock.now()
         self._before = self._read_discards()
 
-    def end(
+    def end_row(
         self, step: str, *, written: int = 0, deleted: int = 0, trimmed: Trimmed | None = None
     ) -> LedgerRow:
         now = self._read_discards()
@@ -104,7 +104,7 @@ class Ledger:
         return "; ".join(parts)
 
     def _is_whole_size(self, claimed: int, counted: int | None) -> bool:
-        file_system_bytes = self.layout.read_size_bytes()
+        file_system_bytes = self.layout.read_file_system_bytes()
         if file_system_bytes is None or counted is None:
             return False
         # statvfs leaves the file system's own structures out: within 5 %.

@@ -101,7 +101,7 @@ def count_trims(asked: TrimRequest, layout: TrimSetup) -> int:
 
 
 def refusal_reason(asked: TrimRequest, layout: TrimSetup) -> str:
-    if why := layout.refusal or _not_startable(asked.command):
+    if why := layout.refusal or _not_startable_reason(asked.command):
         return why
     if not asked.round and layout.never_trim_reason:
         return f"{layout.never_trim_reason}; `hostdx triage` says more; --round can still follow its speed"
@@ -116,7 +116,7 @@ def without_trim_note(layout: TrimSetup) -> str:
     )
 
 
-def _not_startable(command: str) -> str:
+def _not_startable_reason(command: str) -> str:
     """It is started in the private directory: a path that begins where it was typed would lead nowhere."""
     if not command:
         return ""
@@ -165,13 +165,13 @@ def trim_workloads(asked: TrimRequest, layout: TrimSetup, pattern: TrimPattern) 
     return load, control
 
 
-def make(
+def make_plan_and_setup(
     host: Host, options: Options, pattern: TrimPattern, planned: Callable[..., Plan]
 ) -> tuple[Plan, TrimSetup, TrimRequest, TrimPattern]:
     asked = parse_request(options)
     budget_s = options.as_number("budget")
     if budget_s:
-        pattern = pattern.for_budget(budget_s, asked.phase_count)
+        pattern = pattern.fit_budget(budget_s, asked.phase_count)
     if "idle" in options.values and options.values["idle"] is not None:
         pattern = pattern.for_idle(options.as_number("idle"))
     layout = TrimSetup(host, asked.directory, blocks=pattern.blocks, phases=asked.phase_count)

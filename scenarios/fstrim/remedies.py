@@ -21,14 +21,14 @@ def remedies_to_trim(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -
     if because == "" or is_trim_excluded_in_fstab(host, mountpoints):
         return ()
     if not timer.exists:
-        return (by_cron(mountpoints[0]),)
+        return (cron_remedy(mountpoints[0]),)
     missed = (
         (timer_service_remedy(host, mountpoints[0]),) if explain_timer_miss(host, timer, mountpoints) else ()
     )
     return missed if timer.is_timer_on is True else (SAYS.remedy("enable"), *missed)
 
 
-def by_cron(mountpoint: str) -> Remedy:
+def cron_remedy(mountpoint: str) -> Remedy:
     """Where there is no timer. A file of run-parts has no dot in its name (run-parts(8))."""
     path = f"/etc/cron.weekly/hostdx-fstrim-{_file_name_part(mountpoint)}"
     return SAYS.remedy("cron", mountpoint=mountpoint, path=path, command=f"fstrim {shlex.quote(mountpoint)}")

@@ -51,7 +51,7 @@ class TrimLedger(Result, frozen=True, tag="fstrim.ledger/1"):
     value: tuple[LedgerRow, ...]
 
     @property
-    def result_parts(self) -> tuple[Part, ...]:
+    def appendix_parts(self) -> tuple[Part, ...]:
         table = Table(  # without a trim half of the columns have nothing to say
             tuple(title for _, title, _ in _COLUMNS),
             tuple(

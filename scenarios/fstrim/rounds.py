@@ -112,19 +112,19 @@ def round_since(host: Host, layout: TrimSetup, before: Sequence[Round]) -> Round
     boot = read_kernel(host).boot_id
     boot_id = boot if is_present(boot) else ""
     last = next((r for r in reversed(before) if r.source == SOURCE), None)
-    timer = _timer_ran(host, last)
+    timer = _did_timer_run(host, last)
     if not isinstance(now, Discards):
         return Round(value=0.0, boot_id=boot_id, trim_before=timer, trim_seen_by=TIMER if timer else "")
-    counted, names = _own_counter(host, layout, now)
+    counted, names = _own_discards_and_devices(host, layout, now)
     free = layout.read_free_bytes()
     written = discarded = None
     same = last is not None and last.boot_id == boot_id and boot_id != ""
     if last is not None:
         # After a reboot the counters began anew: at least so much.
-        written = _growth_of(now.written, last.device_written_bytes if same else 0)
+        written = _growth_if_known(now.written, last.device_written_bytes if same else 0)
         if same and last.discards_of in ("", names):
             own_discards = counted if last.discards_of else now.bytes
-            discarded = _growth_of(own_discards, last.device_discarded_bytes)
+            discarded = _growth_if_known(own_discards, last.device_discarded_bytes)
         elif not same:
             discarded = counted
     by_counters = last is not None and _was_trimmed(layout, last, discarded, written, free)
@@ -144,7 +144,7 @@ def round_since(host: Host, layout: TrimSetup, before: Sequence[Round]) -> Round
     )
 
 
-def _own_counter(host: Host, layout: TrimSetup, leaves: Discards) -> tuple[int | None, str]:
+def _own_discards_and_devices(host: Host, layout: TrimSetup, leaves: Discards) -> tuple[int | None, str]:
     """The counter of the file system's own devices, and their names; the leaves' where those count nothing."""
     names = own_devices(host, layout.chain) if layout.chain is not None else layout.leaf_names
     counters = read_discards(host, names)
@@ -153,7 +153,7 @@ def _own_counter(host: Host, layout: TrimSetup, leaves: Discards) -> tuple[int |
     return counters.bytes, ", ".join(names)
 
 
-def _growth_of(now: int | None, before: int | None) -> int | None:
+def _growth_if_known(now: int | None, before: int | None) -> int | None:
     """None: not known. A counter that fell began anew: a loop device that was made again."""
     if now is None or before is None:
         return None
@@ -172,7 +172,7 @@ def _was_trimmed(
     return discarded - (written or 0) - freed >= SHARE_OF_FREE_ONLINE * (free or 0)
 
 
-def _timer_ran(host: Host, last: Round | None) -> bool:
+def _did_timer_run(host: Host, last: Round | None) -> bool:
     """Return whether fstrim.timer fired since: all there is to go by where the kernel counts no discards (before
     4.18).
     """
@@ -208,8 +208,8 @@ async def measure_one_round(
             )
         if blocks.cached:
             run.emit_note(f"the reference reads are {blocks.cached}")
-        if blocks.too_short:
-            run.emit_note(blocks.too_short)
+        if blocks.too_short_text:
+            run.emit_note(blocks.too_short_text)
         now = msgspec.structs.replace(finish_round(asked, blocks, phase, behind), deleted_bytes=deleted)
         _note_trim(run, layout, now)
         lost = ""
@@ -220,7 +220,7 @@ async def measure_one_round(
             lost = f"{path}: the round cannot be kept: {error.strerror}; {advice}, and measure it again"
     rounds = comparable_rounds(RoundSeries((*series.rounds, now)), now)
     run.emit(Rounds(t=run.elapsed_s(), value=tuple(rounds)))
-    judge_rounds(run, layout, blocks, rounds, timer)
+    judge_and_emit_rounds(run, layout, blocks, rounds, timer)
     if lost:
         raise RunRefused(lost)
 
@@ -233,12 +233,12 @@ def _note_trim(run: Run, layout: TrimSetup, now: Round) -> None:
         trim_text += f": {units.format_size(now.trimmed_bytes, 4)} discarded on {now.discards_of}"
     if now.trim_seen_by == TIMER:
         trim_text += ", which need not have included this file system"
-    elif now.discards_of == ", ".join(layout.leaf_names) and shared_disk(layout):
+    elif now.discards_of == ", ".join(layout.leaf_names) and is_disk_shared(layout):
         trim_text += "; other file systems share that disk, so one of those may have been trimmed instead"
     run.emit_note(f"{layout.mount_directory} was {trim_text}")
 
 
-def shared_disk(layout: TrimSetup) -> bool:
+def is_disk_shared(layout: TrimSetup) -> bool:
     """Return whether the leaves carry more than this file system: then their counters are not its alone."""
     if layout.chain is None:
         return True
@@ -277,7 +277,7 @@ def trend_of_rounds(rounds: Sequence[Round]) -> TreatedTrend:
     )
 
 
-def judge_rounds(
+def judge_and_emit_rounds(
     run: Run, layout: TrimSetup, blocks: PhaseMeasurer, rounds: Sequence[Round], timer: TrimTimer
 ) -> None:
     course = trend_of_rounds(rounds)

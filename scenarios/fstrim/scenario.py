@@ -40,7 +40,7 @@ from hostdx.scenarios.fstrim.plan import (
     CLOSING,
     IDLE,
     TrimRequest,
-    make,
+    make_plan_and_setup,
     trim_action,
     without_trim_note,
 )
@@ -94,10 +94,10 @@ class TrimSession:
 
     async def _measure_phase(self, name: str, label: ev.Phase, title: str) -> None:
         with self.run.begin_step(name, title) as step:
-            self.ledger.begin()
+            self.ledger.begin_row()
             phase = await self.blocks.measure_phase(name, label)
             deleted = await self.blocks.engine.delete()
-            self.ledger.end(title, written=phase.written_bytes, deleted=deleted)
+            self.ledger.end_row(title, written=phase.written_bytes, deleted=deleted)
             self.phases.append(phase)
             if self.blocks.cached and not self.phases[1:]:
                 self.doubts.append(f"the reference reads are {self.blocks.cached}")
@@ -108,13 +108,13 @@ class TrimSession:
     async def _idle_as_control(self) -> None:
         """The control: as long as the trim with its settling is given."""
         with self.run.begin_step("waiting", "idle (control)"):
-            self.ledger.begin()
+            self.ledger.begin_row()
             await self._wait_seconds(self.pattern.idle_s, "idling, to see what time alone gives")
-            self.ledger.end("idle")
+            self.ledger.end_row("idle")
 
     async def _measure_trim(self, step: str, title: str, pad_to_s: float) -> None:
         with self.run.begin_step(step, title):
-            self.ledger.begin()
+            self.ledger.begin_row()
             began = self.run.clock.now()
             trimmed = await trim_and_wait(
                 self.run, trim_action(self.layout), self.layout.leaf_names, self.pattern
@@ -128,7 +128,7 @@ class TrimSession:
                         f"for a fair comparison run it again with --idle {math.ceil(took)}"
                     )
                 await self._wait_seconds(pad_to_s - took, "waiting as long as the idle control did")
-            row = self.ledger.end(title, trimmed=trimmed)
+            row = self.ledger.end_row(title, trimmed=trimmed)
             self._note_output(trimmed, row.explained)
 
     def _note_output(self, trimmed: Trimmed, explained: str) -> None:
@@ -143,8 +143,8 @@ class TrimSession:
 
     def _emit_results(self) -> None:
         load, control = self.plan.workloads
-        if self.blocks.too_short:
-            self.doubts.append(self.blocks.too_short)
+        if self.blocks.too_short_text:
+            self.doubts.append(self.blocks.too_short_text)
         if self.layout.no_trim:
             self._emit_verdict(load, None, self.layout.no_trim)
             before, idle = self.phases
@@ -205,7 +205,7 @@ class TrimSession:
 EngineMaker = Callable[[Host, TrimSetup, TrimRequest, PrivateDirectory, int, WriteBudget], BuiltInLoad]
 
 
-def built_in(
+def make_built_in_load(
     host: Host,
     layout: TrimSetup,
     asked: TrimRequest,
@@ -224,16 +224,16 @@ class Fstrim(Scenario):
     def __init__(
         self,
         pattern: TrimPattern | None = None,
-        engine: EngineMaker = built_in,
+        engine: EngineMaker = make_built_in_load,
         watch: Callable[[Run, TrimSetup], InterferenceWatch | None] | None = None,
     ) -> None:
         """Another pattern and engine are for tests, not for users."""
         self.pattern = pattern or TrimPattern()
         self.engine = engine
-        self.watch = watch or _watch
+        self.watch = watch or _make_watch
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan, layout, asked, pattern = make(host, options, self.pattern, self.make_plan)
+        plan, layout, asked, pattern = make_plan_and_setup(host, options, self.pattern, self.make_plan)
         return Prepared(plan, partial(self._run, layout, asked, pattern))
 
     async def _run(self, layout: TrimSetup, asked: TrimRequest, pattern: TrimPattern, run: Run) -> None:
@@ -277,7 +277,7 @@ class Fstrim(Scenario):
     ) -> PhaseMeasurer:
         """The private directory, the fixed file and a block that does not count."""
         with run.begin_step("prepare", "write the reference file") as step:
-            ledger.begin()
+            ledger.begin_row()
             budget = WriteBudget(layout.most_bytes)
             private = await stack.enter_async_context(own_directory(run, layout.directory))
             engine = self.engine(run.host, layout, asked, private, run.seed, budget)
@@ -293,9 +293,9 @@ class Fstrim(Scenario):
                 if block_size.text:
                     run.emit_note(block_size.text)
             deleted = await engine.delete()
-            ledger.end("prepare", written=written + layout.fixed_bytes, deleted=deleted)
+            ledger.end_row("prepare", written=written + layout.fixed_bytes, deleted=deleted)
             return blocks
 
 
-def _watch(run: Run, layout: TrimSetup) -> InterferenceWatch:
+def _make_watch(run: Run, layout: TrimSetup) -> InterferenceWatch:
     return watch_for(run, layout.leaf_names, directories=[layout.directory])

@@ -6,7 +6,7 @@ from hostdx.probes.engine.disk.refusals import check_suitability
 from hostdx.probes.engine.disk.size import SHARE_OF_FREE
 from hostdx.probes.engine.workloads import UNIT
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.backing import served_by_memory
+from hostdx.probes.system.disk.backing import served_by_memory_reason
 from hostdx.probes.system.disk.block import BlockDevice, block_devices
 from hostdx.probes.system.disk.topology import DirectoryPlacement, read_disk_topology
 from hostdx.probes.system.disk.trim.discard import TRIMMING, DiscardChain, discard_chain
@@ -47,11 +47,13 @@ class TrimSetup:
         self.devices = tuple(devices_by_name[n] for n in fit.placement.leaves if n in devices_by_name)
         self.chain = discard_chain(host, read_disk_topology(host), fit.placement.mount)
         self.refusal = (
-            self._no_device_reason() or self._in_memory_reason() or self._choose_sizes(blocks, phases)
+            self._no_device_reason()
+            or self._in_memory_reason()
+            or self._set_sizes_and_get_refusal(blocks, phases)
         )
         self.no_trim = self._swallowed_reason()
         if not self.no_trim:
-            self.no_trim, self.to_trim = cannot_trim_reason(host)
+            self.no_trim, self.to_trim = cannot_trim_reason_and_advice(host)
 
     @property
     def mount_directory(self) -> str:
@@ -82,7 +84,7 @@ class TrimSetup:
         return f"{self.directory} is on {kind} from {source}, not on a disk of this host: nothing to trim"
 
     def _in_memory_reason(self) -> str:
-        why = served_by_memory(self.host, self.leaf_names)
+        why = served_by_memory_reason(self.host, self.leaf_names)
         return f"{self.directory}: not applicable, {why}" if why else ""
 
     def _swallowed_reason(self) -> str:
@@ -98,7 +100,7 @@ class TrimSetup:
         kind = next(layer.kind for layer in chain.layers if layer.device == guilty)
         return f"{self.directory}: the layer {guilty} ({kind}) takes no discards, so a trim never reaches the disk"
 
-    def _choose_sizes(self, blocks: int, phases: int) -> str:
+    def _set_sizes_and_get_refusal(self, blocks: int, phases: int) -> str:
         sizes = [d.size_bytes for d in self.devices]
         known_sizes = [s for s in sizes if is_present(s)]
         space = self.host.read_statvfs(self.directory)
@@ -142,12 +144,12 @@ class TrimSetup:
         space = self.host.read_statvfs(self.mount_directory)
         return None if isinstance(space, Absent) else space.f_bfree * space.f_frsize
 
-    def read_size_bytes(self) -> int | None:
+    def read_file_system_bytes(self) -> int | None:
         space = self.host.read_statvfs(self.mount_directory)
         return None if isinstance(space, Absent) else space.f_blocks * space.f_frsize
 
 
-def cannot_trim_reason(host: Host) -> tuple[str, str]:
+def cannot_trim_reason_and_advice(host: Host) -> tuple[str, str]:
     """Return why this process cannot trim though the disk could be, the right or tool, and what to do; "": it can."""
     if not may_administer(host):
         return (

@@ -60,7 +60,7 @@ def _limit_finding(stream_limit: StreamLimit, measured: FullstackFigures) -> Fin
 
 
 def _loss_findings(
-    measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict], found: StreamBounds
+    measured: FullstackFigures, verdicts: Sequence[ev.RunVerdict], bounds: StreamBounds
 ) -> Iterator[Finding]:
     """Yield what each loses to the other, where that is beyond doubt."""
     titles = {id: title for ways in BESIDE.values() for id, title, _, _ in ways}
@@ -70,7 +70,8 @@ def _loss_findings(
             yield SAYS.finding(
                 "loses", id=f"fullstack.loses.{verdict.workload}", subject=measured.directory,
                 what=titles[verdict.workload], lost=1 - verdict.ratio, low=1 - high, high=max(0.0, 1 - low),
-                advice=SAYS.text("share-nodes" if found.far else "share-one-node"), proof="nodes" if found.far else "",
+                advice=SAYS.text("share-nodes" if bounds.far else "share-one-node"),
+                proof="nodes" if bounds.far else "",
             )  # fmt: skip
 
 

@@ -17,6 +17,21 @@ FULL = 0.90  # of a CPU's time
 OWN_CPU_SHARE = 0.80  # of the CPUs' busy time: below it others take them, and no limit of the streams is told
 
 
+class _NamedLimit(NamedTuple):
+    """What bounds the streams; `evidence` that it does, or the reason why that is open."""
+
+    what: str
+    evidence: tuple[str, ...] = ()
+    reason: str = ""
+
+
+class _ShownRatio(NamedTuple):
+    """A ratio with its interval, as far as they are shown."""
+
+    ratio: float | None = None
+    ci95: tuple[float, float] | None = None
+
+
 class _PartComparison(NamedTuple):
     """A way against one part alone."""
 
@@ -34,10 +49,10 @@ class _PartComparison(NamedTuple):
         return v is not None and v.is_slower and v.ratio is not None and v.ratio < NEAR
 
     @property
-    def shown_ratio(self) -> tuple[float | None, tuple[float, float] | None]:
+    def shown_ratio(self) -> _ShownRatio:
         """Nothing of fewer groups than a load is judged by: their interval reaches anywhere."""
         v = self.verdict
-        return (None, None) if v is None or v.groups < MIN_GROUPS else (v.ratio, v.ci95)
+        return _ShownRatio() if v is None or v.groups < MIN_GROUPS else _ShownRatio(v.ratio, v.ci95)
 
 
 def stream_limit(
@@ -56,18 +71,19 @@ def stream_limit(
     best = max(paths, key=lambda level: level.rate)
     of = {(v.baseline, v.variant): v for v in verdicts}
     disk, network = _PartComparison(of.get((DISK, best.side))), _PartComparison(of.get((NETWORK, best.side)))
-    limiting_part, evidence, reason = _name_limit(direction, best, by_side, disk, network, machine, private)
+    limit = _name_limit(direction, best, by_side, disk, network, machine, private)
+    disk_ratio, network_ratio = disk.shown_ratio, network.shown_ratio
     return StreamLimit(
         direction=direction,
         path=best.side,
-        what=limiting_part,
+        what=limit.what,
         rate=best.rate,
-        of_disk=disk.shown_ratio[0],
-        of_disk_ci95=disk.shown_ratio[1],
-        of_network=network.shown_ratio[0],
-        of_network_ci95=network.shown_ratio[1],
-        evidence=tuple(evidence),
-        reason=reason,
+        of_disk=disk_ratio.ratio,
+        of_disk_ci95=disk_ratio.ci95,
+        of_network=network_ratio.ratio,
+        of_network_ci95=network_ratio.ci95,
+        evidence=limit.evidence,
+        reason=limit.reason,
     )
 
 
@@ -79,58 +95,48 @@ def _name_limit(
     network: _PartComparison,
     machine: StreamBounds,
     private: bool,
-) -> tuple[str, list[str], str]:
+) -> _NamedLimit:
     if disk.is_near and network.is_near:
-        return "both", [], ""
+        return _NamedLimit("both")
     if disk.is_near and network.is_far:
         return _limit_by_bound("disk", by_side[DISK], machine.disk.get(direction, ()))
     if network.is_near and disk.is_far:
         alone = by_side[NETWORK]
         if private and _are_cpus_full(alone):
-            return (
-                "CPU",
-                [f"network alone: {_cpus_text(alone)}; a private link has no wire, so the CPUs bound it"],
-                "",
-            )
+            words = f"network alone: {_cpus_text(alone)}; a private link has no wire, so the CPUs bound it"
+            return _NamedLimit("CPU", (words,))
         return _limit_by_bound("network", alone, machine.network)
     if disk.is_far and network.is_far:
         return _limit_between_parts(best)
     why = next((v.reason for v in (disk.verdict, network.verdict) if v is not None and v.reason), None)
-    return "open", [], why or "the measurements are too noisy; try a larger --budget"
+    return _NamedLimit("open", reason=why or "the measurements are too noisy; try a larger --budget")
 
 
-def _limit_by_bound(part: str, alone: SideRate, bounds: Sequence[Bound]) -> tuple[str, list[str], str]:
+def _limit_by_bound(part: str, alone: SideRate, bounds: Sequence[Bound]) -> _NamedLimit:
     """With the lowest bound that it comes near to."""
     for bound in sorted(bounds, key=lambda candidate: candidate.bytes_per_s):
         if alone.rate >= NEAR * bound.bytes_per_s:
             bound_text = f"{bound.words} ({bound.source}): {units.format_rate(bound.bytes_per_s)}"
-            return bound.what, [f"{WORDS[part]} alone does {units.format_rate(alone.rate)}", bound_text], ""
-    return part, [], ""
+            alone_text = f"{WORDS[part]} alone does {units.format_rate(alone.rate)}"
+            return _NamedLimit(bound.kind, (alone_text, bound_text))
+    return _NamedLimit(part)
 
 
-def _limit_between_parts(best: SideRate) -> tuple[str, list[str], str]:
+def _limit_between_parts(best: SideRate) -> _NamedLimit:
     """Neither part: what lies between them."""
     if best.softirq >= FULL:
-        return (
-            "interrupts",
-            [f"one CPU spent {units.format_percent(best.softirq)} of its time in soft interrupts"],
-            "",
-        )
+        words = f"one CPU spent {units.format_percent(best.softirq)} of its time in soft interrupts"
+        return _NamedLimit("interrupts", (words,))
     if best.worker >= FULL:
-        return (
-            "CPU",
-            [f"the busiest stream ran on a CPU for {units.format_percent(best.worker)} of the time"],
-            "",
-        )
+        words = f"the busiest stream ran on a CPU for {units.format_percent(best.worker)} of the time"
+        return _NamedLimit("CPU", (words,))
     if _are_cpus_full(best):
-        return "CPU", [_cpus_text(best)], ""
+        return _NamedLimit("CPU", (_cpus_text(best),))
     if best.busy >= FULL:
-        return (
-            "open",
-            [],
-            f"others took the CPUs: all were busy for {units.format_percent(best.busy)}, {_cpus_text(best)}",
-        )
-    return "streams", ["slower than disk and network alone, with CPU time left"], ""
+        busy_share = units.format_percent(best.busy)
+        reason = f"others took the CPUs: all were busy for {busy_share}, {_cpus_text(best)}"
+        return _NamedLimit("open", reason=reason)
+    return _NamedLimit("streams", ("slower than disk and network alone, with CPU time left",))
 
 
 def _are_cpus_full(level: SideRate) -> bool:

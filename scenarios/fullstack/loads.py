@@ -102,7 +102,7 @@ def slice_s(seconds: float, every: Sequence[StreamLoad]) -> float:
     return max(MIN_SLICE_S, min(SLICE_S, share / (GROUPS * 2 * len(widest.sides))))
 
 
-def written_shares(every: Iterable[StreamLoad]) -> dict[str, float]:
+def write_budget_shares(every: Iterable[StreamLoad]) -> dict[str, float]:
     """Of what may still be written when a load begins, by its weight among those that write and are not over."""
     writing = [load for load in every if load.has_writes]
     return {

@@ -23,9 +23,9 @@ _FACTORS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """What cannot be passed, in B/s: `limit_kind` as in `Limit.what`, in words, and where it stands."""
+    """What cannot be passed, in B/s: `kind` as in `StreamLimit.what`, in words, and where it stands."""
 
-    what: str
+    kind: str
     bytes_per_s: float
     words: str
     source: str
@@ -44,7 +44,7 @@ class StreamBounds(msgspec.Struct, frozen=True, kw_only=True):
     card: Nic | None = None
 
 
-def read_bounds(host: Host, leaves: tuple[str, ...]) -> StreamBounds:
+def read_disk_bounds_and_cpus(host: Host, leaves: tuple[str, ...]) -> StreamBounds:
     devices_by_name = block_devices(host)
     devices = [devices_by_name[name] for name in leaves if name in devices_by_name]
     near, far = _near_and_far_cpus(host, devices)
@@ -54,7 +54,7 @@ def read_bounds(host: Host, leaves: tuple[str, ...]) -> StreamBounds:
     return StreamBounds(disk=bounds, near=near, far=far)
 
 
-def with_card(host: Host, bounds: StreamBounds, own_address: str) -> StreamBounds:
+def add_card_bounds(host: Host, bounds: StreamBounds, own_address: str) -> StreamBounds:
     """With what bounds the card that has this address."""
     addresses = host.read_command("ip", "-o", "addr", "show")
     plain = own_address.removeprefix("::ffff:")
@@ -74,7 +74,7 @@ def _disk_bounds(host: Host, devices: list[BlockDevice], limit_kind: str) -> Ite
     group = read_cgroup(host)
     limits: tuple[IoLimit, ...] = () if isinstance(group, Absent) else group.io
     caps = [
-        [limit for limit in limits if limit.what == limit_kind and limit.devno == device.devno]
+        [limit for limit in limits if limit.limit_name == limit_kind and limit.devno == device.devno]
         for device in devices
     ]
     if devices and all(caps):

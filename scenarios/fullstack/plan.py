@@ -14,7 +14,7 @@ from hostdx.scenarios.contract.plan import Plan, PlannedStep, Written
 from hostdx.scenarios.experiment.files.directories import TestDirectory
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from hostdx.scenarios.fullstack.loads import LABELS, StreamLoad, slice_s, stream_loads
-from hostdx.scenarios.fullstack.machine import StreamBounds, read_bounds
+from hostdx.scenarios.fullstack.machine import StreamBounds, read_disk_bounds_and_cpus
 from hostdx.scenarios.fullstack.measurement.messages import Direction, Where
 from hostdx.scenarios.fullstack.measurement.remote import unfit_reason
 from hostdx.scenarios.triage.knowledge.disks import time_to_fill_s
@@ -59,7 +59,7 @@ class FullstackSetup:
         self.most_bytes = options.as_integer("most-bytes") or MAX_WRITTEN_BYTES
         self.peer_kind: Where
         self.peer_kind = "peer" if self.peer else "namespaces" if os.geteuid() == 0 else "loopback"
-        self.machine: StreamBounds = read_bounds(host, self.place.leaf_devices)
+        self.machine: StreamBounds = read_disk_bounds_and_cpus(host, self.place.leaf_devices)
 
     @property
     def test_directory(self) -> str:
@@ -100,7 +100,9 @@ class FullstackSetup:
         return ""
 
 
-def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, FullstackSetup]:
+def make_plan_and_setup(
+    host: Host, options: Options, planned: Callable[..., Plan]
+) -> tuple[Plan, FullstackSetup]:
     layout = FullstackSetup(host, options)
     refusal, chosen_loads = layout.refusal_reason, layout.chosen_loads()
     used = dict.fromkeys(name for load in chosen_loads for name in load.sides)

@@ -100,14 +100,15 @@ class Streams(Result, frozen=True, tag="fullstack.streams/1"):
     value: FullstackFigures
 
     @property
-    def result_parts(self) -> tuple[Part, ...]:
+    def appendix_parts(self) -> tuple[Part, ...]:
         value = self.value
         header = ("direction", "way", "level", "95 % CI", "CPU s/GB", "peer CPU s/GB", "CPUs, ours",
                   "CPUs, all", "softirq", "memory B/B")  # fmt: skip
         rows = tuple(_table_row(level) for level in value.levels)
         table = Table(header, rows, frozenset(range(2, 10))).without_empty_columns()
         lent = (
-            f"{_label(level.side)}: the kernel copied {units.format_percent(level.copied)} of the sends all the same"
+            f"{_side_label(level.side)}: the kernel copied {units.format_percent(level.copied)} "
+            "of the sends all the same"
             for level in value.levels
             if level.copied is not None
         )
@@ -144,7 +145,7 @@ def _limits_table(value: FullstackFigures) -> Table:
         columns.append(
             (
                 WORDS.get(stream_limit.what, stream_limit.what),
-                _label(stream_limit.path),
+                _side_label(stream_limit.path),
                 units.format_rate(stream_limit.rate) if fastest is None else _rate_text(fastest),
                 _part_text(stream_limit.of_disk, stream_limit.of_disk_ci95),
                 _part_text(stream_limit.of_network, stream_limit.of_network_ci95),
@@ -174,7 +175,7 @@ def _part_text(ratio: float | None, ci95: tuple[float, float] | None) -> str:
 def _table_row(rate: SideRate) -> tuple[str, ...]:
     return (
         way_words(rate.direction),
-        _label(rate.side),
+        _side_label(rate.side),
         units.format_rate(rate.rate),
         "–" if rate.ci95 is None else " to ".join(map(units.format_rate, rate.ci95)),
         f"{rate.cpu_s_per_gb:.2f}",
@@ -190,6 +191,6 @@ def way_words(direction: str) -> str:
     return STREAMS.get(direction, direction).removeprefix("streams from ")
 
 
-def _label(side: str) -> str:
+def _side_label(side: str) -> str:
     """A foreign recording may name others."""
     return LABELS[side].label if side in LABELS else side

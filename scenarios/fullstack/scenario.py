@@ -16,15 +16,15 @@ from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario, own_directory
 from hostdx.scenarios.experiment.budget import Budget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
-from hostdx.scenarios.experiment.groups import level_values, values_beside
+from hostdx.scenarios.experiment.groups import level_values, values_beside_verdicts
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
-from hostdx.scenarios.experiment.statistics.stats import level_interval
+from hostdx.scenarios.experiment.statistics.stats import level_and_interval
 from hostdx.scenarios.fullstack.findings import fullstack_findings
 from hostdx.scenarios.fullstack.limits import stream_limit
-from hostdx.scenarios.fullstack.loads import LINKS, StreamLoad, written_shares
-from hostdx.scenarios.fullstack.machine import StreamBounds, with_card
+from hostdx.scenarios.fullstack.loads import LINKS, StreamLoad, write_budget_shares
+from hostdx.scenarios.fullstack.machine import StreamBounds, add_card_bounds
 from hostdx.scenarios.fullstack.measurement.bench import StreamBench, StreamCost
 from hostdx.scenarios.fullstack.measurement.messages import Open, Side
 from hostdx.scenarios.fullstack.measurement.remote import RemotePeer
@@ -34,7 +34,7 @@ from hostdx.scenarios.fullstack.plan import (
     NAMESPACES,
     PEER_SPARE_S,
     FullstackSetup,
-    make,
+    make_plan_and_setup,
 )
 from hostdx.scenarios.fullstack.results import FullstackFigures, SideRate, Streams
 from hostdx.scenarios.fullstack.trains import StreamTrains
@@ -43,7 +43,7 @@ Engine = Callable[[Run, FullstackSetup, PrivateDirectory], StreamBench]
 PeerStart = Callable[[str, str, float], Awaitable[RemotePeer]]
 
 
-def built_in(run: Run, layout: FullstackSetup, private: PrivateDirectory) -> StreamBench:
+def make_built_in_bench(run: Run, layout: FullstackSetup, private: PrivateDirectory) -> StreamBench:
     return StreamBench(
         run.host, private, layout.place.leaf_devices, layout.place.size_bytes, layout.streams,
         WriteBudget(layout.most_bytes), layout.directions,
@@ -56,15 +56,15 @@ class Fullstack(Scenario):
 
     def __init__(
         self,
-        engine: Engine = built_in,
+        engine: Engine = make_built_in_bench,
         watch: Callable[[Run, FullstackSetup], InterferenceWatch | None] | None = None,
         peer: PeerStart = RemotePeer.start,
     ) -> None:
         """Others are for tests, not for users."""
-        self.engine, self.watch, self.peer = engine, watch or _watch, peer
+        self.engine, self.watch, self.peer = engine, watch or _make_watch, peer
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan, layout = make(host, options, self.make_plan)
+        plan, layout = make_plan_and_setup(host, options, self.make_plan)
         return Prepared(plan, partial(self._run, layout))
 
     async def _run(self, layout: FullstackSetup, run: Run) -> None:
@@ -75,11 +75,11 @@ class Fullstack(Scenario):
                 stack.push_async_callback(bench.close)
                 await bench.prepare_files(step.report_written)
             with run.begin_step("connect", "connect the two ends"):
-                bounds = await self._connect(run, layout, bench, stack)
+                bounds = await self._connect_and_find_bounds(run, layout, bench, stack)
             with run.begin_step("measure", "measure and judge"):
-                await _measure(run, layout, bench, bounds, self.watch(run, layout))
+                await _measure_loads(run, layout, bench, bounds, self.watch(run, layout))
 
-    async def _connect(
+    async def _connect_and_find_bounds(
         self, run: Run, layout: FullstackSetup, bench: StreamBench, stack: AsyncExitStack
     ) -> StreamBounds:
         name, address, port, token = "hostdx-fullstack", "", 0, ""
@@ -97,9 +97,9 @@ class Fullstack(Scenario):
             run.emit_note("not root: the name spaces lie in a user namespace")
         if ready.uncounted:
             run.emit_note(f"memory traffic is not counted: {ready.uncounted}")
-        bounds = with_card(run.host, layout.machine, ready.here) if ready.here else layout.machine
+        bounds = add_card_bounds(run.host, layout.machine, ready.here) if ready.here else layout.machine
         for bound in (*bounds.network, *(disk_bound for each in bounds.disk.values() for disk_bound in each)):
-            run.emit_fact("fullstack", bound.what, bound.bytes_per_s, "B/s", source=bound.source)
+            run.emit_fact("fullstack", bound.kind, bound.bytes_per_s, "B/s", source=bound.source)
         return bounds
 
 
@@ -113,7 +113,7 @@ class _JudgedLoads:
     def add(self, load: StreamLoad, experiment: LoadExperiment, costs: Mapping[Side, StreamCost]) -> None:
         self.verdicts += experiment.verdicts
         metric = load.planned_workload.metrics[0]
-        shown = values_beside(experiment.groups, metric, experiment.verdicts)
+        shown = values_beside_verdicts(experiment.groups, metric, experiment.verdicts)
         for name, side in load.sides.items():
             values = level_values(experiment.groups, name, metric, experiment.verdicts)
             cost = costs.get(side)
@@ -128,7 +128,7 @@ class _JudgedLoads:
 def _side_rate(
     load: StreamLoad, name: str, values: Sequence[float], cost: StreamCost, paired_rate: float | None
 ) -> SideRate:
-    middle, ends = level_interval(values, paired_rate)
+    middle, ends = level_and_interval(values, paired_rate)
     seconds = cost.seconds or 1.0
     return SideRate(
         direction=load.direction, side=name, rate=middle, ci95=ends, groups=len(values),
@@ -142,7 +142,7 @@ def _side_rate(
     )  # fmt: skip
 
 
-async def _measure(
+async def _measure_loads(
     run: Run,
     layout: FullstackSetup,
     bench: StreamBench,
@@ -166,7 +166,7 @@ async def _measure(
         [load for load in every if not load.pairs and load.planned_workload.aside is aside]
         for aside in (False, True)
     ]
-    shares = written_shares([load for lot in lots for load in lot])
+    shares = write_budget_shares([load for lot in lots for load in lot])
     rest = sum(load.budget_weight for load in every)
     for lot in filter(None, lots):
         weight = sum(load.budget_weight for load in lot)
@@ -193,5 +193,5 @@ async def _measure(
         run.emit_finding(limit)
 
 
-def _watch(run: Run, layout: FullstackSetup) -> InterferenceWatch:
+def _make_watch(run: Run, layout: FullstackSetup) -> InterferenceWatch:
     return watch_for(run, layout.place.leaf_devices, directories=[layout.test_directory])

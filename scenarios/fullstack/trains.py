@@ -27,11 +27,11 @@ class StreamTrains(BatchSource[Side]):
         self._per_s = 0.0  # bytes written in a second, at most, of slices as long as the longest until now
         self._longest_s = 0.0
 
-    async def start_workers(self) -> MeasuredBatch:
+    async def start_workers_and_rehearse(self) -> MeasuredBatch:
         if self._load.has_writes:
-            self._bench.budget.begin(self._load.id, self._share)
+            self._bench.budget.set_load_share(self._load.id, self._share)
         await self.measure_alone()
-        return await super().start_workers()
+        return await super().start_workers_and_rehearse()
 
     async def measure_batch(
         self,
@@ -48,14 +48,14 @@ class StreamTrains(BatchSource[Side]):
         writing = [n for n in order if sides[n].does_write]
         if writing:
             budget.check(int(self._per_s * HEADROOM * slice_s), load, len(writing))
-        before = budget.left_for(load)
+        before = budget.bytes_left_for(load)
         train = await self._bench.measure_batch(sides, order, slice_s, onset_s, load)
         if writing:
             # as long as they were meant to be: what has to arrive on the disk afterwards makes them longer
             seconds = slice_s * sum(sides[n].does_write for n in train.order)
             if slice_s > self._longest_s:  # short ones may be what a limit gives at once
                 self._longest_s, self._per_s = slice_s, 0.0
-            self._per_s = max(self._per_s, (before - budget.left_for(load)) / max(seconds, 1e-3))
+            self._per_s = max(self._per_s, (before - budget.bytes_left_for(load)) / max(seconds, 1e-3))
         return train
 
     def affordable_s(self, groups: int) -> float:
@@ -63,7 +63,7 @@ class StreamTrains(BatchSource[Side]):
         if not writing or not self._per_s:
             return math.inf
         wanted = SPARE * 2 * groups * writing * self._per_s * HEADROOM
-        return self._bench.budget.left_for(self._load.id) / wanted
+        return self._bench.budget.bytes_left_for(self._load.id) / wanted
 
     def without_variants(self, variants: Iterable[str]) -> Self:
         left = super().without_variants(variants)

@@ -19,7 +19,7 @@ from hostdx.scenarios.iosched.measurement.mixed import MIXES
 from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq
 from hostdx.scenarios.iosched.scheduler_setup import PairLoad
 from hostdx.scenarios.iosched.target import ScheduledDisks
-from hostdx.scenarios.triage.knowledge.schedulers import class_of
+from hostdx.scenarios.triage.knowledge.schedulers import device_class_of
 from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("iosched")
@@ -183,11 +183,11 @@ def throttling_finding(
     return SAYS.finding("wbt-switch", evidence=lines) if lines else None
 
 
-def class_finding(target: ScheduledDisks) -> Finding | None:
+def device_class_finding(target: ScheduledDisks) -> Finding | None:
     """Return what this class of device suggests, for the report."""
     if not target.devices:
         return None
-    kind = class_of(target.devices[0])
+    kind = device_class_of(target.devices[0])
     return SAYS.finding(
         "class",
         subject=target.names_text,

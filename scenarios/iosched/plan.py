@@ -13,10 +13,10 @@ from hostdx.scenarios.iosched.measurement.mixed import files_bytes
 from hostdx.scenarios.iosched.scheduler_setup import SchedulerSetup, has_hard_disk, needed_seconds
 from hostdx.scenarios.iosched.target import ScheduledDisks
 from hostdx.scenarios.triage.knowledge.disks import endurance_share, time_to_fill_s
-from hostdx.scenarios.triage.knowledge.schedulers import class_of
+from hostdx.scenarios.triage.knowledge.schedulers import device_class_of
 
 
-def make(host: Host, setup: SchedulerSetup, options: Options, planned: Callable[..., Plan]) -> Plan:
+def build_plan(host: Host, setup: SchedulerSetup, options: Options, planned: Callable[..., Plan]) -> Plan:
     """The plan as it is shown and consented to."""
     if setup.target is None:
         return planned(options=dict(options.values), refusal=setup.refusal)
@@ -25,7 +25,7 @@ def make(host: Host, setup: SchedulerSetup, options: Options, planned: Callable[
     prepare_s = time_to_fill_s(files) + 3.0
     writes = any(mix.has_writers for mix in setup.mixes)
     bound = setup.most_written if writes else files
-    kind = class_of(on.devices[0]) if on.devices else None
+    kind = device_class_of(on.devices[0]) if on.devices else None
     schedulers = (on.current, *setup.variants)
     return planned(
         options=dict(options.values),

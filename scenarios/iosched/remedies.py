@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Mapping
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.scheduler_origin import SchedulerOrigin, find_tuned_elevator
+from hostdx.probes.system.disk.scheduler_origin import SchedulerOrigin, find_tuned_elevator_and_path
 from hostdx.probes.system.software.tuned import tuned_profile
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.finding import Remedy
@@ -49,7 +49,7 @@ def make_scheduler_remedy(
 
     tuned is needed only where a profile of its own sets a scheduler, which then wins over udev's.
     """
-    if is_present(find_tuned_elevator(host, device)):
+    if is_present(find_tuned_elevator_and_path(host, device)):
         persistent, undo, warning = _persist_by_tuned(host, device, scheduler)
     else:
         persistent, undo, warning = _persist_by_udev(device, scheduler, rotational, why)
@@ -96,7 +96,7 @@ def _persist_by_tuned(
     folder = path.rsplit("/", 1)[0]
     # The lower number is served first, before the profile's own [disk] takes every disk.
     lines = f"[{own}]\\ntype=disk\\npriority=-10\\ndevices={device}\\nelevator={scheduler}\\n"
-    asked = find_tuned_elevator(host, device)
+    asked = find_tuned_elevator_and_path(host, device)
     conflict_text = f"{asked[1]} sets {asked[0]}; " if is_present(asked) else ""
     names = " ".join(shlex.quote(name) for name in active)
     return (

@@ -9,7 +9,7 @@ from hostdx.probes.system.disk.scheduler import Scheduling, read_scheduling
 from hostdx.probes.system.disk.scheduler_origin import (
     are_rules_known,
     find_scheduler_origin,
-    find_tuned_elevator,
+    find_tuned_elevator_and_path,
     is_rule_for,
     udev_rules,
 )
@@ -21,7 +21,7 @@ from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
 from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq
 from hostdx.scenarios.triage.knowledge.kernels import KernelFault, faults_here
-from hostdx.scenarios.triage.knowledge.schedulers import class_of, offered_names
+from hostdx.scenarios.triage.knowledge.schedulers import device_class_of, offered_names
 from hostdx.scenarios.triage.rules.texts import texts
 
 SAYS = texts("iosched")
@@ -48,7 +48,7 @@ def leaves_with_schedulers(host: Host) -> list[tuple[BlockDevice, Scheduling]]:
     return scheduled
 
 
-def describe(host: Host, state: Scheduling) -> tuple[Evidence, ...]:
+def scheduling_evidence(host: Host, state: Scheduling) -> tuple[Evidence, ...]:
     """Scheduler and reason, tunables, depth, write-back throttling and hardware queues, each with its path."""
     queue = f"/sys/block/{state.device}/queue"
     reason = find_scheduler_origin(host, state)
@@ -74,7 +74,7 @@ def describe(host: Host, state: Scheduling) -> tuple[Evidence, ...]:
 def check_scheduler_choice(host: Host) -> Iterator[Finding]:
     """A scheduler that the class of device does not suggest (knowledge/schedulers.toml)."""
     for device, state in leaves_with_schedulers(host):
-        kind = class_of(device)
+        kind = device_class_of(device)
         if isinstance(state.active, Absent) or state.active not in kind.speaks:
             continue
         if state.active == "none" and may_be_zfs(host, device):
@@ -96,19 +96,19 @@ def check_scheduler_choice(host: Host) -> Iterator[Finding]:
             kind=kind.title,
             active=state.active,
             better=better,
-            evidence=(*describe(host, state), Evidence(kind.why, "knowledge/schedulers.toml")),
+            evidence=(*scheduling_evidence(host, state), Evidence(kind.why, "knowledge/schedulers.toml")),
             remedy=remedy,
             references=(kind.source,),
         )
 
 
-def _read_faults(host: Host) -> tuple[str, tuple[KernelFault, ...]]:
+def _read_release_and_faults(host: Host) -> tuple[str, tuple[KernelFault, ...]]:
     return require_readable(read_kernel(host).release, "the kernel's release"), faults_here(host)
 
 
-def known_stall(host: Host) -> Iterator[Finding]:
+def check_known_stall(host: Host) -> Iterator[Finding]:
     """The active scheduler has a known fault in this kernel (knowledge/kernels.toml)."""
-    release, faults = _read_faults(host)
+    release, faults = _read_release_and_faults(host)
     scheduled = [f for f in faults if f.scheduler]
     if not scheduled:
         return
@@ -131,7 +131,7 @@ def known_stall(host: Host) -> Iterator[Finding]:
                 release=release,
                 fault=fault.title_in_sentence,
                 update=fault.remedy,
-                evidence=(Evidence(fault.effect, release), *describe(host, state)),
+                evidence=(Evidence(fault.effect, release), *scheduling_evidence(host, state)),
                 remedy=(
                     make_scheduler_remedy(
                         host,
@@ -146,9 +146,9 @@ def known_stall(host: Host) -> Iterator[Finding]:
             )
 
 
-def known_crash(host: Host) -> Iterator[Finding]:
+def check_known_crash(host: Host) -> Iterator[Finding]:
     """Faults of this kernel's block layer whatever the scheduler."""
-    release, faults = _read_faults(host)
+    release, faults = _read_release_and_faults(host)
     for fault in faults:
         if not fault.scheduler and fault.of == "block":
             yield SAYS.finding(
@@ -166,9 +166,11 @@ def known_crash(host: Host) -> Iterator[Finding]:
 def check_writeback_throttling(host: Host) -> Iterator[Finding]:
     """Write-back throttling set by hand stays in force under bfq too, and outlives every change of scheduler."""
     for _, state in leaves_with_schedulers(host):
-        if state.wbt_by_hand:
+        if state.is_wbt_set_by_hand:
             limit_us = state.wbt_lat_usec
-            yield SAYS.finding("wbt", subject=state.device, limit_us=limit_us, evidence=describe(host, state))
+            yield SAYS.finding(
+                "wbt", subject=state.device, limit_us=limit_us, evidence=scheduling_evidence(host, state)
+            )
 
 
 def check_conflicting_rules(host: Host) -> Iterator[Finding]:
@@ -182,7 +184,7 @@ def check_conflicting_rules(host: Host) -> Iterator[Finding]:
         asked = [
             (p, s, "udev rule") for p, s, line in udev_rules(host) if is_rule_for(host, line, device.name)
         ]
-        tuned = find_tuned_elevator(host, device.name)
+        tuned = find_tuned_elevator_and_path(host, device.name)
         if is_present(tuned):  # it comes after udev
             asked.insert(0, (tuned[1], tuned[0], "tuned profile"))
         other = next(((p, s, w) for p, s, w in asked if s != state.active and s in state.offered), None)
@@ -200,11 +202,11 @@ def check_conflicting_rules(host: Host) -> Iterator[Finding]:
                 active=state.active,
                 source=other[0],
                 apply=apply,
-                evidence=describe(host, state),
+                evidence=scheduling_evidence(host, state),
             )
 
 
-def ignored_priorities(host: Host) -> Iterator[Finding]:
+def check_ignored_priorities(host: Host) -> Iterator[Finding]:
     """Processes ask for I/O priorities that no active scheduler honours (ioprio_set(2): bfq; classes: mq-deadline)."""
     states = [state for _, state in leaves_with_schedulers(host)]
     deaf = [s.device for s in states if s.active in ("none", "kyber")]
@@ -219,8 +221,8 @@ def ignored_priorities(host: Host) -> Iterator[Finding]:
 
 RULES: tuple[HostRule, ...] = (
     HostRule("iosched.choice", "iosched", "scheduler by class of device", check_scheduler_choice),
-    HostRule("iosched.known-stall", "iosched", "kernel known to stall with the scheduler", known_stall),
-    HostRule("iosched.known-crash", "iosched", "kernel known to crash in the block layer", known_crash),
+    HostRule("iosched.known-stall", "iosched", "kernel known to stall with the scheduler", check_known_stall),
+    HostRule("iosched.known-crash", "iosched", "kernel known to crash in the block layer", check_known_crash),
     HostRule("iosched.wbt", "iosched", "write-back throttling set by hand", check_writeback_throttling),
     HostRule(
         "iosched.conflict",
@@ -229,6 +231,6 @@ RULES: tuple[HostRule, ...] = (
         check_conflicting_rules,
     ),
     HostRule(
-        "iosched.priorities", "iosched", "I/O priorities that the scheduler ignores", ignored_priorities
+        "iosched.priorities", "iosched", "I/O priorities that the scheduler ignores", check_ignored_priorities
     ),
 )

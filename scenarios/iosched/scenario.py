@@ -21,14 +21,14 @@ from hostdx.scenarios.experiment.load_schedule import measure_workload
 from hostdx.scenarios.experiment.schedule.guarded import metric_values
 from hostdx.scenarios.iosched.findings import (
     OnsetComparison,
-    class_finding,
+    device_class_finding,
     held_finding,
     onset_finding,
     throttling_finding,
     verdict_finding,
 )
 from hostdx.scenarios.iosched.measurement.mixed import MixedBench
-from hostdx.scenarios.iosched.plan import make
+from hostdx.scenarios.iosched.plan import build_plan
 from hostdx.scenarios.iosched.scheduler_setup import (
     DEFAULT_BUDGET_S,
     ORDER,
@@ -57,7 +57,7 @@ class Iosched(Scenario):
 
     takes_s: ClassVar[float] = DEFAULT_BUDGET_S + PREPARING_S
 
-    def blocked(self, host: Host) -> str:
+    def blocking_reason(self, host: Host) -> str:
         if not host.live:
             return "a captured host has no scheduler to switch"
         if not _is_root():
@@ -69,7 +69,7 @@ class Iosched(Scenario):
 
     def prepare(self, host: Host, options: Options) -> Prepared:
         setup = layout(host, options, has_root=_is_root())
-        return Prepared(make(host, setup, options, self.make_plan), partial(self._run, setup))
+        return Prepared(build_plan(host, setup, options, self.make_plan), partial(self._run, setup))
 
     async def _run(self, setup: SchedulerSetup, run: Run) -> None:
         target = setup.target
@@ -88,7 +88,7 @@ class Iosched(Scenario):
                 )
                 try:
                     await self._prepare_files(run, bench, setup)
-                    await self._measure(run, bench, setup, target, switcher)
+                    await self._measure_loads(run, bench, setup, target, switcher)
                 finally:
                     try:
                         await bench.close()
@@ -114,7 +114,7 @@ class Iosched(Scenario):
             await bench.prepare_files(setup.mixes, step.report_written)
             await bench.wait_until_settled()
 
-    async def _measure(
+    async def _measure_loads(
         self, run: Run, bench: MixedBench, setup: SchedulerSetup, target: ScheduledDisks, switcher: Switcher
     ) -> None:
         budget = Budget(setup.budget_s, run.clock)
@@ -184,7 +184,7 @@ class Iosched(Scenario):
             run.emit_finding(finding)
         for extra in (
             throttling_finding(switcher.states_by_scheduler, target.current),
-            class_finding(target),
+            device_class_finding(target),
         ):
             if extra is not None:
                 run.emit_finding(extra)

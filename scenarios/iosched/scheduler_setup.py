@@ -15,7 +15,7 @@ from hostdx.scenarios.contract.plan import Metric, Workload
 from hostdx.scenarios.experiment.budget import Need, allotted_seconds, group_seconds, minimum_seconds
 from hostdx.scenarios.iosched.measurement.mixed import MIXES, Mix, files_bytes, fio_equivalent
 from hostdx.scenarios.iosched.target import ScheduledDisks, find_refusal, find_scheduled_disks
-from hostdx.scenarios.triage.knowledge.schedulers import worth_trying
+from hostdx.scenarios.triage.knowledge.schedulers import schedulers_worth_trying
 
 DEFAULT_BUDGET_S = 480.0
 MIN_GROUPS = 4
@@ -199,7 +199,7 @@ def _choose_variants(disks: ScheduledDisks, asked: Sequence[str]) -> tuple[str, 
         return tuple(dict.fromkeys(s for s in asked if s != disks.current))
     if not disks.devices:
         return tuple(s for s in disks.offered if s != disks.current)
-    return worth_trying(disks.devices[0], disks.current, disks.offered)
+    return schedulers_worth_trying(disks.devices[0], disks.current, disks.offered)
 
 
 def has_hard_disk(disks: ScheduledDisks) -> bool:

@@ -158,10 +158,10 @@ class Switcher:
         """Makes it active on every leaf and checks that it is. Raises RunRefused where it is not."""
         if scheduler != self.active:
             await self.switch_back()
-            self.check(self.current)
+            self.check_and_record_states(self.current)
             if scheduler != self.current:
                 await self._leave_for(scheduler)
-        self.check(scheduler)
+        self.check_and_record_states(scheduler)
 
     async def _leave_for(self, scheduler: str) -> None:
         self.untouched.record_foreign_changes()
@@ -192,7 +192,7 @@ class Switcher:
                 self.untouched.record_undo(leaf, applied.endings)
             self.untouched.record_own_switch()
 
-    def check(self, scheduler: str) -> None:
+    def check_and_record_states(self, scheduler: str) -> None:
         """Somebody else (a udev rule on a change event, tuned) may set it at any time: then nothing is measured."""
         states = [read_scheduling(self.run.host, leaf) for leaf in self.leaves]
         for leaf, state in zip(self.leaves, states, strict=True):
@@ -234,7 +234,7 @@ class MixedVariantBench:
 
     async def measure_block(self, seconds: float) -> Measured:
         measured = await self.bench.measure_block(self.mix, seconds, self.workload.onset_s)
-        self.switcher.check(self.variant)
+        self.switcher.check_and_record_states(self.variant)
         return measured
 
     async def wait_until_idle(self) -> None:
@@ -250,12 +250,12 @@ class MixedWatch(InterferenceWatch):
         super().__init__(run, devices, directories=directories)
         self.bench = bench
 
-    def end(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
-        disturbance = super().end(workload, variant, measured)
+    def end_block(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
+        disturbance = super().end_block(workload, variant, measured)
         # The stop rule tells others by the direction of their I/O: here the fdatasync at a block's end writes
         # while readers read, and on an idle disk it took that for somebody who suffers (measured).
         if self._bystanders is not None:
-            self._bystanders.pass_over()
+            self._bystanders.mark_direction_unknown()
         if disturbance is not None or self.bench.last is None:
             return disturbance
         own_bytes, foreign_bytes, seconds = self.bench.last

@@ -3,7 +3,7 @@
 import msgspec
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.backing import served_by_memory
+from hostdx.probes.system.disk.backing import served_by_memory_reason
 from hostdx.probes.system.disk.block import BlockDevice, block_devices
 from hostdx.probes.system.disk.scheduler import Scheduling, read_scheduling
 from hostdx.probes.system.disk.topology import DirectoryPlacement
@@ -63,7 +63,7 @@ def find_refusal(host: Host, disks: ScheduledDisks, *, system_disk: bool, has_ro
         return "a captured host has no scheduler to switch"
     if not has_root:
         return f"switching the scheduler of {disks.names_text} needs root: run it with sudo"
-    if why := served_by_memory(host, disks.leaf_names):
+    if why := served_by_memory_reason(host, disks.leaf_names):
         return f"{disks.directory}: not applicable, {why}"
     if len(disks.offered) < 2:
         only = ", ".join(disks.offered) or "nothing"
@@ -75,7 +75,7 @@ def find_refusal(host: Host, disks: ScheduledDisks, *, system_disk: bool, has_ro
     if carries and not system_disk:
         return f"{carries}: if switching its scheduler hung, the whole system would hang; add --system-disk to allow it"
     for state in disks.states:
-        if state.wbt_by_hand:
+        if state.is_wbt_set_by_hand:
             return (
                 f"write-back throttling of {state.device} was set by hand ({state.wbt_lat_usec} us), and a "
                 "switch of the "

@@ -75,13 +75,13 @@ def _list_figures(plan: Plan, figures: Figures) -> Iterable[str]:
         single_mean, all_ = (figures.mean(workload.id, slot) for slot in ("one", "all"))
         if single_mean is None:
             continue
-        line = f"{workload.title}: {_value(single_mean, unit)} on one CPU"
+        line = f"{workload.title}: {_format_value(single_mean, unit)} on one CPU"
         if all_ is not None:
-            line += f", {_value(all_, unit)} on all ({format_factor(all_ / single_mean)})"
+            line += f", {_format_value(all_, unit)} on all ({format_factor(all_ / single_mean)})"
         yield line
 
 
-def _value(value: float, unit: str) -> str:
+def _format_value(value: float, unit: str) -> str:
     return str(metric_quantity(value, unit))
 
 

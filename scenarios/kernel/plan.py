@@ -105,7 +105,9 @@ class KernelSetup(TestDirectory):
         return tuple(lines)
 
 
-def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, KernelSetup]:
+def make_plan_and_setup(
+    host: Host, options: Options, planned: Callable[..., Plan]
+) -> tuple[Plan, KernelSetup]:
     setup = KernelSetup(host, options)
     steps = [
         PlannedStep("fingerprint", FINGERPRINT, FINGERPRINT_S),

@@ -107,7 +107,7 @@ def list_boots(earlier: Iterable[Earlier]) -> list[Boot]:
     return variant_boots
 
 
-def check(side: Letter, boot_id: str, earlier: Sequence[Earlier]) -> None:
+def check_boot_of_side(side: Letter, boot_id: str, earlier: Sequence[Earlier]) -> None:
     """Before the run: a boot cannot be both sides, and `--after` needs a `--before`. Raises UsageError."""
     all_series = series_of(list_boots(earlier))
     last = all_series[-1] if all_series else None
@@ -120,7 +120,7 @@ def check(side: Letter, boot_id: str, earlier: Sequence[Earlier]) -> None:
         raise UsageError(f"{OPTION[side]}: this boot was measured with {OPTION[other]} already; reboot first")
 
 
-def so_far(earlier: Sequence[Earlier]) -> SoFar:
+def progress_so_far(earlier: Sequence[Earlier]) -> SoFar:
     """Return what was measured until now, what can be compared, and what is still to do."""
     measured_boots = list_boots(earlier)
     all_series = series_of(measured_boots)

@@ -21,7 +21,7 @@ from hostdx.probes.system.kernel_log import read_kernel_log
 from hostdx.probes.system.nodes.memory import read_memory
 from hostdx.probes.system.processor.cpu import read_cpu
 from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
-from hostdx.probes.system.processor.throttle import cpu_stat
+from hostdx.probes.system.processor.throttle import read_cpu_stat
 from hostdx.probes.system.pulse import HostCounters, read_counters
 from hostdx.probes.system.running.cgroup import read_cgroup
 from hostdx.probes.system.software.kernel import read_kernel
@@ -102,7 +102,7 @@ def throttled_below_quota(host: Host) -> Answer:
     if quota is None:
         return ""
     for path in ("/sys/fs/cgroup/cpu.stat", "/sys/fs/cgroup/cpu/cpu.stat"):
-        if values := cpu_stat(host, path):
+        if values := read_cpu_stat(host, path):
             return _describe_throttling(values, quota)
     return Absent("no cpu.stat of this control group can be read", "missing", "/sys/fs/cgroup/cpu.stat")
 
@@ -126,7 +126,7 @@ def check_raid5(host: Host) -> Answer:
     return ", ".join(f"{name} is {level}" for name, level in levels)
 
 
-def raid5_spins(host: Host) -> Answer:
+def find_spinning_raid5_threads(host: Host) -> Answer:
     """CPU time of the arrays' threads, over a quarter of a second."""
     if not host.live:
         return Absent("a capture does not show a thread spinning", "captured", "/proc/PID/stat")
@@ -180,7 +180,7 @@ def ata_errors(host: Host) -> Answer:
 
 
 def iowait_idle_disks(host: Host) -> Answer:
-    iowait = _measure_iowait(host)
+    iowait = _measure_iowait_words_and_busy_share(host)
     if isinstance(iowait, Absent):
         return iowait
     waiting, busiest = iowait
@@ -210,7 +210,7 @@ def _first_array_threads(host: Host) -> tuple[float, dict[str, tuple[str, int]]]
 
 
 @compute_once_per_host
-def _measure_iowait(host: Host) -> tuple[str, float] | Absent:
+def _measure_iowait_words_and_busy_share(host: Host) -> tuple[str, float] | Absent:
     """The share of I/O wait in words where it is high, and how busy the busiest disk was. Looked at once a host."""
     if not host.live:
         return Absent("a capture does not show what the CPUs wait for now", "captured", "/proc/stat")
@@ -263,13 +263,13 @@ NEEDS: dict[str, Probe] = {
     "sata-link-sleeps": sata_link_sleeps,
 }
 SYMPTOMS: dict[str, Probe] = {
-    "iowait": _make_probe(_measure_iowait, lambda iowait: iowait[0], "{0[0]}"),
+    "iowait": _make_probe(_measure_iowait_words_and_busy_share, lambda iowait: iowait[0], "{0[0]}"),
     "iowait-idle-disks": iowait_idle_disks,
     "hypervisor": _make_probe(
         lambda host: read_virtualisation(host).hypervisor, bool, "a virtual machine ({})"
     ),
     "throttled-below-quota": throttled_below_quota,
-    "raid5-spins": raid5_spins,
+    "raid5-spins": find_spinning_raid5_threads,
     "ata-errors": ata_errors,
 }
 

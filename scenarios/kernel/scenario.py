@@ -32,7 +32,7 @@ from hostdx.scenarios.kernel.plan import (
     MAX_WRITTEN_BYTES,
     SIZE_BYTES,
     KernelSetup,
-    make,
+    make_plan_and_setup,
 )
 from hostdx.scenarios.triage.triage import examine_live_host
 
@@ -53,18 +53,18 @@ class KernelScenario(Scenario):
         self.stretch = stretch
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan, layout = make(host, options, self.make_plan)
+        plan, layout = make_plan_and_setup(host, options, self.make_plan)
         return Prepared(plan, partial(self._run, layout))
 
-    def one_of_several(self, options: Options) -> bool:
+    def is_one_of_several(self, options: Options) -> bool:
         return reboots.side_of(options) is not None
 
     def check(self, options: Options, boot_id: str, earlier: Sequence[Earlier]) -> None:
         if (side := reboots.side_of(options)) is not None:
-            reboots.check(side, boot_id, earlier)
+            reboots.check_boot_of_side(side, boot_id, earlier)
 
     def describe_series(self, earlier: Sequence[Earlier]) -> SoFar:
-        return reboots.so_far(earlier)
+        return reboots.progress_so_far(earlier)
 
     async def _run(self, layout: KernelSetup, run: Run) -> None:
         plan = run.plan
@@ -150,7 +150,7 @@ class _Rounds:
 
     async def _measure_round(self, number: int) -> None:
         order = self.run.rng.sample(self.turns, len(self.turns))
-        self.watch.begin()
+        self.watch.begin_block()
         measured: list[tuple[str, Slot, Measured]] = []
         at = self.run.clock.now()
         for turn, slot in order:
@@ -163,14 +163,14 @@ class _Rounds:
                     self._drop_load(load, slot, str(why))
                     continue
                 measured.append((load, slot, slice_))
-                self._emit(number, load, slot, slice_)
+                self._emit_block(number, load, slot, slice_)
         round_total = Measured(
             seconds=self.run.clock.now() - at,
             values={},
             cpu_s=sum(m.cpu_s for _, _, m in measured),
             operations=sum(m.operations for _, _, m in measured if m.device_bytes is not None),
         )
-        round_disturbance = self.watch.end("rounds", "", round_total)
+        round_disturbance = self.watch.end_block("rounds", "", round_total)
         await self.watch.spare_others()
         disturbed = (round_disturbance,) if round_disturbance is not None and number >= 0 else ()
         for disturbance in disturbed:
@@ -189,7 +189,7 @@ class _Rounds:
         self.figures.dropped_reasons[load, slot] = why
         self.run.emit_note(f"{self.titles[load]} ({slot}) is no longer measured: {why}")
 
-    def _emit(self, number: int, load: str, slot: Slot, measured: Measured) -> None:
+    def _emit_block(self, number: int, load: str, slot: Slot, measured: Measured) -> None:
         self.run.emit(
             ev.Block(
                 t=self.run.elapsed_s(),

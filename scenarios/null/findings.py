@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from hostdx.probes.units import seen_from
+from hostdx.probes.units import smallest_seen_difference
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Severity
 from hostdx.scenarios.experiment.wording import effect_words, groups_words
@@ -58,7 +58,7 @@ def _resolution_finding(answer: NullAnswer, culprits: Sequence[str], clean: bool
     severity: Severity = (
         "ok" if worst <= max(GOOD, answer.margin) else "notice" if worst <= USABLE else "warning"
     )
-    answer_text = SAYS.text(severity, smallest=seen_from(worst), margin=answer.margin)
+    answer_text = SAYS.text(severity, smallest=smallest_seen_difference(worst), margin=answer.margin)
     if answer.unmeasured_loads and severity == "ok":  # half an answer is not "ok"
         severity = "notice"
     return SAYS.finding(
@@ -88,6 +88,7 @@ def _format_effect(effect: LeastEffect) -> str:
     if effect.in_a_minute is None:
         return f"{effect.title}: {effect.reason or effect.verdict}"
     return (
-        f"{effect.title}: in one minute a difference below {seen_from(effect.in_a_minute)} could be missed "
+        f"{effect.title}: in one minute a difference below "
+        f"{smallest_seen_difference(effect.in_a_minute)} could be missed "
         f"({effect.verdict} after {effect.groups} groups, {effect.seconds:.0f} s)"
     )

@@ -36,7 +36,9 @@ class NullDirectory(TestDirectory):
         return tuple(load_of(i) for i in ((*STORAGE, CPU) if self.fit else (CPU,)))
 
 
-def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, NullDirectory]:
+def make_plan_and_setup(
+    host: Host, options: Options, planned: Callable[..., Plan]
+) -> tuple[Plan, NullDirectory]:
     """Raises UsageError where the budget is too short for a single workload."""
     place = NullDirectory(host, options)
     budget = options.as_number("budget") or DEFAULT_BUDGET_S
@@ -89,10 +91,10 @@ def _plan_steps(
 def _plan_writes(place: NullDirectory) -> tuple[Written, ...]:
     if place.fit is None:
         return ()
-    return (Written(device=place.device_name, bytes=most_written(place), where=place.directory_path),)
+    return (Written(device=place.device_name, bytes=max_written_bytes(place), where=place.directory_path),)
 
 
-def most_written(place: NullDirectory) -> int:
+def max_written_bytes(place: NullDirectory) -> int:
     """The files, and as much again as half a minute of synced writes can need on a fast disk."""
     return max(MAX_WRITTEN_BYTES, 2 * _file_bytes(place))
 

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 import msgspec
 
-from hostdx.probes.units import seen_from
+from hostdx.probes.units import smallest_seen_difference
 from hostdx.scenarios.contract import ranges as of
 from hostdx.scenarios.contract.results.result import Result
 from hostdx.scenarios.contract.verdict.verdict import Judged, Word
@@ -54,7 +54,7 @@ class Resolution(Result, frozen=True, tag="null.resolution/1"):
         measured = [r for r in self.value.reaches if r.in_a_minute is not None]
         if not measured:
             return ""
-        parts = [f"below {seen_from(r.in_a_minute or 0.0)} ({r.title})" for r in measured]
+        parts = [f"below {smallest_seen_difference(r.in_a_minute or 0.0)} ({r.title})" for r in measured]
         directory_text = f" in {self.value.directory}" if self.value.directory else ""
         odd = [r.title for r in measured if r.is_different]
         difference_text = f"; it found a difference where there is none ({', '.join(odd)})" if odd else ""

@@ -33,8 +33,8 @@ from hostdx.scenarios.null.plan import (
     SIZE_BYTES,
     STORAGE,
     NullDirectory,
-    make,
-    most_written,
+    make_plan_and_setup,
+    max_written_bytes,
 )
 from hostdx.scenarios.null.results import NullAnswer, Resolution
 
@@ -48,7 +48,7 @@ class Null(Scenario):
         self.stretch = stretch
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan, place = make(host, options, self.make_plan)
+        plan, place = make_plan_and_setup(host, options, self.make_plan)
         return Prepared(plan, partial(self._run, place))
 
     async def _run(self, place: NullDirectory, run: Run) -> None:
@@ -84,7 +84,7 @@ class Null(Scenario):
         self, run: Run, place: NullDirectory, stack: AsyncExitStack
     ) -> list[StorageBench]:
         """Two benches; with a directory both on the same files there."""
-        written = WriteBudget(most_written(place))
+        written = WriteBudget(max_written_bytes(place))
         crew = SharedWorkers()
 
         def make_bench(private: PrivateDirectory | None, number: int, stretch: float) -> StorageBench:

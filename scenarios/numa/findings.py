@@ -59,9 +59,9 @@ def _steal_findings(around: CpuConditions) -> Iterator[Finding]:
 
 def _competitor_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     """A worker that was alone on its CPU and did not get it: the others on that CPU are counted, the greatest named."""
-    from hostdx.scenarios.numa.quota import held_back
+    from hostdx.scenarios.numa.quota import is_held_back_by_quota
 
-    if held_back(result, around):
+    if is_held_back_by_quota(result, around):
         return  # the quota takes CPU time from all workers alike
     lost = {
         n: s
@@ -174,14 +174,16 @@ def _scaling_findings(result: CpuResult, around: CpuConditions) -> Iterator[Find
         clock=clock,
         limit=limit,
         evidence=[
-            SAYS.evidence("scaling", load=r.load.title, interval=_interval(r.of_n)) for r in slow if r.of_n
+            SAYS.evidence("scaling", load=r.load.title, interval=_interval_text(r.of_n))
+            for r in slow
+            if r.of_n
         ],
     )
 
 
 def timer_findings(
     clock: Clocksource | Absent,
-    cost_ns: RoundsFigure | None,
+    loop_cost_ns: RoundsFigure | None,
     system_call_ns: RoundsFigure | None = None,
     proof: str = "",
 ) -> Iterator[Finding]:
@@ -189,10 +191,10 @@ def timer_findings(
     slow_source = is_present(clock) and clock.is_slow
     call = system_call_ns.value if system_call_ns is not None else 0.0
     least = max(SLOW_CLOCK_NS, 0.8 * call)
-    slow_call = cost_ns is not None and cost_ns.low is not None and cost_ns.low > least
+    slow_call = loop_cost_ns is not None and loop_cost_ns.low is not None and loop_cost_ns.low > least
     if not is_present(clock) or not (slow_source or slow_call):
         return
-    cost = f": reading the time costs {cost_ns.value:.0f} ns" if cost_ns is not None else ""
+    cost = f": reading the time costs {loop_cost_ns.value:.0f} ns" if loop_cost_ns is not None else ""
     yield SAYS.finding(
         "clocksource",
         severity="warning" if slow_source else "notice",
@@ -286,7 +288,7 @@ def _format_ghz(khz: int) -> str:
     return units.format_frequency(khz * 1000.0)
 
 
-def _interval(figure: RoundsFigure) -> str:
+def _interval_text(figure: RoundsFigure) -> str:
     if figure.low is None or figure.high is None:
         return units.format_percent(figure.value)
     return (

@@ -6,7 +6,7 @@ from hostdx.probes import units
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket
 from hostdx.probes.system.nodes.numa import ROOT
-from hostdx.probes.system.processor.caches import group_by_name, read_caches
+from hostdx.probes.system.processor.caches import group_caches_by_name, read_caches
 from hostdx.probes.types import Absent, Entry, Fact, Json, Unread, is_present
 from hostdx.scenarios.numa.machine import MachineShape, NodeOrSocket, read_machine
 
@@ -19,7 +19,7 @@ def glance(host: Host) -> Iterator[Entry]:
     cache_table = read_caches(host)
     if isinstance(cache_table, Absent):
         yield Unread("cpu", "caches", cache_table)
-    for kind in group_by_name(cache_table) if is_present(cache_table) else ():
+    for kind in group_caches_by_name(cache_table) if is_present(cache_table) else ():
         sizes = " or ".join(units.format_size(size) for size in kind.sizes_bytes) or "size unknown"
         yield Fact(
             "cpu", f"cache {kind.name}", f"{kind.instances} x {sizes}", "/sys/devices/system/cpu/cpu*/cache"

@@ -11,8 +11,14 @@ from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.system.nodes.nodes_per_socket import NodesPerSocket, read_nodes_per_socket
 from hostdx.probes.system.nodes.numa import NumaNode, NumaTable, read_numa
 from hostdx.probes.system.pci import STORAGE, PciDevice, read_pci_devices
-from hostdx.probes.system.processor.caches import Cache, CacheKind, group_by_name, last_level, read_caches
-from hostdx.probes.system.processor.cpu import Cpu, arm_parts, read_cpu
+from hostdx.probes.system.processor.caches import (
+    Cache,
+    CacheKind,
+    group_caches_by_name,
+    last_level,
+    read_caches,
+)
+from hostdx.probes.system.processor.cpu import Cpu, arm_core_names, read_cpu
 from hostdx.probes.system.processor.topology import (
     ROOT,
     CpuTopology,
@@ -97,7 +103,7 @@ def read_machine(host: Host) -> MachineShape:
     quota = may.quota_cores
     modules = _has_amd_modules(read_cpuinfo(host))
     return MachineShape(
-        model=processor.model if is_present(processor.model) else arm_parts(host) or None,
+        model=processor.model if is_present(processor.model) else arm_core_names(host) or None,
         sockets=processor.sockets if is_present(processor.sockets) else None,
         dies=len(distinct_sets(placed.dies)) or None,
         cores=processor.cores if is_present(processor.cores) else None,
@@ -106,7 +112,7 @@ def read_machine(host: Host) -> MachineShape:
         hybrid=processor.hybrid is True,
         places_are_nodes=believed,
         places=_make_nodes(table, parts) if believed and is_present(table) else _make_sockets(parts),
-        caches=group_by_name(parts.caches),
+        caches=group_caches_by_name(parts.caches),
         devices=_make_devices(read_pci_devices(host)),
         offline=as_list(processor.offline),
         isolated=as_list(processor.isolated & placed.online),
@@ -153,7 +159,7 @@ def _cpus_without_node(table: NumaTable, placed: CpuTopology) -> frozenset[int]:
 
 
 class _Parts(NamedTuple):
-    """Of which the places are made; `group_by_name`: CPU -> kind of its core, on a hybrid processor."""
+    """Of which the places are made; `group_caches_by_name`: CPU -> kind of its core, on a hybrid processor."""
 
     placed: CpuTopology
     caches: tuple[Cache, ...]

@@ -51,7 +51,7 @@ class SpeedMeasure(NamedTuple):
         cores = units.count_noun(reach.workers, "core")
         return SAYS.evidence(self.pair_text, value=value, low=low, high=high, cores=cores, **at)
 
-    def compare_with(self, reach: NodeReach, best: NodeReach) -> str:
+    def compare_with_best_text(self, reach: NodeReach, best: NodeReach) -> str:
         slow, fast = self.figure(reach), self.figure(best)
         assert slow is not None and fast is not None
         share = units.format_percent(slow.value / fast.value)
@@ -145,7 +145,7 @@ def _slow_node_finding(
         name,
         subject=f"node {node}",
         node=node,
-        size=measure.compare_with(reach, best),
+        size=measure.compare_with_best_text(reach, best),
         best=best.cpu_node,
         evidence=[measure.pair_evidence(shown_reach) for shown_reach in shown_reaches],
     )

@@ -54,7 +54,7 @@ def _draw_head(shape: MachineShape) -> Iterator[str]:
         f"{n} {word}" for n, word in ((shape.drawers, "drawers"), (shape.books, "books")) if n and n > 1
     ]
     if shape.places_are_nodes:
-        counts.append(_node_count(shape))
+        counts.append(_node_count_text(shape))
     yield ", ".join(count for count in counts if count)
     if shape.caches:
         yield "caches: " + ", ".join(f"{c.name} {_format_instances(c)}" for c in shape.caches)
@@ -76,7 +76,7 @@ def _format_instances(kind: CacheKind) -> str:
     return f"{kind.instances} x {'/'.join(map(units.format_size, kind.sizes_bytes)) or '?'}"
 
 
-def _node_count(shape: MachineShape) -> str:
+def _node_count_text(shape: MachineShape) -> str:
     if shape.nodes == shape.nodes_with_cpus:
         return _format_count(shape.nodes, "NUMA node")
     return f"{_format_count(shape.nodes, 'NUMA node')} ({shape.nodes_with_cpus} with CPUs)"

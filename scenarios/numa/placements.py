@@ -32,7 +32,7 @@ def find_sharing_cpus(usable: UsableCpus) -> tuple[frozenset[int], ...]:
     return tuple(sorted(largest, key=min))
 
 
-def why_not(usable: UsableCpus) -> str:
+def why_placement_untestable(usable: UsableCpus) -> str:
     """Return why placement cannot be tested here; empty where it can."""
     if len(usable.cpus) < 2:
         return "only one CPU may be used: placement cannot be tested here"

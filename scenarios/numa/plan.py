@@ -22,7 +22,7 @@ from hostdx.scenarios.numa.placements import (
     full_placements,
     loopback_placements,
     variant_line,
-    why_not,
+    why_placement_untestable,
 )
 from hostdx.scenarios.numa.settings import source_problem
 from hostdx.scenarios.triage.cpus.usable import UsableCpus, usable_cpus
@@ -76,7 +76,7 @@ def lay_out(host: Host, options: Options) -> NumaSetup:
                 f"memory and what node {every[0].cpu_node} reaches; a longer --budget measures all"
             )
         if directory := options.as_string("dir"):
-            there = locality.find_directory(host, directory, usable)
+            there = locality.examine_directory(host, directory, usable)
             disk = there if isinstance(there, locality.NodeDirectory) else None
             left_out += [] if isinstance(there, locality.NodeDirectory) else [f"disk: {there}"]
     elif not host.live:
@@ -88,7 +88,7 @@ def lay_out(host: Host, options: Options) -> NumaSetup:
         left_out=tuple(left_out),
         pairs=pairs,
         disk=disk,
-        untestable=why_not(usable) if measures else "",
+        untestable=why_placement_untestable(usable) if measures else "",
         measures=measures,
     )
 
@@ -107,7 +107,7 @@ def _plan_comparisons(
 ) -> tuple[list[tuple[Workload, str, tuple[PlacementSide, ...]]], list[str]]:
     entries: list[tuple[Workload, str, tuple[PlacementSide, ...]]] = []
     left_out: list[str] = []
-    if unfit := why_not(usable):
+    if unfit := why_placement_untestable(usable):
         left_out.append(f"placements: {unfit}")
     else:
         rng = random.Random(options.as_integer("seed"))
@@ -201,7 +201,7 @@ def _make_workload(name: str, title: str, work: str) -> Workload:
     )
 
 
-def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, NumaSetup]:
+def make_plan_and_setup(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Plan, NumaSetup]:
     """Raises UsageError for a file, a URL or a certificate that is none."""
     if problem := source_problem(options):
         raise UsageError(f"numa: {problem}")
@@ -211,7 +211,7 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
     plan = planned(
         options=dict(options.values),
         variants=(
-            *(Variant(id=name, label=_label(side)) for name, side in sides_by_id.items()),
+            *(Variant(id=name, label=_side_label(side)) for name, side in sides_by_id.items()),
             *(setup.disk.disk_variants if setup.disk else ()),
         ),
         workloads=(
@@ -227,7 +227,7 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
             "/sys/bus/pci/devices",
             "/proc/{cpuinfo,stat,cmdline}",
             "the kernel's log",
-            *((f"BIOS attributes from {source_text}",) if (source_text := _source(options)) else ()),
+            *((f"BIOS attributes from {source_text}",) if (source_text := _firmware_source(options)) else ()),
         ),
         seconds=budget + 8.0 if setup.measures else 1.0,
         measuring_s=budget,
@@ -239,7 +239,7 @@ def make(host: Host, options: Options, planned: Callable[..., Plan]) -> tuple[Pl
     return plan, setup
 
 
-def _label(side: PlacementSide) -> str:
+def _side_label(side: PlacementSide) -> str:
     words = {
         SMALL: "small pages",
         HUGE: "huge pages (transparent)",
@@ -247,7 +247,7 @@ def _label(side: PlacementSide) -> str:
     return words.get(side.id) or side.placement.title
 
 
-def _source(options: Options) -> str:
+def _firmware_source(options: Options) -> str:
     return options.as_string("bios") or ("the Redfish service" if options.as_string("redfish") else "")
 
 

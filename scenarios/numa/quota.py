@@ -20,7 +20,7 @@ def quota_finding(result: CpuResult, around: CpuConditions) -> Iterator[Finding]
     if around.quota_cores is None:
         return
     quota = _make_quota(result, around)
-    speaks = held_back(result, around)
+    speaks = is_held_back_by_quota(result, around)
     if not quota.is_below_host and not speaks:
         return  # as much as there is
     held, periods = around.quota_periods
@@ -59,7 +59,7 @@ def _make_quota(result: CpuResult, around: CpuConditions) -> SessionQuota:
     )
 
 
-def held_back(result: CpuResult, around: CpuConditions) -> bool:
+def is_held_back_by_quota(result: CpuResult, around: CpuConditions) -> bool:
     if around.quota_cores is None:
         return False
     reached = _make_quota(result, around).throttled_share or 0.0

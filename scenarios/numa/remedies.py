@@ -3,7 +3,7 @@
 import shlex
 
 from hostdx.probes.system.processor.clocksource import Clocksource
-from hostdx.probes.system.running.cgroup import unit_of
+from hostdx.probes.system.running.cgroup import systemd_unit_of
 from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.scenarios.contract.finding import Remedy
 from hostdx.scenarios.numa.settings import Held
@@ -18,7 +18,7 @@ _SAVING = frozenset({"dell", "hpe", "supermicro", "lenovo"})  # vendors with a `
 
 def quota_remedy(folder: str) -> Remedy:
     """`folder`: of the control group that has it; "" where not known."""
-    unit = unit_of(folder)
+    unit = systemd_unit_of(folder)
     return SAYS.remedy(
         "quota",
         unit=(unit,) if unit else (),

@@ -46,7 +46,7 @@ class Shape(Result, frozen=True, tag="numa.machine/1"):
     value: MachineShape
 
     @property
-    def result_parts(self) -> tuple[Part, ...]:
+    def appendix_parts(self) -> tuple[Part, ...]:
         return (Code(draw_picture(self.value)),)
 
 

@@ -29,7 +29,14 @@ from hostdx.scenarios.numa.measurement.placement import PlacementBench
 from hostdx.scenarios.numa.measurement.surroundings import Surveyor
 from hostdx.scenarios.numa.measurement.trains import PlacedTrains
 from hostdx.scenarios.numa.memory_findings import memory_findings
-from hostdx.scenarios.numa.plan import CPU_SHARE, DISK_SHARE, MEMORY_SHARE, MIN_ROUNDS, NumaSetup, make
+from hostdx.scenarios.numa.plan import (
+    CPU_SHARE,
+    DISK_SHARE,
+    MEMORY_SHARE,
+    MIN_ROUNDS,
+    NumaSetup,
+    make_plan_and_setup,
+)
 from hostdx.scenarios.numa.results import (
     Bios,
     CpuRates,
@@ -43,7 +50,7 @@ from hostdx.scenarios.numa.results import (
 from hostdx.scenarios.numa.settings import (
     FirmwareSettings,
     device_tags,
-    lost_nodes,
+    lost_and_all_nodes,
     read_firmware,
     read_settings,
 )
@@ -60,12 +67,12 @@ class NumaScenario(Scenario):
         """`stretch` plants longer operations into a placement, as a share: for tests, not for users."""
         self.stretch = stretch
 
-    def blocked(self, host: Host) -> str:
+    def blocking_reason(self, host: Host) -> str:
         """A captured tree is read: its plan shows the topology."""
         return ""
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan, layout = make(host, options, self.make_plan)
+        plan, layout = make_plan_and_setup(host, options, self.make_plan)
         return Prepared(plan, partial(self._run, layout))
 
     async def _run(self, layout: NumaSetup, run: Run) -> None:
@@ -73,20 +80,22 @@ class NumaScenario(Scenario):
             run.emit_progress("read", "ask the management controller")
         # before any step: what was asked for and does not answer is one line
         firmware = await asyncio.to_thread(read_firmware, run.host, run.options)
-        read = await self._read(run, layout, firmware)
+        read = await self._read_and_report(run, layout, firmware)
         all_findings: list[Finding] = [*read]
         verdicts: dict[str, list[ev.RunVerdict]] = {}
         if layout.measures:
             async with AsyncExitStack() as stack:
                 bench = PlacementBench(run.seed, self.stretch)
                 stack.push_async_callback(bench.close)
-                all_findings += await self._measure(run, layout, bench, verdicts)
+                all_findings += await self._measure_all(run, layout, bench, verdicts)
         for finding in tables.with_answer(
             layout, all_findings, tables.describe_undecided(run.plan, verdicts)
         ):
             run.emit_finding(finding)
 
-    async def _read(self, run: Run, layout: NumaSetup, firmware: FirmwareSettings) -> list[Finding]:
+    async def _read_and_report(
+        self, run: Run, layout: NumaSetup, firmware: FirmwareSettings
+    ) -> list[Finding]:
         with run.begin_step("read", "read topology and settings"):
             run.emit(Shape(t=run.elapsed_s(), value=layout.shape))
             if layout.placement_commands:
@@ -105,7 +114,7 @@ class NumaScenario(Scenario):
                 )
         nodes = read_nodes_per_socket(run.host)
         return [
-            *findings.topology_findings(layout.shape.doubt, nodes, lost_nodes(run.host)),
+            *findings.topology_findings(layout.shape.doubt, nodes, lost_and_all_nodes(run.host)),
             *findings.device_findings(devices if is_present(devices) else (), device_tags(run.host)),
             *findings.firmware_findings(firmware),
         ]
@@ -116,7 +125,7 @@ class NumaScenario(Scenario):
         if firmware.readings:
             run.emit(Bios(t=run.elapsed_s(), value=tables.bios_rows(firmware)))
 
-    async def _measure(
+    async def _measure_all(
         self, run: Run, layout: NumaSetup, bench: PlacementBench, verdicts: dict[str, list[ev.RunVerdict]]
     ) -> list[Finding]:
         total, began = run.plan.measuring_s, run.clock.now()
@@ -126,10 +135,10 @@ class NumaScenario(Scenario):
         # Their figures need MOST_ROUNDS at most: what a long budget has left over decides comparisons.
         shared = total * (1 - CPU_SHARE - MEMORY_SHARE) - disk_s
         left = max(shared, total - disk_s - (run.clock.now() - began))
-        results += await self._compare(run, layout, bench, left, verdicts)
+        results += await self._compare_placements(run, layout, bench, left, verdicts)
         if layout.disk is not None:
             family = len(layout.entries) + len(layout.disk.disk_workloads)
-            verdicts |= await locality.measure(run, layout.disk, disk_s, family)
+            verdicts |= await locality.measure_locality(run, layout.disk, disk_s, family)
         return results
 
     async def _measure_cpu(
@@ -138,7 +147,7 @@ class NumaScenario(Scenario):
         cpu = CpuBench(run.host, layout.usable, bench, run.seed)
         surveyor = Surveyor(run.host, len(layout.usable.placed.online), lambda: bench.all_pids)
         with run.begin_step("cpu", "measure the CPUs") as step:
-            await cpu.round()  # the workers start, caches and clocks warm up
+            await cpu.measure_round()  # the workers start, caches and clocks warm up
             cpu.discard_measured()
             surveyor.begin()
             began = run.clock.now()
@@ -161,7 +170,7 @@ class NumaScenario(Scenario):
     ) -> list[Finding]:
         memory = MemoryBench(run.host, layout.usable, layout.pairs, bench, run.seed)
         with run.begin_step("memory", "measure memory") as step:
-            await memory.round()  # the buffers are made
+            await memory.measure_round()  # the buffers are made
             memory.discard_measured()
             began = run.clock.now()
             await self._run_rounds(run, memory, step, began, seconds)
@@ -179,7 +188,7 @@ class NumaScenario(Scenario):
         """Until the share of the budget is used, four at least."""
         done = 0
         while done < MAX_ROUNDS:
-            await bench.round()
+            await bench.measure_round()
             done += 1
             for series, variant, value, unit in bench.round_values:
                 run.emit(
@@ -193,7 +202,7 @@ class NumaScenario(Scenario):
             if done >= MIN_ROUNDS and left < spent / done:
                 break
 
-    async def _compare(
+    async def _compare_placements(
         self,
         run: Run,
         layout: NumaSetup,
@@ -216,7 +225,7 @@ class NumaScenario(Scenario):
         with run.begin_step("prepare", "make the buffers"):
             for placed in trains.values():
                 with suppress(NotApplicable):  # said by the comparison itself
-                    await placed.start_workers()
+                    await placed.start_workers_and_rehearse()
         entries = [schedule_load(workload, trains[workload.id]) for workload, _, _ in layout.entries]
         family = len(layout.entries) + (len(layout.disk.disk_workloads) if layout.disk else 0)
         await run_campaign(run, Budget(seconds, run.clock), entries, family=family)

@@ -55,7 +55,7 @@ def _list_settings(host: Host) -> Iterator[Entry]:
         nodes if isinstance(nodes, Absent) else nodes.setting_text,
         "topology, L3 caches, CPU model",
     )
-    yield from _read_acpi_tables(host)
+    yield from _acpi_table_entries(host)
     mode = apic_mode(host)
     yield make_entry(
         "cpu",
@@ -86,7 +86,7 @@ def _list_settings(host: Host) -> Iterator[Entry]:
     )
 
 
-def _read_acpi_tables(host: Host) -> Iterator[Entry]:
+def _acpi_table_entries(host: Host) -> Iterator[Entry]:
     """The firmware's own word on the nodes, and how fast the kernel understood them to be."""
     tables, table = read_acpi_tables(host), read_numa(host)
     srat: Json | Absent
@@ -121,7 +121,7 @@ def _read_acpi_tables(host: Host) -> Iterator[Entry]:
         yield make_entry("numa", "firmware_speeds", hmat, f"{ACPI}/HMAT")
 
 
-def lost_nodes(host: Host) -> tuple[int, int] | None:
+def lost_and_all_nodes(host: Host) -> tuple[int, int] | None:
     """Several domains with CPUs and memory of which the kernel made one node. Other differences have good reasons:
     firmware lists what could be plugged in, and a node without memory is folded into another one.
     """
@@ -182,7 +182,7 @@ def limited_khz(host: Host, frequencies: Frequency | Absent) -> int | None:
     return min(lower, default=None)
 
 
-def held_by(host: Host, frequencies: Frequency | Absent) -> Held | None:
+def frequency_holder(host: Host, frequencies: Frequency | Absent) -> Held | None:
     """A setting other than the limit that keeps the clock below what the CPU can."""
     if isinstance(frequencies, Absent):
         return None

@@ -85,15 +85,15 @@ def device_rows(device_list: Sequence[PciDevice]) -> tuple[Device, ...]:
                 node=device.node if is_present(device.node) else None,
                 link=link.now if link else None,
                 at_most=link.at_most or None if link else None,
-                rate=_rate(link.bytes_per_s) if link else None,
-                most_rate=_rate(link.most_bytes_per_s) if link else None,
+                rate=_megabytes_per_s(link.bytes_per_s) if link else None,
+                most_rate=_megabytes_per_s(link.most_bytes_per_s) if link else None,
                 driver=device.driver or None,
             )
         )
     return tuple(rows)
 
 
-def _rate(bytes_per_s: int | Absent) -> int | None:
+def _megabytes_per_s(bytes_per_s: int | Absent) -> int | None:
     return bytes_per_s // 1_000_000 if is_present(bytes_per_s) else None
 
 

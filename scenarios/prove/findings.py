@@ -97,7 +97,9 @@ def setting_finding(
     ]
     if doubt:
         evidence.append(Evidence(doubt))
-    seen = "" if line.smallest_effect is None else f"; {units.seen_difference(line.smallest_effect)}"
+    missable_text = (
+        "" if line.smallest_effect is None else f"; {units.missable_difference_text(line.smallest_effect)}"
+    )
     outcome = "unmeasured" if verdict is not None and not verdict.is_judged else line.outcome
     return SAYS.finding(
         outcome,
@@ -109,7 +111,7 @@ def setting_finding(
         old=line.old,
         load=line.load,
         effect=line.effect_text,
-        seen=seen,
+        seen=missable_text,
         reason=(verdict.reason if verdict is not None else "") or "no reason given",
         request=" --setting ".join(f"{setting.label}={setting.new}" for setting in settings),
         longer=f"{budget_s * LONGER:.0f}",

@@ -131,7 +131,7 @@ def parse_setting(host: Host, text: str, *, may_lose: bool = False) -> ProvableS
     if not equals or not value:
         raise UsageError(f"setting {text!r}: {FORM}")
     pattern = _setting_path(label)
-    kind, scope = _allowed_kind(pattern, text)
+    kind, scope = _allowed_kind_and_scope(pattern, text)
     if kind.values and not re.fullmatch(kind.values, value):
         raise UsageError(f"setting {text}: the value must be {kind.values_are}")
     paths = sorted(map(str, Path("/").glob(pattern.lstrip("/")))) if "*" in pattern else [pattern]
@@ -145,7 +145,7 @@ def parse_setting(host: Host, text: str, *, may_lose: bool = False) -> ProvableS
         raise UsageError(
             f"setting {text}: {scope} carries {traffic}, and each switch may lose {kind.loses}; --{MAY_LOSE} allows it"
         )
-    changes = [_change(path, value, kind) for path in paths]
+    changes = [_change_action(path, value, kind) for path in paths]
     actions = [action for action in changes if " ".join((action.old or "").split()) != value]
     if not actions:
         raise UsageError(f"setting {text}: it has this value already; name another one")
@@ -196,7 +196,7 @@ def _setting_path(label: str) -> str:
     return kind.short.format(scope=scope, name=attribute)
 
 
-def _allowed_kind(path: str, text: str) -> tuple[SettingKind, str]:
+def _allowed_kind_and_scope(path: str, text: str) -> tuple[SettingKind, str]:
     """Return the kind that allows the file, and what the file acts on. Raises UsageError."""
     parts = path.split("/")
     for kind in KINDS:
@@ -210,7 +210,7 @@ def _allowed_kind(path: str, text: str) -> tuple[SettingKind, str]:
     )
 
 
-def _change(path: str, value: str, kind: SettingKind) -> Action:
+def _change_action(path: str, value: str, kind: SettingKind) -> Action:
     """Return the change of one file, with what the kernel resets along. Raises UsageError."""
     if not path.startswith("/"):
         return _change_by_call(path, value, kind)

@@ -87,7 +87,7 @@ def choose_loads(
     if command:
         load = timed_command("command", "the command", controls=controls)
         return (
-            _placed(host, options, settings, ProofLoad(source="command", workload=load, command=command)),
+            _place_load(host, options, settings, ProofLoad(source="command", workload=load, command=command)),
         )
     if pid or cgroup:
         return (_job_load(host, options, pid, cgroup, controls),)
@@ -99,20 +99,20 @@ def _named_load(
 ) -> ProofLoad:
     if name in _CALLS:
         call = _CALLS[name]
-        load = _workload(name, call.title, call.unit, call.why, controls)
+        load = _make_workload(name, call.title, call.unit, call.why, controls)
         return ProofLoad(source="calls", workload=load)
     if name in _READS:
         read = _READS[name]
-        load = _workload(name, f"{read.title}, direct", read.metric, read.why, controls)
-        return _placed(host, options, settings, ProofLoad(source="disk", workload=load))
+        load = _make_workload(name, f"{read.title}, direct", read.metric, read.why, controls)
+        return _place_load(host, options, settings, ProofLoad(source="disk", workload=load))
     if name not in _CACHE:
         raise UsageError(f"no load {name}: there are {', '.join(LOADS)}")
     title, unit, why = _CACHE[name]
-    load = _workload(name, title, unit, why, controls)
-    return _placed(host, options, settings, ProofLoad(source="cache", workload=load))
+    load = _make_workload(name, title, unit, why, controls)
+    return _place_load(host, options, settings, ProofLoad(source="cache", workload=load))
 
 
-def _workload(id: str, title: str, unit: str, why: str, controls: tuple[str, ...]) -> Workload:
+def _make_workload(id: str, title: str, unit: str, why: str, controls: tuple[str, ...]) -> Workload:
     return Workload(
         id=id,
         title=title,
@@ -136,30 +136,34 @@ def _job_load(host: Host, options: Options, pid: int, cgroup: str, controls: tup
     path = f"/proc/{pid}/stat" if pid else f"{cgroup}/cgroup.procs"
     if not host.path_exists(path):
         raise UsageError(f"{job}: {path} is not there")
-    load = _workload("job", f"the progress of {job}", unit, "the job goes on as it would", controls)
+    load = _make_workload("job", f"the progress of {job}", unit, "the job goes on as it would", controls)
     load = msgspec.structs.replace(load, block_s=JOB_WINDOW_S, max_block_s=JOB_WINDOW_S)
     return ProofLoad(source="job", workload=load, command=progress, pid=pid, cgroup=cgroup)
 
 
-def _placed(host: Host, options: Options, settings: Sequence[ProvableSetting], load: ProofLoad) -> ProofLoad:
+def _place_load(
+    host: Host, options: Options, settings: Sequence[ProvableSetting], load: ProofLoad
+) -> ProofLoad:
     """Return the load with its directory or file, and why it cannot run there."""
     directory, file = options.as_string("dir") or _directory_of(host, settings), options.as_string("file")
     if file and load.source != "cache":
         raise UsageError(f"--file goes with --load {STREAM} or {SCATTERED}")
-    where = file.rpartition("/")[0] or "/" if file else directory or ("/var/tmp" if load.command else "")
-    if not where:
+    directory_path = (
+        file.rpartition("/")[0] or "/" if file else directory or ("/var/tmp" if load.command else "")
+    )
+    if not directory_path:
         raise UsageError(
             f"--load {load.workload.id} needs --dir, a directory on the disk in question, or --file"
         )
-    placement = find_placement(host, where)
+    placement = find_placement(host, directory_path)
     leaves = placement.leaves if is_present(placement) else ()
-    placed = msgspec.structs.replace(load, directory=where, file=file, leaves=leaves)
+    placed = msgspec.structs.replace(load, directory=directory_path, file=file, leaves=leaves)
     if file or load.command:
         return placed
     wanted = options.as_integer("size")
     fit = check_suitability(
         host,
-        where,
+        directory_path,
         explicit=True,
         size_bytes=wanted or None,
         workloads=(SIZED_AS,),

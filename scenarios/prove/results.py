@@ -42,7 +42,7 @@ class ProvenSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         if self.outcome in ("helps", "harms") and self.ratio is not None:
             return units.format_effect(self.ratio)
         if self.outcome == "undecided" and self.smallest_effect is not None:
-            return f"{self.outcome_text}: {units.seen_difference(self.smallest_effect)}"
+            return f"{self.outcome_text}: {units.missable_difference_text(self.smallest_effect)}"
         return self.outcome_text
 
     @property
@@ -68,7 +68,7 @@ class ProofResult(Result, frozen=True, tag="prove.settings/1"):
     value: Proof
 
     @property
-    def result_parts(self) -> tuple[Part, ...]:
+    def appendix_parts(self) -> tuple[Part, ...]:
         return (_settings_table(self.value),)
 
     @property
@@ -118,7 +118,7 @@ class ScreeningResult(Result, frozen=True, tag="prove.screening/1"):
     value: ScreeningRecord
 
     @property
-    def result_parts(self) -> tuple[Part, ...]:
+    def appendix_parts(self) -> tuple[Part, ...]:
         rows = tuple(
             (
                 Mono(effect.label),

@@ -41,7 +41,7 @@ from hostdx.scenarios.prove.settling import acts_slowly
 class Prove(Scenario):
     """Settings of a finding, or those that a person named."""
 
-    def blocked(self, host: Host) -> str:
+    def blocking_reason(self, host: Host) -> str:
         return "" if host.live else "a captured tree has no setting to switch"
 
     def prepare(self, host: Host, options: Options) -> Prepared:
@@ -67,10 +67,12 @@ async def _try_settings(run: Run, request: ProofRequest, proof_load: ProofLoad) 
     """Try all settings under one load. Emits its findings and returns its lines of the answer."""
     watch = None if proof_load.source == "job" else watch_for(run, proof_load.leaves)
     async with open_load(run, proof_load) as load, SettingsSwitch(run, request.settings) as switch:
-        record = await _screen(run, request, switch, load, watch) if request.is_screened else None
+        record = await _screen_settings(run, request, switch, load, watch) if request.is_screened else None
         dummy = dummy_finding(record) if record is not None else None
         variants = _variants_to_compare(request, record)
-        measured, unsettled = await _compare(run, request, proof_load, variants, switch, load, watch)
+        measured, unsettled = await _compare_variants(
+            run, request, proof_load, variants, switch, load, watch
+        )
     with run.begin_step("restore", "put every setting back"):
         switch.check()
     control = control_finding(next((v for v in measured.verdicts if v.variant == AGAIN), None))
@@ -88,7 +90,7 @@ class Trusted(NamedTuple):
     screened: bool
 
 
-async def _screen(
+async def _screen_settings(
     run: Run,
     request: ProofRequest,
     switch: SettingsSwitch,
@@ -112,7 +114,7 @@ def _variants_to_compare(request: ProofRequest, record: ScreeningRecord | None) 
     return (request.variants[0], *tried, request.variants[-1]) if tried else ()
 
 
-async def _compare(
+async def _compare_variants(
     run: Run,
     request: ProofRequest,
     proof_load: ProofLoad,

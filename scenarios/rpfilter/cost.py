@@ -10,7 +10,7 @@ from hostdx.probes.system.network.packet_rates import PacketRates
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Severity
-from hostdx.scenarios.experiment.wording import effect_cells
+from hostdx.scenarios.experiment.wording import effect_size_and_interval_cells
 from hostdx.scenarios.rpfilter.cost_model import LineRateCost, PacketCost, Share, at_line_rate, core_share
 from hostdx.scenarios.rpfilter.facts import Facts
 from hostdx.scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
@@ -166,13 +166,15 @@ def further_costs_finding(
         "beside",
         severity="ok" if all(v.is_equal for v in every) else "notice",
         confidence="measured" if any(v.is_decided for v in every) else "hint",
-        costs=_title(judged, costs),
+        costs=_costs_title(judged, costs),
         evidence=lines,
         remedy=(switch_off_setting(setting),) if off and not isinstance(setting, Absent) else (),
     )
 
 
-def _title(judged: Sequence[tuple[Trial, Sequence[ev.RunVerdict]]], costs: Sequence[ev.RunVerdict]) -> str:
+def _costs_title(
+    judged: Sequence[tuple[Trial, Sequence[ev.RunVerdict]]], costs: Sequence[ev.RunVerdict]
+) -> str:
     """Return the title: what the host pays (`costs`) first, then all that is not equal, decided before undecided."""
     parts = []
     if costs and costs[0].delta is not None:
@@ -187,7 +189,7 @@ def _title(judged: Sequence[tuple[Trial, Sequence[ev.RunVerdict]]], costs: Seque
     ]
     rest.sort(key=lambda pair: (not pair[1].is_slower, not pair[1].is_faster, not pair[1].is_undecided))
     parts += [
-        f"{_name_variant(trial, verdict)}: {effect_cells(verdict)[0]}"
+        f"{_name_variant(trial, verdict)}: {effect_size_and_interval_cells(verdict)[0]}"
         for trial, verdict in rest[:MAX_NAMED_CHECKS]
     ]
     if not parts:
@@ -223,10 +225,10 @@ def _list_costs(
         text = (
             f"{name}: {verdict.delta:+.0f} ns a packet (95 % CI {low:.0f} to {high:.0f}), {verdict.verdict}"
         )
-        yield Evidence(f"{text}{_effect_here(verdict, trial, facts, rates)}", "measured")
+        yield Evidence(f"{text}{_effect_here_text(verdict, trial, facts, rates)}", "measured")
 
 
-def _effect_here(verdict: ev.RunVerdict, trial: Trial, facts: Facts, rates: PacketRates | Absent) -> str:
+def _effect_here_text(verdict: ev.RunVerdict, trial: Trial, facts: Facts, rates: PacketRates | Absent) -> str:
     """Return what that takes of a core now; whether it is in effect is known of rp_filter alone."""
     if verdict.control or verdict.delta is None or verdict.delta_ci95 is None:
         return ""

@@ -52,13 +52,13 @@ def core_share(cost: PacketCost, packets_per_s: float) -> Share:
     return Share(cost.ns * factor, (cost.ci95[0] * factor, cost.ci95[1] * factor))
 
 
-def packets_at(bits_per_s: float, mtu: int, merged: bool) -> float:
+def packets_per_s_at(bits_per_s: float, mtu: int, merged: bool) -> float:
     """Packets a second that the firewall sees at line rate."""
     frames = bits_per_s / 8 / (mtu + _ETHERNET_BYTES)
     return frames * mtu / AGGREGATE_BYTES if merged else frames
 
 
-def core_holds(ns_per_packet: float, mtu: int, merged: bool) -> float:
+def gbit_per_s_at_full_core(ns_per_packet: float, mtu: int, merged: bool) -> float:
     """Gbit/s on the wire at which one core is full, if each packet costs it so much.
 
     For merged packets only the check and the path of one packet are counted, not the copying of 64 KiB: an upper bound.
@@ -75,10 +75,10 @@ def at_line_rate(cost: PacketCost, bits_per_s: float) -> tuple[LineRateCost, ...
         LineRateCost(
             mtu=mtu,
             merged=merged,
-            packets_per_s=(rate := packets_at(bits_per_s, mtu, merged)),
+            packets_per_s=(rate := packets_per_s_at(bits_per_s, mtu, merged)),
             check=core_share(cost, rate),
-            core_gbit_per_s=core_holds(cost.path_ns + cost.ns, mtu, merged),
-            core_gbit_without=core_holds(cost.path_ns, mtu, merged),
+            core_gbit_per_s=gbit_per_s_at_full_core(cost.path_ns + cost.ns, mtu, merged),
+            core_gbit_without=gbit_per_s_at_full_core(cost.path_ns, mtu, merged),
         )
         for mtu in MTUS
         for merged in (False, True)
@@ -90,7 +90,7 @@ SINCE_BOOT = "on average since boot"
 MAX_SHOWN_INTERFACES = 4
 
 
-def list_averages(host: Host) -> Iterator[Evidence]:
+def average_evidence(host: Host) -> Iterator[Evidence]:
     """Lines that name themselves averages: a burst of now is not in them. None just after a start."""
     up = uptime_s(host)
     if isinstance(up, Absent) or up < MIN_UPTIME_S:

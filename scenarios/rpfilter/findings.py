@@ -7,7 +7,7 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.rpfilter import remedies
 from hostdx.scenarios.rpfilter.cost import MODEL, CostAnswer, cost_severity
-from hostdx.scenarios.rpfilter.cost_model import Share, core_holds
+from hostdx.scenarios.rpfilter.cost_model import Share, gbit_per_s_at_full_core
 from hostdx.scenarios.rpfilter.facts import Facts
 from hostdx.scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
 from hostdx.scenarios.rpfilter.rule_change import switch_off_setting
@@ -63,8 +63,8 @@ def list_cost_sentences(
             )
     for mtu in (1500, 9000):
         for merged in (False, True):
-            without = core_holds(cost.path_ns, mtu, merged=merged)
-            with_it = core_holds(cost.path_ns + cost.ns, mtu, merged=merged)
+            without = gbit_per_s_at_full_core(cost.path_ns, mtu, merged=merged)
+            with_it = gbit_per_s_at_full_core(cost.path_ns + cost.ns, mtu, merged=merged)
             most = "at most " if merged else "about "  # of an aggregate the copying is not counted
             text = f"frames of MTU {mtu} in 64 KiB aggregates" if merged else f"unmerged frames of MTU {mtu}"
             holds = {"with": f"{with_it:,.1f}", "without": f"{without:,.1f}"}
@@ -127,7 +127,7 @@ def cost_finding(answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> Fin
         "cost",
         severity=cost_severity(answer, loaded=paid, narrowed=narrowed),
         confidence="hint" if answer.verdict.is_undecided else "measured",
-        cost=_title(answer, chosen),
+        cost=_cost_title(answer, chosen),
         subject=chosen.protocol,
         answers=not loaded,
         evidence=lines,
@@ -138,7 +138,7 @@ def cost_finding(answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> Fin
     )
 
 
-def _title(answer: CostAnswer, chosen: MeasuredCheck) -> str:
+def _cost_title(answer: CostAnswer, chosen: MeasuredCheck) -> str:
     """Where no check is loaded that stands first: nobody is told to be slowed by what is not there."""
     ns, rule = answer.cost.ns, chosen.rule
     name = "the firewall's reverse-path check" if rule is not None else chosen.name

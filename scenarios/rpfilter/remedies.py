@@ -28,7 +28,7 @@ SETTING_REFERENCES = REFERENCES[3:5]
 def choose_remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
     """The most fitting first. `rule` is the check that is in effect, None where only the configuration asks for it."""
     choices: list[Remedy] = []
-    if by_firewalld(facts, rule):
+    if is_set_by_firewalld(facts, rule):
         choices.append(_firewalld_remedy(facts, rule, reason_to_keep(facts)))
     elif rule is not None and rule.table == TABLE and rule.form == "nft":
         choices.append(deletion_remedy(rule, _explain_removal(reason_to_keep(facts))))
@@ -40,7 +40,7 @@ def choose_remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy,
     return tuple(choices)
 
 
-def not_reloaded(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
+def not_reloaded_remedy(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
     """`loaded`: firewalld's check that is in effect though no longer asked for; None: asked for and not loaded yet."""
     if loaded is not None:
         return SAYS.remedy(
@@ -55,14 +55,14 @@ def not_reloaded(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
         commands=change.commands[:2],
         persistent=change.persistent,
         undo=change.undo[:1],
-        stays=_what_stays(facts, None, reason_to_keep(facts)),
+        stays=_what_stays_text(facts, None, reason_to_keep(facts)),
     )
 
 
-def by_firewalld(facts: Facts, rule: ReversePathRule | None) -> bool:
+def is_set_by_firewalld(facts: Facts, rule: ReversePathRule | None) -> bool:
     """Return whether firewalld loads it: then it is changed there and nowhere else."""
     if rule is not None and rule.table == TABLE:
-        return not _not_there(facts.firewalld)
+        return not _is_absent_or_stopped(facts.firewalld)
     if isinstance(facts.firewalld, Absent):
         return False
     if rule is None:
@@ -75,7 +75,7 @@ def by_firewalld(facts: Facts, rule: ReversePathRule | None) -> bool:
     return facts.firewalld.backend != "nftables" and rule.table == "raw"
 
 
-def _not_there(read: Firewalld | Absent) -> bool:
+def _is_absent_or_stopped(read: Firewalld | Absent) -> bool:
     """A table of its name can be loaded without it. What may not be read is not known to be missing."""
     return read.kind == "missing" if isinstance(read, Absent) else read.running is False
 
@@ -97,7 +97,7 @@ def _explain_removal(sense: str) -> str:
     return sense or SAYS.text("without")
 
 
-def _with_iptables(facts: Facts, rule: ReversePathRule | None) -> bool:
+def _uses_iptables(facts: Facts, rule: ReversePathRule | None) -> bool:
     """Return whether firewalld's rules are ip6tables': before 0.6.0 always, later where FirewallBackend says so."""
     if rule is not None:
         return rule.form != "nft"
@@ -108,12 +108,12 @@ def _with_iptables(facts: Facts, rule: ReversePathRule | None) -> bool:
 
 def _off_value(facts: Facts, rule: ReversePathRule | None) -> str:
     """The value of IPv6_rpfilter that spares packets the check."""
-    if isinstance(facts.asked, Absent) or _with_iptables(facts, rule):
+    if isinstance(facts.asked, Absent) or _uses_iptables(facts, rule):
         return "no"  # with FirewallBackend=iptables firewalld refuses *-forward and does not start: firewalld_conf.py
     return facts.asked.vocabulary.off
 
 
-def _what_stays(facts: Facts, rule: ReversePathRule | None, sense: str) -> str:
+def _what_stays_text(facts: Facts, rule: ReversePathRule | None, sense: str) -> str:
     """Return what still checks sources after the change."""
     return (
         _explain_removal(sense)
@@ -125,7 +125,7 @@ def _what_stays(facts: Facts, rule: ReversePathRule | None, sense: str) -> str:
 def _firewalld_remedy(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy:
     requested = None if isinstance(facts.asked, Absent) else facts.asked
     off = _off_value(facts, rule)
-    with_iptables = _with_iptables(facts, rule)
+    with_iptables = _uses_iptables(facts, rule)
     version = "" if isinstance(facts.firewalld, Absent) else facts.firewalld.version or ""
     title = f"firewalld {version}: set IPv6_rpfilter={off}".replace("  ", " ").replace(" :", ":")
     if requested is None:
@@ -147,7 +147,7 @@ def _firewalld_remedy(facts: Facts, rule: ReversePathRule | None, sense: str) ->
         off=off,
         was=was,
         verify=SAYS.text("verify-iptables" if with_iptables else "verify"),
-        stays=_what_stays(facts, rule, sense),
+        stays=_what_stays_text(facts, rule, sense),
     )
 
 

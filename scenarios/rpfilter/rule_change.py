@@ -50,7 +50,7 @@ def deletion_remedy(rule: ReversePathRule, sense: str) -> Remedy:
         "deleted",
         checked=_handle_check_command(rule),
         where=chain_path,
-        handle=_handle(rule),
+        handle=_handle_words(rule),
         undo=undo,
         sense=sense,
     )
@@ -60,7 +60,7 @@ def _chain_path(rule: ReversePathRule) -> str:
     return " ".join(map(shlex.quote, (rule.family, rule.table, rule.chain)))
 
 
-def _handle(rule: ReversePathRule) -> str:
+def _handle_words(rule: ReversePathRule) -> str:
     return f"handle {'HANDLE' if rule.handle is None else rule.handle}"
 
 
@@ -77,7 +77,7 @@ def _in_place_remedy(rule: ReversePathRule, sense: str) -> Remedy:
         "in-place",
         checked=_handle_check_command(rule),
         where=_chain_path(rule),
-        handle=_handle(rule),
+        handle=_handle_words(rule),
         changed=f"ct state new {rule.statement}",
         statement=rule.statement,
         stays=_stays_text(sense),
@@ -93,7 +93,7 @@ def _moved_remedy(rule: ReversePathRule, sense: str) -> Remedy:
         changed=f"ct state new {rule.statement}",
         checked=_handle_check_command(rule),
         where=_chain_path(rule),
-        handle=_handle(rule),
+        handle=_handle_words(rule),
         table=table,
         verify=SAYS.text("verify"),
         add="add" if rule.number else "insert",
@@ -215,18 +215,18 @@ def _setting_remedy(setting: RpFilter, wanted: Mapping[str, int], title: str, wa
         f"{name} from {WORDS.get(before, before)} to {WORDS.get(after, after)}"
         for name, (before, after) in effective_changes(setting, wanted).items()
     ]
-    lines = " ".join(shlex.quote(f"{_key(name)} = {new[name]}") for name in changed)
+    lines = " ".join(shlex.quote(f"{_sysctl_name(name)} = {new[name]}") for name in changed)
     return SAYS.remedy(
         "rp-filter",
         title=title,
-        new=tuple(f"{_key(name)}={new[name]}" for name in changed),
+        new=tuple(f"{_sysctl_name(name)}={new[name]}" for name in changed),
         lines=lines,
-        old=tuple(f"{_key(name)}={old[name]}" for name in reversed(changed)),
+        old=tuple(f"{_sysctl_name(name)}={old[name]}" for name in reversed(changed)),
         moves="; ".join(moves),
         warning=warning,
     )
 
 
-def _key(name: str) -> str:
+def _sysctl_name(name: str) -> str:
     """With slashes, for an interface's name may hold dots: sysctl(8)."""
     return f"net/ipv4/conf/{name}/rp_filter"

@@ -16,7 +16,7 @@ from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import Evidence, Finding, Severity
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
 from hostdx.scenarios.rpfilter import remedies
-from hostdx.scenarios.rpfilter.cost_model import list_averages
+from hostdx.scenarios.rpfilter.cost_model import average_evidence
 from hostdx.scenarios.rpfilter.facts import Facts, read
 from hostdx.scenarios.rpfilter.rule_change import loosen_setting, tighten_setting
 from hostdx.scenarios.triage.rules.texts import texts
@@ -34,7 +34,7 @@ def check_evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
     if rule.every_flow:
         when = (
             "before connection tracking"
-            if rule.before_conntrack
+            if rule.is_before_conntrack
             else "before the shortcut of established flows"
         )
         lines.append(SAYS.evidence("every-flow", when=when, payers=rule.payers_text))
@@ -66,7 +66,7 @@ def _describe_routes(protocol: Protocol, table: RouteTable) -> str:
     return f"{routes}, out by {', '.join(table.interface_names[:4])}{', ...' if len(table.interface_names) > 4 else ''}"
 
 
-def check_loaded(host: Host) -> Iterator[Finding]:
+def check_loaded_reverse_path_rules(host: Host) -> Iterator[Finding]:
     """A check in the live ruleset that every packet meets, in whatever form."""
     facts = read(host)
     if isinstance(facts.ruleset, Absent):
@@ -79,7 +79,7 @@ def check_loaded(host: Host) -> Iterator[Finding]:
             severity=_check_severity(facts, rule),
             subject=subject_of(rule),
             payers=rule.payers_text,
-            evidence=(*check_evidence(facts, rule), *list_averages(host)),
+            evidence=(*check_evidence(facts, rule), *average_evidence(host)),
             remedy=remedies.choose_remedies(facts, rule),
             references=remedies.REFERENCES,
         )
@@ -130,7 +130,7 @@ def check_firewalld(host: Host) -> Iterator[Finding]:
                 evidence=(
                     line,
                     SAYS.evidence("loaded-unknown", reason=facts.ruleset.reason),
-                    *list_averages(host),
+                    *average_evidence(host),
                 ),
                 remedy=remedies.choose_remedies(facts, None),
                 references=remedies.REFERENCES,
@@ -145,7 +145,7 @@ def _find_mismatch(facts: Facts, ruleset: Ruleset, asked: bool, line: Evidence) 
     own = [
         r
         for r in ruleset.in_effect
-        if remedies.by_firewalld(facts, r) and r.every_flow and "IPv6" in r.protocols
+        if remedies.is_set_by_firewalld(facts, r) and r.every_flow and "IPv6" in r.protocols
     ]
     if bool(own) == asked:
         return
@@ -156,7 +156,7 @@ def _find_mismatch(facts: Facts, ruleset: Ruleset, asked: bool, line: Evidence) 
         "not-reloaded",
         what=mismatch_text,
         evidence=(line, *(Evidence(f"{r.place_text}: {r.statement}", r.source) for r in own)),
-        remedy=(remedies.not_reloaded(facts, own[0] if own else None),),
+        remedy=(remedies.not_reloaded_remedy(facts, own[0] if own else None),),
     )
 
 
@@ -227,7 +227,12 @@ def _default_interface(facts: Facts) -> str:
 
 
 RULES: tuple[HostRule, ...] = (
-    HostRule("rpfilter.loaded", "rpfilter", "reverse-path checks in the live ruleset", check_loaded),
+    HostRule(
+        "rpfilter.loaded",
+        "rpfilter",
+        "reverse-path checks in the live ruleset",
+        check_loaded_reverse_path_rules,
+    ),
     HostRule(
         "rpfilter.firewalld", "rpfilter", "firewalld's IPv6_rpfilter against what is loaded", check_firewalld
     ),

@@ -19,7 +19,7 @@ from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, 
 from hostdx.scenarios.contract.rule import Inapplicable, Unreadable
 from hostdx.scenarios.experiment.budget import Budget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
-from hostdx.scenarios.experiment.groups import values_beside
+from hostdx.scenarios.experiment.groups import values_beside_verdicts
 from hostdx.scenarios.experiment.guards.watch import watch_for
 from hostdx.scenarios.experiment.load_schedule import MIN_LOAD_S, ScheduledLoad, run_campaign
 from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
@@ -69,7 +69,7 @@ class Rpfilter(Scenario):
     def __init__(self, start: Callable[[str], Awaitable[Network]] | None = None) -> None:
         self._start: Callable[[str], Awaitable[Network]] = Network.start if start is None else start
 
-    def blocked(self, host: Host) -> str:
+    def blocking_reason(self, host: Host) -> str:
         if not host.live:
             return "a captured tree can be read (triage), not measured"
         if not find_tool("nft"):
@@ -78,7 +78,7 @@ class Rpfilter(Scenario):
         return f"{why}; the checks can be read (`hostdx triage`), not measured" if why else ""
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        plan = self.make_plan(**plan_fields(host, options, self.blocked(host), self.needs))
+        plan = self.make_plan(**plan_fields(host, options, self.blocking_reason(host), self.needs))
         return Prepared(plan, self._run)
 
     async def _run(self, run: Run) -> None:
@@ -86,13 +86,13 @@ class Rpfilter(Scenario):
         with run.begin_step("read", STEPS["read"]):
             for fact_entry in list_entries(run.host, facts):
                 run.emit(ev.fact_event(fact_entry, run.elapsed_s()))
-        blocked = self.blocked(run.host)
+        blocked = self.blocking_reason(run.host)
         if blocked:
             self._report_rule_findings(run)
             raise RunRefused(blocked)
         now = await self._count_rates(run)
         try:
-            await self._measure(run, facts, now)
+            await self._measure_in_namespaces(run, facts, now)
         except BenchRefused as why:
             self._report_rule_findings(run)
             raise RunRefused(str(why)) from None
@@ -111,7 +111,7 @@ class Rpfilter(Scenario):
                 run.emit(ev.fact_event(fact_entry, run.elapsed_s()))
         return packet_rates
 
-    async def _measure(self, run: Run, facts: Facts, now: PacketRates | Absent) -> None:
+    async def _measure_in_namespaces(self, run: Run, facts: Facts, now: PacketRates | Absent) -> None:
         async with AsyncExitStack() as stack:
             with run.begin_step("namespaces", STEPS["namespaces"]) as step:
                 applied = await stack.enter_async_context(run.apply_change(NAMESPACES))
@@ -119,7 +119,7 @@ class Rpfilter(Scenario):
                 stack.push_async_callback(bench.close)
                 await self._prepare_network(run, facts, bench, step)
             with run.begin_step("measure", STEPS["measure"]):
-                await self._judge(run, facts, bench, now)
+                await self._measure_and_judge_trials(run, facts, bench, now)
 
     async def _prepare_network(self, run: Run, facts: Facts, bench: Network, step: StepInProgress) -> None:
         asked = run.options.as_integer("routes", -1)
@@ -129,7 +129,9 @@ class Rpfilter(Scenario):
         step.finish_with_remark(f"{added.ipv6_routes} IPv6 and {added.ipv4_routes} IPv4 routes copied in")
         run.emit_fact("network", "routes searched", added.ipv6_routes, source="private namespace")
 
-    async def _judge(self, run: Run, facts: Facts, bench: Network, now: PacketRates | Absent) -> None:
+    async def _measure_and_judge_trials(
+        self, run: Run, facts: Facts, bench: Network, now: PacketRates | Absent
+    ) -> None:
         tried = trials_of(facts, run.options)
         budget = Budget(budget_s(run.options), run.clock)
         family = sum(len(trial.variant_pairs) for trial in tried)
@@ -148,7 +150,7 @@ class Rpfilter(Scenario):
             def conclude_trial(experiment: LoadExperiment) -> None:
                 verdicts = experiment.verdicts
                 if trial is tried[0]:
-                    shown = values_beside(experiment.groups, trial.workload.metrics[0], verdicts)
+                    shown = values_beside_verdicts(experiment.groups, trial.workload.metrics[0], verdicts)
                     self._report_conclusion(run, facts, verdicts, shown.get(NONE), now)
                 else:
                     further_verdicts.append((trial, verdicts))

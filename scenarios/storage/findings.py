@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from hostdx.probes.engine.loops import cost_ns
+from hostdx.probes.engine.loops import loop_cost_ns
 from hostdx.probes.engine.workloads import load_of
 from hostdx.probes.system.disk.block import BlockDevice
 from hostdx.probes.types import is_present
@@ -51,7 +51,7 @@ def build_level(
     return DirectoryLevel(
         workload=workload, variant=target.letter, metric=metric, unit=unit, blocks=blocks, median=median, ci95=ci95,
         link_share=share, usual=usual, usual_class=title if usual else "", remarks=tuple(remarks),
-        engine_ns=cost_ns() if load_of(workload).kind in ("read", "write") else None,
+        engine_ns=loop_cost_ns() if load_of(workload).kind in ("read", "write") else None,
         p50_ns=percentile_ns(latencies, 0.5), p99_ns=percentile_ns(latencies, 0.99),
     )  # fmt: skip
 

@@ -52,7 +52,7 @@ def first_answer(
     if not own:
         return []
     jobs = [
-        (kind, value, rate_use(kind, value))
+        (kind, value, rate_disk_for_use(kind, value))
         for kind in job_kinds()
         for value in own
         if value.workload == kind.load
@@ -92,7 +92,7 @@ def first_answer(
     return [answer]
 
 
-def rate_use(kind: JobKind, value: DirectoryLevel) -> str:
+def rate_disk_for_use(kind: JobKind, value: DirectoryLevel) -> str:
     """good, fair or poor for this use."""
     slow = kind.most_ms and value.p99_ns is not None and value.p99_ns > 1e6 * kind.most_ms
     if value.median >= kind.good:

@@ -9,7 +9,7 @@ import msgspec
 
 from hostdx.probes import units
 from hostdx.probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
-from hostdx.probes.engine.disk.refusals import Suitability, check_suitability, keeps_inodes
+from hostdx.probes.engine.disk.refusals import Suitability, check_suitability, delays_inode_reuse
 from hostdx.probes.engine.workloads import LOADS, USUAL_PLACES, place_count, write_file_bytes
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices
@@ -25,12 +25,12 @@ from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from hostdx.scenarios.experiment.load_schedule import CONTROL_S, MAY_BE_LEFT_OUT, MIN_LOAD_S
 from hostdx.scenarios.storage.targets import (
     Shared,
+    are_on_one_file_system,
     describe_shared,
     find_shared,
     list_differences,
     list_other_targets,
     make_variant,
-    on_one_file_system,
 )
 from hostdx.scenarios.triage.knowledge.disks import disk_class, endurance_share, time_to_fill_s
 
@@ -74,12 +74,12 @@ class StorageSetup:
         self.left_out: list[str] = []
         self.refusals: list[str] = []
         for directory in wanted:
-            self._add(host, directory, options.as_integer("size") or None, explicit=bool(requested))
+            self._add_directory(host, directory, options.as_integer("size") or None, explicit=bool(requested))
         if not requested:
             others = list_other_targets(host, self.targets)
             self.left_out += [f"not included unless you name it: {line}" for line in others]
 
-    def _add(self, host: Host, directory: str, size_bytes: int | None, *, explicit: bool) -> None:
+    def _add_directory(self, host: Host, directory: str, size_bytes: int | None, *, explicit: bool) -> None:
         fit = check_suitability(host, directory, explicit=explicit, size_bytes=size_bytes)
         if fit.refusal or fit.placement is None:
             (self.refusals if explicit else self.left_out).append(fit.refusal)
@@ -127,7 +127,9 @@ class StorageSetup:
 
         Only a comparison may do so: it needs the same work in every group, and a rating the work of a job.
         """
-        return len(self.targets) > 1 and any(keeps_inodes(host, target.place) for target in self.targets)
+        return len(self.targets) > 1 and any(
+            delays_inode_reuse(host, target.place) for target in self.targets
+        )
 
     @property
     def files_bytes(self) -> int:
@@ -171,7 +173,7 @@ def list_sentences(plan: Plan, size_bytes: int, count: int, notes: Sequence[str]
     return (*lines, *notes)
 
 
-def describe_single_target(target: ComparedDirectory) -> str:
+def describe_yardsticks_of_single_target(target: ComparedDirectory) -> str:
     """Return what a single directory can be held against: its class and its link, where they are known."""
     known_classes = [disk_class(device) for device in target.devices]
     classes = sorted({known_class.title for known_class in known_classes if known_class is not None})
@@ -204,7 +206,7 @@ def job_refusal(host: Host, options: Options) -> str:
     return f"--cgroup {cgroup}: {no_cgroup(cgroup).reason}" if missing else ""
 
 
-def make(
+def make_plan_and_setup(
     host: Host, options: Options, planned: Callable[..., Plan], only: Sequence[str] = ()
 ) -> tuple[Plan, StorageSetup]:
     """`only` restricts what the budget must suffice for (tests)."""
@@ -217,7 +219,7 @@ def make(
             msgspec.structs.replace(load, title=LINKS_TITLE) if load.id == "metadata" else load
             for load in loads
         )
-    if on_one_file_system(layout.shared_parts, len(targets)):
+    if are_on_one_file_system(layout.shared_parts, len(targets)):
         loads = tuple(msgspec.structs.replace(load, one_file_system=not load.control) for load in loads)
     budget = options.as_number("budget") or DEFAULT_BUDGET_S
     asked = [load for load in loads if not only or load.id in only]
@@ -232,7 +234,7 @@ def make(
     notes = [f"{entry.letter}: {note}" for entry in targets for note in layout.suitable[entry.letter].notes]
     notes += [LINKS_NOTE] if layout.uses_links(host) else []
     if len(targets) == 1:
-        notes.append(describe_single_target(targets[0]))
+        notes.append(describe_yardsticks_of_single_target(targets[0]))
         notes += [
             f"a block of {load.title} ends after {load.block_s:g} s or "
             f"{units.format_size(load.most_bytes)}, whichever comes "

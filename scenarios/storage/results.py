@@ -38,7 +38,7 @@ class Levels(Result, frozen=True, tag="storage.levels/1"):
     value: tuple[DirectoryLevel, ...]
 
     @property
-    def result_parts(self) -> tuple[Part, ...]:
+    def appendix_parts(self) -> tuple[Part, ...]:
         header = ("load", "directory", "level", "95 % CI", "measurements", "p50", "p99", "usual", "remark")
         rows = tuple(
             (

@@ -37,12 +37,12 @@ from hostdx.scenarios.experiment.budget import Budget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.files.places import ComparedDirectory
 from hostdx.scenarios.experiment.files.variant_bench import StorageVariantBench
-from hostdx.scenarios.experiment.groups import level_values, values_beside
+from hostdx.scenarios.experiment.groups import level_values, values_beside_verdicts
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
-from hostdx.scenarios.experiment.statistics.stats import level_interval
+from hostdx.scenarios.experiment.statistics.stats import level_and_interval
 from hostdx.scenarios.storage.findings import (
     build_level,
     class_findings,
@@ -55,16 +55,16 @@ from hostdx.scenarios.storage.findings import (
 from hostdx.scenarios.storage.first_answer import first_answer, suspicion_findings
 from hostdx.scenarios.storage.measurement.io_delay import JobIoWait as Waited
 from hostdx.scenarios.storage.measurement.io_delay import watch_job
-from hostdx.scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, StorageSetup, make
+from hostdx.scenarios.storage.plan import DEFAULT_BUDGET_S, JOB_S, StorageSetup, make_plan_and_setup
 from hostdx.scenarios.storage.results import DirectoryLevel, JobWaits, Levels, WatchedJobWait
-from hostdx.scenarios.storage.targets import describe_shared, list_known_findings, same_device
+from hostdx.scenarios.storage.targets import are_on_same_device, describe_shared, list_known_findings
 from hostdx.scenarios.storage.throttling.caps import DiskLimit, Throttle, find_throttles, watched_s
 from hostdx.scenarios.storage.throttling.common_cap import courses_of, recast_verdict
 from hostdx.scenarios.storage.throttling.detection import BlockCompletions
 from hostdx.scenarios.storage.throttling.findings import (
     cpu_pauses,
+    ebs_counters_of,
     ebs_findings,
-    ebs_of,
     is_virtual,
     limits_below,
     lower_levels_to_caps,
@@ -111,9 +111,9 @@ class StorageMeasurement:
         limits = {target.letter: limits_below(self._run.host, target) for target in self._targets}
         scheduled_loads = [self._schedule_load(load, limits) for load in self._loads]
         family = len(self._loads) * (len(self._targets) - 1)
-        scope = scope_of(self._run.plan, self._targets)
+        scope = scope_words(self._run.plan, self._targets)
         await run_campaign(self._run, budget, scheduled_loads, family=family, scope=scope)
-        if same_device(self._targets):
+        if are_on_same_device(self._targets):
             self.courses |= self._courses_by_variant()[self._targets[0].letter]
 
     def _schedule_load(self, load: Workload, limits: Mapping[str, Sequence[DiskLimit]]) -> ScheduledLoad:
@@ -131,7 +131,7 @@ class StorageMeasurement:
     ) -> None:
         judged = experiment.verdicts
         self.verdicts += judged
-        shown = values_beside(experiment.groups, load.metrics[0], judged)
+        shown = values_beside_verdicts(experiment.groups, load.metrics[0], judged)
         for target in self._targets:
             values = level_values(experiment.groups, target.letter, load.metrics[0], judged)
             if values and target.letter not in experiment.not_applicable_reasons:
@@ -143,7 +143,7 @@ class StorageMeasurement:
     def _recast_capped(
         self, load: Workload, limits: Mapping[str, Sequence[DiskLimit]], verdict: ev.RunVerdict
     ) -> ev.RunVerdict:
-        is_shared = same_device(self._targets)
+        is_shared = are_on_same_device(self._targets)
         caps: dict[str, Throttle] = {}
         for letter, courses in self._courses_by_variant().items():
             throttles = find_throttles(
@@ -164,7 +164,7 @@ class StorageMeasurement:
             if scheduler.counted_batches
         }
         letters = [target.letter for target in self._targets]
-        return courses_of(letters, counted, shared=same_device(self._targets))
+        return courses_of(letters, counted, shared=are_on_same_device(self._targets))
 
     async def _measure_single(
         self, load: Workload, budget: Budget, loads_left: int, step: StepInProgress
@@ -175,7 +175,7 @@ class StorageMeasurement:
         blocks = GuardedBlocks(self._run, self._watch)
         why = ""
         try:
-            await bench.start_workers()
+            await bench.start_workers_and_rehearse()
             why = await self._measure_alone(load, bench, budget.left_s / loads_left, blocks)
         finally:
             counted = blocks.counted_blocks(load.id)
@@ -223,7 +223,7 @@ class StorageMeasurement:
         return f"stopped: {blocks.stop_reason}" if blocks.stop_reason else ""
 
 
-def scope_of(plan: Plan, targets: Sequence[ComparedDirectory]) -> str:
+def scope_words(plan: Plan, targets: Sequence[ComparedDirectory]) -> str:
     """Return what a verdict is about. "this disk" only where each has a disk of its own and nothing else differs."""
     if plan.differs:
         return "this stack"
@@ -236,7 +236,7 @@ def scope_of(plan: Plan, targets: Sequence[ComparedDirectory]) -> str:
     )
     if kinds:
         return f"this file system ({', '.join(kinds)}), not a disk"
-    if same_device(targets):
+    if are_on_same_device(targets):
         return "this directory, not the disk"
     if any(device.kind == "loop" for target in targets for device in target.devices):
         return "this stack (a loop device is a file, not a disk)"
@@ -251,7 +251,7 @@ def level_of(
     latencies: Sequence[tuple[int, int]] = (),
     shown_value: float | None = None,
 ) -> DirectoryLevel:
-    middle, interval = level_interval(values, shown_value)
+    middle, interval = level_and_interval(values, shown_value)
     name, unit = load.metrics[0].name, load.metrics[0].unit
     return build_level(target, load.id, name, unit, middle, interval, len(values), list(remarks), latencies)
 
@@ -268,7 +268,7 @@ class Storage(Scenario):
     def prepare(self, host: Host, options: Options) -> Prepared:
         if not host.live:
             raise UsageError("a captured tree cannot be measured; leave out --root")
-        plan, layout = make(host, options, self.make_plan, self.only)
+        plan, layout = make_plan_and_setup(host, options, self.make_plan, self.only)
         return Prepared(plan, partial(self._run, layout))
 
     async def _run(self, layout: StorageSetup, run: Run) -> None:
@@ -291,11 +291,11 @@ class Storage(Scenario):
             benches = await self._prepare_benches(run, layout, loads, written, stack)
             measurement = StorageMeasurement(run, layout.targets, loads, benches, watch)
             leaves = sorted({leaf for entry in layout.targets for leaf in entry.place.leaves})
-            ebs = await asyncio.to_thread(ebs_of, run.host, leaves)
+            ebs = await asyncio.to_thread(ebs_counters_of, run.host, leaves)
             exceeded: list[Finding] = []
             try:
                 await measurement.measure_loads(Budget(plan.measuring_s, run.clock))
-                exceeded = ebs_findings(ebs, await asyncio.to_thread(ebs_of, run.host, list(ebs)))
+                exceeded = ebs_findings(ebs, await asyncio.to_thread(ebs_counters_of, run.host, list(ebs)))
             finally:  # what was measured before a stop is an answer too
                 report_conclusions(run, layout, measurement, known_findings, exceeded)
 
@@ -382,7 +382,7 @@ def report_conclusions(
         *throttle_findings(run.host, first, caps),
         *cpu_pauses(courses, withheld, {load for cap in caps for load in cap.loads}),
     ]
-    if single or same_device(layout.targets):
+    if single or are_on_same_device(layout.targets):
         findings += suspicion_findings(run.host, first, levels)
         others = [*known_findings, *findings]
         findings += first_answer(run.host, first, rated, others, watched_s(courses, withheld), single=single)

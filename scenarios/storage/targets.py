@@ -11,12 +11,12 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.system.disk.directory import directory_traits, file_system_number
 from hostdx.probes.system.disk.mounts import read_mounts
-from hostdx.probes.system.disk.topology import memory_of
+from hostdx.probes.system.disk.topology import memory_file_system_of
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.plan import Variant
-from hostdx.scenarios.experiment.files.directories import file_system_of
-from hostdx.scenarios.experiment.files.places import NO_DATA, ComparedDirectory, text
+from hostdx.scenarios.experiment.files.directories import file_system_key
+from hostdx.scenarios.experiment.files.places import NO_DATA, ComparedDirectory, text_or_empty
 from hostdx.scenarios.triage.triage import findings_about
 
 # Mount options that say nothing about speed.
@@ -44,7 +44,7 @@ def list_other_targets(host: Host, targets: Sequence[ComparedDirectory]) -> tupl
             mount.fstype in NO_DATA
             or mount.devno in seen_devices
             or "ro" in mount.options
-            or memory_of(host, mount)
+            or memory_file_system_of(host, mount)
         ):
             continue
         seen_devices.add(mount.devno)
@@ -66,11 +66,11 @@ def read_traits(host: Host, target: ComparedDirectory) -> dict[str, str]:
     leaf = target.devices[0] if target.devices else None
     if leaf is not None:
         traits |= {
-            "transport": text(leaf.transport),
-            "model": text(leaf.model),
-            "scheduler": text(leaf.scheduler),
-            "NUMA node": text(leaf.numa_node),
-            "write cache": text(leaf.queue.write_cache),
+            "transport": text_or_empty(leaf.transport),
+            "model": text_or_empty(leaf.model),
+            "scheduler": text_or_empty(leaf.scheduler),
+            "NUMA node": text_or_empty(leaf.numa_node),
+            "write cache": text_or_empty(leaf.queue.write_cache),
         }
         if len(target.devices) > 1:
             traits["devices"] = str(len(target.devices))
@@ -106,7 +106,7 @@ def make_variant(host: Host, target: ComparedDirectory) -> Variant:
     leaf = target.devices[0] if target.devices else None
     parts = [target.leaf_names]
     if leaf is not None:
-        parts += [text(leaf.model), text(leaf.transport)]
+        parts += [text_or_empty(leaf.model), text_or_empty(leaf.transport)]
         if is_present(leaf.link):
             parts.append(leaf.link.now)
     parts.append(target.place.mount.fstype)
@@ -129,18 +129,18 @@ def list_differences(variants: Sequence[Variant]) -> tuple[str, ...]:
         values = {v.id: v.facts.get(name, "unknown") for v in variants}
         if len(set(values.values())) < 2 or name in _THE_DISK_ITSELF:
             continue
-        if name == "filled" and close(list(values.values())):
+        if name == "filled" and are_levels_close(list(values.values())):
             continue
         lines.append(f"{name}: " + ", ".join(f"{letter} {value}" for letter, value in values.items()))
     return tuple(lines)
 
 
-def close(levels: Sequence[str]) -> bool:
+def are_levels_close(levels: Sequence[str]) -> bool:
     numbers = [n for v in levels if (n := parse_unsigned(v.rstrip(" %"))) is not None]
     return len(numbers) == len(levels) and max(numbers) - min(numbers) <= _FILL_POINTS
 
 
-def same_device(targets: Sequence[ComparedDirectory]) -> bool:
+def are_on_same_device(targets: Sequence[ComparedDirectory]) -> bool:
     """All of them lie on the very same leaves."""
     return len({t.place.leaves for t in targets}) == 1 and bool(targets[0].place.leaves)
 
@@ -186,7 +186,7 @@ def _shared_of_pair(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> S
     )
 
 
-def on_one_file_system(parts: Sequence[Shared], count: int) -> bool:
+def are_on_one_file_system(parts: Sequence[Shared], count: int) -> bool:
     """All of so many directories, with equal attributes as far as they are told."""
     pairs = count * (count - 1) // 2
     return bool(pairs) and sum(part.common == "file system" and not part.differs for part in parts) == pairs
@@ -202,7 +202,7 @@ def _find_common(
     if first.fstype == other.fstype == "btrfs" and a.place.device == b.place.device:
         return "subvolumes"
     if not disks:
-        return "paths" if _same_disk(host, a, b) else None
+        return "paths" if _are_on_same_disk(host, a, b) else None
     if not set(a.place.leaves) == set(b.place.leaves) == set(disks):
         return "some disks"
     if "lvm" in list_layer_kinds(host, a) and "lvm" in list_layer_kinds(host, b):
@@ -212,7 +212,7 @@ def _find_common(
     return "disk"
 
 
-def _same_disk(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> bool:
+def _are_on_same_disk(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> bool:
     """Two names of one device, by its world-wide name: another path to it."""
     wwids: list[set[str]] = []
     for target in (a, b):
@@ -234,7 +234,8 @@ def describe_shared(part: Shared) -> str:
             place_text = (
                 "one file system" if part.common == "file system" else "subvolumes of one file system"
             )
-            return f"{both} lie on {place_text} ({part.fstype} on {disks}): what can differ is {_what_differs(part)}"
+            differing = _what_differs_text(part)
+            return f"{both} lie on {place_text} ({part.fstype} on {disks}): what can differ is {differing}"
         case "volumes":
             return f"{both} are logical volumes on the same disks ({disks}): what differs is not the disk"
         case "partitions":
@@ -248,7 +249,7 @@ def describe_shared(part: Shared) -> str:
     return f"{both} lie on one device that is reached through two paths ({disks})"
 
 
-def _what_differs(part: Shared) -> str:
+def _what_differs_text(part: Shared) -> str:
     if part.differs is None:
         return "the place; their attributes could not be read"
     traits = [f"{name} ({part.a} {mine}, {part.b} {value})" for name, (mine, value) in part.differs.items()]
@@ -258,10 +259,10 @@ def _what_differs(part: Shared) -> str:
 def list_known_findings(host: Host, targets: Sequence[ComparedDirectory]) -> list[Finding]:
     """Return what the rules say of these directories, their file systems and the devices below them."""
     names = set(_list_names(targets))
-    mounted = {file_system_of(host, target.directory) for target in targets}
+    mounted = {file_system_key(host, target.directory) for target in targets}
 
     def is_concerned(subject: str) -> bool:
-        return subject in names or (subject.startswith("/") and file_system_of(host, subject) in mounted)
+        return subject in names or (subject.startswith("/") and file_system_key(host, subject) in mounted)
 
     return [
         finding

@@ -16,11 +16,11 @@ from hostdx.probes.reading import other_package
 from hostdx.probes.reading.host import Host, OutOfTime
 from hostdx.probes.types import Absent, Entry, Unread
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.finding import Finding, fold_alike, rank_of
+from hostdx.scenarios.contract.finding import Finding, fold_alike_findings, rank_of
 from hostdx.scenarios.contract.folders import packages_with
 from hostdx.scenarios.contract.registry import load, offer_order, scenario_names
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
-from hostdx.scenarios.triage.rules.engine import rule_of
+from hostdx.scenarios.triage.rules.engine import host_rule_of
 from hostdx.scenarios.triage.rules.known import written_rules
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ OUT_OF_TIME = "not read within the time limit: too much to read, or too slow"
 def all_rules() -> tuple[HostRule, ...]:
     """Return the rules in code (`rules.py`), in data (`rules.toml`) and of the site, then those of other packages."""
     coded = (rule for name in packages_with("rules.py") for rule in import_module(f"{name}.rules").RULES)
-    return (*coded, *(rule_of(text) for text in written_rules().rules), *_external_rules())
+    return (*coded, *(host_rule_of(text) for text in written_rules().rules), *_external_rules())
 
 
 def _external_rules() -> Iterator[HostRule]:
@@ -51,7 +51,7 @@ def _external_rules() -> Iterator[HostRule]:
 
 
 def _unreadable_rule(name: str, reason: str) -> HostRule:
-    def check(host: Host) -> Iterable[Finding]:
+    def check(_host: Host) -> Iterable[Finding]:
         raise Unreadable(reason)
 
     return HostRule(f"{name}.rules", name, f"the rules of the package {name}", check)
@@ -118,7 +118,7 @@ def scenario_offers(host: Host, time: Callable[[], float]) -> Iterator[ev.Scenar
                 takes_s=scenario.takes_s,
                 needs=scenario.needs,
                 answers=scenario.answers,
-                blocked=scenario.blocked(host),
+                blocked=scenario.blocking_reason(host),
                 options=tuple(o for o in scenario.options if not o.hidden),
                 card=structs.replace(scenario.card, id=scenario.id),
             )
@@ -147,7 +147,7 @@ def apply_rule(rule: HostRule, host: Host, time: Callable[[], float]) -> Iterato
         reason = f"the rule failed: {fault}: {error}"
         yield ev.Checked(t=time(), rule=rule.id, state="unreadable", reason=reason, fault=fault)
         return
-    findings = fold_alike(findings)
+    findings = fold_alike_findings(findings)
     for finding in findings:
         yield ev.Found(t=time(), finding=finding)
     state: Literal["spoke", "unreadable", "ok"] = "spoke" if findings else "unreadable" if unknown else "ok"

@@ -71,7 +71,7 @@ class Cold:
         self.paths = paths(cold, job)
         self._was_reported = False
 
-    async def make(self, at_most_s: float) -> None:
+    async def drop_caches(self, at_most_s: float) -> None:
         """Raises NotApplicable where a path is not there, Refused where the whole cache may not be dropped."""
         if self.paths:
             await self._drop_paths(at_most_s)

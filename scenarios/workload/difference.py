@@ -55,12 +55,12 @@ WHY_UNKNOWN = {
 DIVIDED = (BLOCKED, OTHER_D, REST)  # by the waits, where these are known
 
 
-def name_part(part: str) -> str:
+def part_words(part: str) -> str:
     """In words; what a foreign recording calls a part else."""
     return WORDS.get(part, part)
 
 
-def lines_of(split: Split) -> list[TimePart]:
+def wall_time_parts(split: Split) -> list[TimePart]:
     """Return what the first line chooses from: each second of the wall time in one of them."""
     parts = [part for part in split.parts[1:] if not split.waits or part.name not in DIVIDED]
     return [*parts, *split.waits]
@@ -73,7 +73,7 @@ def rank_moved_parts(split: Split) -> tuple[list[TimePart], list[TimePart]]:
     """
     wall_part = split.parts[0]
     least = MIN_NAMED_SHARE * wall_part.baseline_s
-    ranked = sorted(lines_of(split), key=lambda part: (part.unmoved, -abs(part.difference_s)))
+    ranked = sorted(wall_time_parts(split), key=lambda part: (part.unmoved, -abs(part.difference_s)))
     sure = [part for part in ranked if part.differs and abs(part.difference_s) >= least]
     along = [part for part in ranked if part.difference_s * wall_part.difference_s > 0]
     # no word of "equal" where the table says "likely"
@@ -93,13 +93,13 @@ def moved_words(split: Split) -> str:
         f"{_format_points(part, split)} {_part_words(part)}{_part_note(part, split)}" for part in largest
     )
     parts_text = parts_text or "no part of it stands out"
-    equal = [name_part(part.name) for part in alike if part not in largest]
+    equal = [part_words(part.name) for part in alike if part not in largest]
     parts_text += f"; {' and '.join(equal)} equal" if equal else ""
     return parts_text + (f"; {counters}" if (counters := counter_words(split)) else "")
 
 
 def _part_words(part: TimePart) -> str:
-    return wait_words(part) if isinstance(part, BlockedOn) else name_part(part.name)
+    return wait_words(part) if isinstance(part, BlockedOn) else part_words(part.name)
 
 
 def _part_note(part: TimePart, split: Split) -> str:
@@ -134,7 +134,7 @@ def build_table(split: Split) -> Iterator[Part]:
         return
     yield paragraph_of(Strong(f"{split.variant} against {split.baseline}: "), moved_words(split))
     yield from build_views(split)
-    if none := [name_part(part.name) for part in split.parts[1:] if not max_seconds(part)]:
+    if none := [part_words(part.name) for part in split.parts[1:] if not max_seconds(part)]:
         yield paragraph_of(f"none on either side: {', '.join(none)}")
     if split.rates:
         yield _counter_table(split)
@@ -202,14 +202,14 @@ class TimeViewLine(NamedTuple):
 
 def lines_by_state(split: Split, least_s: float = 0.0) -> list[TimeViewLine]:
     """Each second of the wall time in one state; what is less than `least_s` on both sides is together in the last."""
-    return _build_lines(split, [(name_part(part.name), part) for part in split.parts[1:]], least_s)
+    return _build_lines(split, [(part_words(part.name), part) for part in split.parts[1:]], least_s)
 
 
 def lines_by_call(split: Split, least_s: float = 0.0) -> list[TimeViewLine]:
     """The same seconds, with block I/O, other waits and the rest by what was waited for; none where that is unknown."""
     if not split.waits:
         return []
-    parts = [(name_part(part.name), part) for part in split.parts[1:] if part.name not in DIVIDED]
+    parts = [(part_words(part.name), part) for part in split.parts[1:] if part.name not in DIVIDED]
     return _build_lines(split, [*parts, *((wait_words(wait), wait) for wait in split.waits)], least_s)
 
 

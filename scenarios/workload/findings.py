@@ -12,7 +12,7 @@ from hostdx.scenarios.workload.difference import (
     difference_words,
     max_seconds,
     moved_words,
-    name_part,
+    part_words,
     wait_words,
 )
 from hostdx.scenarios.workload.parts import Split
@@ -64,7 +64,7 @@ def list_sentences(time_split: Split, limit: AtLimit | None = None) -> list[str]
     if limit is not None:
         lines += limit_sentences(limit)
     for part in sorted(filter(max_seconds, parts), key=lambda part: -abs(part.difference_s)):
-        lines.append(f"of that {name_part(part.name)}: {difference_words(part)}")
+        lines.append(f"of that {part_words(part.name)}: {difference_words(part)}")
     lines += [f"of the waits, {wait_words(wait)}: {difference_words(wait)}" for wait in time_split.waits]
     return lines + [WHY_UNKNOWN[name] for name in time_split.unknown if name in WHY_UNKNOWN]
 

@@ -63,10 +63,10 @@ def _parse_io_limit(value: str, context: str) -> str:
         raise UsageError(
             f"{context}: io.max={value}: {device} is no whole block device of this host"
         ) from None
-    return " ".join((number, *map(_plain_limit, rest)))
+    return " ".join((number, *map(_limit_in_bytes, rest)))
 
 
-def _plain_limit(word: str) -> str:
+def _limit_in_bytes(word: str) -> str:
     key, _, value = word.partition("=")
     return f"{key}={parse_size(value) or value}"
 
@@ -151,7 +151,9 @@ def carry_limits(host: Host, root: str | Absent) -> InheritedLimits:
         if sizes := [n for folder in escaped if isinstance(n := host.read_integer(f"{folder}/{name}"), int)]:
             limits[name] = str(min(sizes))
     for name in ("cpuset.cpus", "cpuset.mems"):
-        cpu_lists = [parse_list(_text(host, f"{folder}/{name}.effective")) for folder in (*escaped, root)]
+        cpu_lists = [
+            parse_list(_read_text_or_empty(host, f"{folder}/{name}.effective")) for folder in (*escaped, root)
+        ]
         mine, all_of_them = next((cpus for cpus in cpu_lists[:-1] if cpus), None), cpu_lists[-1]
         if mine and mine != all_of_them:
             limits[name] = as_list(mine)
@@ -159,11 +161,11 @@ def carry_limits(host: Host, root: str | Absent) -> InheritedLimits:
 
 
 def _read_quota(host: Host, folder: str) -> tuple[int, int] | None:
-    pair = parse_unsigned_list(_text(host, f"{folder}/cpu.max").split())
+    pair = parse_unsigned_list(_read_text_or_empty(host, f"{folder}/cpu.max").split())
     return (pair[0], pair[1]) if pair is not None and len(pair) == 2 and pair[1] else None
 
 
-def _text(host: Host, path: str) -> str:
+def _read_text_or_empty(host: Host, path: str) -> str:
     text = host.read_file_text(path)
     return text if isinstance(text, str) else ""
 

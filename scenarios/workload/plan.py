@@ -8,7 +8,7 @@ from os.path import normpath, realpath
 
 from hostdx.probes.engine.command.energy import counter_access
 from hostdx.probes.engine.command.perf_events import PerfCounters
-from hostdx.probes.engine.command.topdown import top_down
+from hostdx.probes.engine.command.topdown import find_top_down_events
 from hostdx.probes.files.path_ownership import find_known_rulers
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.secrecy.secrets import digest_text, mask_tree
@@ -56,21 +56,21 @@ def list_actions(wanted: CommandRequest, root: str | Absent, own: InheritedLimit
     return (*groups, *setting_actions)
 
 
-def left_out(root: str | Absent) -> tuple[str, ...]:
+def left_out_sentences(root: str | Absent) -> tuple[str, ...]:
     """Return what cannot be known here, and what it needs."""
     reasons = [f"memory pressure, swap-ins and reclaim: {root.reason}"] if isinstance(root, Absent) else []
     counters = PerfCounters()
     if not counters.counted_events:
-        reasons.append(f"instructions, cycles, cache and branch misses, top-down: {_without_counters()}")
-    elif top_down() is None:
+        reasons.append(f"instructions, cycles, cache and branch misses, top-down: {_why_no_counters()}")
+    elif find_top_down_events() is None:
         reasons.append("top-down shares of the pipeline: this CPU or kernel shows no counters for them")
-    counters.end()
+    counters.read_and_close()
     if (energy := counter_access()) != "readable":
         reasons.append(f"energy: {WITHOUT_ENERGY[energy]}")
     return tuple(reasons)
 
 
-def _without_counters() -> str:
+def _why_no_counters() -> str:
     level = Host().read_integer("/proc/sys/kernel/perf_event_paranoid")
     if os.geteuid() and isinstance(level, int) and level > 2:
         return f"perf events are for root only here (kernel.perf_event_paranoid is {level})"

@@ -113,7 +113,7 @@ def parse_request(options: Options, cwd: str) -> CommandRequest:
     at_most_s = float(words.get("at-most") or 600.0)
     return CommandRequest(
         jobs=jobs,
-        load=_load(score, str(words.get("score-better") or "more"), at_most_s),
+        load=_plan_load(score, str(words.get("score-better") or "more"), at_most_s),
         at_most_s=at_most_s,
         score=score,
         series=series,
@@ -131,7 +131,7 @@ def _refuse_first(*faults: tuple[object, str]) -> None:
             raise UsageError(line)
 
 
-def _load(score: str, better: str, at_most_s: float) -> Workload:
+def _plan_load(score: str, better: str, at_most_s: float) -> Workload:
     judged = [Metric(WALL, "s", better="less"), Metric(CPU, "s", better="less")]
     if is_readable():
         judged.append(Metric(ENERGY, "J", better="less"))
@@ -190,12 +190,12 @@ def _read_file(name: str) -> dict[str, Json]:
     if unknown := sorted(set(file_words) - set(IN_FILE)):
         raise UsageError(f"--file {name}: unknown word {unknown[0]!r}; known are {', '.join(IN_FILE)}")
     try:
-        return {key: _value(IN_FILE[key], value) for key, value in file_words.items()}
+        return {key: _option_value(IN_FILE[key], value) for key, value in file_words.items()}
     except ValueError as error:
         raise UsageError(f"--file {name}: {error}") from None
 
 
-def _value(option: Option, value: Json) -> Json:
+def _option_value(option: Option, value: Json) -> Json:
     """Of a file, as the command line would have it. Raises ValueError."""
     if option.kind in ("integer", "number"):
         if isinstance(value, bool | str):

@@ -17,7 +17,7 @@ class Splits(Result, frozen=True, tag="workload.where/1"):
     value: tuple[Split, ...]
 
     @property
-    def result_parts(self) -> tuple[Part, ...]:
+    def appendix_parts(self) -> tuple[Part, ...]:
         from hostdx.scenarios.workload.difference import build_table  # what runs commands comes along
 
         return tuple(part for time_split in self.value for part in build_table(time_split))

@@ -40,7 +40,7 @@ from hostdx.scenarios.workload.group import (
     find_group_root,
     group_action,
 )
-from hostdx.scenarios.workload.plan import left_out, list_actions, list_commands, make_variant
+from hostdx.scenarios.workload.plan import left_out_sentences, list_actions, list_commands, make_variant
 from hostdx.scenarios.workload.plan import list_sentences as planned_sentences
 from hostdx.scenarios.workload.request import MIN_SERIES_RUNS, CommandRequest, parse_request
 from hostdx.scenarios.workload.results import MemoryLimits, Splits
@@ -49,7 +49,7 @@ from hostdx.scenarios.workload.split import (
     collect_profiles,
     find_limit_cause,
     split_wall_time,
-    values_beside,
+    values_beside_verdicts,
 )
 from hostdx.scenarios.workload.variant_bench import (
     WALL,
@@ -86,10 +86,10 @@ async def measure_series(run: Run, wanted: CommandRequest, bench: CommandVariant
             break
         index += 1
     walls = metric_values(measured.counted_blocks(load.id), bench.variant, WALL)
-    judge(run, load.id, walls, treated)
+    judge_and_emit_trend(run, load.id, walls, treated)
 
 
-def judge(run: Run, workload: str, walls: list[float], treated: set[int]) -> None:
+def judge_and_emit_trend(run: Run, workload: str, walls: list[float], treated: set[int]) -> None:
     """`treated`: the runs, counted from 0, that it came before."""
     rates = [1 / wall for wall in walls]  # more is better
     treats = [i in treated for i in range(len(walls))]
@@ -150,7 +150,7 @@ class CommandUnderVariants(Scenario):
             workloads=(wanted.load,),
             steps=(PlannedStep("measure", "measure and judge", budget),),
             actions=list_actions(wanted, root, limits),
-            left_out=left_out(root),
+            left_out=left_out_sentences(root),
             seconds=budget,
             measuring_s=budget,
             commands=list_commands(wanted, private=private),
@@ -173,7 +173,7 @@ class CommandUnderVariants(Scenario):
                     score=ScoreReader(wanted.score) if wanted.score else None,
                     prepare=wanted.prepare,
                     private=run.options.is_set("private"),
-                    group=await _enter_group(run, stay, job),
+                    group=await _make_group_and_get_path(run, stay, job),
                     stay=settings,
                     cold=Cold(run, job, supervisors, wanted.cold) if wanted.cold else None,
                     allowance=allowance,
@@ -184,10 +184,10 @@ class CommandUnderVariants(Scenario):
                 for job in wanted.jobs
             ]
             with run.begin_step("measure", "measure and judge"):
-                await _run_benches(run, wanted, benches)
+                await _run_benches_and_clean_up(run, wanted, benches)
 
 
-async def _enter_group(run: Run, stay: AsyncExitStack, job: CommandVariant) -> str:
+async def _make_group_and_get_path(run: Run, stay: AsyncExitStack, job: CommandVariant) -> str:
     """The variant's own group, gone when `stay` ends; "" where none can be made. Raises RunRefused where it must be."""
     root = find_group_root(run.host)
     if isinstance(root, Absent):
@@ -203,11 +203,13 @@ async def _enter_group(run: Run, stay: AsyncExitStack, job: CommandVariant) -> s
     return applied_group.value
 
 
-async def _run_benches(run: Run, wanted: CommandRequest, benches: list[CommandVariantBench]) -> None:
+async def _run_benches_and_clean_up(
+    run: Run, wanted: CommandRequest, benches: list[CommandVariantBench]
+) -> None:
     if wanted.series:
         await measure_series(run, wanted, benches[0])
     else:
-        await _compare(run, wanted, benches)
+        await _compare_variants(run, wanted, benches)
     for bench in benches:
         if bench.failed:
             run.emit_finding(failing_finding(bench.variant, bench.failed, bench.runs, bench.problem))
@@ -217,7 +219,7 @@ async def _run_benches(run: Run, wanted: CommandRequest, benches: list[CommandVa
             run.emit_note(f"{bench.variant}: {why}")
 
 
-async def _compare(run: Run, wanted: CommandRequest, benches: list[CommandVariantBench]) -> None:
+async def _compare_variants(run: Run, wanted: CommandRequest, benches: list[CommandVariantBench]) -> None:
     verdicts, blocks = await measure_workload(
         run,
         wanted.load,
@@ -229,7 +231,7 @@ async def _compare(run: Run, wanted: CommandRequest, benches: list[CommandVarian
     )
     waits = {(bench.variant, wall_s): entry for bench in benches for wall_s, entry in bench.waited.items()}
     walls = {(v.baseline, v.variant): v for v in verdicts if v.metric == WALL}
-    values = dict(zip(walls, values_beside(blocks, list(walls.values())), strict=True))
+    values = dict(zip(walls, values_beside_verdicts(blocks, list(walls.values())), strict=True))
     splits = {
         pair: entry
         for pair in wanted.variant_pairs

@@ -97,11 +97,11 @@ def divide_wall_time(values: Mapping[str, float], known_parts: Sequence[str]) ->
     scale = wall / total if total > wall else 1.0
     parts = {name: value * scale for name, value in parts.items()}
     rest = wall - math.fsum(parts.values())
-    sums = {_sum(name): values[name] for name in (USER, SYSTEM) if name in parts}
+    sums = {_sum_key(name): values[name] for name in (USER, SYSTEM) if name in parts}
     return {WALL: wall, **parts, REST: rest if rest > MIN_REST_S else 0.0, **sums}
 
 
-def _sum(name: str) -> str:
+def _sum_key(name: str) -> str:
     """Of a part, over all threads."""
     return f"sum {name}"
 
@@ -121,19 +121,19 @@ def divide_waits(parts: Mapping[str, float], waits: Sequence[Waited]) -> dict[st
         }
         weight_sum = math.fsum(weights.values())
         if not hard and WAITING not in parts:  # the rest holds what waited for a CPU: not theirs to divide
-            wait_seconds[_key(UNSEEN, hard)] = max(0.0, total - weight_sum)
+            wait_seconds[_wait_key(UNSEEN, hard)] = max(0.0, total - weight_sum)
             total = min(total, weight_sum)
         for wait_name, weight in weights.items():
             if weight > 0:
-                wait_seconds[_key(wait_name, hard)] = total * weight / weight_sum
+                wait_seconds[_wait_key(wait_name, hard)] = total * weight / weight_sum
     return wait_seconds
 
 
-def _key(wait_name: str, hard: bool) -> str:
+def _wait_key(wait_name: str, hard: bool) -> str:
     return f"{'D' if hard else 'S'} {wait_name}"
 
 
-def _scaled(run: Mapping[str, float], factor: float) -> dict[str, float]:
+def _scale_seconds(run: Mapping[str, float], factor: float) -> dict[str, float]:
     """Its seconds; counts and rates stay."""
     counts = (MINOR_FAULTS, *RATES)
     return {name: value if name in counts else value * factor for name, value in run.items()}
@@ -168,7 +168,7 @@ class Groups(NamedTuple):
         fields["differs"] = self._is_different(first, other, names[0] if names[0] in RATES else WALL)
         unmoved = False
         if names in ((USER,), (SYSTEM,)):
-            moved_s = self.sum_parts(baseline, variant, _sum(names[0])).difference_s
+            moved_s = self.sum_parts(baseline, variant, _sum_key(names[0])).difference_s
             unmoved = abs(moved_s) < 0.5 * abs(fields["difference_s"])
         return TimePart(**fields, name=", ".join(names), unmoved=unmoved)
 
@@ -193,7 +193,10 @@ class Groups(NamedTuple):
             for side, value in zip(used[0], values, strict=True)
         }
         runs = [
-            {side: [_scaled(run, factors[side]) for run in side_runs] for side, side_runs in sides.items()}
+            {
+                side: [_scale_seconds(run, factors[side]) for run in side_runs]
+                for side, side_runs in sides.items()
+            }
             for sides in used
         ]
         return self._replace(runs=runs)
@@ -252,16 +255,16 @@ def groups_of(
         for wait in own if has_waits else ():
             if wait.cause_id == MUTEX:  # it is a part of its own
                 continue
-            sums = calls.setdefault(_key(wait.cause_id, wait.hard), {})
+            sums = calls.setdefault(_wait_key(wait.cause_id, wait.hard), {})
             for name, seconds in wait.calls.items():
                 sums[name] = sums.get(name, 0.0) + seconds
     if has_waits and WAITING not in known_parts:
-        calls[_key(UNSEEN, False)] = {}
+        calls[_wait_key(UNSEEN, False)] = {}
     full_groups = [sides for sides in groups.values() if all(sides.values())]
     return Groups(known_parts, full_groups, calls) if len(full_groups) >= 2 else None
 
 
-def values_beside(
+def values_beside_verdicts(
     blocks: Sequence[ev.Block], verdicts: Sequence[ev.RunVerdict]
 ) -> list[tuple[float, float] | None]:
     """Return the wall times of baseline and variant beside each of these verdicts, as every view shows them."""

@@ -47,7 +47,7 @@ class LeafBytes:
         self.leaves = tuple(dict.fromkeys(leaves))
         self._before: list[DiskCounters] | None = None
 
-    def begin(self) -> None:
+    def note_counters(self) -> None:
         self._before = leaf_counters(self.host, self.leaves)
 
     def bytes_moved(self) -> BytesMoved | None:
@@ -244,7 +244,7 @@ class CommandVariantBench(VariantBench):
         self.allowance.check()
         await self.run_helper(self.prepare, "--prepare")
         if self.cold is not None:
-            await self.cold.make(self.at_most_s)
+            await self.cold.drop_caches(self.at_most_s)
         keep = OUTPUT_BYTES if self.score is not None else 0
         self.runs += 1
         order = self.job.make_order(
@@ -254,7 +254,7 @@ class CommandVariantBench(VariantBench):
             most_bytes=self.allowance.left_bytes,
             at_most_s=self.at_most_s,
         )
-        self.devices.begin()
+        self.devices.note_counters()
         job = await self.supervisors.run(order, self._record_sample)
         moved = self.devices.bytes_moved()
         if job.d_s is not None:

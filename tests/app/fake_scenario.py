@@ -33,7 +33,7 @@ class Fake(Scenario):
         Option(name="fast", kind="flag", help="no waiting"),
     )
 
-    def blocked(self, host: Host) -> str:
+    def blocking_reason(self, host: Host) -> str:
         return ""
 
     def prepare(self, host: Host, options: Options) -> Prepared:

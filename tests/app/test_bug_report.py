@@ -20,7 +20,7 @@ pytestmark = pytest.mark.usefixtures("own_state")
 def test_the_file_is_ours_alone_whatever_the_umask() -> None:
     before = os.umask(0)
     try:
-        assert "a bug in hostdx: KeyError" in bug_report.save_traceback(KeyError("x"))
+        assert "a bug in hostdx: KeyError" in bug_report.save_traceback_and_get_line(KeyError("x"))
     finally:
         os.umask(before)
     (file,) = (state_dir() / "bugs").iterdir()
@@ -37,7 +37,7 @@ def test_the_file_is_ours_alone_whatever_the_umask() -> None:
     ids=repr,
 )
 def test_a_limit_is_one_line_and_no_bug(error: Exception) -> None:
-    assert "bug" not in bug_report.save_traceback(error) and not (state_dir() / "bugs").exists()
+    assert "bug" not in bug_report.save_traceback_and_get_line(error) and not (state_dir() / "bugs").exists()
 
 
 @pytest.mark.parametrize("limit, most", [(resource.RLIMIT_NOFILE, 10), (resource.RLIMIT_AS, 45 << 20)])

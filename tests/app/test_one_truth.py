@@ -16,7 +16,7 @@ from hostdx.app.recordings.interference import others_io
 from hostdx.app.recordings.reader import read_events
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.store import list_demos, resolve_recording
-from hostdx.app.recordings.values import value_of, values_beside, with_difference_beside
+from hostdx.app.recordings.values import baseline_and_variant_values, value_of, with_difference_beside
 from hostdx.app.report import json_document, wording
 from hostdx.app.report.figures import verdict_table
 from hostdx.app.report.figures.latency import latency_summaries
@@ -51,7 +51,7 @@ from tests.contract.fake_runs import RUNS
 from tests.every_case import every_case
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "recordings"
-load = cache(reader.load)  # no test here changes a session
+load = cache(reader.load_recording)  # no test here changes a session
 RECORDINGS = [resolve_recording(name) for name in list_demos()] + sorted(FIXTURES.glob("*.jsonl"))
 WITHIN = 0.01
 RECORDED = 1e-3  # five digits of each number are recorded
@@ -72,7 +72,7 @@ def test_the_values_divide_to_the_effect_and_are_the_same_in_every_form(path: Pa
     }
     listed = {id(entry.verdict): entry for entry in list_effects(session) if entry.measured}
     for verdict, row, document in zip(session.verdicts.values(), of_csv, of_json, strict=False):
-        left, right = values_beside(session, verdict)
+        left, right = baseline_and_variant_values(session, verdict)
         assert document["values"] == [left, right]
         for value, name in ((left, "baseline_value"), (right, "variant_value")):
             assert row[name] == ("" if value is None else f"{value:.7g}")
@@ -103,7 +103,7 @@ def test_a_difference_is_the_one_of_the_values_beside_it_in_every_form(path: Pat
     rows = iter([row for table in tables for row in table.rows])
     for verdict, document in zip(session.verdicts.values(), of_json, strict=True):
         row = next(rows) if wording.is_measured(verdict) else ()
-        left, right = values_beside(session, verdict)
+        left, right = baseline_and_variant_values(session, verdict)
         if verdict.ratio is None or left is None or right is None:
             continue
         delta = right - left
@@ -150,7 +150,7 @@ def figures_of_results(session: RunSession) -> Iterator[tuple[str, float | None,
     if (cost := session.find_result(Cost)) is not None:
         [checked] = [v for v in verdicts.values() if v.variant == CHECK and v.metric == "ns/packet"]
         yield "path", cost.value.path_ns, value_of(session, checked.workload, checked.metric, NONE)
-        yield "check", cost.value.cost_ns, with_difference_beside(session, checked).delta
+        yield "check", cost.value.loop_cost_ns, with_difference_beside(session, checked).delta
     if (resolution := session.find_result(Resolution)) is not None:
         for reach in resolution.value.reaches:
             [judged] = [v for v in verdicts.values() if v.workload == reach.workload]
@@ -261,13 +261,13 @@ def test_a_row_of_a_load_holds_its_values_whole(path: Path) -> None:
 @every_case("path", RECORDINGS)
 def test_the_smallest_effects_are_one_range(path: Path) -> None:
     session = load(path)
-    effects = wording.detectable_in_run(session)
+    effects = wording.detectable_in_run_text(session)
     if not effects:
         return
     assert any(f" {effects}" in sign.text for sign in list_trust_signs(session))
     tiles = [tile.value for group in summary_tiles(session) for tile in group.tiles]
-    on_page = [row.verdict for row in verdict_table.on_page(session) if not row.verdict.control]
-    if tiles and on_page and not on_page[0].is_different:
+    rows_on_page = [row.verdict for row in verdict_table.rows_on_page(session) if not row.verdict.control]
+    if tiles and rows_on_page and not rows_on_page[0].is_different:
         assert effects in tiles
 
 

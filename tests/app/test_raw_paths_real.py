@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.cli.commands import with_features
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report.forms import html
 from hostdx.app.report.full_report import report
 from hostdx.app.report.json_document import document_json
@@ -158,7 +158,9 @@ def test_a_run(tmp_path: Path, scenario: str) -> None:
         assert list(directory.iterdir()) == [] and list((hostdx.raw / "tmp" / RAW).iterdir()) == []
         if scenario != "iosched":
             assert disk.queue() == before
-    session = load(hostdx.raw / "state" / RAW / "hostdx/recordings" / told["recording"].rpartition("/")[2])
+    session = load_recording(
+        hostdx.raw / "state" / RAW / "hostdx/recordings" / told["recording"].rpartition("/")[2]
+    )
     assert session.began is not None
     if str(directory) in words:
         assert session.began.options["dir"] in (str(directory), [str(directory)])

@@ -12,7 +12,7 @@ import pytest
 
 from hostdx.app.cli.entry import run_command_line
 from hostdx.app.features.bundle import build
-from hostdx.app.features.bundle.build import BuiltBundle
+from hostdx.app.features.bundle.build import PortableArchive
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output_file import OutputFile, check_outputs, write_bytes, write_files
 from tests.app.cli.test_command_line import own_state  # noqa: F401
@@ -62,7 +62,7 @@ def test_a_full_disk_leaves_nothing_of_a_command(
     folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        build, "build_bundle", lambda: BuiltBundle(bytes(99), bytes(2 * LIMIT), 1)
+        build, "build_portable_archive", lambda: PortableArchive(bytes(99), bytes(2 * LIMIT), 1)
     )  # the second does not fit
     assert refused(*COMMANDS[name], str(folder / "result")) and list(folder.iterdir()) == []
     if name != "import":  # never over a file
@@ -111,10 +111,10 @@ def test_several_are_there_together_or_not_at_all(folder: Path) -> None:
 def test_a_place_that_is_not_there_is_refused_before_anything_is_made(
     folder: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def never() -> BuiltBundle:
+    def never() -> PortableArchive:
         pytest.fail("it was made")
 
-    monkeypatch.setattr(build, "build_bundle", never)
+    monkeypatch.setattr(build, "build_portable_archive", never)
     monkeypatch.setattr("hostdx.app.cli.telling.capture.RecordedHost", never)
     for where in (folder / "no" / "x", folder):
         assert run_command_line([*COMMANDS[name], str(where)]) == 3

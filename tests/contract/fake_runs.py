@@ -241,7 +241,7 @@ def run_storage(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     suit_everywhere(patch)
     patch.setattr(DrawnStorage, "clock", clock, raising=False)
     patch.setattr(storage, "StorageBench", DrawnStorage)
-    patch.setattr("hostdx.scenarios.storage.findings.cost_ns", lambda: 500)
+    patch.setattr("hostdx.scenarios.storage.findings.loop_cost_ns", lambda: 500)
 
     def trains(benches: Mapping[str, DrawnStorage], load: str) -> FakeTrains:
         rates = dict(zip(benches, (10_000.0, 8_000.0), strict=True))

@@ -59,7 +59,7 @@ class FakeBench:
 
     async def make_active(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> LabReady:
         assert pair < self.made
-        if self.no_fib and treatment.what == "check" and treatment.loader == "nft":
+        if self.no_fib and treatment.rule_kind == "check" and treatment.loader == "nft":
             raise NotApplicable(
                 "this kernel has no reverse-path lookup for its firewall (fib, rpfilter): nft: ..."
             )
@@ -73,7 +73,7 @@ class FakeBench:
     ) -> Measured:
         assert self.active is not None and self.active.protocol == protocol
         await self.clock.sleep(seconds)
-        cost = self.costs[self.active.what] + self.setting_ns * self.active.rp_filter
+        cost = self.costs[self.active.rule_kind] + self.setting_ns * self.active.rp_filter
         if load == "tcp":
             rate = 1000.0 * (1.0 if self.offload else 1100.0 / (1100.0 + cost)) * self._noise.gauss(1, 0.01)
             return Measured(seconds=seconds, values={"MB/s": rate}, bytes=int(rate * 1e6 * seconds))
@@ -88,7 +88,8 @@ class FakeBench:
         await self.clock.sleep(slice_s * len(order))
         each = [self.pairs[number] for number in order]
         values = [
-            (self.path_ns + self.costs[t.what] + self.setting_ns * t.rp_filter) * self._noise.gauss(1, 0.01)
+            (self.path_ns + self.costs[t.rule_kind] + self.setting_ns * t.rp_filter)
+            * self._noise.gauss(1, 0.01)
             for t in each
         ]
         counted_s = slice_s - onset_s

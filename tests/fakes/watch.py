@@ -22,10 +22,10 @@ class FakeWatch(InterferenceWatch):
     async def look_before_first_block(self) -> None:
         return
 
-    def begin(self) -> None:
+    def begin_block(self) -> None:
         return
 
-    def end(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
+    def end_block(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
         number = len(self.seen)
         self.seen.append((workload, variant))
         if self.stop_after is not None and number + 1 >= self.stop_after:

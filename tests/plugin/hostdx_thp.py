@@ -65,7 +65,7 @@ class Thp(Scenario):
         *Scenario.options,
     )
 
-    def blocked(self, host: Host) -> str:
+    def blocking_reason(self, host: Host) -> str:
         if not host.live or not active(host):
             return "no transparent huge pages here" if host.live else "a captured tree cannot be measured"
         return "" if os.geteuid() == 0 else "switching transparent huge pages needs root"

@@ -14,7 +14,7 @@ import pytest
 
 from hostdx.app import feature
 from hostdx.app.feature import REPORT_PARTS
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.full_report import report
 from hostdx.app.report.json_document import make_document
@@ -174,7 +174,7 @@ def test_installed_it_is_offered_and_planned(installed: dict[str, str], tmp_path
     told = tmp_path / "triage.jsonl"
     with told.open("wb") as file:
         forked.run([*HOSTDX, "triage", "--events", "-"], env=installed, stdout=file)
-    session = load(told)
+    session = load_recording(told)
     asked_for = all_questions(session.offers)[-1]
     assert hostdx_thp.Thp.card.complaint is not None
     assert asked_for.words == hostdx_thp.Thp.card.complaint.words
@@ -201,7 +201,7 @@ def test_installed_it_brings_one_of_each(installed: dict[str, str], tmp_path: Pa
         (tree / path.lstrip("/")).write_text(text)
     recorded = tmp_path / "triage.jsonl"
     recorded.write_text(told("triage", "--root", str(tree), "--events", "-"))
-    session = load(recorded)
+    session = load_recording(recorded)
     assert "thp.defrag" in {finding.id for finding in session.worst_first}
     assert any(fact.name == "huge pages" and fact.value == "always" for fact in session.facts.values())
     assert told("thp", "--root", str(tree)).strip() == "always"

@@ -43,7 +43,7 @@ def test_a_link_of_that_name_is_not_followed(tmp_path: Path, monkeypatch: pytest
     precious = tmp_path / "precious"
     precious.mkdir()
     (precious / "file").touch()
-    name = f"{module.PREFIX}4194304-1-{module._process_namespace()}-x"
+    name = f"{module.PREFIX}4194304-1-{module._pid_namespace_inode()}-x"
     (tmp_path / name).symlink_to(precious)
     remove_leftovers()
     assert (precious / "file").exists()

@@ -1,6 +1,6 @@
 """Many findings of one kind become one; findings of different kinds stay."""
 
-from hostdx.scenarios.contract.finding import Evidence, Finding, Severity, fold_alike
+from hostdx.scenarios.contract.finding import Evidence, Finding, Severity, fold_alike_findings
 
 
 def one(name: str, severity: Severity = "notice", what: str = "runs none") -> Finding:
@@ -15,6 +15,6 @@ def one(name: str, severity: Severity = "notice", what: str = "runs none") -> Fi
 
 
 def test_119_disks_are_one_line_with_a_count_and_a_list() -> None:
-    [found] = fold_alike(one(f"sd{n}") for n in range(119))
+    [found] = fold_alike_findings(one(f"sd{n}") for n in range(119))
     assert all(said in found.title for said in ("sd0", "118", "sd1, sd2, sd3"))
     assert len(found.subjects) == 119 and all(said in found.evidence[-1].text for said in ("111", "sd8, sd9"))

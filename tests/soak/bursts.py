@@ -180,7 +180,7 @@ async def _session(seed: int, place: Path, figures: Figures) -> None:
         ):
             app.watches_host = run is None
             if run is None:
-                app.look_around()
+                app.look_for_runs_and_offer_undo()
                 app.screen.on_screen_resume()
             for _ in range(BURSTS_EACH):
                 for _ in range(random.randrange(1, KEYS_MOST)):

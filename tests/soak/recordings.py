@@ -20,7 +20,7 @@ import msgspec
 
 from hostdx.app.cli.measuring import progress
 from hostdx.app.recordings.playback import Playback
-from hostdx.app.recordings.reader import load, read_events
+from hostdx.app.recordings.reader import load_recording, read_events
 from hostdx.app.recordings.sides import read_run_summaries
 from hostdx.app.recordings.store import examine_recording
 from hostdx.app.report import json_document
@@ -151,7 +151,7 @@ def shown(path: Path, figures: Figures, about: str) -> None:
 def _texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, str]]:
     try:
         examine_recording(path)
-        session = load(path)
+        session = load_recording(path)
     except Failure as why:
         figures.good("refused")
         if "\n" in why.text or not re.search(r": line \d+: ", why.text):
@@ -202,7 +202,7 @@ def _progress(path: Path) -> str:
 def _row(path: Path) -> str:
     """Of `hostdx recordings` and of the app's list, which catch what a headline cannot be made of: here it is told."""
     entry = examine_recording(path)
-    headline = find_answer(load(path))
+    headline = find_answer(load_recording(path))
     row = RecordingRow(entry, entry.name, "", "text", "")
     drawn = [_recording_line(row, headline, width) for width in (80, 120)]
     cells = ("".join(part for part, _ in clean_line(line)) for line in drawn)
@@ -236,4 +236,4 @@ def _played(path: Path) -> str:
     for _ in range(4):
         playback.step_group(-1)
         playback.jump_to_mark(-1)
-    return playback.next_mark.replace("\n", " ") if playback.next_mark.isprintable() else ""
+    return playback.next_mark_text.replace("\n", " ") if playback.next_mark_text.isprintable() else ""

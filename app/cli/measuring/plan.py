@@ -19,7 +19,7 @@ from hostdx.app.state import journal_dir
 from hostdx.app.terminal import failure
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output import print_complaint, print_line, print_parts, print_raw, print_result
-from hostdx.app.undo.journal_disk import refusal_reason
+from hostdx.app.undo.journal_disk import journal_disk_refusal
 from hostdx.app.undo.leftovers import leftover_lines
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.topology import network_file_systems
@@ -65,7 +65,7 @@ def _plan(
     elif plan is not None and plan.reads and scenario.reads_anyway:
         print_line(f"hostdx run {scenario.id} only reads here: {'; '.join(plan.reads)}")
     if reason:
-        raise Failure(failure.of_scenario("plan", scenario.id, reason), status)
+        raise Failure(failure.scenario_failure_text("plan", scenario.id, reason), status)
     return status
 
 
@@ -73,11 +73,11 @@ def _make_plan(scenario: Scenario, host: Host, options: Options) -> tuple[Plan |
     """The plan, why not, and the exit status."""
     try:
         with host.hold_static():
-            blocked = scenario.blocked(host)
+            blocked = scenario.blocking_reason(host)
             if blocked and not (host.live and scenario.reads_anyway):
                 return None, blocked, failure.COULD_NOT
             plan = scenario.prepare(host, options).plan.with_digest()
-            why = blocked or plan.refusal or refusal_reason(host, journal_dir(), plan)
+            why = blocked or plan.refusal or journal_disk_refusal(host, journal_dir(), plan)
         plan = msgspec.structs.replace(plan, refusal=why, shares=_shared_file_systems(host, plan))
     except UsageError as why:
         return None, str(why), failure.USAGE

@@ -34,7 +34,7 @@ class Plain(Quiet):
         line = self._notable.line_for_event(event)
         if not line and isinstance(event, ev.Progress) and event.t >= self._next_s:
             self._next_s = event.t + PLAIN_EVERY_S
-            line = event.text + time_left_text(event.seconds_left)
+            line = event.text + time_left_suffix(event.seconds_left)
         if line:
             output.print_note(f"{event.t:7.1f} s  {make_printable(line)}")
 
@@ -89,6 +89,6 @@ def _event_text(session: RunSession, event: ev.AnyEvent) -> str:
     return ""
 
 
-def time_left_text(seconds: float | None) -> str:
+def time_left_suffix(seconds: float | None) -> str:
     # late: nobody knows
     return f", {format_duration(seconds)} left" if seconds is not None and seconds > 0 else ""

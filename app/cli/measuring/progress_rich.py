@@ -11,9 +11,9 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from hostdx.app.cli.measuring.progress import Notable, Quiet, time_left_text
+from hostdx.app.cli.measuring.progress import Notable, Quiet, time_left_suffix
 from hostdx.app.recordings.session import RunSession, pair_key
-from hostdx.app.report.wording import interval, ratio, workload_title
+from hostdx.app.report.wording import interval_text, ratio_text, workload_title
 from hostdx.app.terminal import output
 from hostdx.app.terminal.printable import make_printable
 from hostdx.scenarios.contract import events as ev
@@ -83,7 +83,7 @@ class Drawn(Quiet):
         if now is not None and session.ended is None:
             parts.append(
                 Text(
-                    make_printable(now.text + time_left_text(now.seconds_left)),
+                    make_printable(now.text + time_left_suffix(now.seconds_left)),
                     no_wrap=True,
                     overflow="ellipsis",
                 )
@@ -99,6 +99,6 @@ class Drawn(Quiet):
 
     def _estimate_text(self, estimate: ev.RunningEstimate) -> str:
         title = workload_title(self._session, estimate.workload)
-        number = f"{ratio(estimate.ratio)} ({interval(estimate.ci95)})"
+        number = f"{ratio_text(estimate.ratio)} ({interval_text(estimate.ci95)})"
         sides = f"{estimate.variant} against {estimate.baseline}"
         return f"  {title}, {estimate.metric}: {sides} {number}, {estimate.groups} groups"

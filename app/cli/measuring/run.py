@@ -60,9 +60,9 @@ def _run(
     if tied is not None:
         import signal
 
-        from hostdx.probes.children.parent_death import tie_to
+        from hostdx.probes.children.parent_death import die_with_parent
 
-        tie_to(tied, signal.SIGTERM)
+        die_with_parent(tied, signal.SIGTERM)
 
     if against:
         from hostdx.app.recordings.baselines import load_baseline_runs
@@ -87,7 +87,7 @@ def _run(
         ended = execution.run_to_end()
     session = execution.run_session
     if ended.status != "done":
-        print_complaint(failure.of_scenario("run", scenario.id, ended.reason or "no reason given"))
+        print_complaint(failure.scenario_failure_text("run", scenario.id, ended.reason or "no reason given"))
     compared = None
     if against and execution.recording_path is not None and ended.status == "done":
         from hostdx.app.recordings.baselines import compare_since

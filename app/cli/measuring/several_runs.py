@@ -7,7 +7,7 @@ from pathlib import Path
 from hostdx.app.recordings import store
 from hostdx.app.recordings.reader import BrokenRecording
 from hostdx.app.state import recordings_dir
-from hostdx.app.terminal.failure import USAGE, Failure, of_scenario
+from hostdx.app.terminal.failure import USAGE, Failure, scenario_failure_text
 from hostdx.app.terminal.process import boot_id
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
@@ -35,7 +35,7 @@ def _read_earlier_run(path: Path, scenario: Scenario) -> Earlier | None:
     if not isinstance(began, ev.Began) or began.scenario != scenario.id or began.host != os.uname().nodename:
         return None
     try:
-        several = scenario.one_of_several(Options(began.options))
+        several = scenario.is_one_of_several(Options(began.options))
     except UsageError:
         several = False
     if not several or store.examine_recording(path).state != "done":
@@ -50,11 +50,11 @@ def check_run_series(command: str, scenario: Scenario, chosen: Mapping[str, Json
     """Before the run. Raises Failure where it cannot follow the earlier ones."""
     options = Options(chosen)
     try:
-        if not scenario.one_of_several(options):
+        if not scenario.is_one_of_several(options):
             return False
         scenario.check(options, boot_id(), find_earlier_runs(scenario))
     except UsageError as why:
-        raise Failure(of_scenario(command, scenario.id, str(why)), USAGE) from None
+        raise Failure(scenario_failure_text(command, scenario.id, str(why)), USAGE) from None
     return True
 
 

@@ -22,7 +22,7 @@ def save(name: str, recordings: tuple[str, ...]) -> int:
     from hostdx.app.recordings import baselines
     from hostdx.app.recordings.sides import resolve_paths
 
-    saved = baselines.save(name, resolve_paths(recordings or ("last",)))
+    saved = baselines.save_baseline(name, resolve_paths(recordings or ("last",)))
     count = len(saved.recordings)
     print_result(
         f"baseline {saved.name}: {count_noun(count, 'recording')}; `hostdx compare --against {saved.name}`"

@@ -101,7 +101,7 @@ def _print_outliers(
     recordings: Sequence[str], against: str | None, anyway: bool, form: str, output: str | None
 ) -> int:
     """`against`: the pile has those of the baseline as well."""
-    from hostdx.app.recordings.baselines import baseline_recordings as kept
+    from hostdx.app.recordings.baselines import baseline_recordings
     from hostdx.app.recordings.sides import read_run_summaries, resolve_paths
     from hostdx.scenarios.analysis.compare.conditions import rename_by_conditions, without_twins
     from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, find_outliers, member_of_run
@@ -109,7 +109,9 @@ def _print_outliers(
     if form == "csv":
         raise Failure("compare: --format csv is of two sides; --odd has md, html and json", USAGE)
     runs, twins = without_twins(
-        read_run_summaries(resolve_paths([*map(str, kept(against) if against else ()), *recordings]))
+        read_run_summaries(
+            resolve_paths([*map(str, baseline_recordings(against) if against else ()), *recordings])
+        )
     )
     if len(runs) < MIN_RUNS:
         raise Failure(
@@ -138,11 +140,11 @@ def _split_sides(
     first: tuple[str, ...], second: tuple[str, ...], against: str | None
 ) -> tuple[Sequence[str], Sequence[str]]:
     if against is not None:
-        from hostdx.app.recordings.baselines import baseline_recordings as kept
+        from hostdx.app.recordings.baselines import baseline_recordings
 
         if second:
             raise Failure("compare: --against names A; give the recordings of B without `--`", USAGE)
-        return [str(path) for path in kept(against)], first or ("last",)
+        return [str(path) for path in baseline_recordings(against)], first or ("last",)
     if not second and len(first) == 2:
         return first[:1], first[1:]
     if not first or not second:

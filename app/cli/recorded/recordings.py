@@ -7,7 +7,7 @@ import sys
 import click
 
 from hostdx.app.cli.look import add_color_option
-from hostdx.app.recordings import store as kept
+from hostdx.app.recordings import store
 from hostdx.app.report.headline import headline_of, read_recording
 from hostdx.app.report.json_document import encode_document
 from hostdx.app.state import recordings_dir
@@ -40,24 +40,24 @@ _ROLES = {"running": "strong", "done": "", "unreadable": "warning", "dead": "war
 def recordings(as_json: bool, examples: bool, called: tuple[str, str] | None) -> int:
     """The recordings in the state directory, newest first, and the bundled demos."""
     if called is not None:
-        kept.set_label(kept.resolve_recording(called[0]), called[1])
+        store.set_label(store.resolve_recording(called[0]), called[1])
         return 0
     if examples:
-        print_result(encode_document(_known_recordings()))
+        print_result(encode_document(_document_for_screen()))
         return 0
-    entries = kept.list_recordings()
+    entries = store.list_recordings()
     if as_json:
         print_result(
             encode_document(
                 {
                     "schema": ev.SCHEMA,
                     "recordings": [_entry_document(entry) for entry in entries],
-                    "demos": kept.list_demos(),
+                    "demos": store.list_demos(),
                 }
             )
         )
         return 0
-    demos = [(name, kept.examine_recording(kept.resolve_recording(name))) for name in kept.list_demos()]
+    demos = [(name, store.examine_recording(store.resolve_recording(name))) for name in store.list_demos()]
     rows = [
         (f"{entry.name} ({entry.label})" if entry.label else entry.name, entry) for entry in entries
     ] + demos
@@ -75,7 +75,7 @@ def recordings(as_json: bool, examples: bool, called: tuple[str, str] | None) ->
         head = f"{make_printable(name):<{width}}  {make_printable(began):<16}  "
         took = format_duration(entry.seconds) if entry.state != "unreadable" else ""
         tail = f"  {took:<11}  {make_printable(_result_text(entry, read))}"
-        room = _width() - len(head) - 11
+        room = _output_columns() - len(head) - 11
         print_parts(
             [
                 (head, ""),
@@ -86,17 +86,17 @@ def recordings(as_json: bool, examples: bool, called: tuple[str, str] | None) ->
     return 0
 
 
-def _known_recordings() -> dict[str, object]:
+def _document_for_screen() -> dict[str, object]:
     """The newest with their answers, the bundled ones as long as these are few; of this host's own the newest of each
     scenario, the directories that were measured, and how small a difference the last run of that showed, by load."""
-    listed = kept.list_recordings()[:MAX_EXAMINED]
+    listed = store.list_recordings()[:MAX_EXAMINED]
     here = [entry for entry in listed if entry.host == os.uname().nodename and entry.state == "done"]
     newest = {entry.scenario: entry for entry in reversed(here)}
     shown = [_example_document(entry.label or entry.name, entry) for entry in listed[:MAX_EXAMPLES]]
     if len(shown) < MAX_EXAMPLES:
         demos = [
-            _example_document(name, kept.examine_recording(kept.resolve_recording(name)))
-            for name in kept.list_demos()
+            _example_document(name, store.examine_recording(store.resolve_recording(name)))
+            for name in store.list_demos()
         ]
         shown += sorted(demos, key=lambda example: example["ratio"] is None)  # those that can be drawn first
     used = [path for entry in here for path in entry.directories if path.startswith("/")]
@@ -112,7 +112,7 @@ def _known_recordings() -> dict[str, object]:
     }
 
 
-def _example_document(name: str, entry: kept.ListedRecording) -> dict[str, object]:
+def _example_document(name: str, entry: store.ListedRecording) -> dict[str, object]:
     headline = read_recording(entry)[0]
     verdict = headline.verdict if headline is not None else None
     return {
@@ -125,7 +125,7 @@ def _example_document(name: str, entry: kept.ListedRecording) -> dict[str, objec
     }
 
 
-def _result_text(entry: kept.ListedRecording, read: bool) -> str:
+def _result_text(entry: store.ListedRecording, read: bool) -> str:
     """Return what it found, or why it found nothing."""
     if entry.state == "unreadable":
         return entry.reason or "is no recording"
@@ -134,7 +134,7 @@ def _result_text(entry: kept.ListedRecording, read: bool) -> str:
     return entry.reason or entry.scenario
 
 
-def _width() -> int:
+def _output_columns() -> int:
     if sys.stdout is None or not sys.stdout.isatty():
         return _WIDE
     return shutil.get_terminal_size((80, 24)).columns
@@ -145,7 +145,7 @@ def _shorten_line(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - 1].rstrip() + "…"
 
 
-def _entry_document(entry: kept.ListedRecording) -> dict[str, object]:
+def _entry_document(entry: store.ListedRecording) -> dict[str, object]:
     field_names = (
         "name",
         "path",

@@ -8,7 +8,7 @@ from hostdx.app.cli.look import add_color_option, recording_argument
 from hostdx.app.cli.options import form_option, output_option
 from hostdx.app.feature import call_target, report_forms
 from hostdx.app.recordings import store as recordings
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report import json_document
 from hostdx.app.report.delivery import deliver_document
 from hostdx.app.terminal.failure import USAGE, Failure
@@ -33,17 +33,17 @@ from hostdx.app.terminal.output_file import deliver_text
     + ".",
 )
 @click.option("--one-page", is_flag=True, help="Write the first page alone (md, html).")
-@click.option("--long", "whole", is_flag=True, help="Write all of the Markdown, not only 200 lines.")
+@click.option("--long", "is_whole", is_flag=True, help="Write all of the Markdown, not only 200 lines.")
 @click.option("--with-arguments", is_flag=True, help="Show whole command lines, not only the program.")
 @output_option
 def report(
-    recording: str, form: str, output: str | None, one_page: bool, whole: bool, with_arguments: bool
+    recording: str, form: str, output: str | None, one_page: bool, is_whole: bool, with_arguments: bool
 ) -> int:
     """Write a report of a recording (default: the last run). RECORDING: a path, a name, `last`, or `demo:NAME`."""
-    if one_page and (whole or form not in ("md", "html")):
+    if one_page and (is_whole or form not in ("md", "html")):
         raise Failure("report: --one-page is for md and html, and without --long", USAGE)
     path = recordings.resolve_recording(recording)
-    session, name = load(path), recordings.shortest_argument(path)
+    session, name = load_recording(path), recordings.shortest_argument(path)
     if form == "json":
         deliver_text("report", output, json_document.document_json(session, path.name) + "\n")
     elif form == "csv":
@@ -53,15 +53,15 @@ def report(
     elif form in report_forms():
         deliver_text("report", output, str(call_target(report_forms()[form].target, session, path.name)))
     else:
-        from hostdx.app.report.full_report import report as made
+        from hostdx.app.report.full_report import report as full_report
         from hostdx.app.report.short_forms import cut_to_first_page, shorten
 
         label = recordings.read_label(path)
-        document = made(session, name, label=label, with_arguments=with_arguments)
+        document = full_report(session, name, label=label, with_arguments=with_arguments)
         command = shlex.join(("hostdx", "report", name, "--long"))
         if one_page:
             document = cut_to_first_page(document, command)
-        elif form == "md" and not whole:
+        elif form == "md" and not is_whole:
             document = shorten(document, command)
         deliver_document("report", output, document, form, is_shortened=False)
     return 0

@@ -82,7 +82,7 @@ def triage(
     return FINDING_STATUS if has_severity(session, fail_on) else 0
 
 
-def add_rates(event: ev.Found, rates: Mapping[str, Fact]) -> ev.Found:
+def add_rate_evidence(event: ev.Found, rates: Mapping[str, Fact]) -> ev.Found:
     """Return what a rule says of a disk or a card, with what that one was measured to give."""
     finding = event.finding
     rate_facts = [rates[name] for name in (finding.subject, *finding.subjects) if name in rates]
@@ -102,7 +102,7 @@ def add_proofs(event: ev.Found, proofs: Mapping[str, Fact]) -> ev.Found:
     return structs.replace(event, finding=finding)
 
 
-def _mentions() -> list[str]:
+def _leftover_journal_lines() -> list[str]:
     """Return a line for each journal of a killed run; without one, what reads them is not imported."""
     if not has_journals():
         return []
@@ -142,7 +142,7 @@ def _triage_events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.
         yield make_header("triage", {})
     else:
         yield make_header("triage", {"root": root}, captured_name(host, root))
-    for line in _mentions() if root is None else ():
+    for line in _leftover_journal_lines() if root is None else ():
         yield ev.Note(t=elapsed_s(), text=line)
     # recordings are read where a finding asks
     rates = cache(_read_rates if root is None else dict[str, Fact])
@@ -150,7 +150,7 @@ def _triage_events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.
     for event in iterate_in_time(examine_host(host, elapsed_s, facts=facts), host, MAX_TRIAGE_S):
         if isinstance(event, ev.Found):
             asks = event.finding.subject or event.finding.subjects
-            event = add_rates(event, rates()) if asks else event
+            event = add_rate_evidence(event, rates()) if asks else event
             event = add_proofs(event, proofs()) if _has_settings(event.finding) else event
         yield event
     if facts:

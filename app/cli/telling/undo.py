@@ -44,7 +44,7 @@ def undo(dry_run: bool, forget: str | None, yes: bool, as_json: bool) -> int:
     for leftover in leftovers:
         if not leftover.entries:
             if not dry_run:
-                undoing.remove_if_empty(leftover)
+                undoing.remove_empty_journal(leftover)
         elif leftover.header.kept:
             changes += _print_changes(undoing.foresee_changes(leftover), as_json=as_json)
         elif leftover.living:

@@ -33,13 +33,13 @@ GLIBC = ("manylinux_2_28", "manylinux_2_17", "manylinux2014", "manylinux_2_12", 
 FETCHING_S = 600.0
 
 
-class BuiltBundle(NamedTuple):
+class PortableArchive(NamedTuple):
     data: bytes
     bill: bytes  # of materials
     wheels: int
 
 
-def build_bundle() -> BuiltBundle:
+def build_portable_archive() -> PortableArchive:
     """Raises Failure where pip cannot fetch the wheels, or the epoch is no number."""
     time_s = _build_time_s()
     with tempfile.TemporaryDirectory(prefix="hostdx-bundle-") as place:
@@ -67,7 +67,7 @@ def build_bundle() -> BuiltBundle:
         **{f"{name}.zip": data for name, data in packed.items()},
     }
     data = make_archive(members, time_s, zipfile.ZIP_STORED, b"#!/usr/bin/env python3\n")
-    return BuiltBundle(data, bill_of_materials(wheels), len(wheels))
+    return PortableArchive(data, bill_of_materials(wheels), len(wheels))
 
 
 def make_archive(

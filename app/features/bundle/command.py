@@ -19,11 +19,11 @@ def bundle(output: str) -> int:
 
     Beside it: its SHA-256 sums, and what it holds as a CycloneDX bill of materials.
     """
-    from hostdx.app.features.bundle.build import build_bundle
+    from hostdx.app.features.bundle.build import build_portable_archive
 
     materials, sums = f"{output}.cdx.json", f"{output}.sha256"
     check_outputs("bundle", output, materials, sums)
-    archive = build_bundle()
+    archive = build_portable_archive()
     files = (OutputFile(output, 0o755, archive.data), OutputFile(materials, 0o644, archive.bill))
     sum_lines = "".join(
         f"{hashlib.sha256(file.data).hexdigest()}  {Path(file.path).name}\n" for file in files

@@ -75,18 +75,18 @@ def candidate_places() -> Iterator[str]:
     yield f"{os.environ.get('TMPDIR') or '/tmp'}/hostdx-bundle-{me}"
 
 
-def prepare_place(place: str) -> str:
+def make_and_check_place(place: str) -> str:
     """Its real path, made where it is not there. Raises Unfit, OSError."""
     if not place.startswith("/"):
         raise UnfitBundle("is no absolute path")
     above, name = os.path.split(place)
-    parent, absent = _walk_existing(above)
+    parent, absent = _split_at_first_missing(above)
     while absent:
         try:
             os.mkdir(os.path.join(parent, absent), 0o700)  # noqa: PTH102, PTH118
         except FileExistsError:
             pass  # somebody was quicker: whose it is, the next look tells
-        parent, absent = _walk_existing(above)
+        parent, absent = _split_at_first_missing(above)
     place = os.path.join(parent, name)  # noqa: PTH118
     try:
         os.mkdir(place, 0o700)  # noqa: PTH102
@@ -100,7 +100,7 @@ def prepare_place(place: str) -> str:
     return place
 
 
-def _walk_existing(directory: str) -> tuple[str, str]:
+def _split_at_first_missing(directory: str) -> tuple[str, str]:
     """Return how far it is there, over its links, and the first name that is not; nobody else rules what is passed.
 
     Before anything is made: another user's link leads to any place. Raises Unfit, OSError.
@@ -226,7 +226,7 @@ def main(out: IO[str] = sys.stderr) -> None:
         bundle = Bundle(path)
         for place in candidate_places():
             try:
-                folder = unpack_if_needed(bundle, prepare_place(place))
+                folder = unpack_if_needed(bundle, make_and_check_place(place))
                 break
             except UnfitBundle as why:
                 refused.append(f"{place}: {why}")

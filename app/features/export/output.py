@@ -106,7 +106,7 @@ class ExportFolder:
         self._writers: dict[str, NdjsonWriter | CsvWriter | ParquetTableWriter] = {}
         self._names: list[str] = []
         self._stack = ExitStack()
-        self._folder = _open_folder(path)
+        self._folder = _make_or_open_empty_folder(path)
         self._stack.callback(os.close, self._folder)
 
     def __enter__(self) -> ExportFolder:
@@ -116,7 +116,7 @@ class ExportFolder:
                 self._writers[table] = WRITERS[self._form](table, file)
         except OSError as error:
             self._discard_files()
-            raise self._failure(error) from None
+            raise self._write_failure(error) from None
         except BaseException:
             self._discard_files()
             raise
@@ -135,7 +135,7 @@ class ExportFolder:
             try:
                 self._writers[table].write_rows(held)
             except OSError as error:
-                raise self._failure(error) from None
+                raise self._write_failure(error) from None
             self.counts[table] += len(held)
             held.clear()
 
@@ -146,12 +146,12 @@ class ExportFolder:
             try:
                 writer.close()
             except OSError as error:
-                raise self._failure(error) from None
+                raise self._write_failure(error) from None
         try:
             with self._create_file(SCHEMA_FILE) as file:
                 file.write(encode_document(schema_document()).encode() + b"\n")
         except OSError as error:
-            raise self._failure(error) from None
+            raise self._write_failure(error) from None
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         if kind is not None:
@@ -176,11 +176,11 @@ class ExportFolder:
         self._names.append(name)
         return os.fdopen(descriptor, "wb")
 
-    def _failure(self, error: OSError) -> Failure:
+    def _write_failure(self, error: OSError) -> Failure:
         return Failure(f"export: {self.path}: cannot be written: {error.strerror or error}")
 
 
-def _open_folder(path: str) -> int:
+def _make_or_open_empty_folder(path: str) -> int:
     """Open a new or an empty directory. Raises Failure."""
     try:
         place = locate_name(path.rstrip("/") or "/")

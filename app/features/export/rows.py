@@ -11,7 +11,7 @@ import msgspec
 
 from hostdx.app.recordings.reader import BrokenRecording
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.values import values_beside
+from hostdx.app.recordings.values import baseline_and_variant_values
 from hostdx.app.report.figures.latency import latency_summaries
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.profile.results import ComparedSeconds
@@ -48,7 +48,7 @@ class RunRows:
 
     def read_rows(self) -> Iterator[tuple[str, Cells]]:
         """Yield each row with its table: of a damaged file what stands before the damage."""
-        for event in self._sound_events():
+        for event in self._events_noting_damage():
             self._session.apply(event)
             match event:
                 case ev.Block():
@@ -78,7 +78,7 @@ class RunRows:
     def is_unfinished(self) -> bool:
         return self._session.ended is None
 
-    def _sound_events(self) -> Iterator[ev.AnyEvent]:
+    def _events_noting_damage(self) -> Iterator[ev.AnyEvent]:
         try:
             yield from self._events
         except BrokenRecording as why:
@@ -127,14 +127,14 @@ class RunRows:
 
     def _fact_rows(self) -> Iterator[Cells]:
         for fact in self._session.facts.values():
-            yield (fact.subject, fact.name, *_spell_value(fact.value), fact.unit, fact.source, "")
+            yield (fact.subject, fact.name, *_text_and_number_of(fact.value), fact.unit, fact.source, "")
         for absent in self._session.absent.values():
             yield absent.subject, absent.name, None, None, "", absent.source, absent.reason
 
     def _group_rows(self) -> Iterator[Cells]:
         session = self._session
         behind = {
-            (verdict.workload, verdict.key, group.index)
+            (verdict.workload, verdict.group_ratio_key, group.index)
             for verdict in session.verdicts.values()
             for group in session.groups_behind(verdict)
         }
@@ -153,18 +153,20 @@ class RunRows:
         for v in session.verdicts.values():
             metric = session.metric_of(v)
             yield (
-                v.workload, self._title(v.workload), v.metric, metric.unit, metric.better, v.baseline, v.variant,
-                str(v.verdict), v.ratio, *(v.ci95 or (None, None)), v.smallest_effect, v.alpha, v.margin, v.groups,
-                v.pairs, v.look, *values_beside(session, v), None, None, None, v.seconds, v.control, v.reason or "",
+                v.workload, self._workload_title(v.workload), v.metric, metric.unit, metric.better,
+                v.baseline, v.variant, str(v.verdict), v.ratio, *(v.ci95 or (None, None)),
+                v.smallest_effect, v.alpha, v.margin, v.groups, v.pairs, v.look,
+                *baseline_and_variant_values(session, v), None, None, None, v.seconds, v.control, v.reason or "",
             )  # fmt: skip
         for series in session.series:
             yield (
-                series.workload, self._title(series.workload), "", "", "more", "", "", str(series.verdict), None, None,
+                series.workload, self._workload_title(series.workload), "", "", "more", "", "",
+                str(series.verdict), None, None,
                 None, None, None, None, series.rounds, 0, 0, None, None, series.slope_per_round,
                 *(series.ci95 or (None, None)), None, False, series.reason or "",
             )  # fmt: skip
 
-    def _title(self, workload: str) -> str:
+    def _workload_title(self, workload: str) -> str:
         load = self._session.find_workload(workload)
         return load.title if load is not None else workload
 
@@ -180,17 +182,24 @@ class RunRows:
 
     def _interference_rows(self) -> Iterator[Cells]:
         """What the guards told during the run, and what their looks at the counters found beyond that."""
-        session, told = self._session, set[Disturbance]()
+        session, exported_disturbances = self._session, set[Disturbance]()
         for guard in session.guards:
-            what = guard.disturbance or Disturbance(kind=guard.kind)
-            told.add(what)
-            head = ("guard", self._time_at(guard.t), guard.workload, guard.group, what.kind, guard.severity)
-            yield (*head, guard.early, guard.again, *_disturbance_cells(what), guard.guard_sentence)
+            disturbance = guard.disturbance or Disturbance(kind=guard.kind)
+            exported_disturbances.add(disturbance)
+            head = (
+                "guard",
+                self._time_at(guard.t),
+                guard.workload,
+                guard.group,
+                disturbance.kind,
+                guard.severity,
+            )
+            yield (*head, guard.early, guard.again, *_disturbance_cells(disturbance), guard.guard_sentence)
         for look in session.watched:
-            for what in look.told:
-                if what not in told:
-                    head = ("look", self._time_at(look.t), look.workload, None, what.kind, "notice")
-                    yield (*head, False, "", *_disturbance_cells(what), what.full_sentence)
+            for disturbance in look.told:
+                if disturbance not in exported_disturbances:
+                    head = ("look", self._time_at(look.t), look.workload, None, disturbance.kind, "notice")
+                    yield (*head, False, "", *_disturbance_cells(disturbance), disturbance.full_sentence)
 
     def _breakdown_rows(self) -> Iterator[Cells]:
         """Of whichever result divides a difference in time between two variants."""
@@ -206,10 +215,12 @@ class RunRows:
                             )  # fmt: skip
 
 
-def _disturbance_cells(what: Disturbance) -> Cells:
-    culprit = what.culprit
-    named = (culprit.label, culprit.pid, culprit.rate, culprit.unit) if culprit else ("", None, None, "")
-    return (*named, what.figure, what.usual, what.unit, what.subject)
+def _disturbance_cells(disturbance: Disturbance) -> Cells:
+    culprit = disturbance.culprit
+    culprit_cells = (
+        (culprit.label, culprit.pid, culprit.rate, culprit.unit) if culprit else ("", None, None, "")
+    )
+    return (*culprit_cells, disturbance.figure, disturbance.usual, disturbance.unit, disturbance.subject)
 
 
 def _parse_time(wall: str) -> datetime | None:
@@ -220,7 +231,7 @@ def _parse_time(wall: str) -> datetime | None:
         return None
 
 
-def _spell_value(value: Json) -> tuple[str, float | None]:
+def _text_and_number_of(value: Json) -> tuple[str, float | None]:
     if isinstance(value, str):
         return value, None
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else None

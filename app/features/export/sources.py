@@ -59,11 +59,11 @@ def find_sources(arguments: Sequence[str]) -> list[ExportSource]:
     sources: list[ExportSource] = []
     for argument in arguments:
         path = Path(argument)
-        kept = baselines_dir() / argument
+        baseline_folder = baselines_dir() / argument
         if path.is_dir():
             sources += _sources_below(path)
-        elif "/" not in argument and not path.exists() and kept.is_dir():
-            sources += _sources_below(kept)
+        elif "/" not in argument and not path.exists() and baseline_folder.is_dir():
+            sources += _sources_below(baseline_folder)
         else:
             path = store.resolve_recording(argument)
             if not path.exists():

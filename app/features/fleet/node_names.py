@@ -19,7 +19,7 @@ def node_matcher(words: str) -> Callable[[str], bool] | None:
     try:
         from ClusterShell.NodeSet import NodeSet, NodeSetException
     except ImportError:
-        return _own_matcher(words)
+        return _matcher_without_clustershell(words)
     try:
         nodes = NodeSet(words)
     except NodeSetException:
@@ -35,7 +35,7 @@ def _holds_name(nodes: object, name: str, refused: type[Exception]) -> bool:
         return False
 
 
-def _own_matcher(words: str) -> Callable[[str], bool] | None:
+def _matcher_without_clustershell(words: str) -> Callable[[str], bool] | None:
     wanted: list[re.Pattern[str]] = []
     unwanted: list[re.Pattern[str]] = []
     ranges: dict[str, list[tuple[int, int, int]]] = {}

@@ -18,7 +18,7 @@ from hostdx.app.features.fleet.folder import FleetFolder
 from hostdx.app.features.fleet.summary import AnswerSummary, is_answer_file, summarise_answer
 from hostdx.app.recordings.store import files_below
 from hostdx.app.terminal.failure import USAGE, Failure
-from hostdx.probes.children.parent_death import tie_to
+from hostdx.probes.children.parent_death import die_with_parent
 from hostdx.probes.files.rights import KILLED
 from hostdx.probes.imports.path_names import distinguish_paths
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey, PlannedLoad
@@ -104,7 +104,7 @@ def read_fleet(arguments: Sequence[str]) -> FleetAnswers:
         if (path / "fleet.json").is_file():
             sources += _sources_of_run(path, fleet)
         elif path.is_dir():
-            sources += _answers_below(path, fleet)
+            sources += _answers_below_noting_refused(path, fleet)
         elif path.exists():
             sources.append(AnswerSource(path))
         else:
@@ -171,11 +171,11 @@ def _read_answers(sources: Sequence[AnswerSource]) -> Iterator[tuple[AnswerSourc
 
 
 def _begin_child(parent: int) -> None:
-    tie_to(parent)
+    die_with_parent(parent)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # it is the parent's, who ends us
 
 
-def _answers_below(folder: Path, fleet: FleetAnswers) -> Iterator[AnswerSource]:
+def _answers_below_noting_refused(folder: Path, fleet: FleetAnswers) -> Iterator[AnswerSource]:
     def add_refused(name: str, why: str) -> None:
         fleet.missing.append(MissingNode(node=name, state="unreadable", reason=why))
 

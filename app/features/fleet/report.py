@@ -73,7 +73,7 @@ def lead_sentences(judgement: peers.FleetJudgement) -> list[str]:
             f"in any of {count_noun(len(judgement.measures), 'measure')}"
         )
     elif not sentences:
-        sentences.append(_rules_lead(judgement))
+        sentences.append(_rules_lead_text(judgement))
     if judgement.missing:
         sentences.append(
             f"{count_noun(len({item.node for item in judgement.missing}), 'node')} gave no answer"
@@ -93,12 +93,12 @@ def nodes_with_same_figures(judgement: peers.FleetJudgement) -> list[list[str]]:
     return [sorted(group) for values, group in nodes.items() if len(group) > 1 and len(values) > 1]
 
 
-def _rules_lead(judgement: peers.FleetJudgement) -> str:
+def _rules_lead_text(judgement: peers.FleetJudgement) -> str:
     if judgement.rare and not judgement.rare[0].few:
         first = judgement.rare[0]
         return (
             f"{fold_names(first.nodes)} alone: {_fact_label(first.subject, first.name)} "
-            f"{_value(first.value, first.usual)}"
+            f"{_differing_value_text(first.value, first.usual)}"
         )
     most = max((group.nodes for group in judgement.groups), default=0)
     if not most:
@@ -121,8 +121,9 @@ def _outlier_words(judgement: peers.FleetJudgement, odd: peers.FleetOutlier) -> 
     )
     if odd.settings and not odd.few:
         first = odd.settings[0]
-        words += f"; no other node has {_fact_label(first.subject, first.name)} {_value(first.value)}" * (
-            not first.matching
+        words += (
+            f"; no other node has {_fact_label(first.subject, first.name)} {_differing_value_text(first.value)}"
+            * (not first.matching)
         )
     return words
 
@@ -143,8 +144,10 @@ def setting_words(setting: peers.Setting | peers.Rare) -> str:
     """`cpu governor: powersave here, performance on 39 of 39 peers (rule host.governor)`."""
     rule = f" (rule {setting.rule})" if setting.rule else ""
     peer_value, count = (setting.usual, 0) if isinstance(setting, peers.Rare) else setting.theirs[0]
-    difference = f"{_fact_label(setting.subject, setting.name)}: {_value(setting.value, peer_value)}"
-    usual = _value(peer_value, setting.value)
+    difference = (
+        f"{_fact_label(setting.subject, setting.name)}: {_differing_value_text(setting.value, peer_value)}"
+    )
+    usual = _differing_value_text(peer_value, setting.value)
     if isinstance(setting, peers.Rare):
         return (
             f"{difference} on {fold_names(setting.nodes)}, {usual} on {format_percent(setting.share)} "
@@ -200,8 +203,11 @@ def _standing_table(
 def _settings_table(settings: Sequence[peers.Setting]) -> doc.Table:
     rows: list[tuple[doc.Cell, ...]] = [
         (
-            doc.Mono(_fact_label(setting.subject, setting.name)), doc.Mono(_value(setting.value, setting.theirs[0][0])),
-            doc.Mono(join_names([f"{_value(value, setting.value)} ({count})" for value, count in setting.theirs], 3)),
+            doc.Mono(_fact_label(setting.subject, setting.name)),
+            doc.Mono(_differing_value_text(setting.value, setting.theirs[0][0])),
+            doc.Mono(join_names(
+                [f"{_differing_value_text(value, setting.value)} ({count})" for value, count in setting.theirs], 3
+            )),
             f"{setting.matching} of {setting.peers}", setting.component, doc.Mono(setting.rule) if setting.rule else "",
         )
         for setting in settings
@@ -282,7 +288,9 @@ def _population_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSect
 
 def _partings_table(settings: Sequence[peers.Parting]) -> doc.Table:
     def values_cell(values: tuple[tuple[Json, int], ...]) -> doc.Mono:
-        return doc.Mono(join_names([f"{_value(value)} ({count})" for value, count in values], 2))
+        return doc.Mono(
+            join_names([f"{_differing_value_text(value)} ({count})" for value, count in values], 2)
+        )
 
     rows: list[tuple[doc.Cell, ...]] = [
         (
@@ -361,9 +369,9 @@ def _rare_table(rare_settings: Sequence[peers.Rare]) -> doc.Table:
     rows: list[tuple[doc.Cell, ...]] = [
         (
             doc.Mono(_fact_label(setting.subject, setting.name)),
-            doc.Mono(_value(setting.value, setting.usual)),
+            doc.Mono(_differing_value_text(setting.value, setting.usual)),
             doc.Mono(fold_names(setting.nodes)),
-            doc.Mono(_value(setting.usual, setting.value)),
+            doc.Mono(_differing_value_text(setting.usual, setting.value)),
             format_percent(setting.share),
             doc.Mono(setting.rule) if setting.rule else "",
         )
@@ -432,7 +440,7 @@ def _fact_label(subject: str, name: str) -> str:
     return f"{subject} {name}".strip()
 
 
-def _value(value: Json, other_value: Json = None) -> str:
+def _differing_value_text(value: Json, other_value: Json = None) -> str:
     """Of a line of words, such as the kernel's parameters, only those that the value beside it has not."""
     if value is None:
         return "(not there)"
@@ -440,6 +448,6 @@ def _value(value: Json, other_value: Json = None) -> str:
         others = other_value.split()
         own = [word for word in value.split() if word not in others]
         if own and len(own) < len(value.split()):
-            return _value(" ".join(own))
+            return _differing_value_text(" ".join(own))
     words = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
     return words if len(words) <= _VALUE else words[: _VALUE - 1] + "…"

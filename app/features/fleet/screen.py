@@ -99,11 +99,11 @@ class FleetScreen(Base):
 
     def action_report(self) -> None:
         argv = ["fleet", "judge", "--format", "document", str(self.folder)]
-        self.shell.show_document(argv, self.folder.name, "report")
+        self.shell.show_report(argv, self.folder.name, "report")
 
     def action_again(self) -> None:
         def read(judgement: FleetJudgement) -> None:
-            if self.in_use:
+            if self.is_in_use:
                 self._view = FleetView(judgement)
                 self.query_one(NodePicker).sort_rows()
                 self.show()

@@ -35,7 +35,7 @@ def _signed_logs(measure: FleetMeasure) -> dict[str, float]:
     return {name: sign * math.log(value) for name, value in measure.values.items()}
 
 
-def _scale(logs: Collection[float]) -> _Scale:
+def _scale_of_logs(logs: Collection[float]) -> _Scale:
     low, high = min(logs), max(logs)
     room = max(0.005, (high - low) * 0.04)
     return _Scale(low - room, high + room)
@@ -46,7 +46,7 @@ def strip_lines(
 ) -> list[Line]:
     """Two lines: the nodes, as high as there are many in a cell, and the values at the ends and in the middle."""
     logs = _signed_logs(measure)
-    scale = _scale(logs.values())
+    scale = _scale_of_logs(logs.values())
     counts = [0] * width
     marks: dict[int, tuple[str, str]] = {}
     for name, log in logs.items():
@@ -64,9 +64,9 @@ def strip_lines(
         or ((SPARKS[round(math.log(count) / math.log(most) * steps)], "a") if count else (" ", "text"))
         for n, count in enumerate(counts)
     ]
-    left, right = (_value(measure, end) for end in (min(logs.values()), max(logs.values())))
+    left, right = (_format_log_value(measure, end) for end in (min(logs.values()), max(logs.values())))
     axis = split_line([(left, "dim")], [(right, "dim")], width)
-    middle = _value(measure, math.log(measure.centre) * measure.metric.sign)
+    middle = _format_log_value(measure, math.log(measure.centre) * measure.metric.sign)
     at = round(scale.share_of(_signed_centre(measure)) * (width - 1)) - len(middle) // 2
     if len(left) + 1 < at < width - len(right) - len(middle) - 1:
         axis = [
@@ -82,7 +82,7 @@ def _signed_centre(measure: FleetMeasure) -> float:
     return math.log(measure.centre) * measure.metric.sign
 
 
-def _value(measure: FleetMeasure, log: float) -> str:
+def _format_log_value(measure: FleetMeasure, log: float) -> str:
     sign = measure.metric.sign
     return " ".join(units.metric_quantity(math.exp(sign * log), measure.metric.unit)).strip()
 
@@ -90,7 +90,7 @@ def _value(measure: FleetMeasure, log: float) -> str:
 def strip_svg(measure: FleetMeasure, odd: Collection[str], suspects: Collection[str]) -> str:
     """Dots in lanes by turns, so that like ones do not cover each other; outliers named."""
     logs = _signed_logs(measure)
-    scale = _scale(logs.values())
+    scale = _scale_of_logs(logs.values())
     title = escape(make_printable(f"{measure.title}: {len(logs)} nodes")[:120])
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDE} {_HIGH}" width="{_WIDE}" role="img" '
@@ -121,8 +121,10 @@ def strip_svg(measure: FleetMeasure, odd: Collection[str], suspects: Collection[
             parts.append(f'<circle cx="{at:.1f}" cy="{lane}" r="2.5" fill="#0e8fb3" opacity="0.6"/>')
     ends = (min(logs.values()), "start", _EDGE), (max(logs.values()), "end", _WIDE - _EDGE)
     for log, anchor, place in ends:
-        parts.append(f'<text x="{place}" y="58" text-anchor="{anchor}">{escape(_value(measure, log))}</text>')
+        parts.append(
+            f'<text x="{place}" y="58" text-anchor="{anchor}">{escape(_format_log_value(measure, log))}</text>'
+        )
     if 0.2 < scale.share_of(_signed_centre(measure)) < 0.8:
-        words = escape(_value(measure, _signed_centre(measure)))
+        words = escape(_format_log_value(measure, _signed_centre(measure)))
         parts.append(f'<text x="{middle:.1f}" y="58" text-anchor="middle">median {words}</text>')
     return "".join([*parts, "</svg>"])

@@ -56,7 +56,7 @@ class FleetView:
             if not entry.round and entry.node not in judgement.files
         }
         self.ratios = [
-            {name: _ratio(measure, value) for name, value in measure.values.items()}
+            {name: _ratio_to_centre(measure, value) for name, value in measure.values.items()}
             for measure in judgement.measures
         ]
         self.stands: dict[str, NodeStanding] = {}
@@ -97,7 +97,7 @@ class FleetView:
         return max((abs(math.log(ratios[name])) for ratios in self.ratios if name in ratios), default=0.0)
 
 
-def _ratio(measure: FleetMeasure, value: float) -> float:
+def _ratio_to_centre(measure: FleetMeasure, value: float) -> float:
     return value / measure.centre if measure.metric.better == "more" else measure.centre / value
 
 
@@ -182,7 +182,9 @@ class NodePicker(Picker):
     def draw_column_heads(self, width: int) -> list[Line]:
         """Each measure on so many lines as the screen has room for; what tells two of one name apart stands last."""
         view = self._view()
-        names = [clean_text(m.title) for m in view.judgement.measures[view.at : view.at + _count(width)]]
+        names = [
+            clean_text(m.title) for m in view.judgement.measures[view.at : view.at + _cells_that_fit(width)]
+        ]
         most = MAX_HEAD_LINES if self.has_borders else 2
         heads = [_head_words(name, most) for name in names]
         high = max(map(len, heads), default=0)
@@ -206,7 +208,7 @@ def _head_words(name: str, most: int) -> list[str]:
     return [*words, shorten_middle(variant, _CELL - 1)] if title else words
 
 
-def _count(width: int) -> int:
+def _cells_that_fit(width: int) -> int:
     return max(1, (width - _NAME - 4) // _CELL)
 
 
@@ -218,7 +220,7 @@ def _node_line(view: FleetView, name: str, width: int) -> Line:
         (f"{_SIGNS[state]} ", _ROLES[state]),
         *pad_line(crop_line([(clean_text(name), "strong" if state else "text")], _NAME), _NAME),
     ]
-    for column in range(view.at, min(len(view.ratios), view.at + _count(width + 2))):
+    for column in range(view.at, min(len(view.ratios), view.at + _cells_that_fit(width + 2))):
         ratio = view.ratios[column].get(name)
         words = "–" if ratio is None else _format_change(ratio)
         line += [*pad_line([(words.rjust(_CELL - 2), _ROLES[view.state_of(name, column)])], _CELL)]

@@ -30,7 +30,7 @@ def together_sections(sums: Sequence[Sum]) -> list[ReportSection]:
         )
         rows.append(
             (
-                _title(node_sum),
+                _sum_title(node_sum),
                 str(len(node_sum.rates)),
                 format_amount(node_sum.total_rate, node_sum.metric),
                 again,
@@ -46,12 +46,12 @@ def sum_words(sums: Sequence[Sum]) -> list[str]:
     """`12 nodes together: 3.2 GB/s in sequential read`, of the first loads."""
     return [
         f"{count_noun(len(node_sum.rates), 'node')} together: "
-        f"{format_amount(node_sum.total_rate, node_sum.metric)} in {_title(node_sum)}"
+        f"{format_amount(node_sum.total_rate, node_sum.metric)} in {_sum_title(node_sum)}"
         for node_sum in sums[:_MAX_SUMS]
     ]
 
 
-def _title(node_sum: Sum) -> str:
+def _sum_title(node_sum: Sum) -> str:
     return " ".join(filter(None, (node_sum.title, node_sum.key.variant)))
 
 

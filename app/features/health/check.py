@@ -126,7 +126,7 @@ def _read_chunks(child: subprocess.Popen[bytes], ends: float) -> Iterator[bytes]
         yield data
 
 
-def _give_up(child: subprocess.Popen[bytes]) -> None:
+def _kill_and_wait_briefly(child: subprocess.Popen[bytes]) -> None:
     """Kill a child. One that the kernel holds is left behind: it ends when its device answers."""
     with suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
@@ -148,34 +148,34 @@ def _check_rules(check: HealthCheck, ends: float) -> None:
                         Reason("rule", Answer.NOT_FIT, f"{finding.title} ({finding.id})", source)
                     )
     except TimeoutError:
-        check.reasons.append(_unanswered("the read-only rules", rules))
+        check.reasons.append(_unanswered_reason("the read-only rules", rules))
     finally:
-        _give_up(rules)
+        _kill_and_wait_briefly(rules)
     try:
-        found = msgspec.json.decode(b"".join(_read_chunks(leftovers, ends)), type=list[Leftover])
-        for left in found:
+        all_leftovers = msgspec.json.decode(b"".join(_read_chunks(leftovers, ends)), type=list[Leftover])
+        for left in all_leftovers:
             answer: Answer = Answer.NOT_FIT if left.grave else Answer.NOT_SURE
             check.reasons.append(Reason("left behind", answer, f"left behind: {left.text}", left.source))
     except TimeoutError:
-        check.reasons.append(_unanswered("the look at what the last job left behind", leftovers))
+        check.reasons.append(_unanswered_reason("the look at what the last job left behind", leftovers))
     except msgspec.MsgspecError:
         check.reasons.append(
             Reason("left behind", Answer.NOT_SURE, "the look at what the last job left behind failed")
         )
     finally:
-        _give_up(leftovers)
+        _kill_and_wait_briefly(leftovers)
 
 
-def _unanswered(part: str, child: subprocess.Popen[bytes]) -> Reason:
+def _unanswered_reason(part: str, child: subprocess.Popen[bytes]) -> Reason:
     """Return the reason for a part that gave no answer in time: what the child waits in, where the kernel says it."""
-    if waits := _waits_in_kernel(child.pid):
+    if waits := _kernel_wait_function(child.pid):
         return Reason(
             "time", Answer.NOT_FIT, f"{part} hangs in the kernel: {waits}", f"/proc/{child.pid}/wchan"
         )
     return Reason("time", Answer.NOT_SURE, f"{part} took too long")
 
 
-def _waits_in_kernel(pid: int) -> str:
+def _kernel_wait_function(pid: int) -> str:
     """Return the kernel function that the process waits in, in state D; empty in another state."""
     try:
         status = parse_stat(Path(f"/proc/{pid}/stat").read_text("utf-8", "backslashreplace"))
@@ -215,12 +215,12 @@ class _SpeedTest:
                     decided = True
                     break
         except TimeoutError:
-            hung = bool(_waits_in_kernel(child.pid)) or self._session.time == 0
+            hung = bool(_kernel_wait_function(child.pid)) or self._session.time == 0
         finally:
-            self._stop(child)
+            self._stop_child(child)
         self._check.standings = self._standings()
         if not decided:
-            self._check.reasons += self._reasons(child, hung=hung, source=str(recording))
+            self._check.reasons += self._speed_reasons(child, hung=hung, source=str(recording))
 
     def _has_new_round(self, data: bytes) -> bool:
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -235,13 +235,13 @@ class _SpeedTest:
     def _standings(self) -> list[LoadStanding]:
         return compare_rounds(self._class, rounds_of(self._session))
 
-    def _stop(self, child: subprocess.Popen[bytes]) -> None:
+    def _stop_child(self, child: subprocess.Popen[bytes]) -> None:
         """Stop the run, which then undoes what it changed; its supervisor does so where it must be killed."""
         child.terminate()
         if wait_briefly(child, STOP_S - GIVEN_UP_S) is None:
-            _give_up(child)
+            _kill_and_wait_briefly(child)
 
-    def _reasons(self, child: subprocess.Popen[bytes], *, hung: bool, source: str) -> Iterator[Reason]:
+    def _speed_reasons(self, child: subprocess.Popen[bytes], *, hung: bool, source: str) -> Iterator[Reason]:
         slow = [standing for standing in self._check.standings if standing.is_slow]
         for s in slow:
             words = (
@@ -252,7 +252,7 @@ class _SpeedTest:
         if slow:
             return
         if hung:
-            yield _unanswered("the speed test", child)
+            yield _unanswered_reason("the speed test", child)
         elif is_surely_fit(self._class, self._check.standings):
             return
         elif (ended := self._session.ended) is not None and ended.status != "done":

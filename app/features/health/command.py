@@ -61,7 +61,7 @@ def health(within: float, class_name: str | None, directory: str | None, form: F
     """
     began = time.monotonic()
     from hostdx.app.features.health.check import check_node, make_failed_check
-    from hostdx.app.features.health.forms import spell_check, spell_rates, status_of
+    from hostdx.app.features.health.forms import exit_status_of, spell_check, spell_rates
     from hostdx.app.features.health.node_class import class_of_own_baseline, read_class
     from hostdx.app.features.health.speed import error_rates
 
@@ -80,4 +80,4 @@ def health(within: float, class_name: str | None, directory: str | None, form: F
         check = make_failed_check(why)
     if text := spell_check(check, form):
         print_result(text)
-    return status_of(check, form)
+    return exit_status_of(check, form)

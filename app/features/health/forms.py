@@ -27,7 +27,7 @@ _NO_BAR = {ord("|"): "/"}  # it separates the performance data
 MAX_REASON = 200  # characters: what squeue and sinfo show of a node's reason
 
 
-def status_of(check: HealthCheck, form: Form) -> int:
+def exit_status_of(check: HealthCheck, form: Form) -> int:
     return NAGIOS[check.answer][0] if form == "nagios" else STATUSES[check.answer]
 
 
@@ -113,7 +113,9 @@ def spell_rates(rates: list[LoadRates]) -> Iterator[str]:
     """Yield both rates for each load, and for a check with all of them."""
     yield f"{'load':<14} {'CPUs':<4} {'limit':>7} {'false drains':>14} {'20 % slower: found':>19} {'in two checks':>14}"
     for r in rates:
-        limit, once, twice = (f"{value:.1%}" for value in (r.limit, r.found, r.found_in_two))
-        note = "" if r.hold else "  scatters too much: a slow load makes the answer unsure"
-        yield f"{r.load:<14} {r.slot:<4} {limit:>7} {r.false_drain:>14.1e} {once:>19} {twice:>14}{note}"
-    yield f"false drains of a check with all loads: at most {sum(r.false_drain for r in rates if r.hold):.1e}"
+        limit, found_once, found_twice = (
+            f"{value:.1%}" for value in (r.limit, r.found_share, r.found_in_two_share)
+        )
+        note = "" if r.keeps_promise else "  scatters too much: a slow load makes the answer unsure"
+        yield f"{r.load:<14} {r.slot:<4} {limit:>7} {r.false_drain:>14.1e} {found_once:>19} {found_twice:>14}{note}"
+    yield f"false drains of a check with all loads: at most {sum(r.false_drain for r in rates if r.keeps_promise):.1e}"

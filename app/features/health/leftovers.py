@@ -122,14 +122,14 @@ def _left_files(folder: str, first: int, total: int, owners: set[int]) -> Iterat
 
 def _own_sizes(folder: str, device: int) -> Iterator[tuple[int, int]]:
     """Owner and bytes on the disk of each file on this file system; no link is followed."""
-    waiting, seen = [folder], 0
-    while waiting and seen < MAX_ENTRIES:
+    waiting, entry_count = [folder], 0
+    while waiting and entry_count < MAX_ENTRIES:
         try:
             entries = list(os.scandir(waiting.pop()))
         except OSError:
             continue
         for entry in entries:
-            seen += 1
+            entry_count += 1
             try:
                 status = entry.stat(follow_symlinks=False)
             except OSError:

@@ -15,7 +15,7 @@ from statistics import fmean, median
 import msgspec
 
 from hostdx.app.recordings.baselines import baseline_recordings, baselines_of_host
-from hostdx.app.recordings.reader import BrokenRecording, load
+from hostdx.app.recordings.reader import BrokenRecording, load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.values import is_counted
 from hostdx.app.state import make_private, state_dir
@@ -128,10 +128,12 @@ def _class_path(name: str) -> Path:
 def save_class(name: str, runs: Iterable[tuple[str, RunSession]]) -> Path:
     """Write a class under its name in the state directory, or to a path with a slash. Raises Failure."""
     path = _class_path(name)
-    made = make_class(path.name.removesuffix(".json"), runs)
+    node_class = make_class(path.name.removesuffix(".json"), runs)
     if "/" not in name:
         make_private(path.parent)
-    write_bytes("class", str(path), 0o644, msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
+    write_bytes(
+        "class", str(path), 0o644, msgspec.json.format(msgspec.json.encode(node_class), indent=1) + b"\n"
+    )
     return path
 
 
@@ -158,7 +160,7 @@ def class_of_own_baseline() -> NodeClass | None:
     host = os.uname().nodename
     for name in baselines_of_host(host, card_with_role("battery").id):
         try:
-            runs = [(str(path), load(path)) for path in baseline_recordings(name)[-MAX_OWN_RUNS:]]
+            runs = [(str(path), load_recording(path)) for path in baseline_recordings(name)[-MAX_OWN_RUNS:]]
             return make_class(f"own baseline {name}", runs)
         except (Failure, BrokenRecording):
             continue

@@ -58,17 +58,17 @@ class LoadRates(NamedTuple):
     slot: str
     limit: float
     false_drain: float
-    found: float
-    found_in_two: float
+    found_share: float
+    found_in_two_share: float
 
     @property
     def key(self) -> LoadKey:
         return self.load, self.slot
 
     @property
-    def hold(self) -> bool:
+    def keeps_promise(self) -> bool:
         """Return whether the load keeps the promise of `health`; else it never drains a node."""
-        return self.found_in_two >= MIN_FOUND
+        return self.found_in_two_share >= MIN_FOUND
 
 
 def deviation_of(load: ClassLoad, rounds: int) -> float:
@@ -97,7 +97,7 @@ def compare_rounds(node_class: NodeClass, rounds: Rounds) -> list[LoadStanding]:
             math.exp(level_of(logs) - load.level),
             math.exp(-limit_of(load, len(logs), count)),
             len(logs),
-            rates_of(load, count).hold,
+            rates_of(load, count).keeps_promise,
         )
         for load in node_class.loads
         if (logs := rounds.get((load.load, load.slot)))
@@ -125,12 +125,12 @@ def error_rates(node_class: NodeClass) -> list[LoadRates]:
 def rates_of(load: ClassLoad, loads: int) -> LoadRates:
     """Return both rates of a load. `loads`: how many are judged together."""
     limit = limit_of(load, FULL_ROUNDS, loads)
-    once = twice = 0.0
+    found_once = found_twice = 0.0
     for deviate, weight in _NODES:
         node = deviate * load.spread - SLOW + DRIFT
         early = normal_tail((-SLOW / 2 - node) / noise_of(load, MIN_ROUNDS))
-        found = max(0.0, normal_tail((node + limit) / noise_of(load, FULL_ROUNDS)) - early)
-        once += weight * found
-        twice += weight * (1 - (1 - found) ** 2)
+        probability = max(0.0, normal_tail((node + limit) / noise_of(load, FULL_ROUNDS)) - early)
+        found_once += weight * probability
+        found_twice += weight * (1 - (1 - probability) ** 2)
     false_drain = normal_tail(limit / deviation_of(load, FULL_ROUNDS))
-    return LoadRates(load.load, load.slot, math.exp(-limit), false_drain, once, twice)
+    return LoadRates(load.load, load.slot, math.exp(-limit), false_drain, found_once, found_twice)

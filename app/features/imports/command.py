@@ -12,10 +12,10 @@ from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
 from hostdx.app.terminal.output import print_complaint, print_line, print_result
 from hostdx.app.terminal.output_file import check_outputs, write_bytes
 from hostdx.probes.imports import kinds
-from hostdx.probes.imports.hep.prmon import PrmonJson, PrmonText, compare_pair
+from hostdx.probes.imports.hep.prmon import PrmonJson, PrmonText, compare_text_with_summary
 from hostdx.probes.imports.path_names import distinguish_paths
 from hostdx.probes.units import count_noun
-from hostdx.scenarios.analysis.compare.bounding_box import points_of
+from hostdx.scenarios.analysis.compare.bounding_box import bounding_box_points_of
 from hostdx.scenarios.analysis.compare.snapshot import Imported
 from hostdx.scenarios.analysis.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
 from hostdx.scenarios.analysis.imported.pile import ResultSet, make_result_set
@@ -92,7 +92,7 @@ def _with_pair(file: Imported, read: list[Imported], name: str) -> Imported:
     for other in read:
         series = other.result.detail
         if isinstance(series, PrmonText) and str(Path(other.path).with_suffix("")) == stem:
-            both = (*file.result.contradictions, *compare_pair(series, detail))
+            both = (*file.result.contradictions, *compare_text_with_summary(series, detail))
             result = msgspec.structs.replace(file.result, contradictions=both)
             return msgspec.structs.replace(file, result=result)
     return file
@@ -122,7 +122,7 @@ def _write_recordings(read: list[Imported], pile: ResultSet | None, output: str 
 def _belong_together(read: list[Imported]) -> bool:
     """Results of one benchmark, or IO500 results with applications to be put into their box."""
     box = any(file.result.kind.startswith("io500") for file in read)
-    return len({f.result.tool for f in read if not (box and points_of(f.name, f.result))}) == 1
+    return len({f.result.tool for f in read if not (box and bounding_box_points_of(f.name, f.result))}) == 1
 
 
 def _print_file(file: Imported, path: Path | None) -> None:

@@ -27,10 +27,10 @@ def peer(bind: str, port: int, seconds: float) -> int:
     It prints its port and a token that holds once. It opens no file and runs nothing; it ends after its client, after
     its time, or with this terminal. With --peer HOST alone hostdx starts one over ssh itself.
     """
-    from hostdx.probes.children.parent_death import tie_to
+    from hostdx.probes.children.parent_death import die_with_parent
     from hostdx.scenarios.fullstack.measurement.peer import Peer, new_token, open_listener
 
-    tie_to(os.getppid())
+    die_with_parent(os.getppid())
     token = new_token()
     try:
         server_socket = open_listener(bind, port)
@@ -41,7 +41,7 @@ def peer(bind: str, port: int, seconds: float) -> int:
         number = server_socket.getsockname()[1]
         print_note(f"listening on port {number} for {seconds:g} s; the run on the other host takes")
         print_note(f"  --peer {bind or os.uname().nodename}:{number} --token {token}")
-        why = Peer(server_socket, token, seconds).serve_until_over()
+        why = Peer(server_socket, token, seconds).serve_and_get_ending()
     print_note(f"ended: {why}")
     sys.stderr.flush()
     sys.stdout.flush()

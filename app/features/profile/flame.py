@@ -28,11 +28,11 @@ GREY, MORE, LESS = "#9e9e9e", (198, 40, 40), (21, 101, 192)
 LINES = 15
 
 
-def call_path_parts(result: CallPaths, width: int) -> tuple[Part, ...]:
+def call_path_parts(result: CallPaths, _width: int) -> tuple[Part, ...]:
     """Return a flame graph of each tree, then what it holds inside system calls; the lines have their own width."""
     return tuple(
         part
-        for tree in map(merge_addresses, result.value)
+        for tree in map(merge_unnamed_addresses, result.value)
         for part in (
             Picture(tuple(changed_function_lines(tree)), flame_svg(tree)),
             *tree.seconds_inside_calls,
@@ -48,7 +48,7 @@ def folded_text(session: RunSession, name: str) -> str:
     return "".join(f"{line}\n" for tree in call_paths.value for line in fold_stacks(tree))
 
 
-def merge_addresses(tree: PathTree) -> PathTree:
+def merge_unnamed_addresses(tree: PathTree) -> PathTree:
     """Return the tree with one node for all addresses without a name in one library: neighbours below one caller, and
     those that call each other. Its interval is the sum of theirs, which is too wide rather than too narrow.
     """
@@ -83,14 +83,14 @@ def merge_addresses(tree: PathTree) -> PathTree:
     return msgspec.structs.replace(tree, nodes=tuple(nodes))
 
 
-def _sum_nodes(one: CallNode, other: CallNode) -> CallNode:
+def _sum_nodes(node: CallNode, other: CallNode) -> CallNode:
     return msgspec.structs.replace(
-        one,
-        baseline_s=one.baseline_s + other.baseline_s,
-        variant_s=one.variant_s + other.variant_s,
-        difference_s=one.difference_s + other.difference_s,
-        ci95_s=(one.ci95_s[0] + other.ci95_s[0], one.ci95_s[1] + other.ci95_s[1]),
-        differs=one.differs or other.differs,
+        node,
+        baseline_s=node.baseline_s + other.baseline_s,
+        variant_s=node.variant_s + other.variant_s,
+        difference_s=node.difference_s + other.difference_s,
+        ci95_s=(node.ci95_s[0] + other.ci95_s[0], node.ci95_s[1] + other.ci95_s[1]),
+        differs=node.differs or other.differs,
     )
 
 
@@ -110,33 +110,37 @@ def lay_out_boxes(tree: PathTree, root: int = -1) -> list[FlameBox]:
     for n, node in enumerate(tree.nodes):
         below.setdefault(node.up if node.up < n else -1, []).append(n)
     first = [root] if root >= 0 else below.get(-1, [])
-    total_size = sum(_size(tree.nodes[n]) for n in first) or 1.0
+    total_size = sum(_larger_seconds(tree.nodes[n]) for n in first) or 1.0
     out: list[FlameBox] = []
     waiting: list[tuple[int, int, float, float]] = []
     left = 0.0
     for n in first:
-        width = _size(tree.nodes[n]) / total_size
+        width = _larger_seconds(tree.nodes[n]) / total_size
         waiting.append((n, 0, left, width))
         left += width
     while waiting:
         n, depth, left, width = waiting.pop()
         out.append(FlameBox(n, tree.nodes[n], depth, left, width))
         inner = below.get(n, [])
-        sizes = [_size(tree.nodes[m]) for m in inner]
-        own = max(_size(tree.nodes[n]), sum(sizes)) or 1.0
+        sizes = [_larger_seconds(tree.nodes[m]) for m in inner]
+        own = max(_larger_seconds(tree.nodes[n]), sum(sizes)) or 1.0
         for m, size in zip(inner, sizes, strict=True):
             waiting.append((m, depth + 1, left, width * size / own))
             left += width * size / own
     return out
 
 
-def _size(node: CallNode) -> float:
+def _larger_seconds(node: CallNode) -> float:
     return max(node.baseline_s, node.variant_s, 0.0)
 
 
 def difference_share(node: CallNode) -> float:
     """Of the box, -1 to 1, that the difference is; 0 where it is within its interval."""
-    return max(-1.0, min(1.0, node.difference_s / _size(node))) if node.differs and _size(node) > 0 else 0.0
+    return (
+        max(-1.0, min(1.0, node.difference_s / _larger_seconds(node)))
+        if node.differs and _larger_seconds(node) > 0
+        else 0.0
+    )
 
 
 def describe_node(node: CallNode, tree: PathTree) -> str:
@@ -165,18 +169,19 @@ def flame_svg(tree: PathTree) -> str:
         shown = name if len(name) <= letters else name[: letters - 1] + "…" if letters > 3 else ""
         parts.append(
             f'<g><title>{escape(describe_node(box.node, tree))}</title><rect x="{x:.1f}" y="{y}" width="{wide:.1f}" '
-            f'height="{HIGH - 1}" fill="{_fill_colour(difference_share(box.node))}" stroke="#fff" stroke-width="0.3"/>'
+            f'height="{HIGH - 1}" fill="{_difference_colour(difference_share(box.node))}" '
+            'stroke="#fff" stroke-width="0.3"/>'
             + (f'<text x="{x + 2:.1f}" y="{y + 12}" fill="#000">{escape(shown)}</text>' if shown else "")
             + "</g>"
         )
     return "".join([*parts, "</svg>"])
 
 
-def _fill_colour(part: float) -> str:
-    if not part:
+def _difference_colour(difference: float) -> str:
+    if not difference:
         return GREY
-    strength = 0.35 + 0.65 * abs(part)
-    red, green, blue = (round(255 - (255 - c) * strength) for c in (MORE if part > 0 else LESS))
+    strength = 0.35 + 0.65 * abs(difference)
+    red, green, blue = (round(255 - (255 - c) * strength) for c in (MORE if difference > 0 else LESS))
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 

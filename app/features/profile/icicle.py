@@ -17,7 +17,7 @@ from hostdx.app.features.profile.flame import (
     describe_node,
     difference_share,
     lay_out_boxes,
-    merge_addresses,
+    merge_unnamed_addresses,
 )
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import Line, crop_line, pad_line, split_line, text_line, wrap_text
@@ -43,14 +43,14 @@ class Icicle(Reader):
 
     def __init__(self, trees: Sequence[PathTree]) -> None:
         super().__init__(lambda _: [])
-        self._trees, self._number = tuple(map(merge_addresses, trees)) or (NONE,), 0
-        self._show()
+        self._trees, self._number = tuple(map(merge_unnamed_addresses, trees)) or (NONE,), 0
+        self._show_boxes_of()
 
     @property
     def shown_tree(self) -> PathTree:
         return self._trees[self._number]
 
-    def _show(self, root: int = -1, at: int | None = None) -> None:
+    def _show_boxes_of(self, root: int = -1, at: int | None = None) -> None:
         """`root`: the function that fills the width, -1: all of them; `at`: the box under the cursor."""
         self.root = root
         self._boxes = {box.number: box for box in lay_out_boxes(self.shown_tree, root)}
@@ -69,16 +69,16 @@ class Icicle(Reader):
             return [*out, text_line("no call paths", "dim")]
         room = max(1, height - len(out) - TOLD)
         top = max(0, chosen.depth - room + 1)
-        beside = NAMES_CELLS if width >= MIN_CELLS_WITH_NAMES else 0
+        names_cells = NAMES_CELLS if width >= MIN_CELLS_WITH_NAMES else 0
         rows = [
-            self._depth_line(depth, width - beside)
+            self._depth_line(depth, width - names_cells)
             for depth in range(top, 1 + max(b.depth for b in self._boxes.values()))
         ]
-        if beside:
+        if names_cells:
             no_line: Line = []
-            names = self._name_lines(chosen, room, beside - 2)
+            names = self._name_lines(chosen, room, names_cells - 2)
             rows = [
-                [*pad_line(row, width - beside), ("  ", "text"), *name]
+                [*pad_line(row, width - names_cells), ("  ", "text"), *name]
                 for row, name in zip_longest(rows[:room], names, fillvalue=no_line)
             ]
         details = wrap_text(describe_node(chosen.node, tree), width)[:TOLD]
@@ -145,16 +145,16 @@ class Icicle(Reader):
     def action_zoom(self) -> None:
         """Into the box under the cursor; one that calls nothing would fill the screen alone."""
         if any(self.shown_tree.nodes[number].up == self.at for number in self._boxes):
-            self._show(self.at, self.at)
+            self._show_boxes_of(self.at, self.at)
 
     def action_out(self) -> None:
         if self.root >= 0:
             up = self.shown_tree.nodes[self.root].up
-            self._show(up if up < self.root else -1, self.root)
+            self._show_boxes_of(up if up < self.root else -1, self.root)
 
     def action_pair(self) -> None:
         self._number = (self._number + 1) % len(self._trees)
-        self._show()
+        self._show_boxes_of()
 
     def find(self, words: str) -> bool:
         """To the next function with these words, and round; outside of what is zoomed in to all is shown again."""
@@ -162,7 +162,7 @@ class Icicle(Reader):
         hits = [n for n, node in enumerate(self.shown_tree.nodes) if words.casefold() in node.name.casefold()]
         if hits:
             at = next((n for n in hits if n > self.at), hits[0])
-            self._show(self.root if at in self._boxes else -1, at)
+            self._show_boxes_of(self.root if at in self._boxes else -1, at)
         return bool(hits)
 
 

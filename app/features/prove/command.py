@@ -77,7 +77,7 @@ def _choose_settings(host: Host, name: str | None, profile: str, may_lose: bool 
             f"prove: {name}: triage has no such finding on this host now; `hostdx triage` lists them", USAGE
         )
     choice = settings_of_finding(host, finding, may_lose=may_lose)
-    if not choice.wholly:
+    if not choice.is_applied_whole:
         raise Failure(f"prove: {name}: {_explain_other_way(finding, choice)}", COULD_NOT)
     return choice
 

@@ -21,8 +21,8 @@ _GROWING = re.compile(r">\s*(.+)")  # tuned raises a value, and lowers none
 class SettingsChoice(msgspec.Struct, frozen=True, kw_only=True):
     """Settings as `--setting` takes them, and why others are not among them.
 
-    `finding`: the key of the finding whose remedy they are; `load`: what its rule names; `wholly`: all of the remedy is
-    there.
+    `finding`: the key of the finding whose remedy they are; `load`: what its rule names; `is_applied_whole`:
+    all of the remedy is there.
     """
 
     settings: tuple[str, ...] = ()
@@ -31,7 +31,7 @@ class SettingsChoice(msgspec.Struct, frozen=True, kw_only=True):
     load: str = ""
 
     @property
-    def wholly(self) -> bool:
+    def is_applied_whole(self) -> bool:
         return bool(self.settings) and not self.left_out
 
 

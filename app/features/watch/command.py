@@ -114,15 +114,15 @@ def watch(
         from hostdx.app.features.watch.timer import WatchTimer
 
         check_directories(wanted)
-        return _install(WatchTimer(at=at, wanted=wanted), yes=yes, dry_run=dry_run, only_print=units)
+        return _install_units(WatchTimer(at=at, wanted=wanted), yes=yes, dry_run=dry_run, only_print=units)
     if remove:
-        return _remove()
+        return _remove_units()
     if night:
         return _measure_night(wanted, as_json=as_json, fail_on=fail_on)
     return _print_status()
 
 
-def _install(units: Installable, *, yes: bool, dry_run: bool, only_print: bool) -> int:
+def _install_units(units: Installable, *, yes: bool, dry_run: bool, only_print: bool) -> int:
     from hostdx.app.features.watch.timer import check_own_program, install_timer, systemd_runs, units_text
 
     if os.geteuid() == 0:
@@ -171,13 +171,13 @@ def _serve_incidents(*, install: bool, remove: bool, units: bool, yes: bool, dry
     from hostdx.app.features.watch.incidents.recorder import REMOVE, IncidentService
 
     if remove:
-        return _remove(REMOVE)
+        return _remove_units(REMOVE)
     if not install and not units:
         return _record_incidents()
-    return _install(IncidentService(), yes=yes, dry_run=dry_run, only_print=units)
+    return _install_units(IncidentService(), yes=yes, dry_run=dry_run, only_print=units)
 
 
-def _remove(remove_command: str | None = None) -> int:
+def _remove_units(remove_command: str | None = None) -> int:
     from hostdx.app.features.watch.timer import REMOVE, remove_timer
 
     failed = False
@@ -198,7 +198,9 @@ def _measure_night(wanted: WatchSettings, *, as_json: bool, fail_on: str | None)
         with closing(Host()) as host:
             return nights.busy_reason(host)
 
-    measure = nights.measure_of(wanted, ["hostdx", *sys.argv[1:]], lambda event: None, print_complaint)
+    measure = nights.make_battery_measure(
+        wanted, ["hostdx", *sys.argv[1:]], lambda _event: None, print_complaint
+    )
     tonight = nights.measure_night(wanted, measure, print_complaint, busy=find_busy_reason)
     if as_json:
         import msgspec

@@ -66,7 +66,7 @@ def read_fleet_nights(folder: str) -> FleetNights:
         else:
             fresh[path] = size_and_time
     for path, size_and_time in fresh.items():
-        night, why = _read_night(path)
+        night, why = _read_night_or_reason(path)
         entry = cache.entries[str(path)] = _CachedNight(*size_and_time, why=why)
         if night is not None:
             entry.host, entry.wall, entry.logs = night.host, night.wall, list(night.logs.values())
@@ -92,7 +92,7 @@ def _fleet_nights_of(folder: str, cache: _NightCache) -> FleetNights:
     return FleetNights(others, f"{count} below {folder} cannot be read, the first: {unread[0]}")
 
 
-def _read_night(path: Path) -> tuple[OtherNight | None, str]:
+def _read_night_or_reason(path: Path) -> tuple[OtherNight | None, str]:
     """None of one that did not end as it should; with the reason where it cannot be read."""
     try:
         take = read_run_summary(path, path.name, spread=False)

@@ -119,7 +119,7 @@ def undo_killed_nights(complain: Callable[[str], None]) -> None:
     all_leftovers, _ = undo.find_leftovers()
     for leftover in all_leftovers:
         is_own = Path(leftover.header.recording).parent == nights_folder()
-        if not is_own or leftover.living or not leftover.open:
+        if not is_own or leftover.living or not leftover.is_open:
             continue
         try:
             done = killed_ending.undo_killed_run(leftover.path)
@@ -165,7 +165,7 @@ def _pressure_share(host: Host, resource: str) -> float | None:
     return None
 
 
-def measure_of(
+def make_battery_measure(
     wanted: WatchSettings,
     command: list[str],
     show: Callable[[ev.AnyEvent], None],

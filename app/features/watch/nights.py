@@ -107,7 +107,7 @@ class Nights:
         return removed
 
     def _read_entries(self) -> dict[str, _Entry]:
-        indexed = self._index()
+        indexed = self._read_index()
         entries: dict[str, _Entry] = {}
         before: Path | None = None  # the last measured one
         for path in self.recording_paths:
@@ -124,7 +124,7 @@ class Nights:
                 before = path
         return entries
 
-    def _index(self) -> dict[str, _Entry]:
+    def _read_index(self) -> dict[str, _Entry]:
         """Nothing where there is none, or none of this version."""
         try:
             read: _Index = _decoder.decode(read_named(self.folder / INDEX, MAX_INDEX_BYTES))

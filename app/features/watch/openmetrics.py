@@ -34,7 +34,7 @@ def _metric_lines(history: HostHistory, last: str) -> Iterator[str]:
         yield from gauge_lines(f"hostdx_watch_{name}", says, [({}, value)] if value is not None else [])
     states: list[Sample] = [({"state": state}, int(state == last)) for state in STATES if last]
     yield from gauge_lines("hostdx_watch_last_night", "How the last night ended.", states)
-    watched = [(_labels(load), load) for load in history.loads if load.centre and load.values]
+    watched = [(_load_labels(load), load) for load in history.loads if load.centre and load.values]
     for name, says, of in (
         ("ratio", "Last night over the baseline; under 1 is slower.", _ratio_to_baseline),
         ("cusum", "CUSUM of the shortfall, in deviations.", lambda load: load.total),
@@ -48,7 +48,7 @@ def _ratio_to_baseline(load: LoadNights) -> float:
     return value / centre if load.metric.better == "more" else centre / value
 
 
-def _labels(load: LoadNights) -> dict[str, str]:
+def _load_labels(load: LoadNights) -> dict[str, str]:
     labels = {"load": load.key.workload, "metric": load.key.metric, "slot": load.key.variant}
     return {name: value for name, value in labels.items() if value}
 

@@ -54,7 +54,7 @@ def open_nights(asking: RecordingsScreen) -> None:
     of = [asking.chosen_host]
 
     def show(output: str) -> None:
-        if asking.in_use:
+        if asking.is_in_use:
             asking.app.push_screen(HistoryScreen(of, msgspec.json.decode(output, type=HostHistory)))
 
     asking.shell.ask_command(["history", "--format", "json", "--", *of], "no nights", show)
@@ -62,7 +62,7 @@ def open_nights(asking: RecordingsScreen) -> None:
 
 def open_incidents(asking: RecordingsScreen) -> None:
     """Open what the incident book says. Where there is no book, how to get one is said."""
-    asking.shell.show_document(["incident", "--format", "document"], "incidents", "incidents")
+    asking.shell.show_report(["incident", "--format", "document"], "incidents", "incidents")
 
 
 class LoadList(Picker):
@@ -225,7 +225,7 @@ class HistoryScreen(Base):
     def action_report(self) -> None:
         """All of it, as `hostdx history` prints it."""
         argv = ["history", "--format", "document", "--", *self._of]
-        self.shell.show_document(argv, f"{clean_text(self._history.host)}-nights", "report")
+        self.shell.show_report(argv, f"{clean_text(self._history.host)}-nights", "report")
 
 
 def _colour_row(row: str, roles: dict[str, str]) -> Line:

@@ -15,9 +15,9 @@ import msgspec
 
 from hostdx.app.features.watch.battery import WRITES_BYTES, WatchSettings, command_arguments, plan_of_night
 from hostdx.app.run import consent
-from hostdx.app.state import check_room, journal_dir
+from hostdx.app.state import journal_dir, remove_leftovers_and_check_room
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.terminal.invocation import code_rulers, own_command
+from hostdx.app.terminal.invocation import code_rulers_text, own_command
 from hostdx.app.terminal.process import identity_of
 from hostdx.app.undo import undo
 from hostdx.app.undo.changes import HostChanges
@@ -142,7 +142,7 @@ def units_text(units: Installable) -> str:
 
 def check_own_program() -> None:
     """Root's units run nothing that others could replace. Raises Failure."""
-    if owner_text := code_rulers(own_command()):
+    if owner_text := code_rulers_text(own_command()):
         raise Failure(
             f"watch: {own_command()[0]}: {owner_text}, who could change what root runs; install hostdx where only root "
             "may write (/usr/local, a .deb or .rpm), or use your own crontab: `hostdx watch --units`"
@@ -208,8 +208,8 @@ def install_timer(units: Installable, *, yes: bool) -> None:
     check_own_program()
     plan = units.install_plan()
     shown = " ".join(("hostdx", "watch", *units.install_arguments[:2], "--dry-run"))
-    agreed = consent.ask_for_plan(plan, yes=yes, digest="", shown=shown)
-    check_room()
+    agreed = consent.ask_consent_for_plan(plan, yes=yes, digest="", shown=shown)
+    remove_leftovers_and_check_room()
     me = identity_of()
     header = JournalHeader(
         schema=SCHEMA,
@@ -233,7 +233,7 @@ def install_timer(units: Installable, *, yes: bool) -> None:
             changes.revert_action(identifier)
         raise Failure(f"watch: not installed: {why}; what was begun is undone") from None
     finally:
-        changes.close()
+        changes.close_journal()
 
 
 def remove_timer(remove_command: str = REMOVE) -> list[undo.UndoneEntry]:

@@ -79,11 +79,11 @@ class Drawing:
         return min(high - 1, int((1 - y) * high)), min(wide - 1, int(x * wide))
 
     def draw_rectangle(
-        self, one: tuple[float, float], opposite: tuple[float, float], across: str, up: str
+        self, corner: tuple[float, float], opposite: tuple[float, float], across: str, up: str
     ) -> None:
         """Between two corners."""
         (top, bottom), (left, right) = map(
-            sorted, zip(self._cell_at(*one), self._cell_at(*opposite), strict=True)
+            sorted, zip(self._cell_at(*corner), self._cell_at(*opposite), strict=True)
         )
         for row in range(top, bottom + 1):
             self._rows[row][left] = self._rows[row][right] = up
@@ -208,21 +208,23 @@ def box_svg(box: BoundingBoxFigures) -> str:
     for mark, point in zip("ABCDEFGHIJ", box.placed, strict=False):
         if frame.x_share(point.bandwidth) >= 0:
             parts.append(
-                _text(x_position(point.bandwidth), y_position(point.metadata or middle), mark, weight=True)
+                _text_svg(
+                    x_position(point.bandwidth), y_position(point.metadata or middle), mark, weight=True
+                )
             )
     parts += [
-        _text(_LEFT, _HIGH - _BOTTOM + 18, units.format_rate(frame.low_x)),
-        _text(_WIDE - 10, _HIGH - _BOTTOM + 18, units.format_rate(frame.high_x), anchor="end"),
-        _text(_LEFT - 6, 20, f"{units.format_prefixed(frame.high_y)}/s", anchor="end"),
-        _text(_LEFT - 6, _HIGH - _BOTTOM, f"{units.format_prefixed(frame.low_y)}/s", anchor="end"),
+        _text_svg(_LEFT, _HIGH - _BOTTOM + 18, units.format_rate(frame.low_x)),
+        _text_svg(_WIDE - 10, _HIGH - _BOTTOM + 18, units.format_rate(frame.high_x), anchor="end"),
+        _text_svg(_LEFT - 6, 20, f"{units.format_prefixed(frame.high_y)}/s", anchor="end"),
+        _text_svg(_LEFT - 6, _HIGH - _BOTTOM, f"{units.format_prefixed(frame.low_y)}/s", anchor="end"),
     ]
     parts += [
-        _text(_LEFT, _HIGH - _BOTTOM + 36 + 14 * n, line) for n, line in enumerate(legend_lines(box)[:1])
+        _text_svg(_LEFT, _HIGH - _BOTTOM + 36 + 14 * n, line) for n, line in enumerate(legend_lines(box)[:1])
     ]
     return "\n".join([*parts, "</svg>"])
 
 
-def _text(x: float, y: float, words: str, *, anchor: str = "start", weight: bool = False) -> str:
+def _text_svg(x: float, y: float, words: str, *, anchor: str = "start", weight: bool = False) -> str:
     bold = ' font-weight="bold"' if weight else ""
     text = escape(make_printable(words))
     return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" stroke="none"{bold}>{text}</text>'

@@ -87,12 +87,12 @@ def latency_table(session: RunSession) -> Table | None:
         suffix = f", {pair[0]} → {pair[1]}"
         header = ("load", f"operations{suffix}", *(f"{name}{suffix}" for name in names))
         rows = [
-            (_title(session, load), *map(_join_pair, *map(_table_cells, sides)))
+            (_latency_title(session, load), *map(_pair_with_arrow, *map(_table_cells, sides)))
             for load, sides in by_load.items()
         ]
         return Table(header, tuple(rows), frozenset({1, 2, 3, 4})).without_empty_columns()
     rows = [
-        (_title(session, summary.workload), summary.variant, *_table_cells(summary))
+        (_latency_title(session, summary.workload), summary.variant, *_table_cells(summary))
         for sides in by_load.values()
         for summary in sides
     ]
@@ -100,14 +100,14 @@ def latency_table(session: RunSession) -> Table | None:
     return Table(header, tuple(rows), frozenset({2, 3, 4, 5})).without_empty_columns()
 
 
-def _title(session: RunSession, workload: str) -> str:
+def _latency_title(session: RunSession, workload: str) -> str:
     load = session.find_workload(workload)
     return title_of_workload(
         wording.workload_title(session, workload), control=load is not None and load.control
     )
 
 
-def _join_pair(left: str, right: str) -> str:
+def _pair_with_arrow(left: str, right: str) -> str:
     return left if left == right == "–" else f"{left} → {right}"
 
 

@@ -31,10 +31,10 @@ def nice_axis(values: Sequence[float]) -> Axis:
         return Axis(0.0, 1.0)
     low, high = min(finite), max(finite)
     if low > 0 and high / low > 5:
-        return Axis(_round(low, up=False), _round(high, up=True), log=True)
+        return Axis(_round_to_step(low, up=False), _round_to_step(high, up=True), log=True)
     if low >= 0:
-        return Axis(0.0, _round(high, up=True) if high > 0 else 1.0)
-    reach = _round(max(abs(low), abs(high)), up=True)
+        return Axis(0.0, _round_to_step(high, up=True) if high > 0 else 1.0)
+    reach = _round_to_step(max(abs(low), abs(high)), up=True)
     return Axis(-reach, reach)
 
 
@@ -43,7 +43,7 @@ def _is_drawable(value: float) -> bool:
     return -1e15 < value < 1e15
 
 
-def _round(value: float, *, up: bool) -> float:
+def _round_to_step(value: float, *, up: bool) -> float:
     power = 10.0 ** math.floor(math.log10(value))
     steps = [s * power for s in _STEPS]
     return (

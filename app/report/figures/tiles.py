@@ -45,7 +45,7 @@ def _load_tiles(session: RunSession) -> list[Tile]:
             *out,
             Tile("largest effect", first.size, first.load, wording.verdict_role(first.verdict)),
         ]
-    effects = wording.detectable_in_run(session)
+    effects = wording.detectable_in_run_text(session)
     return [*out, Tile("differences that could be missed", effects)] if effects else out
 
 

@@ -27,12 +27,12 @@ def timeline_parts(result: TimelineResult, width: int) -> tuple[Part, ...]:
 
 def timeline_lines(timeline: Timeline, width: int) -> list[str]:
     """`disk sda utilisation   ▁▁▂█▁▁  0.3 to 99 %`, then the marks of the incidents, then the clock."""
-    names = [_name(row) for row in timeline.rows]
+    names = [_row_title(row) for row in timeline.rows]
     tails = [_range_text(row) for row in timeline.rows]
     left = min(_MAX_NAME, max(len("incidents"), *map(len, names)))
     room = max(_MIN_ROOM, width - left - 4 - max(map(len, tails)))
     lines = [
-        f"{name:<{left}.{left}}  {_spark(row, timeline.seconds, room)}  {tail}"[:width].rstrip()
+        f"{name:<{left}.{left}}  {_spark_line_text(row, timeline.seconds, room)}  {tail}"[:width].rstrip()
         for row, name, tail in zip(timeline.rows, names, tails, strict=True)
     ]
     if timeline.incidents:
@@ -43,10 +43,10 @@ def timeline_lines(timeline: Timeline, width: int) -> list[str]:
             )
             cells[first : last + 1] = _MARK * (last + 1 - first)
         lines.append(f"{'incidents':<{left}}  {''.join(cells)}".rstrip())
-    return [*lines, f"{'':<{left}}  {_axis(timeline, room)}".rstrip()]
+    return [*lines, f"{'':<{left}}  {_axis_text(timeline, room)}".rstrip()]
 
 
-def _name(row: TimelineRow) -> str:
+def _row_title(row: TimelineRow) -> str:
     return make_printable(f"{row.subject.replace(':', ' ', 1)} {row.metric}")
 
 
@@ -58,7 +58,7 @@ def _range_text(row: TimelineRow) -> str:
     return f"{format_value(low, row.unit)} to {format_value(high, row.unit)}"
 
 
-def _spark(row: TimelineRow, seconds: float, room: int) -> str:
+def _spark_line_text(row: TimelineRow, seconds: float, room: int) -> str:
     """A cell a stretch of time: its highest value, from zero; one without samples is as before."""
     cells: list[float | None] = [None] * room
     for at_s, value in row.points:
@@ -78,7 +78,7 @@ def _cell_of(at_s: float, seconds: float, room: int) -> int:
     return int(share * room) if share < 1 else room - 1
 
 
-def _axis(timeline: Timeline, room: int) -> str:
+def _axis_text(timeline: Timeline, room: int) -> str:
     """The clock at the beginning, in the middle and at the end."""
     first, middle, last = (clock_text(timeline.times, timeline.seconds * share) for share in (0, 0.5, 1))
     half = room // 2
@@ -104,4 +104,4 @@ def _load_line(row: TimelineRow, timeline: Timeline) -> LoadLine:
         for incident in timeline.incidents
         for symptom in incident.symptoms
     )
-    return LoadLine(_name(row), _range_text(row), points, is_symptom)
+    return LoadLine(_row_title(row), _range_text(row), points, is_symptom)

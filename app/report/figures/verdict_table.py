@@ -10,14 +10,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.values import regimes_words, value_of, values_beside
+from hostdx.app.recordings.values import baseline_and_variant_values, regimes_words, value_of
 from hostdx.app.report import wording
 from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
 from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results.document import Bar, Cell, Effects, Intervals, Table, Toned
 from hostdx.scenarios.contract.verdict.verdict import Word
-from hostdx.scenarios.experiment.wording import effect_cells, title_of_workload
+from hostdx.scenarios.experiment.wording import effect_size_and_interval_cells, title_of_workload
 
 _TIMES = ("s", "ms", "µs", "ns")
 MAX_REGIMES = 2  # loads of which two regimes are said
@@ -46,7 +46,7 @@ def list_verdict_rows(session: RunSession) -> list[VerdictRow]:
     table_rows = []
 
     def sort_key(v: ev.RunVerdict) -> tuple[object, ...]:
-        few = bool(wording.too_few(session, v))
+        few = bool(wording.too_few_groups_text(session, v))
         return is_aside(session, v), v.control, not v.is_different, few, -_effect_distance(v)
 
     for v in sorted(measured, key=sort_key):
@@ -54,10 +54,12 @@ def list_verdict_rows(session: RunSession) -> list[VerdictRow]:
         title = title_of_workload(wording.verdict_title(session, v), control=v.control)
         left, right = (
             None if value is None else units.metric_quantity(value, unit)
-            for value in values_beside(session, v)
+            for value in baseline_and_variant_values(session, v)
         )
-        few = wording.too_few(session, v)
-        table_rows.append(VerdictRow(title, left, right, *((few, "") if few else effect_cells(v)), v))
+        few = wording.too_few_groups_text(session, v)
+        table_rows.append(
+            VerdictRow(title, left, right, *((few, "") if few else effect_size_and_interval_cells(v)), v)
+        )
     return table_rows
 
 
@@ -70,7 +72,7 @@ def is_aside(session: RunSession, verdict: ev.RunVerdict) -> bool:
     """
     if is_of_aside_load(session, verdict):
         return True
-    return verdict in session.compute_once("open comparisons", lambda: _many_open(session))
+    return verdict in session.compute_once("open comparisons", lambda: _open_verdicts_if_many(session))
 
 
 def is_of_aside_load(session: RunSession, verdict: ev.RunVerdict) -> bool:
@@ -79,20 +81,20 @@ def is_of_aside_load(session: RunSession, verdict: ev.RunVerdict) -> bool:
     return load is not None and load.aside
 
 
-def _many_open(session: RunSession) -> list[ev.RunVerdict]:
+def _open_verdicts_if_many(session: RunSession) -> list[ev.RunVerdict]:
     """The comparisons with too few groups, where they are many and others have enough."""
     measured = [v for v in session.verdicts.values() if wording.is_measured(v) and not v.control]
-    without_interval = [v for v in measured if wording.too_few(session, v)]
+    without_interval = [v for v in measured if wording.too_few_groups_text(session, v)]
     return without_interval if MAX_OPEN_ROWS < len(without_interval) < len(measured) else []
 
 
-def on_page(session: RunSession, *, appendix: bool = False) -> list[VerdictRow]:
+def rows_on_page(session: RunSession, *, appendix: bool = False) -> list[VerdictRow]:
     return [row for row in list_verdict_rows(session) if is_aside(session, row.verdict) is appendix]
 
 
 def notes_on_values(session: RunSession) -> list[str]:
     """Return what the values are, where that is not seen at once; empty where it is."""
-    regimes = [(row.load, regimes_words(session, row.verdict)) for row in on_page(session)]
+    regimes = [(row.load, regimes_words(session, row.verdict)) for row in rows_on_page(session)]
     regime_notes = [f"{load}: {words}." for load, words in regimes if words]
     return [
         words
@@ -103,7 +105,7 @@ def notes_on_values(session: RunSession) -> list[str]:
 
 def open_note(session: RunSession) -> str:
     """Return which comparisons stand in the appendix alone, because they have too few groups to say anything."""
-    verdicts = session.compute_once("open comparisons", lambda: _many_open(session))
+    verdicts = session.compute_once("open comparisons", lambda: _open_verdicts_if_many(session))
     loads = dict.fromkeys(wording.workload_title(session, v.workload) for v in verdicts)
     count = units.count_noun(len(verdicts), "comparison")
     return (
@@ -115,7 +117,7 @@ def open_note(session: RunSession) -> str:
 
 def _cost_note(session: RunSession) -> str:
     """`26 % slower` beside 3.46 and 4.65 µs: an effect is a share of the speed, the values are what it takes."""
-    for row in on_page(session):
+    for row in rows_on_page(session):
         ratio, metric = row.verdict.ratio, session.metric_of(row.verdict)
         if metric.better == "less" and row.verdict.is_different and ratio and not units.is_factor(ratio):
             way = "more" if ratio < 1 else "less"
@@ -127,14 +129,14 @@ def _cost_note(session: RunSession) -> str:
 
 def lacking_values_note(session: RunSession, *, appendix: bool = False) -> str:
     """Return why a row has no values; empty where each has its own."""
-    rows = on_page(session, appendix=appendix)
+    rows = rows_on_page(session, appendix=appendix)
     lacking = [row.verdict for row in rows if row.left is None and row.verdict.ratio]
     return NO_VALUES if any(value_of(session, v.workload, v.metric, v.variant) for v in lacking) else ""
 
 
 def verdicts_table(session: RunSession, *, narrow: bool = False, appendix: bool = False) -> Table | None:
     """None where nothing was compared. `narrow`: units in few letters, no difference by its margin, no groups."""
-    shown_rows = [_narrow_row(row) if narrow else row for row in on_page(session, appendix=appendix)]
+    shown_rows = [_narrow_row(row) if narrow else row for row in rows_on_page(session, appendix=appendix)]
     if not shown_rows:
         return None
     pairs = {(row.verdict.baseline, row.verdict.variant) for row in shown_rows}
@@ -168,7 +170,7 @@ def effects_part(
 ) -> Effects | Table | None:
     """The table with its rows drawn, as far as one has an estimate."""
     shown = verdicts_table(session, narrow=narrow, appendix=appendix)
-    page_rows = on_page(session, appendix=appendix)
+    page_rows = rows_on_page(session, appendix=appendix)
     drawn = make_bars(page_rows)
     if shown is None or not drawn:
         return shown

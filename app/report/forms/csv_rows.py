@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.values import is_counted, shown_value, values_beside
+from hostdx.app.recordings.values import baseline_and_variant_values, is_counted, shown_value
 from hostdx.app.report import wording
 from hostdx.app.report.figures.latency import LatencySummary, latency_summaries
 from hostdx.app.terminal.printable import make_cell_printable
@@ -22,7 +22,7 @@ from hostdx.scenarios.analysis.compare.effects import effect_name, effect_size_t
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.contract.verdict.verdict import Interval
-from hostdx.scenarios.experiment.wording import effect_cells
+from hostdx.scenarios.experiment.wording import effect_size_and_interval_cells
 
 Value: TypeAlias = str | float | bool | None
 Row: TypeAlias = dict[str, Value]
@@ -87,9 +87,13 @@ def _verdict_row(
     session: RunSession, v: ev.RunVerdict, latencies: Mapping[tuple[str, str], LatencySummary]
 ) -> Row:
     row = _load_columns(wording.workload_title(session, v.workload), session.metric_of(v), control=v.control)
-    row |= _effect_columns(str(v.verdict), effect_cells(v)[0], v.ratio, v.ci95, v.smallest_effect)
+    row |= _effect_columns(
+        str(v.verdict), effect_size_and_interval_cells(v)[0], v.ratio, v.ci95, v.smallest_effect
+    )
     row |= {"groups": v.groups, "measured_s": v.seconds, "reason": v.reason}
-    for side, name, value in zip(_SIDES, (v.baseline, v.variant), values_beside(session, v), strict=True):
+    for side, name, value in zip(
+        _SIDES, (v.baseline, v.variant), baseline_and_variant_values(session, v), strict=True
+    ):
         row[side] = name
         row |= _side_columns(side, value, latencies.get((v.workload, name)))
     return row

@@ -44,8 +44,8 @@ def bar_svg(bar: Bar, scale: LogScale, margin: float) -> str:
     if bar.ci95 is not None:
         first, last = bar.ci95
         a, b = x_position(first), x_position(last)
-        low_end = _end(a, middle, beyond=first < scale.low, turn=1)
-        high_end = _end(b, middle, beyond=last > scale.high, turn=-1)
+        low_end = _interval_end_svg(a, middle, beyond=first < scale.low, turn=1)
+        high_end = _interval_end_svg(b, middle, beyond=last > scale.high, turn=-1)
         parts.append(
             f'<path d="M{a:.1f} {middle:.1f}H{b:.1f}{low_end}{high_end}" '
             f'stroke="{colour}" stroke-width="2" fill="none"/>'
@@ -61,19 +61,19 @@ def _x_position(scale: LogScale, value: float) -> float:
 def axis_svg(scale: LogScale) -> str:
     """Over the bars: how far the ends are, and where 1 is."""
     parts = [_OPEN.format(w=_BAR, h=_BAR_HIGH, title="slower on the left, faster on the right")]
-    taken: list[tuple[float, float]] = []
+    label_spans: list[tuple[float, float]] = []
     # 1 is what all are read by; then the ends, then what has room between
     for value in (1.0, scale.low, scale.high, *(v for t in _AXIS_TICKS for v in (1 / t, t))):
         words = "1" if value == 1 else format_factor(max(value, 1 / value))
         half = _CHARACTER * len(words) / 2
         at = min(_BAR - half, max(half, _x_position(scale, value)))
-        if scale.low <= value <= scale.high and all(at + half < a or at - half > b for a, b in taken):
-            taken.append((at - half - _CHARACTER, at + half + _CHARACTER))
+        if scale.low <= value <= scale.high and all(at + half < a or at - half > b for a, b in label_spans):
+            label_spans.append((at - half - _CHARACTER, at + half + _CHARACTER))
             parts.append(f'<text x="{at:.1f}" y="14" text-anchor="middle">{words}</text>')
     return "".join([*parts, "</svg>"])
 
 
-def _end(at: float, y: float, *, beyond: bool, turn: int) -> str:
+def _interval_end_svg(at: float, y: float, *, beyond: bool, turn: int) -> str:
     """A stroke across, or an arrow's head where the interval goes on beyond the axis."""
     if not beyond:
         return f"M{at:.1f} {y - 5:.1f}v10"

@@ -56,14 +56,18 @@ def collect_curves(session: RunSession, field: TimelineField) -> dict[str, list[
         for sample in session.inside[variant]:
             runs.setdefault(sample.run, []).append(sample)
         run_points = [
-            _sample_points(own, field) for own in runs.values() if _is_counted_run(own[-1], ends, times)
+            _sample_points(own, field)
+            for own in runs.values()
+            if _is_counted_or_open_run(own[-1], ends, times)
         ]
         if run_points := [points for points in run_points if points]:
             by_variant[variant] = run_points
     return by_variant
 
 
-def _is_counted_run(last: ev.ProcessTreeSample, ends: Sequence[ev.Block], times: Sequence[float]) -> bool:
+def _is_counted_or_open_run(
+    last: ev.ProcessTreeSample, ends: Sequence[ev.Block], times: Sequence[float]
+) -> bool:
     """A run belongs to the first block that ended after its last sample; to none while it is under way."""
     at = bisect_left(times, last.t)
     if at == len(ends):
@@ -103,7 +107,7 @@ def make_axes(point_lists: Sequence[Points]) -> tuple[Axis, Axis]:
     )
 
 
-def has_moved(by_variant: dict[str, list[Points]]) -> bool:
+def has_positive_value(by_variant: dict[str, list[Points]]) -> bool:
     return any(value > 0 for runs in by_variant.values() for points in runs for _, value in points)
 
 
@@ -112,7 +116,7 @@ def timeline_parts(session: RunSession) -> list[Part]:
     by_field = {
         field: by_variant
         for field in FIELDS
-        if (by_variant := collect_curves(session, field)) and has_moved(by_variant)
+        if (by_variant := collect_curves(session, field)) and has_positive_value(by_variant)
     }
     if not by_field:
         return []

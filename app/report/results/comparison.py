@@ -14,7 +14,7 @@ from hostdx.probes.units import (
     format_percent,
     join_names,
     metric_quantity,
-    seen_difference,
+    missable_difference_text,
 )
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings, RecordedSide
 from hostdx.scenarios.analysis.compare.differences import ComponentExperiment, Difference
@@ -62,10 +62,12 @@ def comparison_document(result: ComparedRecordings) -> doc.ReportDocument:
         doc.ReportSection("Not compared", tuple(_left_out_parts(result))),
         doc.ReportSection("How it was compared", tuple(_method_parts(result))),
     )
-    return doc.ReportDocument(headline_text(result), (_title(result),), tuple(s for s in sections if s.parts))
+    return doc.ReportDocument(
+        headline_text(result), (_comparison_title(result),), tuple(s for s in sections if s.parts)
+    )
 
 
-def _title(result: ComparedRecordings) -> str:
+def _comparison_title(result: ComparedRecordings) -> str:
     changed = next((d for d in result.fingerprints.differences if (d.subject, d.name) == PARAMETERS), None)
     if changed is not None and result.a.kernels == result.b.kernels and result.a.hosts == result.b.hosts:
         a, b = (
@@ -102,8 +104,8 @@ def headline_text(result: ComparedRecordings) -> str:
         return "Nothing can be compared: the two sides have no load in common."
     speeds, memory = ([e for e in judged if is_cost(e.metric) is cost] for cost in (False, True))
     parts = _changed_texts(speeds, "loads")
-    if once := _differs_here_text(speeds, is_more=bool(parts)):
-        parts.append(once)
+    if differs_text := _differs_here_text(speeds, is_more=bool(parts)):
+        parts.append(differs_text)
     if costs := _changed_texts(memory, "figures of memory"):
         if speeds and not parts:
             parts = [f"none of {count_noun(len(speeds), 'load')} shown to be slower or faster"]
@@ -114,9 +116,13 @@ def headline_text(result: ComparedRecordings) -> str:
         if equal == len(judged):
             return f"No material difference in any of {len(judged)} loads."
         smallest = sorted(e.smallest_effect for e in judged if e.smallest_effect is not None)
-        seen = f"; in the median load {seen_difference(smallest[len(smallest) // 2])}" if smallest else ""
+        missable_text = (
+            f"; in the median load {missable_difference_text(smallest[len(smallest) // 2])}"
+            if smallest
+            else ""
+        )
         loads = count_noun(len(judged), "load")
-        return f"No difference found between A and B in {loads} ({equal} shown to be equal){seen}."
+        return f"No difference found between A and B in {loads} ({equal} shown to be equal){missable_text}."
     return f"B against A: {'; '.join(parts)}."
 
 
@@ -133,17 +139,17 @@ def _changed_texts(judged: Sequence[Effect], noun: str) -> list[str]:
 
 def _differs_here_text(judged: Sequence[Effect], *, is_more: bool) -> str:
     """Return `7 more loads differ here, most of all delete a file (29 % slower here, one boot each)`."""
-    once = [e for e in judged if differs_here(e)]
-    if not once:
+    differing_effects = [e for e in judged if differs_here(e)]
+    if not differing_effects:
         return ""
-    largest = max(once, key=lambda e: abs(math.log(e.ratio)))
+    largest = max(differing_effects, key=lambda e: abs(math.log(e.ratio)))
     loads = (
-        f"{len(once)} more {'load differs' if len(once) == 1 else 'loads differ'}"
+        f"{len(differing_effects)} more {'load differs' if len(differing_effects) == 1 else 'loads differ'}"
         if is_more
-        else f"{len(once)} of {len(judged)} loads differ{'s' if len(once) == 1 else ''}"
+        else f"{len(differing_effects)} of {len(judged)} loads differ{'s' if len(differing_effects) == 1 else ''}"
     )
-    slower = sum(e.ratio < 1 for e in once)
-    ways = f"{slower} slower, {len(once) - slower} faster"
+    slower = sum(e.ratio < 1 for e in differing_effects)
+    ways = f"{slower} slower, {len(differing_effects) - slower} faster"
     return f"{loads} here ({ways}), most of all {effect_name(largest)} ({effect_size_text(largest)})"
 
 
@@ -212,7 +218,7 @@ def _effect_parts(result: ComparedRecordings) -> list[doc.Part]:
     rows = [
         (
             effect_name(e),
-            " → ".join(_values_of(e)),
+            " → ".join(_value_texts_of_a_and_b(e)),
             effect_size_text(e),
             interval_text(e, is_bound_explained=wider),
             detectable_text(e),
@@ -237,7 +243,7 @@ def _effect_parts(result: ComparedRecordings) -> list[doc.Part]:
     ]
 
 
-def _values_of(effect: Effect) -> tuple[str, str]:
+def _value_texts_of_a_and_b(effect: Effect) -> tuple[str, str]:
     """A's and B's; a unit that both have stands beside the second one: there are forty rows of them."""
     a, b = (metric_quantity(value, effect.metric.unit) for value in (effect.a, effect.b))
     return str(a.without_unit if a.unit == b.unit and " " in a.unit else a), str(b)
@@ -279,16 +285,16 @@ def _difference_parts(result: ComparedRecordings) -> list[doc.Part]:
         (
             d.component,
             f"{d.subject} {d.name}".strip(),
-            _values(d, d.a),
-            _values(d, d.b),
-            _affected_groups(d, groups),
+            _values_text(d, d.a),
+            _values_text(d, d.b),
+            _affected_groups_text(d, groups),
         )
         for d in shown
     ]
     for label, among in lists.items():
         if among:
-            only_a, only_b = _only_values(among, "a"), _only_values(among, "b")
-            rows.append((among[0].component, label, only_a, only_b, _affected_groups(among[0], groups)))
+            only_a, only_b = _only_on_side_text(among, "a"), _only_on_side_text(among, "b")
+            rows.append((among[0].component, label, only_a, only_b, _affected_groups_text(among[0], groups)))
     differ = len(prints.differences)
     parts: list[doc.Part] = [
         doc.Table(("what", "fact", "A", "B", "known to affect"), tuple(rows)),
@@ -305,7 +311,7 @@ def _difference_parts(result: ComparedRecordings) -> list[doc.Part]:
     return parts
 
 
-def _only_values(among: Sequence[Difference], side: Literal["a", "b"]) -> str:
+def _only_on_side_text(among: Sequence[Difference], side: Literal["a", "b"]) -> str:
     """`crc64, sha1_ssse3`, with the value where it tells more than that it is there: `HZ 250`."""
     texts = []
     for difference in among:
@@ -315,13 +321,13 @@ def _only_values(among: Sequence[Difference], side: Literal["a", "b"]) -> str:
     return join_names(tuple(texts), 12) or "none"
 
 
-def _values(difference: Difference, values: tuple[object, ...]) -> str:
+def _values_text(difference: Difference, values: tuple[object, ...]) -> str:
     if not difference.name:
         return "there" if values else "not there"
     return "; ".join(value_text(v) for v in values) if values else "not there"  # type: ignore[arg-type]
 
 
-def _affected_groups(difference: Difference, groups: set[str]) -> str:
+def _affected_groups_text(difference: Difference, groups: set[str]) -> str:
     """The three largest of the groups that were compared."""
     moves = [(group, share) for group, share in difference.moves.items() if group in groups]
     return ", ".join(
@@ -356,7 +362,7 @@ def _left_out_parts(result: ComparedRecordings) -> list[doc.Part]:
     unlike = {key.workload for item in result.unlike for key in item.keys}
     for side, only in (("A", result.only_a), ("B", result.only_b)):
         if keys := [key for key in only if key.workload not in unlike]:
-            items.append((f"loads that only {side} has:", ", ".join(map(_key, keys))))
+            items.append((f"loads that only {side} has:", ", ".join(map(_load_and_variant, keys))))
     for name, runs in (("A", result.a), ("B", result.b)):
         if runs.left_out:
             items.append(
@@ -380,7 +386,7 @@ def _left_out_parts(result: ComparedRecordings) -> list[doc.Part]:
     return [doc.Bullets(tuple(items))] if items else []
 
 
-def _key(key: FigureKey) -> str:
+def _load_and_variant(key: FigureKey) -> str:
     return f"{key.workload} ({key.variant})" if key.variant else key.workload
 
 
@@ -470,7 +476,7 @@ def list_doubts(result: ComparedRecordings) -> list[str]:
             "One boot each: the difference from one boot to the next is not in the intervals, so they "
             "are lower bounds. Where a load differs “here”, that may be the boot instead of what was changed."
         )
-    if result.one_after_the_other and result.a.runs + result.b.runs > 2:
+    if result.ran_one_after_the_other and result.a.runs + result.b.runs > 2:
         lines.append(
             f"All runs of {result.order[0]} were made before those of {result.order[-1]}: a drift over that time "
             "looks like an effect; the order A B B A avoids that."

@@ -14,8 +14,8 @@ MAX_DEPTH = 8  # a foreign recording's facts nest as deeply as they like
 
 
 def result_parts(session: RunSession, result: Result) -> tuple[Part, ...]:
-    if result.result_parts is not None:
-        return result.result_parts
+    if result.appendix_parts is not None:
+        return result.appendix_parts
     if isinstance(result, Boxed):
         from hostdx.app.report.figures.box import box_lines, box_svg, corner_table, drawable_boxes
 
@@ -43,11 +43,11 @@ def _field_parts(session: RunSession, value: Json) -> tuple[Part, ...]:
         table = Table(tuple(map(_key_words, header)), rows, numeric).without_empty_columns()
         return (table,) if table.header else ()
     if isinstance(value, dict):
-        return _record(session, value)
+        return _record_parts(session, value)
     return (paragraph_of(value_text(value)),)
 
 
-def _record(session: RunSession, value: dict[str, Json]) -> tuple[Part, ...]:
+def _record_parts(session: RunSession, value: dict[str, Json]) -> tuple[Part, ...]:
     """Return a table of the single values, then each larger value under its own name."""
     nested = {key: inner for key, inner in value.items() if _is_nested(inner)}
     rows = tuple(

@@ -38,7 +38,7 @@ class RunFeed:
 
     def load(self) -> None:
         """Reads all that is there. Raises BrokenRecording."""
-        self._open()
+        self._follow_if_there()
         while self._follower is not None:
             before = self._follower.bytes
             self.playback.extend(self._follower.poll())
@@ -50,7 +50,7 @@ class RunFeed:
         """Takes in what was appended; True where what is shown changed. Raises BrokenRecording."""
         if not self.is_growing:
             return False
-        if self._follower is None and not self._open():
+        if self._follower is None and not self._follow_if_there():
             return False
         assert self._follower is not None
         events = self._follower.poll()
@@ -68,7 +68,7 @@ class RunFeed:
             return self.dead != was
         return False
 
-    def _open(self) -> bool:
+    def _follow_if_there(self) -> bool:
         if self._awaited and not self.path.exists():
             return False
         self._awaited = False

@@ -83,7 +83,7 @@ class Base(NamedKeys, Screen[object]):
 
     _held: Widget | None = None  # what had the focus last
 
-    def is_in_footer(self, action: str) -> bool:
+    def is_added_to_footer(self, action: str) -> bool:
         """Return whether an action that is not always in the footer stands there now, after the others."""
         return False
 
@@ -128,7 +128,7 @@ class Base(NamedKeys, Screen[object]):
         ]
 
     @property
-    def in_use(self) -> bool:
+    def is_in_use(self) -> bool:
         """Not left: the parts of a screen go before it does, and a child's answer may come even then."""
         return self in self.app.screen_stack
 
@@ -190,7 +190,7 @@ class Base(NamedKeys, Screen[object]):
         else:
             self.action_back()
 
-    def _search(self, reader: Reader) -> None:
+    def _ask_search_words(self, reader: Reader) -> None:
         from hostdx.app.tui.screens.ask import AskScreen
 
         def find_words(words: str | None) -> None:
@@ -210,7 +210,7 @@ class Base(NamedKeys, Screen[object]):
         from hostdx.app.tui.screens.ask import AskScreen
 
         if isinstance(self.focused, Reader):
-            self._search(self.focused)
+            self._ask_search_words(self.focused)
             return
         pickers = [p for p in self.query(Picker) if p.display]
         picker = self.focused if isinstance(self.focused, Picker) else pickers[0] if pickers else None

@@ -36,8 +36,10 @@ class InsideScreen(RunPartScreen):
         self.at = 0
 
     def compose_body(self) -> Iterable[Widget]:
-        yield DrawnPanel(lambda w, h: inside_lines(self.current_session(), self.at, w, h), id="curve")
-        yield Transport(lambda: self.feed)
+        yield DrawnPanel(
+            lambda w, h: command_timeline_lines(self.current_session(), self.at, w, h), id="curve"
+        )
+        yield Transport(lambda: self.run_feed)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         return action != "inside" and super().check_action(action, parameters)
@@ -47,7 +49,7 @@ class InsideScreen(RunPartScreen):
         self.show()
 
 
-def inside_lines(session: RunSession, at: int, width: int, height: int) -> list[Line]:
+def command_timeline_lines(session: RunSession, at: int, width: int, height: int) -> list[Line]:
     """The field with that number, counted round. Fewer figures on a low screen, the plot first."""
     field = timeline.FIELDS[at % len(timeline.FIELDS)]
     runs_by_variant = timeline.collect_curves(session, field)

@@ -28,7 +28,7 @@ _MARKED = re.compile(r"\*\*(?P<strong>[^*]+)\*\*|`(?P<accent>[^`]+)`|\[(?P<text>
 _TABLE_RULE = re.compile(r"[|:\s-]+")
 
 
-def page_lines(page: str, width: int) -> list[Line]:
+def readme_lines(page: str, width: int) -> list[Line]:
     """Return a README.md as lines: prose folded for the width and without Markdown's marks, commands as they are."""
     lines: list[Line] = []
     prose_width = min(width, MAX_COLUMNS)
@@ -123,4 +123,4 @@ class ExplainScreen(Base):
         return "hostdx", "", self.scenario
 
     def compose_body(self) -> Iterable[Widget]:
-        yield Reader(lambda width: page_lines(self.page, width))
+        yield Reader(lambda width: readme_lines(self.page, width))

@@ -10,7 +10,7 @@ from textual.widget import Widget
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.confirmation import confirmation_options, trial_command
 from hostdx.app.terminal.invocation import command_to_paste
-from hostdx.app.tui.details import commands_of, finding_lines
+from hostdx.app.tui.details import commands_text, finding_lines
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.reader import Reader
 from hostdx.scenarios.contract.finding import Finding
@@ -51,4 +51,4 @@ class FindingScreen(Base):
         self.shell.copy(command_to_paste(trial_command(self.finding)), "the command")
 
     def action_copy(self) -> None:
-        self.shell.copy(commands_of(self.finding.remedy), "the commands")
+        self.shell.copy(commands_text(self.finding.remedy), "the commands")

@@ -125,7 +125,7 @@ class HomeScreen(Base):
 
     def on_screen_resume(self) -> None:
         if self.shell.watches_host:
-            self._soon = self.set_timer(WATCH_AFTER_S, self._watch)
+            self._soon = self.set_timer(WATCH_AFTER_S, self._watch_pulse)
 
     def on_screen_suspend(self) -> None:
         """Nothing of ours looks at the host while another screen is on top: a run may be measuring."""
@@ -141,7 +141,7 @@ class HomeScreen(Base):
             self._pulses.close()
         self._soon = self._pulses = None
 
-    def _watch(self) -> None:
+    def _watch_pulse(self) -> None:
         """The host's pulse, from a child: what it reads every few seconds costs a thousandth of a core."""
         self._end_watching()
         child = self._pulses = EventChild([*HOSTDX, "pulse", "--every", str(PULSE_S), "--events", "-"])
@@ -212,7 +212,7 @@ class HomeScreen(Base):
         self.shell.open_recordings()
 
     def action_attach(self) -> None:
-        self.shell.attach_running()
+        self.shell.open_running_recording()
 
     def action_facts(self) -> None:
         self.shell.open_facts()

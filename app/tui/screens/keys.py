@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MAX_RECENT = 8  # recordings in the palette; the list has all
 
 
-def _key_line(keys: str, words: str, width: int) -> Line:
+def _key_line(keys: str, words: str, _width: int) -> Line:
     return [(f"{keys:<14}", "key"), (words, "text")]
 
 
@@ -58,7 +58,10 @@ def list_openings(app: ShellCommands) -> list[tuple[str, str, str, object]]:
         *((f"app.scenario({o.id!r})", "run", f"{o.id}: {o.title}", app) for o in offers if not o.blocked),
         *((f"app.recorded({e.name!r})", "open", f"{e.name}  {e.scenario}", app) for e in recent),
         ("app.undo_left", "undo", "what a killed run left behind", app),
-        *((f"app.use_theme({one.name!r})", "theme", one.name, app) for one in theme.list_themes()),
+        *(
+            (f"app.use_theme({own_theme.name!r})", "theme", own_theme.name, app)
+            for own_theme in theme.list_themes()
+        ),
         *((f"app.external_screen({e.name!r})", "screen", e.name, app) for e in external_screens()),
     ]
 

@@ -22,7 +22,7 @@ from hostdx.app.tui.widgets.panel import Box
 MAX_REMARKS = 4  # lines of what disturbed, where nothing is compared
 
 
-def rows_below(session: RunSession, height: int) -> int:
+def chart_panel_height(session: RunSession, height: int) -> int:
     """Lines of the chart and the host's panel: all pairs that are planned have room, as long as the loads keep most."""
     several = len(session.planned_variants) - 1
     # of more nobody knows which a load will have
@@ -43,11 +43,11 @@ def has_comparison(session: RunSession) -> bool:
         judges
         and bool(session.planned_workloads)
         and len(session.planned_variants) > 1
-        and not is_waiting(session)
+        and not has_host_samples_only(session)
     )
 
 
-def is_waiting(session: RunSession) -> bool:
+def has_host_samples_only(session: RunSession) -> bool:
     """Before the plan, and while figures are read that no load makes."""
     return bool(session.samples and not session.blocks)
 
@@ -83,7 +83,7 @@ class LiveScreen(RunScreen):
             parts.styles.height = self._rows_below_loads()
             yield Forest(self.current_session)
             yield HostPanel(self.current_session)
-        yield Transport(lambda: self.feed)
+        yield Transport(lambda: self.run_feed)
 
     def on_mount(self) -> None:
         self._adapt_layout()
@@ -95,7 +95,7 @@ class LiveScreen(RunScreen):
     def _rows_below_loads(self) -> int:
         height = self.app.size.height
         return (
-            rows_below(self.current_session(), height)
+            chart_panel_height(self.current_session(), height)
             if self.app.size.width >= 110
             else 4
             if height < 32
@@ -114,13 +114,13 @@ class LiveScreen(RunScreen):
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action in ("stop", "leave"):
-            return self.feed.is_growing
+            return self.run_feed.is_growing
         if action in ("verdict", "final"):
             return (self.current_session().ended is not None) == (action == "final")
         if action == "open":
             return bool(self.current_session().blocks)
         if action == "undo":
-            return self.feed.dead and bool(left_changed(self.current_session()))
+            return self.run_feed.dead and bool(left_changed(self.current_session()))
         return super().check_action(action, parameters)
 
     def action_undo(self) -> None:

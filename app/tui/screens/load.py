@@ -16,7 +16,7 @@ from hostdx.app.tui.widgets.measuring.group_plot import group_plot_lines, pair_r
 from hostdx.app.tui.widgets.measuring.load_cards import load_state
 from hostdx.app.tui.widgets.measuring.standing import list_standings, pairs_of, title_of
 from hostdx.app.tui.widgets.measuring.times import Times
-from hostdx.app.tui.widgets.measuring.variants import leading_metric
+from hostdx.app.tui.widgets.measuring.variants import leading_metric_and_unit
 from hostdx.app.tui.widgets.panel import PacedPanel
 
 MAX_TIMES_ROWS, MIN_GROUP_LINES = 4, 7
@@ -41,7 +41,7 @@ def load_lines(session: RunSession, workload: str, width: int, height: int) -> l
     deep = max(1, min(MAX_TIMES_ROWS, (height - len(head) - len(raw)) // (6 * max(1, times.sides))))
     histograms = times.draw_histograms(deep, axis=True)
     left = height - len(head) - len(raw) - len(histograms)
-    metric, _ = leading_metric(session, workload)
+    metric, _ = leading_metric_and_unit(session, workload)
     pairs = pair_ratios(session, workload, metric)
     has_groups = any(len(pair.values) > 1 for pair in pairs) and left >= MIN_GROUP_LINES + MIN_SERIES_LINES
     groups = group_plot_lines(session, workload, pairs, metric, width, left // 2) if has_groups else []
@@ -51,7 +51,7 @@ def load_lines(session: RunSession, workload: str, width: int, height: int) -> l
 
 def raw_lines(session: RunSession, workload: str, width: int) -> list[Line]:
     """Return a line a side: the newest values as they were measured, the newest first, and how many there are."""
-    metric, unit = leading_metric(session, workload)
+    metric, unit = leading_metric_and_unit(session, workload)
     values: dict[str, list[float]] = {}
     for block in session.blocks.get(workload, ()):
         if metric in block.values:

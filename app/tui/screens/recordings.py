@@ -181,7 +181,7 @@ class RecordingsScreen(Base):
     def on_mount(self) -> None:
         self.query_one(Picker).focus()
         self.action_again()
-        self.set_interval(READ_EVERY_S, self._read)
+        self.set_interval(READ_EVERY_S, self._read_next_answer)
 
     def _marked_line(self, key: str, listing: RecordingRow, width: int) -> Line:
         """The row, with its side of the comparison before it."""
@@ -202,7 +202,7 @@ class RecordingsScreen(Base):
             return self._answer_lines(listing, width)[:height] if listing is not None else []
         rows = self._answer_lines(listing, width - 4) if listing is not None else []
         if len(rows) > height - 2:
-            rows = [*rows[: height - 3], self._way_to_the_rest]
+            rows = [*rows[: height - 3], self._open_answer_hint]
         name = text_line(listing.entry.label or listing.name if listing is not None else "", "dim")
         return frame_rows("WHAT IT FOUND", rows, width, height, note=name)
 
@@ -224,7 +224,7 @@ class RecordingsScreen(Base):
         evidence = read.answer.finding.evidence if read.answer and read.answer.finding else ()
         return [*out, *(row for e in evidence for row in wrap_text(e.text, width, "dim", hang=2))]
 
-    def _read(self) -> None:
+    def _read_next_answer(self) -> None:
         """One headline at a time: a list of many must open at once, and keys come first."""
         if self._unread:
             listing = self._unread.pop(0)
@@ -260,7 +260,7 @@ class RecordingsScreen(Base):
         self.show()
 
     def _show_imported(self) -> None:
-        if self.in_use:
+        if self.is_in_use:
             self.action_again()
 
     def action_mark(self) -> None:
@@ -285,7 +285,7 @@ class RecordingsScreen(Base):
             return listing is not None and not listing.is_example
         return True
 
-    def is_in_footer(self, action: str) -> bool:
+    def is_added_to_footer(self, action: str) -> bool:
         return action == "compare" and self.has_both_sides
 
     def footer_words(self, binding: Binding) -> str:
@@ -297,7 +297,7 @@ class RecordingsScreen(Base):
         return {"A", "B"} <= set(self._marks.values())
 
     @property
-    def _way_to_the_rest(self) -> Line:
+    def _open_answer_hint(self) -> Line:
         return key_line(f"[{'o' if self.has_both_sides else 'Enter'}] opens the whole answer")
 
     def _note_line(self) -> Line:

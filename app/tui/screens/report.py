@@ -48,8 +48,8 @@ class ReportScreen(Base):
         yield Reader(lru_cache(1)(lambda width: document_lines(self.document, width)))
 
     def action_save(self) -> None:
-        what = "all pages; M saves only the first" if self._path is not None else ""
-        self.shell.save_text(self.recording, render_markdown(self.document), what=what)
+        lines_note = "all pages; M saves only the first" if self._path is not None else ""
+        self.shell.save_text(self.recording, render_markdown(self.document), lines_note=lines_note)
 
     def action_copy(self) -> None:
         self.shell.copy(render_markdown(self.document), "the report")

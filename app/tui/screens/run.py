@@ -13,7 +13,7 @@ from textual.widget import Widget
 from hostdx.app.feature import screens_at
 from hostdx.app.recordings.progress import time_left
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.headline import stopped_itself
+from hostdx.app.report.headline import bystander_stop_guard
 from hostdx.app.report.numbers import is_imported
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import (
@@ -73,7 +73,7 @@ def _change_lines(feed: RunFeed, width: int) -> list[Line]:
     now, before = clean_text(action.new or "changed"), clean_text(action.old or "as before")
     more = f" and {len(actions) - 1} more" if len(actions) > 1 else ""
     change_text = f"{clean_text(action.title)}: {now} (was {before}){more}"
-    if feed.dead and feed.playback.at_end:
+    if feed.dead and feed.playback.is_at_end:
         alert: Line = [(f" ! STILL CHANGED  {change_text}", "critical")]
         for words in (" puts it back now ", " puts it back "):
             key = key_line(f"[u]{words}", "strong")
@@ -100,20 +100,20 @@ class RunHead(Panel):
         self._step = step
 
     def draw(self, width: int, height: int) -> list[Line]:
-        feed = self.shell.feed
+        feed = self.shell.run_feed
         session = feed.session
         host = f"  on {session.began.host}" if session.began else ""
         left: Line = [(f" {session.scenario_name} › ", "dim"), (self._step, "title"), (host, "dim")]
         if is_imported(session):
             right: Line = [("imported ", "ok")]
         elif session.ended is not None:
-            stopped = stopped_itself(session) is not None
+            stopped = bystander_stop_guard(session) is not None
             role = "warning" if stopped or session.ended.status != "done" else "ok"
             right = [
                 ("stopped" if stopped else session.ended.status, role),
                 (f" after {units.format_duration(session.time)} ", "dim"),
             ]
-        elif feed.dead and feed.playback.at_end:
+        elif feed.dead and feed.playback.is_at_end:
             right = [("the runner is gone: it was killed, or the host went down ", "warning")]
         else:
             right = [(session.activity_text or "starting", "text"), (" ", "text")]
@@ -121,15 +121,15 @@ class RunHead(Panel):
 
 
 # of a recording with a course: an import has none
-TIMED = frozenset({"freeze", "play", "step", "jump", "go", "first", "last", "speed", "live"})
+TIMED = frozenset({"freeze", "play", "step_group", "jump", "go", "first", "last", "speed", "live"})
 
 
 class RunScreen(Base):
     BINDINGS = [
         Binding("space", "freeze", "freeze view"),  # while the run goes on
         Binding("space", "play", "play, pause"),
-        Binding("t", "step(1)", "next event", show=False),
-        Binding("T", "step(-1)", "previous event", show=False),
+        Binding("t", "step_group(1)", "next event", show=False, id="step(1)"),
+        Binding("T", "step_group(-1)", "previous event", show=False, id="step(-1)"),
         Binding("n", "jump(1)", "next step or finding", show=False),
         Binding("N", "jump(-1)", "previous step or finding", show=False),
         Binding("colon", "go", "go to a time", show=False, priority=True),
@@ -153,19 +153,19 @@ class RunScreen(Base):
         yield RunHead(self.step_words)
 
     @property
-    def feed(self) -> RunFeed:
-        return self.shell.feed
+    def run_feed(self) -> RunFeed:
+        return self.shell.run_feed
 
     def current_session(self) -> RunSession:
-        return self.shell.feed.session
+        return self.shell.run_feed.session
 
-    def is_in_footer(self, action: str) -> bool:
+    def is_added_to_footer(self, action: str) -> bool:
         """Replay's own keys stand in the footer where there is something to replay."""
         if action == "inside" or action.startswith("feature("):
             name, *words = re.findall(r"\w+", action)
             return bool(self.check_action(name, tuple(words)))
         return (
-            not self.feed.is_growing
+            not self.run_feed.is_growing
             and action in ("jump(1)", "first", "speed(1)")
             and not is_imported(self.current_session())
         )
@@ -174,7 +174,7 @@ class RunScreen(Base):
         if action in TIMED and is_imported(self.current_session()):
             return False
         if action in ("freeze", "play"):
-            return self.feed.is_growing == (action == "freeze")
+            return self.run_feed.is_growing == (action == "freeze")
         if action == "feature":
             tags = {screen.name: screen.result_tag for screen in screens_at("run")}
             return self.current_session().has_result_tagged(tags[str(parameters[0])])
@@ -184,32 +184,32 @@ class RunScreen(Base):
         self.action_play()
 
     def action_play(self) -> None:
-        self.feed.playback.toggle()
+        self.run_feed.playback.toggle()
         self._follow_cursor()
 
     def action_raw(self) -> None:
         self.shell.toggle_raw()
 
-    def action_step(self, direction: int) -> None:
-        self.feed.playback.step_group(direction)
+    def action_step_group(self, direction: int) -> None:
+        self.run_feed.playback.step_group(direction)
         self._follow_cursor()
 
     def action_jump(self, direction: int) -> None:
-        self.feed.playback.jump_to_mark(direction)
+        self.run_feed.playback.jump_to_mark(direction)
         self._follow_cursor()
 
     def action_first(self) -> None:
-        self.feed.playback.start()
+        self.run_feed.playback.pause_at_start()
         self._follow_cursor()
 
     def action_last(self) -> None:
-        self.feed.playback.seek_end(live=self.feed.is_growing)
+        self.run_feed.playback.seek_end(live=self.run_feed.is_growing)
         self._follow_cursor()
 
     def action_speed(self, direction: int) -> None:
-        play = self.feed.playback
+        play = self.run_feed.playback
         play.change_speed(direction)
-        if play.at_end and not play.playing:  # the line of the transport does not name it there
+        if play.is_at_end and not play.playing:  # the line of the transport does not name it there
             self.shell.show_message(f"speed {speed_words(play.speed)}; space plays it from the start")
         else:
             self.show()
@@ -217,8 +217,8 @@ class RunScreen(Base):
     def action_go(self) -> None:
         def seek_time(words: str | None) -> None:
             if words is not None:
-                self.feed.playback.playing = False
-                self.feed.playback.seek(seconds_of(words))
+                self.run_feed.playback.playing = False
+                self.run_feed.playback.seek(seconds_of(words))
                 self._follow_cursor()
 
         hint = "seconds, 1:30 or 1:02:03 from the start of the run"
@@ -229,7 +229,7 @@ class RunScreen(Base):
 
     @property
     def report_path(self) -> Path | None:
-        return self.feed.path
+        return self.run_feed.path
 
     def action_inside(self) -> None:
         self.shell.show_run("inside")
@@ -238,7 +238,7 @@ class RunScreen(Base):
         self.shell.show_run(name)
 
     def action_facts(self) -> None:
-        self.shell.open_facts(self.feed.session)
+        self.shell.open_facts(self.run_feed.session)
 
 
 class RunPartScreen(RunScreen):

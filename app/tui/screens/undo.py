@@ -36,12 +36,12 @@ def parse_changes(outcome: CommandOutcome) -> list[UndoneChange]:
     return [change for change in parse_report(outcome) if not change.on_purpose]
 
 
-def _killed_runs(runs: Sequence[str]) -> str:
+def _killed_runs_text(runs: Sequence[str]) -> str:
     """`A run of box (begun 2026-11-29 10:54 UTC) was`: what the name of a journal says of its run."""
-    known = [match for run in runs if (match := _JOURNAL_NAME.match(run))]
-    if len(known) != 1 or len(runs) != 1:
+    name_matches = [match for run in runs if (match := _JOURNAL_NAME.match(run))]
+    if len(name_matches) != 1 or len(runs) != 1:
         return "A run was" if len(runs) < 2 else f"{len(runs)} runs were"
-    day, hour, minute, scenario = known[0].groups()
+    day, hour, minute, scenario = name_matches[0].groups()
     return f"A run of {scenario} (begun {day[:4]}-{day[4:6]}-{day[6:]} {hour}:{minute} UTC) was"
 
 
@@ -54,10 +54,10 @@ class UndoScreen(Base):
     ]
     title_words = "undo"
 
-    def __init__(self, entries: Sequence[UndoneChange], kept: Sequence[UndoneChange] = ()) -> None:
-        """`kept`: what was made to stay; it is listed, and nothing here touches it."""
+    def __init__(self, entries: Sequence[UndoneChange], lasting_changes: Sequence[UndoneChange] = ()) -> None:
+        """`lasting_changes`: what was made to stay; it is listed, and nothing here touches it."""
         super().__init__()
-        self._entries, self._kept = entries, kept
+        self._entries, self._lasting_changes = entries, lasting_changes
         self._status_text = ""  # once it was asked for: how it stands
         self._done: list[UndoneChange] = []
         self._open = bool(entries)  # there is something to undo, and nobody is at it
@@ -67,14 +67,14 @@ class UndoScreen(Base):
 
     def _undo_lines(self, width: int) -> list[Line]:
         if self._done:
-            return [*self._outcome_lines(width), *self._kept_lines(width)]
+            return [*self._outcome_lines(width), *self._lasting_lines(width)]
         if not self._entries:
             words = self._status_text or "Nothing is left to undo: no killed run has left a change."
             journal: list[Line] = [[("journal  ", "dim"), (clean_text(str(journal_dir())), "text")]]
-            return [text_line(words, "ok"), BLANK, *journal, *self._kept_lines(width)]
+            return [text_line(words, "ok"), BLANK, *journal, *self._lasting_lines(width)]
         out: list[Line] = [
             *wrap_text(
-                f"{_killed_runs(self._runs)} killed before it could undo what it had changed.",
+                f"{_killed_runs_text(self._runs)} killed before it could undo what it had changed.",
                 width,
                 "warning",
             ),
@@ -87,7 +87,7 @@ class UndoScreen(Base):
             out += wrap_text(change.id, width, "dim", indent=4, hang=2) if change.id else []
         out.append(BLANK)
         if self._status_text:
-            return [*out, *wrap_text(self._status_text, width, "strong"), *self._kept_lines(width)]
+            return [*out, *wrap_text(self._status_text, width, "strong"), *self._lasting_lines(width)]
         keys: Line = [
             ("y", "key"),
             (" undoes it now   ", "text"),
@@ -96,13 +96,13 @@ class UndoScreen(Base):
         ]
         if self._runs:
             keys += [("X", "key"), (" forgets it: the host stays changed", "text")]
-        return [*out, keys, *self._kept_lines(width)]
+        return [*out, keys, *self._lasting_lines(width)]
 
-    def _kept_lines(self, width: int) -> list[Line]:
-        if not self._kept:
+    def _lasting_lines(self, width: int) -> list[Line]:
+        if not self._lasting_changes:
             return []
         out: list[Line] = [BLANK, text_line("Made to stay:", "dim")]
-        for change in self._kept:
+        for change in self._lasting_changes:
             out += wrap_text(f"{change.title}: {change.reason}", width, indent=2, hang=2)
         return out
 

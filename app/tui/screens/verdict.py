@@ -13,10 +13,10 @@ from hostdx.app.recordings.answers import ranked_items
 from hostdx.app.terminal.lines import half_width
 from hostdx.app.tui.details import (
     PLACEHOLDER,
-    commands_of,
-    named_process,
+    commands_text,
     next_lines,
-    planned_argv,
+    pid_to_measure,
+    scenario_argv,
 )
 from hostdx.app.tui.screens.run import RunScreen
 from hostdx.app.tui.widgets.answer import (
@@ -124,7 +124,7 @@ class VerdictScreen(RunScreen):
                 yield GroupPlot(self.current_session, self._plot_subject)
                 yield ValuesPlot(self.current_session, self._plot_subject)
             yield Preview(id="aside")
-        yield Transport(lambda: self.feed)
+        yield Transport(lambda: self.run_feed)
 
     def on_mount(self) -> None:
         self._adapt_layout()
@@ -145,7 +145,7 @@ class VerdictScreen(RunScreen):
         """Set all classes, then let Textual style what stands on the screen once."""
         before = self.classes
         compared = bool(self.query_one(VerdictList).build_rows())
-        self.set_class(bool(advised_steps(self.feed)), "-todo", update=False)
+        self.set_class(bool(advised_steps(self.run_feed)), "-todo", update=False)
         self.set_class(compared, "-compared", update=False)
         self.set_class(not compared, "-uncompared", update=False)
         is_measured = any(e.measured for e in self.query_one(VerdictList).effect_rows())
@@ -170,22 +170,22 @@ class VerdictScreen(RunScreen):
             inner = (self.app.size.width * (62 if self.has_class("-broad") else 100) // 100 - 2) // 2 - 4
             need = max(
                 len(about.detail_lines(inner)),
-                len(next_lines(advised_steps(self.feed), inner, MAX_NEXT_LINES)),
+                len(next_lines(advised_steps(self.run_feed), inner, MAX_NEXT_LINES)),
             )
-            middle.styles.height = min(MAX_NEXT_LINES, max(4, need), max(4, self._middle_lines() - 2)) + 2
+            middle.styles.height = min(MAX_NEXT_LINES, max(4, need), max(4, self._middle_height() - 2)) + 2
         else:
             middle.styles.height = "auto"
         has_little_room = about.has_borders and not self.has_class("-broad")
-        self.set_class(tabled and has_little_room and self._is_full(), "-full", update=False)
+        self.set_class(tabled and has_little_room and self._has_no_room_for_groups(), "-full", update=False)
         self._mark_unpaired(update=False)
         if self.classes != before:
             self.update_node_styles()
         self._share_free_lines()
 
-    def _is_full(self) -> bool:
-        """Return the line that says that there is no room for the groups; Enter shows them."""
+    def _has_no_room_for_groups(self) -> bool:
+        """True where there is no room for the groups; Enter shows them."""
         width, about = self.app.size.width - 6, self.query_one(VerdictDetails)
-        steps = next_lines(advised_steps(self.feed), width, MAX_NEXT_LINES)
+        steps = next_lines(advised_steps(self.run_feed), width, MAX_NEXT_LINES)
         table = min(MAX_TABLE_LINES, len(self.query_one(VerdictList).build_rows()) + 3)
         room = (
             self.app.size.height - len(headline_lines(self.current_session(), self.app.size.width)) - AROUND
@@ -234,7 +234,7 @@ class VerdictScreen(RunScreen):
         steps.free = free if table.build_rows() else min(low, free)
         about.free = max(0, room - count_used_lines())
 
-    def _middle_lines(self) -> int:
+    def _middle_height(self) -> int:
         """Lines of the middle that leave some to the findings below it."""
         size = self.app.size
         table = self.query_one(VerdictList)
@@ -273,7 +273,7 @@ class VerdictScreen(RunScreen):
             for item in ranked_items(self.current_session())
             if item.rank == rank and item.recording
         ]
-        return next((p for p in store.list_parts(self.feed.path) if p.name in names), None)
+        return next((p for p in store.list_parts(self.run_feed.path) if p.name in names), None)
 
     def action_digit(self, number: int) -> None:
         path = self._part_path(number)
@@ -282,14 +282,14 @@ class VerdictScreen(RunScreen):
             return
         step = self.query_one(Next).shown_steps[number - 1]
         home = self.shell.home_session()
-        if argv := planned_argv(
-            step, home.offers, lambda name: named_process(name, self.current_session(), home)
+        if argv := scenario_argv(
+            step, home.offers, lambda name: pid_to_measure(name, self.current_session(), home)
         ):
             asks = any(command.endswith(f" --pid {PLACEHOLDER}") for command in step.commands[:1])
             has_pid = any(word.startswith("--pid") for word in argv)
             self.shell.open_plan(argv[0], argv[1:], ask="pid" if asks and not has_pid else "")
         else:
-            self.shell.copy(commands_of([step]), "the commands")
+            self.shell.copy(commands_text([step]), "the commands")
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
         if event.picker.id == "verdicts":
@@ -321,10 +321,10 @@ class VerdictScreen(RunScreen):
         self.shell.show_run("live")
 
     def action_copy(self) -> None:
-        self.shell.copy(commands_of(self._all_remedies()), "the commands")
+        self.shell.copy(commands_text(self._all_remedies()), "the commands")
 
     def _all_remedies(self) -> tuple[Remedy, ...]:
         """Return what is advised, then the other remedies of what was found."""
         remedies = [remedy for f in self.current_session().worst_first for remedy in f.remedy]
-        first = advised_steps(self.feed)
+        first = advised_steps(self.run_feed)
         return (*first, *(remedy for remedy in remedies if remedy not in first))

@@ -24,7 +24,7 @@ from hostdx.app.terminal.lines import (
     wrap_text,
 )
 from hostdx.app.tui.children.feed import RunFeed
-from hostdx.app.tui.details import finding_lines, next_lines, planned_argv, sign_lines, whole_signs
+from hostdx.app.tui.details import finding_lines, next_lines, scenario_argv, sign_lines, whole_signs
 from hostdx.app.tui.widgets.home.checkup_lines import KEYS, checkup_lines
 from hostdx.app.tui.widgets.home.findings_panel import Suspects
 from hostdx.app.tui.widgets.measuring.graphs import run_graph_lines, trace_lines
@@ -98,8 +98,8 @@ class Headline(Panel):
     DEFAULT_CSS = "Headline { height: auto; max-height: 6; }"
 
     def draw(self, width: int, height: int) -> list[Line]:
-        feed = self.shell.feed
-        return headline_lines(feed.session, width, growing=feed.is_growing or not feed.playback.at_end)
+        feed = self.shell.run_feed
+        return headline_lines(feed.session, width, growing=feed.is_growing or not feed.playback.is_at_end)
 
 
 def _load_lines(session: RunSession, workload: str, width: int) -> list[Line]:
@@ -132,11 +132,11 @@ class VerdictDetails(Panel):
         if not self.has_borders:
             return self.detail_lines(width)
         rows = self.detail_lines(width - 4)
-        title, note = self._title(width - 4)
+        title, note = self._title_and_note(width - 4)
         return frame_rows(title, rows, width, len(rows) + 2 if self.has_auto_height else height, note=note)
 
-    def _title(self, width: int) -> tuple[Line, Line]:
-        session = self.shell.feed.session
+    def _title_and_note(self, width: int) -> tuple[Line, Line]:
+        session = self.shell.run_feed.session
         if ranked_items(session):
             return text_line("ANSWER", "title"), KEYS
         if not self.screen.query_one(VerdictList).build_rows():
@@ -151,7 +151,7 @@ class VerdictDetails(Panel):
         return self.screen.size.height // (3 if self.screen.has_class("-beside") else 2)
 
     def detail_lines(self, width: int) -> list[Line]:
-        session = self.shell.feed.session
+        session = self.shell.run_feed.session
         low = not self.has_borders
         out = checkup_lines(session, width, (self.screen.size.height - 5) * 7 // 10, headed=low)
         free = self.free
@@ -213,7 +213,7 @@ class Next(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         steps = self.shown_steps
-        note = [] if ranked_items(self.shell.feed.session) else self._keys(steps)
+        note = [] if ranked_items(self.shell.run_feed.session) else self._key_line(steps)
         if not self.has_borders:
             rows = next_lines(steps, width - 2, 2 + self.free)
             return [
@@ -227,11 +227,11 @@ class Next(Panel):
     @property
     def shown_steps(self) -> tuple[Remedy, ...]:
         """Those that there is room for: no digit acts on what nobody sees."""
-        return advised_steps(self.shell.feed)[: None if self.has_borders else 1 + self.free // 2]
+        return advised_steps(self.shell.run_feed)[: None if self.has_borders else 1 + self.free // 2]
 
-    def _keys(self, steps: Sequence[Remedy]) -> Line:
+    def _key_line(self, steps: Sequence[Remedy]) -> Line:
         offers = self.shell.home_session().offers
-        plans = [bool(planned_argv(step, offers, lambda _name: "")) for step in steps]
+        plans = [bool(scenario_argv(step, offers, lambda _name: "")) for step in steps]
         out: Line = []
         for kind, words in ((True, " open plan   "), (False, " copy it   ")):
             pairs = zip(steps, plans, strict=True)
@@ -239,7 +239,7 @@ class Next(Panel):
                 str(n) for n, (remedy, plan) in enumerate(pairs, 1) if plan is kind and remedy.commands
             ]:
                 out += [(", ".join(digits), "key"), (words, "dim")]
-        hidden = len(advised_steps(self.shell.feed)) - len(steps)
+        hidden = len(advised_steps(self.shell.run_feed)) - len(steps)
         more: Line = [(f"{hidden} more: ", "dim"), ("o", "key"), ("   ", "text")] if hidden > 0 else []
         return [*more, *out, ("c", "key"), (" copy all", "dim")] if out else more
 
@@ -272,7 +272,7 @@ class Preview(Panel):
     DEFAULT_CSS = "Preview { height: 1fr; display: none; }"
 
     def draw(self, width: int, height: int) -> list[Line]:
-        session = self.shell.feed.session
+        session = self.shell.run_feed.session
         finding = session.findings.get(self.screen.query_one(Suspects).selected_key)
         if finding is None:
             about = with_graphs(session, about_lines(session, width - 4), width - 4, height - 2)

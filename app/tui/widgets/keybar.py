@@ -48,9 +48,9 @@ class KeyBar(Panel):
         active = [a.binding for a in self.screen.active_bindings.values() if a.enabled]
         shown = {b.action: b for b in reversed(active) if b.show}  # the first key of each
         shown = {b.action: b for b in active if shown.get(b.action) is b}
-        is_in_footer = getattr(self.screen, "is_in_footer", None)
+        is_added_to_footer = getattr(self.screen, "is_added_to_footer", None)
         for binding in active:
-            if binding.action not in shown and is_in_footer and is_in_footer(binding.action):
+            if binding.action not in shown and is_added_to_footer and is_added_to_footer(binding.action):
                 shown[binding.action] = binding
         late = getattr(self.screen, "late_in_footer", ())
         ranked = sorted(

@@ -47,12 +47,12 @@ def on_top(session: RunSession, width: int, most: int) -> OnTop | None:
     if left_out := len(rows) - len(shown):
         more = f"{units.count_noun(left_out, 'more line')} in the report"
         out.append(text_line(f"and {more}" if shown else more, "dim"))
-    charts = [line for part in section.parts if isinstance(part, Chart) for line in _chart(part, width)]
+    charts = [line for part in section.parts if isinstance(part, Chart) for line in _chart_lines(part, width)]
     note = text_line(" ".join(words), "dim")
     return OnTop(text_line(section.title.upper(), "title"), note, out, charts, 0 if shown else left_out)
 
 
-def _chart(part: Chart, width: int) -> list[Line]:
+def _chart_lines(part: Chart, width: int) -> list[Line]:
     from hostdx.app.report.figures.plot import chart_lines  # only where there is something to draw
 
     lines = (crop_line(text_line(line), width) for line in chart_lines(part, min(width, _WIDEST), _LOW_CHART))
@@ -90,14 +90,14 @@ def imported_lines(session: RunSession, width: int, height: int) -> list[Line]:
 
         for box in drawable_boxes(boxes.value):
             out += [BLANK, *(text_line(line) for line in box_lines(box, room, rows))]
-    for picture in drawn_pictures(session, room):
+    for picture in import_pictures(session, room):
         out += [BLANK, *(text_line(line) for line in picture.lines)]
     return out
 
 
-def drawn_pictures(session: RunSession, width: int) -> list[Picture]:
+def import_pictures(session: RunSession, width: int) -> list[Picture]:
     """Return what features draw of an import's results."""
     if session.scenario_card.role != "import":
         return []
     parts = (parts_of_result(result, width) or () for result in session.results.values())
-    return [part for made in parts for part in made if isinstance(part, Picture)]
+    return [part for result_parts in parts for part in result_parts if isinstance(part, Picture)]

@@ -216,11 +216,11 @@ class Panel(Still):
 
     def _make_strip(self, line: Line, theme: str) -> Strip:
         ascii_only = self.shell.ascii_only
-        seen = merge_spans((part, role.rpartition(TARGET)[2]) for part, role in line)
+        spans = merge_spans((part, role.rpartition(TARGET)[2]) for part, role in line)
         return Strip(
             [
                 Segment(ascii_text(part) if ascii_only else part, role_style(theme, role))
-                for part, role in seen
+                for part, role in spans
             ]
         )
 
@@ -287,14 +287,14 @@ def _spell_ascii(line: Line) -> Line:
         return line
     out = _split_characters(line)
     for at in [n for n, (char, _) in enumerate(out) if char == "±"][::-1]:
-        run = _run(out, range(at + 2, len(out))) or _run(out, range(at - 1, 0, -1))
+        run = _run_start(out, range(at + 2, len(out))) or _run_start(out, range(at - 1, 0, -1))
         out[at : at + 1] = [("+", out[at][1]), ("-", out[at][1])]
         if run:
             del out[run + (run > at)]
     return merge_spans(out)
 
 
-def _run(line: Line, places: range) -> int:
+def _run_start(line: Line, places: range) -> int:
     """The first of `places` whose character stands before it once more, a blank or a rule's; 0 up to an edge."""
     for n in places:
         if line[n][0] in "╭╮│":

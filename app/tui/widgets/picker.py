@@ -95,9 +95,9 @@ class Picker(Panel, can_focus=True):
         self._items: list[int] = []  # which item each drawn line belongs to
 
     def on_mount(self) -> None:
-        self.screen.screen_layout_refresh_signal.subscribe(self, self._laid_out)
+        self.screen.screen_layout_refresh_signal.subscribe(self, self._redraw_if_height_changed)
 
-    def _laid_out(self, _screen: object) -> None:
+    def _redraw_if_height_changed(self, _screen: object) -> None:
         """What its box shows of it changes with its neighbours, too, without a change of its own size."""
         visible_lines = self.visible_rows(self.size.height)
         if visible_lines != self._visible_lines:

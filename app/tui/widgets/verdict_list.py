@@ -21,7 +21,7 @@ from hostdx.app.report.figures.verdict_table import list_verdict_rows, pair_text
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import Line, crop_line, pad_line, shorten_middle, text_line
 from hostdx.app.tui.widgets.measuring.standing import margin_of, title_of
-from hostdx.app.tui.widgets.on_top import drawn_pictures
+from hostdx.app.tui.widgets.on_top import import_pictures
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
 from hostdx.probes.units import DisplayQuantity, abbreviate_unit
 from hostdx.scenarios.contract import events as ev
@@ -150,7 +150,7 @@ def lay_out_columns(effects: list[EffectRow], width: int, heads: tuple[str, str]
     left = make_column([left_value for left_value, _ in pairs], 99 if wide else _MAX_UNIT_CELLS, heads[0])
     right = make_column([other for _, other in pairs], 99 if wide else _MAX_UNIT_CELLS, heads[1])
     size, interval = (
-        widest_cells([effect_of(e, wide=wide) for e in measured_rows]),
+        widest_cells([effect_text(e, wide=wide) for e in measured_rows]),
         widest_cells([e.interval for e in measured_rows]),
     )
 
@@ -191,11 +191,11 @@ def shown_values(
     return (left.without_unit if shares_unit else left), right
 
 
-def effect_of(entry: EffectRow, *, wide: bool) -> str:
+def effect_text(entry: EffectRow, *, wide: bool) -> str:
     return entry.size if wide or entry.verdict is None else short_size(entry.verdict, entry.size)
 
 
-def _value(value: DisplayQuantity, at: ValueColumn) -> Line:
+def _aligned_value(value: DisplayQuantity, at: ValueColumn) -> Line:
     """The number right-aligned, its unit dim beside it, so that numbers stand under numbers."""
     number: Line = [(value.number.rjust(at.number), "text")]
     return [*number, *pad_line([(f" {value.unit}", "dim")], at.unit + 1)] if at.unit else number
@@ -223,9 +223,9 @@ def entry_line(entry: EffectRow, at: ColumnWidths, margin: float, width: int) ->
         return crop_line([*line, gap, (entry.size, entry.role)], width)
     left, right = shown_values(entry, wide=width >= _WIDE, shares_unit=at.shares_unit)
     if at.left.total_cells:
-        line += [gap, *_value(left, at.left)]
+        line += [gap, *_aligned_value(left, at.left)]
     if at.right.total_cells:
-        line += [gap, *_value(right, at.right)]
+        line += [gap, *_aligned_value(right, at.right)]
     if at.bar:
         none = entry.ratio is None  # a band alone would look like a result of exactly 1
         picture = (
@@ -234,7 +234,7 @@ def entry_line(entry: EffectRow, at: ColumnWidths, margin: float, width: int) ->
             else bar_line(entry.ratio, entry.ci95, at.bar, at.scale, margin=margin, role=entry.role)
         )
         line += [gap, *pad_line(picture, at.bar)]
-    line += [gap, *pad_line([(effect_of(entry, wide=width >= _WIDE), entry.role)], at.size)]
+    line += [gap, *pad_line([(effect_text(entry, wide=width >= _WIDE), entry.role)], at.size)]
     if at.interval:
         line += [gap, (entry.interval, "dim")]
     return crop_line(line, width)
@@ -252,7 +252,7 @@ class VerdictList(Picker):
         session = self.session()
         state = (id(session), len(session.verdicts), len(session.series), session.ended is not None)
         if self._cached_effects is None or self._cached_effects[0] != state:
-            effects = [] if drawn_pictures(session, 80) else list_effects(session)  # drawn as courses
+            effects = [] if import_pictures(session, 80) else list_effects(session)  # drawn as courses
             self._cached_effects = (state, effects)
         return self._cached_effects[1]
 

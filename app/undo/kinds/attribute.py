@@ -110,7 +110,7 @@ def _read_attribute(path: str) -> str:
         os.close(descriptor)
 
 
-def _write_attribute(path: str, value: str) -> str:
+def _write_and_read_back(path: str, value: str) -> str:
     if not path.startswith("/"):
         from hostdx.probes.system import setting_calls
 
@@ -128,7 +128,7 @@ def _write_attribute(path: str, value: str) -> str:
     return _read_attribute(path)
 
 
-def _write_if_different(path: str, value: str) -> str:
+def _write_if_different_and_read(path: str, value: str) -> str:
     try:
         text = _read_attribute(path)
         if selected_word(text) == value:
@@ -136,10 +136,10 @@ def _write_if_different(path: str, value: str) -> str:
     except OSError as error:
         if error.errno in (errno.ENODEV, errno.ENXIO):
             raise
-    return _write_attribute(path, value)
+    return _write_and_read_back(path, value)
 
 
-def _try_work(work: Callable[..., str], *arguments: str) -> tuple[int, str]:
+def _errno_and_text_of(work: Callable[..., str], *arguments: str) -> tuple[int, str]:
     try:
         return 0, work(*arguments)
     except OSError as error:
@@ -150,12 +150,12 @@ def _carry_out_request(request: Any, _going_on: Callable[[], None]) -> dict[str,
     answers: dict[str, tuple[int, str]] = {}
     if "write" in request:
         path, value = request["write"]
-        answers[path] = _try_work(_write_attribute, path, value)
+        answers[path] = _errno_and_text_of(_write_and_read_back, path, value)
     for path in request.get("read", ()):
-        answers[path] = _try_work(_read_attribute, path)
+        answers[path] = _errno_and_text_of(_read_attribute, path)
     for _ in range(2):
         for path, value in request.get("settle", ()):
-            answers[path] = _try_work(_write_if_different, path, value)
+            answers[path] = _errno_and_text_of(_write_if_different_and_read, path, value)
     return answers
 
 

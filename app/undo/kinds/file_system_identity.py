@@ -13,7 +13,7 @@ from hostdx.probes.types import Absent
 def file_system_of(directory: Path) -> FileSystemId | None:
     """None where it cannot be told."""
     try:
-        device, number = _file_system_signs(directory)
+        device, number = _device_and_fsid(directory)
     except OSError:
         return None
     mount = find_mount(read_mounts_now(Host()), str(directory))
@@ -33,7 +33,7 @@ def is_on_file_system(place: FileSystemId, path: Path) -> bool:
     """Return whether that file system is the one on which `path` is looked for, however much of the path exists."""
     for directory in path.parents:
         try:
-            device, number = _file_system_signs(directory)
+            device, number = _device_and_fsid(directory)
         except OSError:
             continue
         return number == place.number if number or place.number else device == place.device
@@ -46,6 +46,6 @@ def is_device_gone(place: FileSystemId) -> bool:
     return major != "0" and place.boot == boot_id() and not Path("/sys/dev/block", place.device).exists()
 
 
-def _file_system_signs(directory: Path) -> tuple[str, int]:
+def _device_and_fsid(directory: Path) -> tuple[str, int]:
     device_number = directory.stat().st_dev
     return f"{os.major(device_number)}:{os.minor(device_number)}", os.statvfs(directory).f_fsid

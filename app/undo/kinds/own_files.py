@@ -74,9 +74,9 @@ def _carry_out_request(request: Any, going_on: Callable[[], None]) -> object:
         inode = msgspec.convert(request["inode"], Inode | None)
         return msgspec.to_builtins(remove_tree(path, place, inode, going_on))
     except OSError as why:
-        from hostdx.probes.system.disk.failing import whose_error
+        from hostdx.probes.system.disk.failing import device_error_suffix
 
-        text = (why.strerror or str(why)) + whose_error(str(path), why.errno)
+        text = (why.strerror or str(why)) + device_error_suffix(str(path), why.errno)
         return text if request["do"] == "make" else {"state": "failed", "reason": f"{path}: {text}"}
 
 

@@ -30,7 +30,7 @@ HOLDERS = (
 _WAIT_S = 2.0
 
 
-def find_holders(name: str) -> dict[int, int]:
+def find_namespace_holders(name: str) -> dict[int, int]:
     """Processes of this user that hold the namespaces of that name: pid to start time."""
     start_times: dict[int, int] = {}
     for path in Path("/proc").glob("[0-9]*/cmdline"):
@@ -55,7 +55,7 @@ def end_holders(name: str) -> UndoOutcome:
     """Ends them and waits until they are gone; repeatable."""
     if not name.startswith("hostdx"):
         return UndoOutcome("failed", f"{name}: not a namespace of ours")
-    start_times = find_holders(name)
+    start_times = find_namespace_holders(name)
     for pid, began in start_times.items():
         if start_time(pid) == began:
             try:
@@ -80,7 +80,7 @@ def exact_name(action: Action) -> str:
     marked_parts = [part.replace("*", drawn) if part.startswith(MARK) else part for part in above]
     name = "/".join((*marked_parts, last.replace("*", drawn)))
     if action.resource == "file":
-        return text_file.check_target(action)
+        return text_file.checked_target_path(action)
     if action.resource == "cgroup":
         if not last.startswith(own_groups.MARK):
             raise NotDone(f"{action.title}: {name}: its name does not carry hostdx's mark")

@@ -16,7 +16,7 @@ from hostdx.scenarios.contract.action import Action
 GONE = (errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.ENOTDIR)
 
 
-def read_old_values(action: Action) -> tuple[str, dict[str, str]]:
+def read_target_and_side_values(action: Action) -> tuple[str, dict[str, str]]:
     """The target's value and the side paths' texts. Raises NotDone."""
     sides: list[str] = []
     for pattern in action.side_paths:

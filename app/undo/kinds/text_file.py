@@ -12,7 +12,7 @@ from hostdx.scenarios.contract.action import Action
 MARK = "hostdx-"
 
 
-def check_target(action: Action) -> str:
+def checked_target_path(action: Action) -> str:
     """The target itself. Raises NotDone for a name without our mark, and where others could put a link in its place."""
     path = Path(action.target)
     if not path.is_absolute() or not path.name.startswith(MARK):

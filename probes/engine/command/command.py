@@ -86,14 +86,14 @@ class CommandBench:
         self, running: asyncio.Future[JobRun], supervisors: Supervisors, most: int
     ) -> str:
         """Return why the command was killed; "" where it ended by itself."""
-        began, last, at = self._device_written(), 0, time.monotonic()
+        began, last, at = self._device_written_bytes(), 0, time.monotonic()
         while not (await asyncio.wait({running}, timeout=LOOK_S))[0]:
-            by_disk = self._device_written() - began
+            by_disk = self._device_written_bytes() - began
             by_itself = await asyncio.to_thread(supervisors.written_bytes)
             now, wrote = time.monotonic(), max(by_disk, by_itself)
             ahead = max(0, wrote - last) * LOOK_S / max(1e-3, now - at)
             if wrote + ahead >= most:
-                supervisors.kill()
+                supervisors.kill_run()
                 return _stopped_text(self.argv[0], most, by_itself, by_disk)
             last, at = wrote, now
         return ""
@@ -107,7 +107,7 @@ class CommandBench:
         """Wait, at most 2 s, until the data that the command left in the page cache are written."""
         await flush_file_system(self.private, 2.0)
 
-    def _device_written(self) -> int:
+    def _device_written_bytes(self) -> int:
         return moved_bytes(self.host, self.leaves, "write") or 0
 
 

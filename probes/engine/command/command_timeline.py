@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from hostdx.probes.engine.command import process_tree
-from hostdx.probes.engine.command.process_tree import read_content
+from hostdx.probes.engine.command.process_tree import read_content_or_empty
 from hostdx.probes.number_text import parse_signed
 from hostdx.probes.reading.process_stat import read_own_stat
 
@@ -34,7 +34,9 @@ class Climate:
 
     def __init__(self, root: str = ROOT) -> None:
         zones = sorted(Path(root).glob("class/thermal/thermal_zone*"))
-        self._heat = [zone / "temp" for zone in zones if read_content(str(zone / "type")).strip() in PACKAGES]
+        self._heat = [
+            zone / "temp" for zone in zones if read_content_or_empty(str(zone / "type")).strip() in PACKAGES
+        ]
         cpus = (Path(root) / f"devices/system/cpu/cpu{n}/cpufreq/scaling_cur_freq" for n in range(MAX_CPUS))
         self._clocks = [path for path in cpus if _read_number(path) is not None]
 
@@ -49,7 +51,7 @@ class Climate:
 
 
 def _read_number(path: Path) -> int | None:
-    return parse_signed(read_content(str(path)).strip())
+    return parse_signed(read_content_or_empty(str(path)).strip())
 
 
 EVERY_S = 1.0

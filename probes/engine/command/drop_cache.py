@@ -38,7 +38,7 @@ def open_files_below(looked: int, depth: int = MAX_DEPTH) -> Iterator[int]:
         os.close(looked)
 
 
-def drop_file(looked: int) -> int | None:
+def drop_file_cache_and_close(looked: int) -> int | None:
     """Its bytes; None where it is no regular file, or may not be read. Closes it."""
     try:
         descriptor = reopen_regular(looked, "")
@@ -57,7 +57,7 @@ def main(paths: list[str]) -> None:
     for path in paths:
         try:
             for file in open_files_below(open_path_only(path)):
-                size = drop_file(file)
+                size = drop_file_cache_and_close(file)
                 if size is not None:
                     count, total = count + 1, total + size
                 if count >= MAX_FILES:

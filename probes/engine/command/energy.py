@@ -20,10 +20,10 @@ class Energy:
         self._last: dict[Path, int] = {}
         self._spent: dict[str, float] = {}
         for zone in sorted(Path(root).glob("intel-rapl:*")):
-            kind = next((k for k in KINDS if _text(zone / "name").startswith(k)), "")
+            kind = next((k for k in KINDS if _read_text_or_empty(zone / "name").startswith(k)), "")
             now, most = (
-                parse_unsigned(_text(zone / "energy_uj")),
-                parse_unsigned(_text(zone / "max_energy_range_uj")),
+                parse_unsigned(_read_text_or_empty(zone / "energy_uj")),
+                parse_unsigned(_read_text_or_empty(zone / "max_energy_range_uj")),
             )
             if kind and now is not None and most is not None:
                 self._zones.append((kind, zone, most))
@@ -32,7 +32,7 @@ class Energy:
 
     def add_energy(self) -> None:
         for kind, zone, most in self._zones:
-            now = parse_unsigned(_text(zone / "energy_uj"))
+            now = parse_unsigned(_read_text_or_empty(zone / "energy_uj"))
             if now is not None:
                 spent = now - self._last[zone]
                 self._spent[kind] += (spent if spent >= 0 else spent + most) / 1e6
@@ -52,7 +52,7 @@ def counter_access(root: str = ROOT) -> Literal["readable", "permission", "unrea
     if is_readable(root):
         return "readable"
     for zone in sorted(Path(root).glob("intel-rapl:*")):
-        if not _text(zone / "name").startswith(tuple(KINDS)):
+        if not _read_text_or_empty(zone / "name").startswith(tuple(KINDS)):
             continue
         try:
             (zone / "energy_uj").read_bytes()
@@ -66,7 +66,7 @@ def counter_access(root: str = ROOT) -> Literal["readable", "permission", "unrea
     return "missing"
 
 
-def _text(path: Path) -> str:
+def _read_text_or_empty(path: Path) -> str:
     try:
         return path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError):

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Sequence
 from pathlib import Path
 
-from hostdx.probes.engine.command.process_tree import read_content
+from hostdx.probes.engine.command.process_tree import read_content_or_empty
 from hostdx.probes.number_text import parse_unsigned, parse_unsigned_list
 
 _CLONE3, _INTO_CGROUP = 435, 1 << 33  # the same number on every architecture; linux/sched.h, since Linux 5.7
@@ -66,7 +66,7 @@ class TreeQuota:
         """A process's group is read at its first looks: a wrapper may enter one. Later changes are not seen."""
         for pid in [pid for pid in pids[:_MAX_LINES] if self._looks.get(pid, 0) < _FIRST]:
             self._looks[pid] = self._looks.get(pid, 0) + 1
-            for line in read_content(f"{self._proc}/{pid}/cgroup").splitlines()[:_MAX_LINES]:
+            for line in read_content_or_empty(f"{self._proc}/{pid}/cgroup").splitlines()[:_MAX_LINES]:
                 _, controllers, path = [*line.split(":", 2), "", ""][:3]
                 folders = ("cpu", "cpu,cpuacct") if "cpu" in controllers.split(",") else ("", "unified")
                 if controllers and folders[0] != "cpu":
@@ -90,7 +90,7 @@ def _held_s(stat: str) -> float | None:
     return None
 
 
-def fork_into(folder: str) -> int | None:
+def fork_into_group(folder: str) -> int | None:
     """As os.fork(), the child in that group from its birth: to move it there takes 6 to 20 ms (the kernel waits for an
     RCU grace period). None where that cannot be had (before Linux 5.7, a container's seccomp filter).
 
@@ -109,14 +109,14 @@ def fork_into(folder: str) -> int | None:
     return pid if pid >= 0 else None
 
 
-def enter(folder: str) -> None:
+def enter_group(folder: str) -> None:
     """The calling process alone. Raises OSError."""
     Path(folder, "cgroup.procs").write_text("0\n", encoding="ascii")
 
 
 def _stalled_seconds(path: str, kind: str) -> float | None:
     """Of the line `some avg10=0.00 avg60=0.00 avg300=0.00 total=1234` (microseconds), or of that of `full`."""
-    for line in read_content(path).splitlines():
+    for line in read_content_or_empty(path).splitlines():
         total = parse_unsigned(line.rpartition("total=")[2])
         if line.partition(" ")[0] == kind and total is not None:
             return total / 1e6
@@ -130,5 +130,5 @@ def _bytes_of_pages(stat: dict[str, str], *names: str) -> float | None:
 
 
 def _read_pairs(path: str) -> dict[str, str]:
-    words = (line.split() for line in read_content(path).splitlines())
+    words = (line.split() for line in read_content_or_empty(path).splitlines())
     return {pair[0]: pair[1] for pair in words if len(pair) == 2}

@@ -44,7 +44,7 @@ class PerfCounters:
     def counted_events(self) -> tuple[str, ...]:
         return tuple(self._open)
 
-    def end(self) -> dict[str, float]:
+    def read_and_close(self) -> dict[str, float]:
         """The counts, scaled where events took turns on the counters; without those that were not counted."""
         counts: dict[str, float] = {}
         for name, descriptor in self._open.items():
@@ -71,7 +71,7 @@ class Clocks:
             if descriptor >= 0:
                 self._open.append(descriptor)
 
-    def end(self) -> tuple[float | None, int]:
+    def read_and_close(self) -> tuple[float | None, int]:
         """Gigahertz, and of how many processes that ran; None where nothing was counted."""
         counts = [struct.unpack("QQQ", os.read(descriptor, 24)) for descriptor in self._open]
         for descriptor in self._open:

@@ -33,7 +33,7 @@ def list_descendants(of: int) -> list[int]:
 def list_children(pid: int) -> list[int]:
     pids: list[int] = []
     for thread in _list_threads(pid):
-        text = read_content(f"/proc/{pid}/task/{thread}/children")
+        text = read_content_or_empty(f"/proc/{pid}/task/{thread}/children")
         pids += parse_unsigned_list(text.split()) or []
     return pids
 
@@ -48,8 +48,15 @@ def process_state(pid: int) -> str:
     return "" if stat is None else stat.state_letter
 
 
-def end(of: int, grace_s: float, reap: Callable[[], None]) -> tuple[int, int]:
-    """SIGTERM, after `grace_s` SIGKILL. How many there were, and how many could not be ended (another user's).
+class EndedDescendants(NamedTuple):
+    """How many there were, and how many could not be ended (another user's)."""
+
+    left: int
+    survivors: int
+
+
+def end_descendants(of: int, grace_s: float, reap: Callable[[], None]) -> EndedDescendants:
+    """SIGTERM, after `grace_s` SIGKILL.
 
     They are stopped before they are killed, so that one that forks without end does not outrun it.
     `reap` waits for those that ended, without blocking.
@@ -78,7 +85,7 @@ def end(of: int, grace_s: float, reap: Callable[[], None]) -> tuple[int, int]:
             _send_signal(pid, signal.SIGKILL)
         time.sleep(0.002)
         reap()
-    return len(first), len(living_descendants(of))
+    return EndedDescendants(len(first), len(living_descendants(of)))
 
 
 class ThreadTime(NamedTuple):
@@ -104,7 +111,7 @@ class TreeTime:
                 self._look_at_thread(pid, thread)
 
     def _look_at_thread(self, pid: int, thread: int) -> None:
-        times = read_content(f"/proc/{pid}/task/{thread}/schedstat").split()
+        times = read_content_or_empty(f"/proc/{pid}/task/{thread}/schedstat").split()
         stat = read_own_stat(f"{pid}/task/{thread}")
         numbers = parse_unsigned_list(times[:2])
         if numbers is None or len(numbers) < 2 or stat is None:
@@ -115,7 +122,7 @@ class TreeTime:
         if last is not None and spent.ran_ns < last.ran_ns:
             self._before = _sum_times(self._before, last)
         self._now[thread] = spent
-        for line in read_content(f"/proc/{pid}/task/{thread}/sched").splitlines():
+        for line in read_content_or_empty(f"/proc/{pid}/task/{thread}/sched").splitlines():
             if line.startswith("se.nr_migrations"):
                 self._migrated[thread] = parse_unsigned(line.rpartition(":")[2]) or 0
                 break
@@ -144,7 +151,7 @@ def pss_bytes(pids: list[int]) -> int | None:
     """Bytes of memory, what is shared divided among its users; None with too many processes, or unreadable."""
     total_bytes = 0
     for pid in pids if len(pids) <= MAX_SAMPLED_PROCESSES else ():
-        for line in read_content(f"/proc/{pid}/smaps_rollup").splitlines():
+        for line in read_content_or_empty(f"/proc/{pid}/smaps_rollup").splitlines():
             if line.startswith("Pss:"):
                 total_bytes += int(line.split()[1]) * 1024
                 break
@@ -153,12 +160,12 @@ def pss_bytes(pids: list[int]) -> int | None:
 
 def read_and_written(pid: int) -> tuple[int, int] | None:
     """Bytes that it and the children it waited for caused to be read and written (/proc/PID/io); also of a zombie."""
-    values = dict(line.split(": ") for line in read_content(f"/proc/{pid}/io").splitlines())
+    values = dict(line.split(": ") for line in read_content_or_empty(f"/proc/{pid}/io").splitlines())
     moved = parse_unsigned_list(values.get(name, "") for name in ("read_bytes", "write_bytes"))
     return None if moved is None else (moved[0], moved[1])
 
 
-def written_by(of: int) -> int:
+def written_bytes_of_tree(of: int) -> int:
     """Bytes that a process, the children it waited for and its living descendants caused to be written.
 
     The kernel counts when a page gets dirty or a direct write is submitted, so before the disk sees
@@ -179,7 +186,7 @@ def _list_threads(pid: int) -> list[int]:
         return []
 
 
-def read_content(path: str) -> str:
+def read_content_or_empty(path: str) -> str:
     """Whole, by plain system calls: it is read some hundred times a second beside the command, and
     a text file object costs several times as much as the kernel.
     """

@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 
-from hostdx.probes.children.parent_death import adopt_orphans, tie_to
+from hostdx.probes.children.parent_death import adopt_orphans, die_with_parent
 from hostdx.probes.engine.command import process_tree, supervisor
 
 
@@ -30,7 +30,7 @@ def main() -> None:
             os.close(fds[0])
             _, status = os.waitpid(pid, 0)
             if status:  # killed: it ended nothing of its run
-                process_tree.end(own, supervisor.GRACE_S, _reap_children)
+                process_tree.end_descendants(own, supervisor.GRACE_S, _reap_children)
 
 
 def _become_supervisor(talk: int, server: int) -> None:
@@ -41,7 +41,7 @@ def _become_supervisor(talk: int, server: int) -> None:
         os.dup2(talk, 1)
         os.close(talk)
         adopt_orphans()
-        tie_to(server, signal.SIGTERM)
+        die_with_parent(server, signal.SIGTERM)
         supervisor.supervise_one()
     except BaseException:
         os._exit(1)

@@ -192,14 +192,14 @@ class Supervisors:
 
         `hear` gets a sample a second while it runs, the first three at once; runs under 3 s have none.
         """
-        reader, writer = await asyncio.open_connection(sock=self._fork(), limit=LINE_BYTES)
+        reader, writer = await asyncio.open_connection(sock=self._fork_supervisor(), limit=LINE_BYTES)
         answering = asyncio.ensure_future(_read_answer(reader, hear))
         try:
             # json, not msgspec: the environment may hold bytes that are no text (surrogates)
             writer.write(json.dumps(msgspec.structs.asdict(order)).encode() + b"\n")
             answer = await asyncio.shield(answering)
         finally:
-            await self._end(writer, answering)
+            await self._end_supervisor(writer, answering)
         try:
             fields = json.loads(answer)
         except ValueError:
@@ -210,9 +210,9 @@ class Supervisors:
 
     def written_bytes(self) -> int:
         """Bytes that the run under way has caused to be written, as the kernel accounts them."""
-        return process_tree.written_by(self._server.pid) if self._server is not None else 0
+        return process_tree.written_bytes_of_tree(self._server.pid) if self._server is not None else 0
 
-    def kill(self) -> None:
+    def kill_run(self) -> None:
         """The run under way, without a grace in which it would write on."""
         for supervisor in process_tree.list_children(self._server.pid) if self._server is not None else ():
             for pid in process_tree.list_descendants(supervisor):
@@ -231,14 +231,14 @@ class Supervisors:
                     server.kill()
                 await asyncio.sleep(0.002)
 
-    def _fork(self) -> socket.socket:
+    def _fork_supervisor(self) -> socket.socket:
         """The socket of a new supervisor."""
         if self._server is None or self._server.poll() is not None:
-            self._start()
+            self._start_server()
         assert self._control is not None
         return fork_child(self._control)
 
-    def _start(self) -> None:
+    def _start_server(self) -> None:
         if self._control is not None:
             self._control.close()
         self._control, server_end = socket.socketpair()
@@ -252,7 +252,7 @@ class Supervisors:
                     f"the process that runs commands cannot be started: {error.strerror}"
                 ) from error
 
-    async def _end(self, writer: asyncio.StreamWriter, answering: asyncio.Future[bytes]) -> None:
+    async def _end_supervisor(self, writer: asyncio.StreamWriter, answering: asyncio.Future[bytes]) -> None:
         """Shielded by its shortness: what is stopped twice still waits until nothing is left."""
         if not answering.done():
             writer.write_eof()

@@ -15,7 +15,7 @@ import signal
 import time
 from typing import Any
 
-from hostdx.probes.children.parent_death import tie_to
+from hostdx.probes.children.parent_death import die_with_parent
 from hostdx.probes.engine.command import energy, group_counters, perf_events, process_tree, taskstats, topdown
 from hostdx.probes.engine.command.command_timeline import Sample, TreeTimeline
 from hostdx.probes.engine.loads.memory_policy import prefer_node
@@ -102,30 +102,32 @@ class Supervisor:
         floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         group = self.order.get("group", "")
         before = group_counters.read_counters(group)
-        pipeline = topdown.top_down()
+        pipeline = topdown.find_top_down_events()
         counters = perf_events.PerfCounters(perf_events.EVENTS | (pipeline.events if pipeline else {}))
         chains = self.order.get("chains", False)
         self.wait_sampling = Sampling(self.order["cpus"], chains=chains, listed=process_tree.list_descendants)
         self.energy = energy.Energy()
         self.wait_sampling.start()
-        self.began_ns, problem = self._start()
+        self.began_ns, problem = self._start_command()
         if problem:
             self._reap_children()
             return {"problem": problem}
-        stopped = self._watch()
+        stopped = self._watch_until_end_or_stop()
         ended_ns = self.ended_ns or time.perf_counter_ns()
         self.energy.add_energy()
         stalls = group_counters.counters_since(before, group_counters.read_counters(group))
-        left, survivors = process_tree.end(os.getpid(), GRACE_S, self._reap_children)
+        left, survivors = process_tree.end_descendants(os.getpid(), GRACE_S, self._reap_children)
         self._reap_children()
         spent = self.look.total_time
         cpu_s = self.user_s + self.system_s
         looked = min(1.0, spent.ran_ns / 1e9 / cpu_s) if cpu_s > 0 else 1.0
         self.exits.take_messages()
-        task_time = taskstats.time_spent(self.exits.ended_below(os.getpid()), self.reaped, cpu_s)
-        self.exits.end()
+        task_time = taskstats.task_time_if_complete(
+            self.exits.ended_tasks_below(os.getpid()), self.reaped, cpu_s
+        )
+        self.exits.close()
         asleep_s = self._asleep_s(task_time, looked)
-        delays = _delays_on()
+        delays = _is_delay_accounting_on()
         blocked_s = (
             spent.blocked_ticks / os.sysconf("SC_CLK_TCK") if task_time is None else task_time.blocked_s
         )
@@ -159,7 +161,7 @@ class Supervisor:
             "migrations": self.look.migration_count,
             **stalls,
             **self.energy.joules_by_name(),
-            "counts": (counts := counters.end()),
+            "counts": (counts := counters.read_and_close()),
             "slots": pipeline.slot_shares(counts) if pipeline else {},
             "left": left,
             "survivors": survivors,
@@ -173,11 +175,11 @@ class Supervisor:
             return task_time.asleep_s
         return self.look.asleep_s if looked >= SEEN else None
 
-    def _start(self) -> tuple[int, str]:
+    def _start_command(self) -> tuple[int, str]:
         """When it began (perf_counter_ns) and why it could not."""
         read_end, tell = os.pipe()
         group = self.order.get("group", "")
-        placed = group_counters.fork_into(group) if group else None
+        placed = group_counters.fork_into_group(group) if group else None
         self.child = os.fork() if placed is None else placed
         if self.child == 0:
             self._become_command(tell, enter=group if placed is None else "")
@@ -199,7 +201,7 @@ class Supervisor:
         """In the child: never returns. The time just before the command is told, then an error if there is one."""
         order = self.order
         try:
-            tie_to(os.getppid())
+            die_with_parent(os.getppid())
             os.setpgid(0, 0)
             signal.set_wakeup_fd(-1)
             for number in (
@@ -218,7 +220,7 @@ class Supervisor:
             os.dup2(self.errors.write_fd, 2)
             os.chdir(order["cwd"])
             if enter:
-                group_counters.enter(enter)
+                group_counters.enter_group(enter)
             if order["cpus"]:
                 os.sched_setaffinity(0, order["cpus"])
             if order["node"] is not None:
@@ -237,7 +239,7 @@ class Supervisor:
         finally:
             os._exit(127)
 
-    def _watch(self) -> str:
+    def _watch_until_end_or_stop(self) -> str:
         """Until the command ended: ""; or why it was stopped: `time`, `bytes`, `told`."""
         poll = select.poll()
         for fd in (0, self.wakeup):
@@ -260,8 +262,8 @@ class Supervisor:
                 self.exits.take_messages()
                 self.wait_sampling.follow_pids(pids)
                 cost_s = time.process_time() - began
-                self._sample(pids)
-                if self._wrote_too_much(pids):
+                self._sample_groups_energy_and_memory(pids)
+                if self._has_written_too_much(pids):
                     return "bytes"
                 bounded = pids != listed or self.order.get("most_bytes", 0)
                 every_s = LOOK_S if bounded else min(MAX_LOOK_S, 1.5 * every_s)
@@ -282,7 +284,7 @@ class Supervisor:
                 return "told"
         return ""
 
-    def _wrote_too_much(self, pids: list[int]) -> bool:
+    def _has_written_too_much(self, pids: list[int]) -> bool:
         most = self.order.get("most_bytes", 0)
         if not most:
             return False
@@ -290,7 +292,7 @@ class Supervisor:
         written = (0 if self.io is None else self.io[1]) + sum(both[1] for both in living if both)
         return bool(written > most)
 
-    def _sample(self, pids: list[int]) -> None:
+    def _sample_groups_energy_and_memory(self, pids: list[int]) -> None:
         """After a look at the threads; what has a bound of its own."""
         now = time.monotonic()
         self.quota.look_at_groups(pids)
@@ -372,7 +374,7 @@ def _send_json(fields: dict[str, Any]) -> None:
         pass
 
 
-def _delays_on() -> bool:
+def _is_delay_accounting_on() -> bool:
     """Since Linux 5.14 delay accounting is off until kernel.task_delayacct is set (Documentation/accounting)."""
     try:
         with open(_DELAYS, encoding="ascii") as file:  # noqa: PTH123
@@ -384,9 +386,9 @@ def _delays_on() -> bool:
 def warm_up() -> None:
     """What a first call loads (codecs, patterns, `ctypes`): once before many are forked."""
     energy.Energy()
-    topdown.top_down()
-    perf_events.PerfCounters().end()
-    _delays_on()
+    topdown.find_top_down_events()
+    perf_events.PerfCounters().read_and_close()
+    _is_delay_accounting_on()
 
 
 def supervise_one() -> None:

@@ -57,8 +57,8 @@ class EndedTask(NamedTuple):
 
 
 class Exits:
-    """Listens from its making on; `take_messages` often enough, `ended_below` at the end, `end` it then. Where it
-    is not there or not allowed (no root, a container's own process numbers), `ended_below` is None.
+    """Listens from its making on; `take_messages` often enough, `ended_tasks_below` at the end, `end` it then. Where it
+    is not there or not allowed (no root, a container's own process numbers), `ended_tasks_below` is None.
     """
 
     def __init__(self) -> None:
@@ -68,11 +68,11 @@ class Exits:
         self._complete = False
         try:
             self._cpus = Path("/sys/devices/system/cpu/possible").read_bytes().strip() + b"\0"
-            self._open()
+            self._open_socket()
         except (OSError, struct.error):
             self._complete = False
 
-    def _open(self) -> None:
+    def _open_socket(self) -> None:
         talk = self._socket = socket.socket(
             socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _GENERIC
         )
@@ -110,11 +110,11 @@ class Exits:
             self._ended += ended_tasks(message, self._family)
             self._complete = len(self._ended) <= MAX_TASKS
 
-    def ended_below(self, ancestor: int) -> list[EndedTask] | None:
+    def ended_tasks_below(self, ancestor: int) -> list[EndedTask] | None:
         """All that ended of what this process started, however deep; orphans too where it is their subreaper."""
         return tasks_below(self._ended, ancestor) if self._complete else None
 
-    def end(self) -> None:
+    def close(self) -> None:
         if self._socket is not None:
             try:
                 if self._family:
@@ -137,7 +137,7 @@ class TaskTime(NamedTuple):
     asleep_s: float
 
 
-def time_spent(ended: list[EndedTask] | None, reaped: set[int], cpu_s: float) -> TaskTime | None:
+def task_time_if_complete(ended: list[EndedTask] | None, reaped: set[int], cpu_s: float) -> TaskTime | None:
     """None where some of them are missing: one that was waited for, or more CPU time than ticks can be short of."""
     if ended is None or not reaped <= {task.task for task in ended}:
         return None

@@ -108,22 +108,25 @@ _FORMULAS = {
 
 
 @cache
-def top_down(devices: str = DEVICES, cpuinfo: str = "/proc/cpuinfo") -> TopDown | None:
+def find_top_down_events(devices: str = DEVICES, cpuinfo: str = "/proc/cpuinfo") -> TopDown | None:
     """None where this CPU, or this virtual machine, shows none. Looked for once: cpuinfo of many CPUs takes long."""
     folders = [Path(devices, name) for name in ("cpu", "cpu_core")]
     folders += sorted(Path(devices).glob("armv*_pmuv3*")) + sorted(Path(devices).glob("armv8_cortex*"))
     for folder in folders:
-        if (kind := parse_unsigned(_text(folder / "type"))) is None:
+        if (kind := parse_unsigned(_read_text_or_empty(folder / "type"))) is None:
             continue
         for form, names in _FORMS:
             configs = {name: _read_config(folder, name) for name in names}
-            width = parse_hexadecimal(_text(folder / "caps/slots")) or 0
+            width = parse_hexadecimal(_read_text_or_empty(folder / "caps/slots")) or 0
             if None in configs.values() or (form == "Arm" and not width):
                 continue
             events = {name: PerfEvent(kind, config) for name, config in configs.items() if config is not None}
             if form == "metrics":
                 events = {n: e._replace(leader="" if n == "slots" else "slots") for n, e in events.items()}
-            scales = {name: parse_real(_text(folder / "events" / f"{name}.scale")) or 1.0 for name in events}
+            scales = {
+                name: parse_real(_read_text_or_empty(folder / "events" / f"{name}.scale")) or 1.0
+                for name in events
+            }
             return TopDown(form, events, width, scales)
         if folder.name == "cpu" and (width := _amd_width(cpuinfo)):
             return TopDown("AMD", {name: PerfEvent(kind, config) for name, config in _AMD.items()}, width)
@@ -132,7 +135,11 @@ def top_down(devices: str = DEVICES, cpuinfo: str = "/proc/cpuinfo") -> TopDown 
 
 def _amd_width(cpuinfo: str) -> int:
     """0 for another vendor, and before Zen 4, which lacks the counters: it shares its family's number with Zen 3."""
-    fields = dict(re.findall(r"(?m)^(vendor_id|cpu family|model)\s*:\s*(\S+)$", _text(Path(cpuinfo))[:4096]))
+    fields = dict(
+        re.findall(
+            r"(?m)^(vendor_id|cpu family|model)\s*:\s*(\S+)$", _read_text_or_empty(Path(cpuinfo))[:4096]
+        )
+    )
     family, model = parse_unsigned(fields.get("cpu family", "")), parse_unsigned(fields.get("model", "")) or 0
     if fields.get("vendor_id") != "AuthenticAMD" or family not in _AMD_WIDTH:
         return 0
@@ -141,7 +148,10 @@ def _amd_width(cpuinfo: str) -> int:
 
 
 def _read_config(folder: Path, event: str) -> int | None:
-    return event_config(_text(folder / "events" / event), lambda name: _text(folder / "format" / name))
+    return event_config(
+        _read_text_or_empty(folder / "events" / event),
+        lambda name: _read_text_or_empty(folder / "format" / name),
+    )
 
 
 def event_config(terms: str, format_of: Callable[[str], str]) -> int | None:
@@ -166,7 +176,7 @@ def event_config(terms: str, format_of: Callable[[str], str]) -> int | None:
     return config if terms else None
 
 
-def _text(path: Path) -> str:
+def _read_text_or_empty(path: Path) -> str:
     try:
         return path.read_text("ascii", "replace").strip()
     except OSError:

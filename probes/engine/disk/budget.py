@@ -39,7 +39,7 @@ class WriteBudget:
         """Device bytes for a byte of ours under this load, as far as is known; at least 1."""
         return self._loads[load].write_amplification if load in self._loads else 1.0
 
-    def begin(self, load: str, share: float, presumed: float = 1.0) -> None:
+    def set_load_share(self, load: str, share: float, presumed: float = 1.0) -> None:
         """`share` (0..1) of what is left now is for this load, which may amplify by `presumed`. Once a load."""
         if load not in self._loads:
             self._loads[load] = _Account(presumed, int(self.left_bytes * share), share)
@@ -47,7 +47,7 @@ class WriteBudget:
     def charge(self, our_bytes: int, device_bytes: int | None, load: str = "") -> None:
         self._loads.setdefault(load, _Account(1.0, None)).add(our_bytes, device_bytes)
 
-    def left_for(self, load: str) -> int:
+    def bytes_left_for(self, load: str) -> int:
         """Bytes of ours that this load may still write."""
         account = self._loads.get(load)
         left = self.left_bytes
@@ -58,13 +58,13 @@ class WriteBudget:
     def check(self, wanted_bytes: int, load: str = "", times: int = 1) -> None:
         """Raises WriteBudgetSpent where `wanted_bytes` of ours must not be written (any more), so many times."""
         if refusal := self.refusal_text(wanted_bytes, load, times):
-            lacking = (wanted_bytes * times - self.left_for(load)) * self.write_amplification(load)
+            lacking = (wanted_bytes * times - self.bytes_left_for(load)) * self.write_amplification(load)
             account = self._loads.get(load, _Account(1.0, None))
             raise WriteBudgetSpent(refusal, self.most_bytes, account.spent_bytes, int(lacking), account.share)
 
     def refusal_text(self, wanted_bytes: int, load: str = "", times: int = 1) -> str:
         """Return why `wanted_bytes` of ours must not be written (any more), so many times; empty where they may."""
-        if wanted_bytes * times <= self.left_for(load):
+        if wanted_bytes * times <= self.bytes_left_for(load):
             return ""
         spent = (
             f"the run's write limit is reached: {units.format_size(self.spent_bytes)} of "

@@ -26,14 +26,14 @@ def open_directory(directory: str) -> Iterator[int]:
     try:
         fd = os.open(directory, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError as error:
-        raise cannot_use(directory, error) from error
+        raise cannot_use_error(directory, error) from error
     try:
         yield fd
     finally:
         os.close(fd)
 
 
-def cannot_use(directory: str, error: OSError) -> BenchRefused:
+def cannot_use_error(directory: str, error: OSError) -> BenchRefused:
     return BenchRefused(f"{directory}: {error.strerror}{cause_and_advice(error.errno, directory)}")
 
 
@@ -73,7 +73,7 @@ async def fill_files(
                 f"{error}{cause_and_advice(error.errno, directory)}"
             ) from error
         except OSError as error:
-            raise cannot_use(directory, error) from error
+            raise cannot_use_error(directory, error) from error
         finished += file.bytes
     if finished > spent:
         charge_budget(finished)

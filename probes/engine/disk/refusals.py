@@ -16,7 +16,7 @@ from hostdx.probes.engine.workloads import IDS
 from hostdx.probes.files.rights import user_name
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.arrays import md_array, thin_pool
-from hostdx.probes.system.disk.backing import served_by_memory
+from hostdx.probes.system.disk.backing import served_by_memory_reason
 from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.system.disk.failing import cause_and_advice
 from hostdx.probes.system.disk.mounts import IN_MEMORY, NETWORK
@@ -69,20 +69,20 @@ def check_suitability(
         )
     placed = find_placement(host, directory)
     if isinstance(placed, Absent):
-        return _refused_directory(directory, _no_place(directory, placed))
-    why = refused_file_system(placed, explicit)
+        return _refused_directory(directory, _no_place_text(directory, placed))
+    why = file_system_refusal(placed, explicit)
     if (
         not why
         and isinstance(alive := host.read_statvfs(placed.directory), Absent)
         and alive.kind == "timeout"
     ):
-        why = _no_place(directory, alive)  # what follows is asked from this process, which must not hang
+        why = _no_place_text(directory, alive)  # what follows is asked from this process, which must not hang
     why = why or refused_directory(placed.directory)
-    why = why or refused_stack(host, placed, explicit) or refused_health(host, placed)
+    why = why or stack_refusal(host, placed, explicit) or health_refusal(host, placed)
     if why:
         return _refused_directory(directory, why, placed)
     try:
-        size = _size(host, placed.directory, size_bytes, workloads)
+        size = _file_set_bytes(host, placed.directory, size_bytes, workloads)
     except BenchRefused as refused:
         return _refused_directory(directory, str(refused), placed)
     return Suitability(
@@ -97,7 +97,7 @@ def _refused_directory(directory: str, why: str, placed: DirectoryPlacement | No
     return Suitability(directory=directory, refusal=why, placement=placed)
 
 
-def _size(host: Host, directory: str, wanted_bytes: int | None, workloads: Sequence[str]) -> int:
+def _file_set_bytes(host: Host, directory: str, wanted_bytes: int | None, workloads: Sequence[str]) -> int:
     space = host.read_statvfs(directory)
     if isinstance(space, Absent):
         raise BenchRefused(f"{directory}: its free space is unknown: {space.reason}; name another directory")
@@ -106,7 +106,7 @@ def _size(host: Host, directory: str, wanted_bytes: int | None, workloads: Seque
     return choose_size(directory, space.f_bavail * space.f_frsize, wanted_bytes, workloads)
 
 
-def refused_file_system(placed: DirectoryPlacement, explicit: bool) -> str:
+def file_system_refusal(placed: DirectoryPlacement, explicit: bool) -> str:
     """Return why this kind of file system is not measured, or "" ."""
     directory, kind = placed.directory, placed.mount.fstype
     if kind in _MEMORY:
@@ -149,11 +149,11 @@ def refused_directory(path: str) -> str:
     mode = stat.S_IMODE(state.st_mode)
     return (
         f"{path}: {user_name(os.geteuid())} may not write here (mode {mode:04o}, owner {user_name(state.st_uid)}, "
-        f"group {_group(state.st_gid)}); name a directory of yours, or run as root"
+        f"group {_group_name(state.st_gid)}); name a directory of yours, or run as root"
     )
 
 
-def refused_stack(host: Host, placed: DirectoryPlacement, explicit: bool) -> str:
+def stack_refusal(host: Host, placed: DirectoryPlacement, explicit: bool) -> str:
     """Arrays that are degraded or rebuilt, thin pools that fill up."""
     for name in placed.layers:
         array = md_array(host, name) if name.startswith("md") else None
@@ -185,7 +185,7 @@ def refused_stack(host: Host, placed: DirectoryPlacement, explicit: bool) -> str
     return ""
 
 
-def refused_health(host: Host, placed: DirectoryPlacement) -> str:
+def health_refusal(host: Host, placed: DirectoryPlacement) -> str:
     """A leaf that SMART calls failing. Without root or smartmontools nothing is known and nothing refused."""
     if os.geteuid() != 0:
         return ""
@@ -194,7 +194,7 @@ def refused_health(host: Host, placed: DirectoryPlacement) -> str:
         device = devices.get(leaf)
         if device is None or device.transport not in _SMART_TRANSPORTS:
             continue
-        if smart_failing(
+        if is_smart_failing(
             host.read_command("smartctl", "-j", "-H", f"/dev/{leaf}", timeout_s=5.0, any_status=True)
         ):
             return (
@@ -204,7 +204,7 @@ def refused_health(host: Host, placed: DirectoryPlacement) -> str:
     return ""
 
 
-def smart_failing(answer: str | Absent) -> bool:
+def is_smart_failing(answer: str | Absent) -> bool:
     """True only where `smartctl -j -H` says so in its own words."""
     health = answer if isinstance(answer, Absent) else parse_smart_json(answer)
     return not isinstance(health, Absent) and not health.passed
@@ -220,7 +220,7 @@ def suitability_notes(
             f"{placed.directory} is on {kind}, {description}: the verdict is about that file system, not about a "
             "disk"
         )
-    if why := served_by_memory(host, placed.leaves):
+    if why := served_by_memory_reason(host, placed.leaves):
         yield f"reads and writes are not applicable, {why}; create/stat/delete measures the file system, not a disk"
     if is_present(placed.device):
         pool = thin_pool(host, placed.device)
@@ -232,14 +232,14 @@ def suitability_notes(
                 f"ext4 on {placed.device} has recorded {count_noun(errors, 'error')}: see dmesg, then check "
                 "it with e2fsck"
             )
-        if "metadata" in workloads and keeps_inodes(host, placed):
+        if "metadata" in workloads and delays_inode_reuse(host, placed):
             yield (
                 f"ext4 on {placed.device} has no journal, so it avoids recently freed inodes: each deleted file makes "
                 "the next file creations slower"
             )
 
 
-def keeps_inodes(host: Host, placed: DirectoryPlacement) -> bool:
+def delays_inode_reuse(host: Host, placed: DirectoryPlacement) -> bool:
     """Return whether freed inodes are not used again for minutes: each deleted file makes the next creations slower.
 
     ext4 without a journal: journal_task_show, recently_deleted and find_inode_bit, fs/ext4/sysfs.c
@@ -251,7 +251,7 @@ def keeps_inodes(host: Host, placed: DirectoryPlacement) -> bool:
     return is_present(journal) and journal.strip() == "<none>"
 
 
-def _no_place(directory: str, why: Absent) -> str:
+def _no_place_text(directory: str, why: Absent) -> str:
     match why.kind:
         case "missing":
             return f"{directory} does not exist; name one that exists"
@@ -264,7 +264,7 @@ def _no_place(directory: str, why: Absent) -> str:
     return f"{directory}: where it lies cannot be found out: {why.reason}; name another directory"
 
 
-def _group(gid: int) -> str:
+def _group_name(gid: int) -> str:
     try:
         return grp.getgrgid(gid).gr_name
     except KeyError:

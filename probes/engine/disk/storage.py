@@ -17,29 +17,29 @@ import msgspec
 
 from hostdx.probes import units
 from hostdx.probes.engine.disk.budget import PRESUMED_SYNCED, WriteBudget
-from hostdx.probes.engine.disk.preparation import Progress, cannot_use, fill_files, open_directory
-from hostdx.probes.engine.files import FileSet, TestFile, part_of
+from hostdx.probes.engine.disk.preparation import Progress, cannot_use_error, fill_files, open_directory
+from hostdx.probes.engine.files import FileSet, TestFile, worker_part_of
 from hostdx.probes.engine.loads.metadata import supports_links
 from hostdx.probes.engine.measured import BenchRefused, Measured, NotApplicable, WriteBudgetSpent
 from hostdx.probes.engine.pool import SharedWorkers, WorkerFailed, WorkerPool
 from hostdx.probes.engine.spec import BlockReply, Spec
-from hostdx.probes.engine.summary import combine_replies, slice_ends
+from hostdx.probes.engine.summary import combine_replies, piece_ends
 from hostdx.probes.engine.workloads import (
     IDS,
     NAMES_AT_ONCE,
     EngineLoad,
     file_bytes,
     load_of,
-    place_bytes,
     prepared_bytes,
+    read_and_written_file_bytes,
 )
 from hostdx.probes.engine.workloads import place_count as usual_places
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.backing import served_by_memory
+from hostdx.probes.system.disk.backing import served_by_memory_reason
 from hostdx.probes.system.disk.diskstats import counter_growth, moved_bytes
 from hostdx.probes.system.disk.failing import cause_and_advice
-from hostdx.probes.system.disk.scheduler import read_inflight
+from hostdx.probes.system.disk.scheduler import read_inflight_reads_and_writes
 from hostdx.probes.types import is_present
 
 LEAD_S = 0.002  # from "all are ready" to the common start
@@ -60,7 +60,8 @@ class StorageBench:
     private            a directory of our own, made, removed and closed by the caller: each place is a directory in it
                        with its unnamed files (O_TMPFILE, else unlinked at once), where the metadata load works, too.
                        Without it the files are made in `directory`, and that load is not applicable.
-    size_bytes         of all files together that are read, one in each place; see `workloads.place_bytes`.
+    size_bytes         of all files together that are read, one in each place;
+                       see `workloads.read_and_written_file_bytes`.
     seed               of the offsets.
     leaves             kernel names of the leaf devices ("vda"); empty: nothing is checked against counters.
     budget             shared by all benches of a run.
@@ -91,7 +92,7 @@ class StorageBench:
         self.private = private
         self.size_bytes = file_bytes(size_bytes)
         self.leaves = tuple(leaves)
-        self.in_memory = served_by_memory(host, self.leaves)  # why no load reaches a disk here, or ""
+        self.in_memory = served_by_memory_reason(host, self.leaves)  # why no load reaches a disk here, or ""
         self.stretch = stretch
         self.budget = budget if budget is not None else WriteBudget()
         self.budget.benches += 1
@@ -148,7 +149,7 @@ class StorageBench:
             ):
                 raise BenchRefused(f"{', '.join(bench.directory for bench in benches)}: {refusal}")
             for bench in benches:
-                bench._files.begin()
+                bench._files.reopen()
             laid: list[tuple[str, TestFile]] = []
             for bench, number in order:
                 laying = asyncio.ensure_future(asyncio.to_thread(bench._lay_place, number, kinds))
@@ -158,7 +159,7 @@ class StorageBench:
                     await asyncio.wait({laying}, timeout=QUIET_AT_MOST_S)
                     raise
             for bench in benches:
-                await bench.crew.join(bench._inherited_fds())
+                await bench.crew.restart_with_descriptors(bench._inherited_fds())
             links = all(bench.links for bench in benches)  # a file system without links has none to make
             for bench in benches:
                 bench.links = links
@@ -174,7 +175,7 @@ class StorageBench:
         """Make one file set, with a file for each of these kinds of load. Raise BenchRefused."""
         if self._files.closed:  # by a run that was ended meanwhile
             return []
-        sizes = zip(("read", "write"), place_bytes(self.size_bytes, self.places), strict=True)
+        sizes = zip(("read", "write"), read_and_written_file_bytes(self.size_bytes, self.places), strict=True)
         try:
             with self._open_place(number) as directory:
                 return [
@@ -183,7 +184,7 @@ class StorageBench:
                     if kind in kinds and (file := self._files.lay_file(kind, directory, self.directory, size))
                 ]
         except OSError as error:
-            raise cannot_use(self.directory, error) from error
+            raise cannot_use_error(self.directory, error) from error
 
     @contextmanager
     def _open_place(self, number: int) -> Iterator[int]:
@@ -210,7 +211,7 @@ class StorageBench:
         """
         self._files.copy_from(other._files)
         self.places = other.places
-        await self.crew.join(self._inherited_fds())
+        await self.crew.restart_with_descriptors(self._inherited_fds())
 
     async def measure_block(
         self,
@@ -234,7 +235,7 @@ class StorageBench:
                 return measured
         raise WriteBudgetSpent("the write budget ended this block before its time")
 
-    async def start_workers(self, workload: str | EngineLoad) -> None:
+    async def start_workers_and_rehearse(self, workload: str | EngineLoad) -> None:
         """Start the workers of a load, and learn how much a writing load writes; nothing is measured.
 
         Raise the same errors as `measure_block`.
@@ -243,9 +244,9 @@ class StorageBench:
         most = None
         if load.kind == "write":
             presumed = 1.0 if load.block_bytes >= LARGE_BYTES else PRESUMED_SYNCED
-            self.budget.begin(load.id, load.budget_share, presumed)
+            self.budget.set_load_share(load.id, load.budget_share, presumed)
             self.budget.check(load.block_bytes * load.workers, load.id)
-            most = min(REHEARSED_BYTES, self.budget.left_for(load.id))
+            most = min(REHEARSED_BYTES, self.budget.bytes_left_for(load.id))
         await self._measure_once(load, REHEARSAL_S, 1, most, rehearsal=True)
 
     async def _affordable_bytes(self, load: EngineLoad, seconds: float, least: int) -> int | None:
@@ -257,14 +258,14 @@ class StorageBench:
         if load.kind != "write":
             return None
         if load.id not in self._rates:
-            await self.start_workers(load)
+            await self.start_workers_and_rehearse(load)
         wanted = int(max(self._rates.get(load.id, 0.0) * seconds, least * load.block_bytes))
         wanted = min(wanted, load.most_bytes or wanted)
         if load.id not in self._begun:
             self.budget.check(wanted, load.id, FEWEST_BLOCKS * max(1, self.budget.benches))
             self._begun.add(load.id)
         self.budget.check(wanted, load.id)
-        left = self.budget.left_for(load.id)
+        left = self.budget.bytes_left_for(load.id)
         return min(left, load.most_bytes or left)
 
     async def _measure_once(
@@ -279,7 +280,7 @@ class StorageBench:
         """Measure one window. Return None where it was faster than the windows before, so that its
         bytes ended it, and the write limit allows another.
         """
-        ends = slice_ends(seconds)
+        ends = piece_ends(seconds)
         at_most_s = max(seconds, load.max_block_s)
         most = None if most_bytes is None else max(1, most_bytes // load.block_bytes // load.workers)
         places = self._rng.sample(range(self.places), self.places)
@@ -349,7 +350,7 @@ class StorageBench:
         if not self._files.files_of_kind(load.kind):
             raise NotApplicable(f"{self.directory}: no test file was prepared for {load.id}")
         files = self._files.files_for_worker(load.kind, places)
-        part = part_of(files, index, load.workers, load.block_bytes, sequential=load.sequential)
+        part = worker_part_of(files, index, load.workers, load.block_bytes, sequential=load.sequential)
         return spec | part | {"sync": load.sync, "direct": files[0].direct}
 
     def _charge_budget(self, load: EngineLoad, replies: Sequence[BlockReply], moved: int | None) -> None:
@@ -384,7 +385,11 @@ class StorageBench:
 
     def _in_flight(self) -> int:
         """Return the number of requests under way on the disks (ABI/stable/sysfs-block: reads, writes)."""
-        return sum(sum(now) for leaf in self.leaves if is_present(now := read_inflight(self.host, leaf)))
+        return sum(
+            sum(now)
+            for leaf in self.leaves
+            if is_present(now := read_inflight_reads_and_writes(self.host, leaf))
+        )
 
     async def close(self) -> None:
         """End the workers and close the files, which frees their space. It may be called twice."""

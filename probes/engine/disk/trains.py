@@ -13,7 +13,13 @@ from hostdx.probes.engine.batch_source import BatchSource, refuse_unfit
 from hostdx.probes.engine.completions import sum_workers
 from hostdx.probes.engine.disk.budget import PRESUMED_SYNCED
 from hostdx.probes.engine.disk.storage import LARGE_BYTES, LEAD_S, REHEARSED_BYTES, StorageBench
-from hostdx.probes.engine.measured import Measured, MeasuredBatch, NotApplicable, VariantsUnfit, cache_check
+from hostdx.probes.engine.measured import (
+    Measured,
+    MeasuredBatch,
+    NotApplicable,
+    VariantsUnfit,
+    served_by_cache_reason,
+)
 from hostdx.probes.engine.pool import WorkerFailed
 from hostdx.probes.engine.slices import TRAIN_AT_LEAST_S, TRAIN_OVERRUN
 from hostdx.probes.engine.spec import Spec
@@ -49,14 +55,14 @@ class StorageBatches(BatchSource[StorageBench]):
             0.0  # written, of a slice's planned time: with what is not counted and what is late
         )
 
-    async def start_workers(self) -> MeasuredBatch:
+    async def start_workers_and_rehearse(self) -> MeasuredBatch:
         """Start the workers, and learn how fast this load is. Raise NotApplicable, WriteBudgetSpent, BenchRefused."""
         if self.load.kind == "write":
             presumed = 1.0 if self.load.block_bytes >= LARGE_BYTES else PRESUMED_SYNCED
-            self._budget.begin(self.load.id, self.load.budget_share, presumed)
+            self._budget.set_load_share(self.load.id, self.load.budget_share, presumed)
         if self.load.kind == "read":
             await self.measure_alone()
-        return await super().start_workers()
+        return await super().start_workers_and_rehearse()
 
     async def measure_batch(
         self,
@@ -77,7 +83,7 @@ class StorageBatches(BatchSource[StorageBench]):
         """
         load = self.load
         lead = load.workers > 1
-        most = self._most_operations(len(order), slice_s, parts=2 if onset_s else 1, lead=lead)
+        most = self._max_operations_per_part(len(order), slice_s, parts=2 if onset_s else 1, lead=lead)
         if not places:
             drawn = self._rng.sample(range(self.places), self.places)
             places = [drawn[at // len(self._benches) % len(drawn)] for at in range(len(order))]
@@ -116,7 +122,7 @@ class StorageBatches(BatchSource[StorageBench]):
         replies = [reply | {"h": self._by_side(reply["h"], visited)} for reply in replies]
         measured = self._combine_replies(order, slice_s, replies, moved, took)
         self._charge_budget(measured, sum(reply["uncounted"] for reply in replies), slice_s)
-        self._check(measured, moved)
+        self._refuse_cached_reads(measured, moved)
         return measured
 
     def without_variants(self, variants: Iterable[str]) -> StorageBatches:
@@ -155,10 +161,10 @@ class StorageBatches(BatchSource[StorageBench]):
         """Return how long slices may be so that so many groups fit into the write limit; infinite without a limit."""
         if self.load.kind != "write" or not self._bytes_per_s:
             return math.inf
-        left_s = self._budget.left_for(self.load.id) / self._bytes_per_s / HEADROOM
+        left_s = self._budget.bytes_left_for(self.load.id) / self._bytes_per_s / HEADROOM
         return left_s / (groups * 2 * len(self._benches))
 
-    def _most_operations(self, slices: int, slice_s: float, parts: int, lead: bool) -> int | None:
+    def _max_operations_per_part(self, slices: int, slice_s: float, parts: int, lead: bool) -> int | None:
         """Return the most operations of one worker in each part of a slice (onset, rest), so that
         the batch stays within the write limit.
         """
@@ -167,7 +173,7 @@ class StorageBatches(BatchSource[StorageBench]):
             return None
         expected = HEADROOM * self._bytes_per_s * slice_s * slices
         self._budget.check(int(max(expected, load.block_bytes * load.workers * slices)), load.id)
-        left = self._budget.left_for(load.id)
+        left = self._budget.bytes_left_for(load.id)
         if not self._bytes_per_s:
             left = min(left, REHEARSED_BYTES)
         each = left // load.block_bytes // load.workers // slices
@@ -193,12 +199,16 @@ class StorageBatches(BatchSource[StorageBench]):
         long = [max(reply["ns"][at] for reply in replies) / 1e9 for at in range(count)]
         if self.load.kind == "cpu":  # the CPU's speed, not how many others want it; nothing of it is switched
             even = [[n / 4] * 4 for n in replies[0]["n"]]
-            replies = [reply | {"ns": _on_cpu(reply), "quarters": even} for reply in replies]
+            replies = [reply | {"ns": _nanoseconds_on_cpu(reply), "quarters": even} for reply in replies]
         values, fourths = [], []
         for at in range(count):
-            values.append(in_unit(self.load, sum(_rate(r["n"][at], r["ns"][at]) for r in replies)))
+            values.append(in_unit(self.load, sum(_rate_per_second(r["n"][at], r["ns"][at]) for r in replies)))
             within = zip(
-                *([4 * _rate(n, r["ns"][at]) for n in r["quarters"][at]] for r in replies if r["quarters"]),
+                *(
+                    [4 * _rate_per_second(n, r["ns"][at]) for n in r["quarters"][at]]
+                    for r in replies
+                    if r["quarters"]
+                ),
                 strict=False,
             )
             fourths.append([in_unit(self.load, sum(rates)) for rates in within])
@@ -235,7 +245,9 @@ class StorageBatches(BatchSource[StorageBench]):
         counts = histogram.merge({int(k): int(n) for k, n in reply["h"][number]} for reply in replies)
         operations = sum(reply["n"][at] for reply in replies for at in own)
         # As a block's: of every worker all its operations over all their time, so that a stall weighs what it took.
-        rate = sum(_rate(sum(r["n"][at] for at in own), sum(r["ns"][at] for at in own)) for r in replies)
+        rate = sum(
+            _rate_per_second(sum(r["n"][at] for at in own), sum(r["ns"][at] for at in own)) for r in replies
+        )
         leaves = self._benches[number].leaves
         alone = sum(bench.leaves == leaves for bench in self._benches) == 1
         return Measured(
@@ -250,7 +262,9 @@ class StorageBatches(BatchSource[StorageBench]):
             histogram=histogram.bucket_pairs(counts),
         )
 
-    def _check(self, measured: MeasuredBatch, moved: Mapping[tuple[str, ...], int | None]) -> None:
+    def _refuse_cached_reads(
+        self, measured: MeasuredBatch, moved: Mapping[tuple[str, ...], int | None]
+    ) -> None:
         """Raise NotApplicable where a cache served reads of any side: they are not the device's."""
         if self.load.kind != "read":
             return
@@ -261,8 +275,10 @@ class StorageBatches(BatchSource[StorageBench]):
             )
             served = [n for n in shared if measured.sides[n].bytes]
             names = [self.variant_names[n] for n in served]
-            if names and (why := cache_check(all_reads)):
-                raise VariantsUnfit(names, why)  # all of them: whose it is is told by `start_workers`
+            if names and (why := served_by_cache_reason(all_reads)):
+                raise VariantsUnfit(
+                    names, why
+                )  # all of them: whose it is is told by `start_workers_and_rehearse`
 
     def _device_counters(self) -> dict[tuple[str, ...], int | None]:
         """Return the counters in this load's direction, by set of disks."""
@@ -273,9 +289,9 @@ def _directory_names(benches: Iterable[StorageBench]) -> str:
     return " and ".join(dict.fromkeys(bench.directory for bench in benches))
 
 
-def _on_cpu(reply: dict[str, Any]) -> list[int]:
+def _nanoseconds_on_cpu(reply: dict[str, Any]) -> list[int]:
     return [max(1, ns - waited) for ns, waited in zip(reply["ns"], reply["waited"], strict=True)]
 
 
-def _rate(operations: float, ns: int) -> float:
+def _rate_per_second(operations: float, ns: int) -> float:
     return operations / ns * 1e9 if ns > 0 else 0.0

@@ -11,7 +11,7 @@ import mmap
 import os
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from hostdx.probes.children.parent_death import fork_partner
@@ -41,15 +41,11 @@ Made = tuple[Operation, Callable[[int], None]]  # the operation, and what must b
 _kept_between_slices: dict[str, Any] = {}
 
 
-def prepare_calls(
-    spec: Spec,
-) -> tuple[
-    Callable[[Iterator[int], int, loops.Note], int], Callable[[int], None], Callable[[int], Iterator[int]]
-]:
-    """As `operations` wants it: the loop, what is done after a slice, and where operation numbers come from."""
+def prepare_calls(spec: Spec) -> loops.PreparedOperation:
+    """As `operations.prepare_operation`; it draws the numbers of the operations."""
     operation, finish = MAKERS[spec["call"]](spec)
     counting = itertools.count()
-    return (
+    return loops.PreparedOperation(
         lambda numbers, stop, note: loops.run_operation(operation, numbers, stop, note, spec["stretch"]),
         finish,
         lambda count: itertools.islice(counting, count),

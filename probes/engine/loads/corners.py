@@ -28,24 +28,24 @@ RECORD_BUFFERS = 5
 
 def prepare_corner(
     spec: Spec, turns: Iterator[loops.Buffers], buffers: loops.Buffers
-) -> tuple[
-    Callable[[Iterator[int], int, loops.Note], int], Callable[[int], None], Callable[[int], Iterator[int]]
-]:
-    """As `operations.prepare_operation`: the loop, what is done after it, and the numbers of the operations."""
+) -> loops.PreparedOperation:
+    """As `operations.prepare_operation`; it draws the numbers of the operations."""
     phase, counting = spec["corner"], itertools.count()
     own = _open_targets(spec)
     if phase == "write":
         turns = itertools.cycle(list(itertools.islice(turns, RECORD_BUFFERS)))
-    names = [os.fsencode(name) for name in names_of(spec)] if phase not in ("write", "read", "find") else []
+    names = (
+        [os.fsencode(name) for name in file_names_of(spec)] if phase not in ("write", "read", "find") else []
+    )
     if phase == "write" and spec["first"] == 0:
         os.ftruncate(own[0], 0)  # every block writes a new file
 
     def run_loop(offsets: Iterator[int], stop: int, note: loops.Note) -> int:
         if phase == "find":
-            return _find(spec, own, offsets, note)
+            return _find_entries(spec, own, offsets, note)
         if names:
             with _inside_directory(own[0]):
-                return _each_name(spec, _name_call(spec, turns, buffers), names, offsets, stop, note)
+                return _run_over_names(spec, _name_call(spec, turns, buffers), names, offsets, stop, note)
         step = _record_step(spec, own[0], turns, buffers)
         ended = loops.run_operation(step, offsets, stop, note, spec["stretch"])
         if ended and phase == "write":
@@ -53,14 +53,16 @@ def prepare_corner(
             ended = time.perf_counter_ns()
         return ended
 
-    def close_files(done: int) -> None:
+    def close_files_and_remove_folder(_done: int) -> None:
         for fd in own:
             os.close(fd)
         if phase == "delete":
             with contextlib.suppress(OSError):  # whoever comes last
                 os.rmdir(spec["folders"][0], dir_fd=spec["fds"][0])
 
-    return run_loop, close_files, lambda count: itertools.islice(counting, count)
+    return loops.PreparedOperation(
+        run_loop, close_files_and_remove_folder, lambda count: itertools.islice(counting, count)
+    )
 
 
 def _open_targets(spec: Spec) -> list[int]:
@@ -81,7 +83,7 @@ def open_folder(name: str, below: int) -> int:
     return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=below)
 
 
-def names_of(spec: Spec) -> list[str]:
+def file_names_of(spec: Spec) -> list[str]:
     return [f"{spec['stem']}.{number}" for number in range(spec["names"])]
 
 
@@ -145,7 +147,7 @@ def _inside_directory(directory: int) -> Iterator[None]:
         os.close(before)
 
 
-def _each_name(
+def _run_over_names(
     spec: Spec, call: Call, names: Sequence[bytes], offsets: Iterator[int], stop: int, note: loops.Note
 ) -> int:
     """Pass by pass, with nothing between two calls: names in memory are asked in 1.2 µs, created in 10, and a clock, a
@@ -167,7 +169,7 @@ def _each_name(
     return ended
 
 
-def _find(spec: Spec, directories: Sequence[int], passes: Iterator[int], note: loops.Note) -> int:
+def _find_entries(spec: Spec, directories: Sequence[int], passes: Iterator[int], note: loops.Note) -> int:
     """All entries of the directories, a pass an operation: the name is looked at first, what has it is asked."""
     wanted, size, since = spec["wanted"], spec["block_bytes"], spec["since_ns"]
     now = time.perf_counter_ns

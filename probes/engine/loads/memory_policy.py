@@ -28,13 +28,13 @@ class NoPolicy(OSError):
     """Memory cannot be placed here; says why."""
 
 
-def bind(buffer: mmap.mmap, node: int) -> None:
+def bind_memory(buffer: mmap.mmap, node: int) -> None:
     """Pages of an untouched private map come from this node or not at all. Raises NoPolicy."""
     mask = (ctypes.c_ulong * (_BITS // (8 * ctypes.sizeof(ctypes.c_ulong))))()
     width = 8 * ctypes.sizeof(ctypes.c_ulong)
     mask[node // width] = 1 << node % width
-    number, _ = _system_call_numbers()
-    _call(
+    number, _ = _mbind_and_move_pages_numbers()
+    _system_call(
         number,
         ctypes.c_void_p(buffer_address(buffer)),
         ctypes.c_ulong(len(buffer)),
@@ -53,10 +53,10 @@ def prefer_node(node: int) -> None:
     width = 8 * ctypes.sizeof(ctypes.c_ulong)
     mask = (ctypes.c_ulong * (_BITS // width))()
     mask[node // width] = 1 << node % width
-    _call(number, ctypes.c_int(MPOL_PREFERRED), mask, ctypes.c_ulong(_BITS + 1))
+    _system_call(number, ctypes.c_int(MPOL_PREFERRED), mask, ctypes.c_ulong(_BITS + 1))
 
 
-def nodes_of(buffer: mmap.mmap) -> dict[int, int]:
+def count_pages_by_node(buffer: mmap.mmap) -> dict[int, int]:
     """Node -> how many of up to 64 pages, spread over the buffer, lie there (move_pages without a
     target only tells).
     """
@@ -65,8 +65,8 @@ def nodes_of(buffer: mmap.mmap) -> dict[int, int]:
     starts = [buffer_address(buffer) + page * mmap.PAGESIZE for page in range(0, pages, step)]
     wanted = (ctypes.c_void_p * len(starts))(*starts)
     status = (ctypes.c_int * len(starts))()
-    _, number = _system_call_numbers()
-    _call(number, ctypes.c_int(0), ctypes.c_ulong(len(starts)), wanted, None, status, ctypes.c_int(0))
+    _, number = _mbind_and_move_pages_numbers()
+    _system_call(number, ctypes.c_int(0), ctypes.c_ulong(len(starts)), wanted, None, status, ctypes.c_int(0))
     pages_by_node: dict[int, int] = {}
     for node in status:
         pages_by_node[node] = pages_by_node.get(node, 0) + 1
@@ -77,7 +77,7 @@ def buffer_address(buffer: mmap.mmap) -> int:
     return ctypes.addressof(ctypes.c_char.from_buffer(buffer))
 
 
-def _system_call_numbers() -> tuple[int, int]:
+def _mbind_and_move_pages_numbers() -> tuple[int, int]:
     try:
         return _NUMBERS[platform.machine()]
     except KeyError:
@@ -86,7 +86,7 @@ def _system_call_numbers() -> tuple[int, int]:
         ) from None
 
 
-def _call(number: int, *arguments: object) -> None:
+def _system_call(number: int, *arguments: object) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.syscall(ctypes.c_long(number), *arguments) != 0:
         error = ctypes.get_errno()

@@ -30,7 +30,7 @@ from array import array
 from collections.abc import Callable
 
 from hostdx.probes.children.parent_death import fork_partner
-from hostdx.probes.engine.loads.memory_policy import bind, buffer_address, nodes_of
+from hostdx.probes.engine.loads.memory_policy import bind_memory, buffer_address, count_pages_by_node
 from hostdx.probes.engine.spec import Spec
 from hostdx.probes.reading.process_stat import read_own_stat
 
@@ -135,7 +135,7 @@ class PointerChain:
 
     def walk_chain(self, steps: int) -> None:
         """So many dependent loads, going on where the last walk ended. Raises OSError where libc walks otherwise."""
-        end = self._line_after(self._at, steps)
+        end = self._line_after_steps(self._at, steps)
         self._words[end * _WORDS] = self._sought
         try:
             root = ctypes.c_void_p(self._base + self._at * LINE)
@@ -146,7 +146,7 @@ class PointerChain:
             raise OSError(38, "this C library's tfind does not walk a chain")
         self._at = end
 
-    def _line_after(self, line: int, steps: int) -> int:
+    def _line_after_steps(self, line: int, steps: int) -> int:
         """Where `steps` steps lead, by squaring: x -> m x + c composed with itself."""
         multiplier, constant, mask = _MULTIPLIER, _STEP, self.lines - 1
         while steps:
@@ -214,7 +214,7 @@ def current_cpu() -> int:
 
 def placed_buffer(spec: Spec, which: int) -> mmap.mmap:
     """Touched, and where it should be; kept from slice to slice. Raises OSError where the pages lie elsewhere."""
-    key = _key(spec, which)
+    key = _buffer_key(spec, which)
     _, node, page, size, _ = key
     if key not in _buffers:
         memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
@@ -222,17 +222,17 @@ def placed_buffer(spec: Spec, which: int) -> mmap.mmap:
             if page:
                 memory.madvise(mmap.MADV_HUGEPAGE if page == "huge" else mmap.MADV_NOHUGEPAGE)
         if node is not None:
-            bind(memory, node)
+            bind_memory(memory, node)
         filling = os.urandom(MIB)
         for at in range(0, size, MIB):
             memory[at : at + MIB] = filling[: min(MIB, size - at)]
-        if node is not None and (nodes := nodes_of(memory)).keys() != {node}:
+        if node is not None and (nodes := count_pages_by_node(memory)).keys() != {node}:
             raise OSError(5, f"memory for node {node} lies on {', '.join(map(str, sorted(nodes)))}")
         _buffers[key] = memory
     return _buffers[key]
 
 
-def _key(spec: Spec, which: int) -> Key:
+def _buffer_key(spec: Spec, which: int) -> Key:
     return which, spec.get("node"), spec.get("page", ""), spec["bytes"], spec.get("store", "")
 
 
@@ -297,7 +297,7 @@ def _make_copy(spec: Spec) -> Operation:
 
 
 def _make_chase(spec: Spec) -> Operation:
-    key = _key(spec, 2)
+    key = _buffer_key(spec, 2)
     if key not in _chains:
         _chains[key] = PointerChain(placed_buffer(spec, 2))
     chain = _chains[key]

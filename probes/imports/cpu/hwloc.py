@@ -67,7 +67,7 @@ def parse(source: ImportSource) -> ImportResult:
     parser = expat.ParserCreate()
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end
-    parser.EntityDeclHandler = _no_entities
+    parser.EntityDeclHandler = _refuse_entities
     try:
         parser.Parse(source.data, True)
     except expat.ExpatError as error:
@@ -100,7 +100,7 @@ def parse(source: ImportSource) -> ImportResult:
     )  # fmt: skip
 
 
-def _no_entities(*_arguments: object) -> None:
+def _refuse_entities(*_arguments: object) -> None:
     raise ImportRefusedError(
         "hwloc: it declares entities, which no lstopo writes", "export it again: lstopo --of xml FILE"
     )

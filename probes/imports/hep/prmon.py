@@ -197,9 +197,9 @@ class _Table:
         for row, time_s in enumerate(self._sampled["Time"]):
             if not rows or time_s > self._sampled["Time"][rows[-1]]:
                 rows.append(row)
-        kept = {name: [values[row] for row in rows] for name, values in self._sampled.items()}
-        steps_s = [after - before for before, after in pairwise(kept["Time"])]
-        at_s = array("d", (self.clock.read_epoch(time_s) or 0.0 for time_s in kept["Time"]))[1:]
+        rising_values = {name: [values[row] for row in rows] for name, values in self._sampled.items()}
+        steps_s = [after - before for before, after in pairwise(rising_values["Time"])]
+        at_s = array("d", (self.clock.read_epoch(time_s) or 0.0 for time_s in rising_values["Time"]))[1:]
         if self.rows > _MAX_SAMPLES or not steps_s:
             return
 
@@ -208,18 +208,18 @@ class _Table:
 
         rates = {
             name: [max(0.0, b - a) / s for (a, b), s in zip(pairwise(values), steps_s, strict=True)]
-            for name, values in kept.items()
+            for name, values in rising_values.items()
         }
-        if "utime" in kept and "stime" in kept:
+        if "utime" in rising_values and "stime" in rising_values:
             cores = list(map(sum, zip(rates["utime"], rates["stime"], strict=True)))
             yield make("CPUs used", "cores", cores)
             if (usual := median(cores)) > 0:
                 yield make("unused CPU share", "", (max(0.0, 1 - used / usual) for used in cores))
         for name, metric in (("rchar", "read calls"), ("wchar", "write calls")):
-            if name in kept:
+            if name in rising_values:
                 yield make(metric, "B/s", rates[name])
-        if "pss" in kept:
-            yield make("memory used", "B", (value * KIB for value in kept["pss"][1:]))
+        if "pss" in rising_values:
+            yield make("memory used", "B", (value * KIB for value in rising_values["pss"][1:]))
 
     def make_detail(self) -> PrmonText:
         wall = self._wall
@@ -287,7 +287,7 @@ def parse_json(source: ImportSource) -> ImportResult:
     )
 
 
-def compare_pair(text: PrmonText, summary: PrmonJson) -> list[Contradiction]:
+def compare_text_with_summary(text: PrmonText, summary: PrmonJson) -> list[Contradiction]:
     """A .json beside a .txt of the same name can be of another run: wall time and maxima tell."""
     claims = [("wall time", summary.wall_s, text.wall_s, "s", 1.5, 0.02)]
     for name in ("pss", "rss"):

@@ -65,7 +65,7 @@ class Module(msgspec.Struct, kw_only=True, omit_defaults=True):
     partial: bool = False
 
 
-def _add(part: Module, short: str, value: float) -> None:
+def _add_counter(part: Module, short: str, value: float) -> None:
     if (field := _SUMS.get(short)) is not None:
         setattr(part, field, (getattr(part, field) or 0) + value)
 
@@ -108,7 +108,7 @@ class DarshanSums:
         part.shared_records += rank == -1
         part.files = len(self._files[module])
 
-    def add_other(self, module: str, name: str, value: float) -> None:
+    def add_unseen_bytes(self, module: str, name: str, value: float) -> None:
         """A counter of a module that is not shown: its bytes."""
         read, written = self.unseen.get(module, (0, 0))
         if value > 0 and name.endswith("_BYTES_READ"):
@@ -122,12 +122,12 @@ class DarshanSums:
         short = name.removeprefix(prefix + "_")
         if short.startswith("F_"):
             if value != -1:
-                _add(part, short, value)
+                _add_counter(part, short, value)
             return
         count = int(value)
         if count == -1:
             return
-        _add(part, short, count)
+        _add_counter(part, short, count)
         if match := _SIZE.match(name):
             sizes = part.sizes_read if match[1] == "READ" else part.sizes_write
             if count > 0:
@@ -185,7 +185,7 @@ def parse(source: ImportSource) -> ImportResult:
             sums.add_record(module, int(rank), identifier)
             sums.add_counter(module, name, value, f"{fields[1]} {identifier}")
         elif value is not None:
-            sums.add_other(module[:40], name, value)
+            sums.add_unseen_bytes(module[:40], name, value)
     detail = Darshan(
         exe=head.get("exe"),
         command=head.get("exe"),

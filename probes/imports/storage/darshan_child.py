@@ -25,14 +25,14 @@ def main(log: str, answer: str) -> None:
             import_module, ("darshan", "darshan.backend.cffi_backend", "numpy.linalg", "pandas")
         )
         confine_process()
-        document = _read(darshan, log)
+        document = _read_log(darshan, log)
     except Exception as error:  # whatever numpy, pandas or the library raise on a damaged log
         document = {"error": f"{type(error).__name__}: {error}"}
     with os.fdopen(int(answer), "wb") as file:
         file.write(msgspec.json.encode(document))
 
 
-def _read(darshan: Any, log: str) -> dict[str, Any]:
+def _read_log(darshan: Any, log: str) -> dict[str, Any]:
     report = darshan.DarshanReport(log, read_all=False)
     sums = DarshanSums()
     counts: dict[str, int] = {}
@@ -47,7 +47,7 @@ def _read(darshan: Any, log: str) -> dict[str, Any]:
         counts[name] = len(records)
         damaged = damaged or not len(records)
         for record in records:
-            _add(sums, name, record)
+            _add_record(sums, name, record)
         if name in sums.io and isinstance(about, dict):
             sums.io[name].partial = bool(about.get("partial_flag"))
     job = report.metadata["job"]
@@ -76,10 +76,10 @@ def _add_bytes(sums: DarshanSums, module: str, report: Any) -> None:
     except Exception:  # whatever the library raises on a module that it does not know
         return
     for counter, value in (item for values in counters for item in values.items()):
-        sums.add_other(module, str(counter), float(value))
+        sums.add_unseen_bytes(module, str(counter), float(value))
 
 
-def _add(sums: DarshanSums, module: str, record: Any) -> None:
+def _add_record(sums: DarshanSums, module: str, record: Any) -> None:
     rank, identifier = int(record["rank"]), str(record["id"])
     sums.add_record(module, rank, identifier)
     for part in ("counters", "fcounters"):

@@ -78,7 +78,7 @@ def parse(source: ImportSource) -> ImportResult:
         tool="fio",
         version=version.removeprefix("fio-")[:80] if version else None,
         host=_single_host(sums.jobs),
-        began=epoch_to_iso(_start(document) or parse_number(document.timestamp)),
+        began=epoch_to_iso(_first_job_start_s(document) or parse_number(document.timestamp)),
         seconds=max((j.elapsed_s or 0.0 for j in sums.jobs), default=0.0) or None,
         measures=tuple(measures),
         facts=tuple(list_facts(sums.jobs)),
@@ -135,14 +135,14 @@ def _is_continuation(earlier: fio_job.FioDocument, later: fio_job.FioDocument) -
     before, after = earlier.decode_heads(), later.decode_heads()
     if [str(e.jobname) for e in before] != [str(e.jobname) for e in after]:
         return False
-    began = [_start(d) for d in (earlier, later)]
+    began = [_first_job_start_s(d) for d in (earlier, later)]
     if began[0] is not None and began[1] is not None:
         return abs(began[0] - began[1]) <= 3
     pairs = zip(before, after, strict=True)
     return all((parse_number(a.elapsed) or 0) <= (parse_number(b.elapsed) or 0) for a, b in pairs)
 
 
-def _start(document: fio_job.FioDocument) -> float | None:
+def _first_job_start_s(document: fio_job.FioDocument) -> float | None:
     """Epoch seconds at which the first job began."""
     stamp = parse_number(document.timestamp)
     elapsed = max((parse_number(e.elapsed) or 0.0 for e in document.decode_heads()), default=0.0)

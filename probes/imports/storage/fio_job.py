@@ -48,13 +48,13 @@ class Direction(msgspec.Struct, frozen=True):
         return self.clat_ns is not None or self.lat_ns is not None or self.slat_ns is not None
 
     @property
-    def bytes_exact(self) -> bool:
+    def are_bytes_exact(self) -> bool:
         return self.has_nanoseconds or self.io_kbytes is not None
 
     @property
     def moved_bytes(self) -> int | None:
         moved = parse_integer(self.io_bytes)
-        return moved if moved is None or self.bytes_exact else moved * KIB
+        return moved if moved is None or self.are_bytes_exact else moved * KIB
 
     def latency_ns(self, name: str) -> FioLatency | None:
         chosen: FioLatency | None = getattr(self, f"{name}_ns") or getattr(self, name)
@@ -156,7 +156,7 @@ class FioRate(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     iops: float | None = None
     bw_kib_s: float | None = None
     bytes: int | None = None
-    bytes_exact: bool = True
+    are_bytes_exact: bool = True
     runtime_ms: float | None = None
     total_ios: int | None = None
     clat_mean_ns: float | None = None
@@ -267,7 +267,7 @@ def _sync_latency(syncs: Syncs | None) -> SyncLatency | None:
         return None
     count = parse_integer(syncs.total_ios) or parse_integer(latency.N)
     to_ns = 1.0 if syncs.lat_ns is not None else 1000.0
-    mean = _mean(latency, to_ns)
+    mean = _mean_ns(latency, to_ns)
     if not count or mean is None:
         return None
     return SyncLatency(count=count, mean_ns=mean, percentiles_ns=_read_percentiles(latency, to_ns))
@@ -352,11 +352,11 @@ def _read_rate(part: Direction | None, with_details: bool) -> FioRate | None:
         iops=iops,
         bw_kib_s=parse_number(part.bw),
         bytes=moved,
-        bytes_exact=part.bytes_exact,
+        are_bytes_exact=part.are_bytes_exact,
         runtime_ms=parse_number(part.runtime),
         total_ios=parse_integer(part.total_ios),
-        clat_mean_ns=_mean(clat, to_ns),
-        lat_mean_ns=_mean(lat, to_ns),
+        clat_mean_ns=_mean_ns(clat, to_ns),
+        lat_mean_ns=_mean_ns(lat, to_ns),
         percentiles_ns=percentiles,
         bins=bytes(bins).count(b":"),
     )
@@ -369,7 +369,7 @@ def _rank_text(key: str) -> str:
     return f"{value:g}" if value else ""
 
 
-def _mean(latency: FioLatency | None, to_ns: float) -> float | None:
+def _mean_ns(latency: FioLatency | None, to_ns: float) -> float | None:
     mean = parse_number(latency.mean) if latency is not None else None
     return mean * to_ns if mean else None
 

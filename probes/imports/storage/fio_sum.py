@@ -103,9 +103,9 @@ class FioSums:
                 workload += f" (group {group})"
             own: list[ImportedMeasure] = []
             if place.has_iops:
-                own.append(_measure(workload, "IOPS", place.iops, "IOPS", place.seconds))
+                own.append(_make_measure(workload, "IOPS", place.iops, "IOPS", place.seconds))
             if place.has_bandwidth:
-                own.append(_measure(workload, "bandwidth", place.kib_s * KIB, "B/s", place.seconds))
+                own.append(_make_measure(workload, "bandwidth", place.kib_s * KIB, "B/s", place.seconds))
             # a sync belongs to what was written, where anything was
             waits = place.sync if direction != "read" or (name, group, "write") not in self.places else None
             if waits is not None:
@@ -138,7 +138,7 @@ def sum_jobs(jobs: Iterable[FioJob], *, clients: bool = False) -> FioSums:
     return sums
 
 
-def _measure(workload: str, metric: str, value: float, unit: str, seconds: float) -> ImportedMeasure:
+def _make_measure(workload: str, metric: str, value: float, unit: str, seconds: float) -> ImportedMeasure:
     return ImportedMeasure(workload=workload, metric=metric, value=value, unit=unit, seconds=seconds)
 
 

@@ -85,7 +85,7 @@ def _read_rate(fields: list[str]) -> FioRate | None:
         iops=iops,
         bw_kib_s=bandwidth,
         bytes=int(moved * KIB) if moved is not None else None,
-        bytes_exact=False,
+        are_bytes_exact=False,
         runtime_ms=runtime,
         clat_mean_ns=clat * 1000 if clat else None,
         lat_mean_ns=lat * 1000 if lat else None,

@@ -87,10 +87,10 @@ class _PrintedJob:
     def read_line(self, line: str) -> None:
         if match := _RATE.match(line):
             kib = float(match[4]) * _KIB[match[5]]
-            self._begin(match[1], float(match[2]) * _THOUSANDS[match[3]], kib, int(match[6]))
+            self._begin_direction(match[1], float(match[2]) * _THOUSANDS[match[3]], kib, int(match[6]))
         elif match := _OLD_RATE.match(line):
             kib = float(match[2]) * _KIB[match[3]]
-            self._begin(match[1], float(match[4]) * _THOUSANDS[match[5]], kib, int(match[6]))
+            self._begin_direction(match[1], float(match[4]) * _THOUSANDS[match[5]], kib, int(match[6]))
         elif (match := _ISSUED.match(line)) is not None:
             for direction, count in zip(("read", "write", "trim"), match.groups()[:3], strict=True):
                 if direction in self.parts:
@@ -102,7 +102,7 @@ class _PrintedJob:
         else:
             self._read_detail(line)
 
-    def _begin(self, direction: str, iops: float, kib_s: float, runtime_ms: int) -> None:
+    def _begin_direction(self, direction: str, iops: float, kib_s: float, runtime_ms: int) -> None:
         self._now = self.parts[direction] = _Part(iops, kib_s, float(runtime_ms))
         self._ranks = self._now.percentiles
         self._unit = 0.0

@@ -174,7 +174,10 @@ def _read_result_file(source: ImportSource) -> ImportResult:
                 counted=name in score.BW or name in score.MD, invalid="INVALID" in rest.upper(),
             )  # fmt: skip
     scores = [
-        (name, score.Scores.from_texts(s.get("BW", ""), s.get("MD", ""), *_split_first(s.get("SCORE", ""))))
+        (
+            name,
+            score.Scores.from_texts(s.get("BW", ""), s.get("MD", ""), *_split_first_word(s.get("SCORE", ""))),
+        )
         for name in ("SCORE", "SCOREX")
         if (s := sections.get(name)) is not None
     ]
@@ -203,7 +206,7 @@ def _collect_hashes(version: str, sections: dict[str, dict[str, str]]) -> list[_
     return hashes
 
 
-def _split_first(text: str) -> tuple[str, str]:
+def _split_first_word(text: str) -> tuple[str, str]:
     word, _, rest = text.partition(" ")
     return word, rest
 

@@ -56,7 +56,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def recompute_scores(phases: Mapping[str, tuple[float, float]], *, extended: bool = False) -> Scores:
     """From value and rounding of every phase; the halves are those of the result. `extended`: as SCOREX."""
 
-    def mean(names: tuple[str, ...]) -> tuple[float | None, float, int]:
+    def geometric_mean_with_error(names: tuple[str, ...]) -> tuple[float | None, float, int]:
         positive = [phases[n] for n in names if n in phases and phases[n][0] > 0]
         middle = geometric_mean(v for v, _ in positive)
         if middle is None:
@@ -65,8 +65,8 @@ def recompute_scores(phases: Mapping[str, tuple[float, float]], *, extended: boo
         high = geometric_mean(v + h for v, h in positive) or middle
         return middle, max(high - middle, middle - low), len(positive)
 
-    bw, bw_half, bw_n = mean((*BW, *BW_EXTENDED) if extended else BW)
-    md, md_half, md_n = mean((*MD, *MD_EXTENDED) if extended else MD)
+    bw, bw_half, bw_n = geometric_mean_with_error((*BW, *BW_EXTENDED) if extended else BW)
+    md, md_half, md_n = geometric_mean_with_error((*MD, *MD_EXTENDED) if extended else MD)
     total, total_half = None, 0.0
     if bw is not None and md is not None:
         total = math.sqrt(bw * md)
@@ -130,20 +130,20 @@ def matching_hash(
     """
     usual = ""
     for keys in (("MD", "BW", "SCORE"), ("SCORE",)):
-        x = 0 if version is None else _hash("version" + version)
+        x = 0 if version is None else _io500_hash("version" + version)
         for name, text in phases.items():
-            x ^= _hash(name + text)
+            x ^= _io500_hash(name + text)
         for key in keys:
-            x ^= _hash(key + totals.get(key, "").partition(" ")[0])
-        for value in (x, x ^ _hash("validNO")):
+            x ^= _io500_hash(key + totals.get(key, "").partition(" ")[0])
+        for value in (x, x ^ _io500_hash("validNO")):
             text = f"{value:X}"
             if text == stored.upper().lstrip("0"):
                 return stored.upper()
-            usual = usual or f"{value ^ (_hash('validNO') if invalid else 0):08X}"
+            usual = usual or f"{value ^ (_io500_hash('validNO') if invalid else 0):08X}"
     return usual
 
 
-def _hash(text: str) -> int:
+def _io500_hash(text: str) -> int:
     x = 0
     for c in text.encode("utf-8", "backslashreplace"):
         x = (((x << 2) | (x >> 30)) + c) & _MASK

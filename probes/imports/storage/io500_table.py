@@ -62,7 +62,7 @@ def parse(source: ImportSource) -> ImportResult:
     for run in detail.runs:
         for phase, value in run.values.items():
             workload = f"{run.name}: {phase}" if several else phase
-            measures.append(_measure(workload, value, bandwidth=detail.units[phase] == "GiB/s"))
+            measures.append(_make_measure(workload, value, bandwidth=detail.units[phase] == "GiB/s"))
     return ImportResult(kind="io500-table", tool="IO500", measures=tuple(measures), detail=detail)
 
 
@@ -88,14 +88,16 @@ def read_columns(source: ImportSource) -> dict[str, ImportResult]:
             value = parse_number(text)
             if value is not None and value > 0:  # a phase that failed is not measured
                 phase = row[0].strip()
-                measures_by_column[name].append(_measure(phase, value, bandwidth=phase.startswith("ior")))
+                measures_by_column[name].append(
+                    _make_measure(phase, value, bandwidth=phase.startswith("ior"))
+                )
     return {
         name: ImportResult(kind="table", tool="table", host=name, measures=tuple(measures))
         for name, measures in measures_by_column.items()
     }
 
 
-def _measure(workload: str, value: float, *, bandwidth: bool) -> ImportedMeasure:
+def _make_measure(workload: str, value: float, *, bandwidth: bool) -> ImportedMeasure:
     """From IO500's own units: GiB/s, or kIOPS."""
     if bandwidth:
         return ImportedMeasure(workload=workload, metric="bandwidth", value=value * GIB, unit="B/s")

@@ -127,7 +127,7 @@ class _IorReader:
         elif word == "Operation" and "Max(MiB)" in text:
             self._summary, self._columns = text.split(), []
         elif word in _OPERATIONS and self._columns:
-            self._read_row(text)
+            self._add_row(text)
         elif word in _OPERATIONS and self._summary:
             self._read_summary(text)
         elif match := _MAX.match(text):
@@ -141,7 +141,7 @@ class _IorReader:
         elif not self._columns and (match := _OPTION.match(line)):
             self._read_option(match[1].strip(), match[2])
 
-    def _read_row(self, text: str) -> None:
+    def _add_row(self, text: str) -> None:
         values = dict(zip(self._columns, text.split(), strict=False))
         numbers = {name: parse_number(values.get(column)) for column, name in _COLUMNS.items()}
         rate = numbers.pop("mib_s")

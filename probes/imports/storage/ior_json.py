@@ -61,7 +61,7 @@ def parse(source: ImportSource) -> ImportResult:
                 and value not in (0, "", "0")
             },
         )
-        run.rows = [row for item in _flatten_rows(test.get("Results")) if (row := _read_row(item))]
+        run.rows = [row for item in _flatten_rows(test.get("Results")) if (row := _parse_row(item))]
         _add_summary(run, document.get("summary"), test.get("TestID"))
         runs.append(run)
     return make_result(runs, "ior-json")
@@ -77,7 +77,7 @@ def _flatten_rows(results: Json) -> list[dict[str, Json]]:
     return [row for row in rows if isinstance(row, dict)][:_MAX_ROWS]
 
 
-def _read_row(item: dict[str, Json]) -> IorRow | None:
+def _parse_row(item: dict[str, Json]) -> IorRow | None:
     rate, op = parse_number(item.get("bwMiB")), item.get("access")
     if rate is None or not isinstance(op, str) or op not in ("write", "read"):
         return None
@@ -112,13 +112,13 @@ def parse_csv(source: ImportSource) -> ImportResult:
                 header = names
             elif header and names[:1] in (["write"], ["read"]) and len(run.rows) < _MAX_ROWS:
                 shorter = [n for n in header if n != "numTasks"] if len(names) == len(header) - 1 else header
-                _add(run, dict(zip(shorter, names, strict=False)))
+                _add_ior_row(run, dict(zip(shorter, names, strict=False)))
     except csv.Error as error:
         raise ImportRefusedError(f"IOR: CSV cannot be read: {error}", "check the file") from None
     return make_result([run], "ior-csv")
 
 
-def _add(run: IorRun, fields: dict[str, str]) -> None:
+def _add_ior_row(run: IorRun, fields: dict[str, str]) -> None:
     rate = parse_number(fields.get("bw(MiB/s)"))
     if rate is None:
         return

@@ -92,11 +92,11 @@ def parse(source: ImportSource) -> ImportResult:
         elif line.startswith("-- finished"):
             runs[-1].finished, table = True, ""
         elif table and (match := _ROW.match(line)):
-            _read_row(runs[-1], table, match, zero)
+            _add_row(runs[-1], table, match, zero)
     return _make_result(runs)
 
 
-def _read_row(run: MdtestRun, table: str, match: re.Match[str], zero: set[str]) -> None:
+def _add_row(run: MdtestRun, table: str, match: re.Match[str], zero: set[str]) -> None:
     values = [parse_number(match[i]) for i in range(2, 6)]
     if values[0] is None or values[1] is None or values[2] is None:
         return

@@ -50,11 +50,11 @@ def parse(source: ImportSource) -> ImportResult:
     try:
         for fields in csv.reader(source.read_lines()):
             if fields[:2] == ["rank", "items"]:
-                columns = [(_name(n), at) for at, n in enumerate(fields) if n.startswith("rate-")]
+                columns = [(_phase_name(n), at) for at, n in enumerate(fields) if n.startswith("rate-")]
             elif fields[:1] == ["all"] and columns and len(runs) < _MAX_RUNS:
                 runs.append(_read_all_ranks(fields, columns))
             elif runs and columns and (rank := parse_integer(fields[0] if fields else None)) is not None:
-                _add(runs[-1], rank, fields, columns)
+                _add_rank_row(runs[-1], rank, fields, columns)
     except csv.Error as error:
         raise ImportRefusedError(f"mdtest: CSV cannot be read: {error}", "check the file") from None
     measured = [run for run in runs if run.rate]
@@ -66,7 +66,7 @@ def parse(source: ImportSource) -> ImportResult:
     return _make_result(measured)
 
 
-def _name(column: str) -> str:
+def _phase_name(column: str) -> str:
     """3.x pads the names and ends them with a colon."""
     return column.removeprefix("rate-").strip().rstrip(":").strip()[:60]
 
@@ -74,25 +74,25 @@ def _name(column: str) -> str:
 def _read_all_ranks(fields: list[str], columns: list[tuple[str, int]]) -> Ranks:
     run = Ranks(items=parse_integer(fields[1]) if len(fields) > 1 else None)
     for name, at in columns:
-        rate, seconds = _read_pair(fields, at)
+        rate, seconds = _read_rate_and_seconds(fields, at)
         if rate is not None and seconds is not None:
             run.rate[name], run.time[name] = rate, seconds
     return run
 
 
-def _add(run: Ranks, rank: int, fields: list[str], columns: list[tuple[str, int]]) -> None:
+def _add_rank_row(run: Ranks, rank: int, fields: list[str], columns: list[tuple[str, int]]) -> None:
     if rank == 0 and run.tasks:
         run.iterations += 1
     if run.iterations > 1:
         return
     run.tasks += 1
     for name, at in columns:
-        rate, seconds = _read_pair(fields, at)
+        rate, seconds = _read_rate_and_seconds(fields, at)
         if rate is not None and seconds is not None:
             run.done[name] = run.done.get(name, 0.0) + rate * seconds
 
 
-def _read_pair(fields: list[str], at: int) -> tuple[float | None, float | None]:
+def _read_rate_and_seconds(fields: list[str], at: int) -> tuple[float | None, float | None]:
     if len(fields) <= at + 1:
         return None, None
     return parse_number(fields[at]), parse_number(fields[at + 1])

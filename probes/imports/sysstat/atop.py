@@ -115,7 +115,7 @@ class _AtopReader:
             self._is_since_boot = True
         elif line == "SEP":
             if not self._is_since_boot and "PRC" in self.labels:
-                self._add("host", "stuck tasks", "", float(len(self._idle_before & self._idle)))
+                self._add_value("host", "stuck tasks", "", float(len(self._idle_before & self._idle)))
                 self._idle_before, self._idle = self._idle, set()
             self._is_since_boot = False
         elif line[3:4] == " " and not self._is_since_boot:
@@ -148,7 +148,7 @@ class _AtopReader:
         elif label in _DISKS and words:
             self._read_disk(f"disk:{words[0][:120]}", values)
         elif label == "CPL" and len(values) > 1 and values[1] is not None:
-            self._add("host", "load", "", values[1])
+            self._add_value("host", "load", "", values[1])
         for place, metric, factor, unit in _HOST_COUNTS.get(label, ()):
             if label != "PSI" or words[:1] == ["y"]:
                 self._add_rate("host", metric, values, place, factor, unit)
@@ -159,7 +159,7 @@ class _AtopReader:
         if len(ticks) == len(_CPU_SHARES) and total > 0 and None not in ticks:
             self.cpus = int(values[1]) if values[1] is not None else None
             for name, tick in zip(_CPU_SHARES, ticks, strict=True):
-                self._add("CPU", f"{name} share", "", (tick or 0.0) / total)
+                self._add_value("CPU", f"{name} share", "", (tick or 0.0) / total)
 
     def _read_disk(self, subject: str, values: Sequence[float | None]) -> None:
         self._add_rate(subject, "utilisation", values, 1, 1e-3, "")
@@ -198,7 +198,7 @@ class _AtopReader:
         """A count of -1 is one that the kernel does not have."""
         count = values[place] if len(values) > place else None
         if count is not None and count >= 0:
-            self._add(subject, metric, unit, count * factor / self._interval_s)
+            self._add_value(subject, metric, unit, count * factor / self._interval_s)
 
-    def _add(self, subject: str, metric: str, unit: str, value: float) -> None:
+    def _add_value(self, subject: str, metric: str, unit: str, value: float) -> None:
         self.table.add(subject, metric, unit, (self._at_s,), (value,))

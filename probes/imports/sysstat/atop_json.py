@@ -63,8 +63,8 @@ def _read_documents(source: ImportSource) -> Iterator[dict[str, Json]]:
     """
     for line in io.BytesIO(source.data):
         try:
-            whole = line.decode("utf-8", "replace").encode()
-            yield as_mapping(json_text.decode_document(whole, dict, "atop"))
+            utf8_line = line.decode("utf-8", "replace").encode()
+            yield as_mapping(json_text.decode_document(utf8_line, dict, "atop"))
         except ImportRefusedError:
             if line.endswith(b"\n"):
                 raise

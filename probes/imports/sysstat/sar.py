@@ -74,13 +74,13 @@ class _SarReader:
             self._waiting.append(line)
             return
         self.read_waiting()
-        self._read(line)
+        self._read_line(line)
 
     def read_waiting(self) -> None:
         waiting, self._waiting = self._waiting, []
         if waiting and not self._read_all(waiting):
             for line in waiting:
-                self._read(line)
+                self._read_line(line)
 
     def _read_all(self, lines: list[str]) -> bool:
         """False where they are not all alike."""
@@ -110,7 +110,7 @@ class _SarReader:
         self.rows[self._activity] = self.rows.get(self._activity, 0) + host_rows
         return True
 
-    def _read(self, line: str) -> None:
+    def _read_line(self, line: str) -> None:
         if not line.strip():
             self._fresh = True
             return
@@ -131,7 +131,7 @@ class _SarReader:
             self._read_heading(rest)
             self._fresh = False
         else:
-            self._read_row(rest, match)
+            self._add_row(rest, match)
 
     def _read_heading(self, rest: str) -> None:
         self._columns = rest.split()[:200]
@@ -146,7 +146,7 @@ class _SarReader:
         if len(self.headings) < _MAX_HEADINGS:
             self.headings[" ".join(self._columns)] = None
 
-    def _read_row(self, rest: str, match: re.Match[str]) -> None:
+    def _add_row(self, rest: str, match: re.Match[str]) -> None:
         fields = rest.split()
         subject, columns, values = "", self._columns, fields
         if self._prefix is not None and fields:

@@ -59,7 +59,7 @@ def parse(source: ImportSource) -> ImportResult:
                 tool = "mpstat"
         if index == 1 and tool in _EACH_REPORT_SINCE_BOOT:
             tables.forget_since_boot()
-        at_s, zone = _time_of(sample.get("timestamp"), clock, at_s)
+        at_s, zone = _time_and_zone_of(sample.get("timestamp"), clock, at_s)
         for activity, body in list(sample.items())[:100]:
             _add_activity(tables, str(activity)[:60].strip(), body, at_s)
     samples = len(host.statistics)
@@ -79,7 +79,7 @@ def parse(source: ImportSource) -> ImportResult:
     )
 
 
-def _time_of(stamp: Json, clock: SampleClock, last_s: float) -> tuple[float, str]:
+def _time_and_zone_of(stamp: Json, clock: SampleClock, last_s: float) -> tuple[float, str]:
     """Return a sample's time since the first, with the zone that it names; without a clock time by its interval."""
     if isinstance(stamp, str):  # iostat and mpstat
         at_s = clock.read(stamp)

@@ -6,6 +6,7 @@ kB of sysstat are 1024 bytes, sectors 512 bytes. The first report of iostat, mps
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -123,7 +124,7 @@ class SysstatTables:
         self, activity: str, subject: str, values: Mapping[str, float], at_s: float | None = None
     ) -> None:
         """One sample; without a time it is no part of the series."""
-        columns = self._columns_of(activity, subject)
+        columns = self._columns_of_new_or_known(activity, subject)
         if columns is None:
             return
         for name, value in list(values.items())[:200]:
@@ -133,7 +134,7 @@ class SysstatTables:
 
     def add_averages(self, activity: str, subject: str, values: Mapping[str, float]) -> None:
         """The means that the tool itself printed."""
-        columns = self._columns_of(activity, subject)
+        columns = self._columns_of_new_or_known(activity, subject)
         if columns is not None:
             for name, value in list(values.items())[:200]:
                 columns.setdefault(name, SampleStat()).average = value
@@ -142,14 +143,14 @@ class SysstatTables:
         self, activity: str, subject: str, columns: Mapping[str, Sequence[float]], at_s: Sequence[float]
     ) -> None:
         """Many samples at once."""
-        subject_columns = self._columns_of(activity, subject)
+        subject_columns = self._columns_of_new_or_known(activity, subject)
         if subject_columns is None:
             return
         for name, values in columns.items():
             subject_columns.setdefault(name, SampleStat()).add_all(values)
             self._add_series(activity, subject, name, at_s, values)
 
-    def _columns_of(self, activity: str, subject: str) -> dict[str, SampleStat] | None:
+    def _columns_of_new_or_known(self, activity: str, subject: str) -> dict[str, SampleStat] | None:
         table = self.tables.setdefault(activity, {})
         if subject not in table:
             if self._subjects >= _MAX_SUBJECTS:
@@ -210,20 +211,29 @@ def make_measures(tables: Mapping[str, Mapping[str, Mapping[str, SampleStat]]]) 
     return all_measures
 
 
+class _ColumnMeaning(NamedTuple):
+    """A column's value times `factor` is in `unit`."""
+
+    workload: str
+    metric: str
+    factor: float
+    unit: str
+
+
 @lru_cache(maxsize=20_000)
-def _find_meaning(activity: str, subject: str, column: str) -> tuple[str, str, float, str] | None:
-    """Workload, metric, factor and unit of a column; None where it is not imported."""
+def _find_meaning(activity: str, subject: str, column: str) -> _ColumnMeaning | None:
+    """Return what a column means; None where it is not imported."""
     columns, bare = load_columns(), _bare_name(column)
     if subject in ("all", "-1", "cpu") and bare in columns.cpu:
-        return ("CPU", f"{columns.cpu[bare]} share", 0.01, "")
+        return _ColumnMeaning("CPU", f"{columns.cpu[bare]} share", 0.01, "")
     if ":" in subject:
         meaning = columns.device.get(column) or columns.device.get(bare)
-        return (subject, *meaning) if meaning and not subject.startswith("cpu:") else None
+        return _ColumnMeaning(subject, *meaning) if meaning and not subject.startswith("cpu:") else None
     if subject not in ("", "cpu"):
         return None
     is_share = "%" in column or column.endswith("-percent")
     meaning = columns.host.get(f"{activity}/{column}") or columns.host.get(column if is_share else bare)
-    return ("host", *meaning) if meaning else None
+    return _ColumnMeaning("host", *meaning) if meaning else None
 
 
 def columns_left_out(tables: Mapping[str, Mapping[str, Mapping[str, SampleStat]]]) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ class _CrowdFilter:
     def read(self, size: int, /) -> bytes:
         while not self._passing and not self._is_over:
             header = self._read_all(tarfile.BLOCKSIZE)
-            data_bytes = self._count_data(header)
+            data_bytes = self._count_header_and_get_data_bytes(header)
             if data_bytes is None:
                 self._is_over = True
             elif not self._is_crowded(header):
@@ -92,7 +92,7 @@ class _CrowdFilter:
         self._is_over |= not data
         return data
 
-    def _count_data(self, header: bytes) -> int | None:
+    def _count_header_and_get_data_bytes(self, header: bytes) -> int | None:
         """Return how many bytes follow the header; None at the end, and where only tarfile understands it."""
         size = header[124:136].strip(b" \0")
         if (

@@ -6,7 +6,7 @@ import re
 FOLDER = "/sos_commands"
 
 
-def file_name(argv: tuple[str, ...]) -> str:
+def captured_file_name(argv: tuple[str, ...]) -> str:
     """The name under which sos keeps a command's output (sos/report/plugins/__init__.py: `_mangle_command`).
 
     `/usr/sbin/dmsetup info -c` is `dmsetup_info_-c`; slashes of arguments become dots.
@@ -29,9 +29,11 @@ def parse_settings(text: str) -> dict[str, str]:
 
 def parse_df(blocks: str, inodes: str) -> dict[str, os.statvfs_result]:
     """`df -al` in blocks of 1 KiB and `df -ali`, by mount point. A line that does not fit is left out."""
-    counted = {place: numbers for numbers, place in map(_parse_df_line, inodes.splitlines()) if numbers}
+    counted = {
+        place: numbers for numbers, place in map(_parse_df_sizes_and_mount, inodes.splitlines()) if numbers
+    }
     usages: dict[str, os.statvfs_result] = {}
-    for numbers, place in map(_parse_df_line, blocks.splitlines()):
+    for numbers, place in map(_parse_df_sizes_and_mount, blocks.splitlines()):
         if numbers:
             total, used, usable = numbers
             files, _, free_files = counted.get(place, (0, 0, 0))
@@ -41,7 +43,7 @@ def parse_df(blocks: str, inodes: str) -> dict[str, os.statvfs_result]:
     return usages
 
 
-def _parse_df_line(line: str) -> tuple[tuple[int, int, int] | None, str]:
+def _parse_df_sizes_and_mount(line: str) -> tuple[tuple[int, int, int] | None, str]:
     """`/dev/sda1 1000 200 800 20% /data`, with -T the type behind the device; a mount point may hold blanks."""
     match = re.match(
         r"\S+(?:\s+[a-zA-Z][\w.-]*)?\s+([0-9]{1,18})\s+([0-9]{1,18})\s+([0-9]{1,18})\s+(?:[0-9]+%|-)\s+(/.*?)\s*$",

@@ -17,7 +17,7 @@ _NAME = re.compile(rf"{PREFIX}(\d{{1,10}})-(\d{{1,20}})-(\d{{1,20}})-")
 def temporary_folder() -> "tempfile.TemporaryDirectory[str]":
     """Return a private folder in the temporary directory, after removing those that killed processes left there."""
     remove_leftovers()
-    prefix = f"{PREFIX}{os.getpid()}-{start_time(os.getpid()) or 0}-{_process_namespace()}-"
+    prefix = f"{PREFIX}{os.getpid()}-{start_time(os.getpid()) or 0}-{_pid_namespace_inode()}-"
     return tempfile.TemporaryDirectory(prefix=prefix, ignore_cleanup_errors=True)
 
 
@@ -36,7 +36,7 @@ def remove_leftovers() -> int:
         return 0
     for name in names:
         numbers = parse_unsigned_list(match.groups()) if (match := _NAME.match(name)) is not None else None
-        if numbers and numbers[2] == _process_namespace() and start_time(numbers[0]) != numbers[1]:
+        if numbers and numbers[2] == _pid_namespace_inode() and start_time(numbers[0]) != numbers[1]:
             try:
                 if (place / name).lstat().st_uid == os.geteuid():
                     shutil.rmtree(place / name)
@@ -46,7 +46,7 @@ def remove_leftovers() -> int:
     return removed
 
 
-def _process_namespace() -> int:
+def _pid_namespace_inode() -> int:
     """In another one the same number is another process."""
     try:
         return Path("/proc/self/ns/pid").stat().st_ino

@@ -107,14 +107,14 @@ def _keep_words(
         is_code = _is_code(place.program, before, word)
         if without != word and (" " not in word or _MASKED.fullmatch(without) or masked is not None):
             is_whole = _MASKED.fullmatch(without) or (with_names and MASK in without and masked is not None)
-            kept = without if is_whole else _keep_masked(without) if with_names else LEFT_OUT
+            kept_word = without if is_whole else _keep_masked(without) if with_names else LEFT_OUT
         elif is_code:
-            kept = _keep_code(without)
+            kept_word = _keep_code(without)
         elif _tells_what_runs(place, before, word, with_names, is_first=not kept_words):
-            kept = word
+            kept_word = word
         else:
-            kept = _keep_harmless(word, known_words, with_names, depth)
-        kept_words.append(kept)
+            kept_word = _keep_harmless(word, known_words, with_names, depth)
+        kept_words.append(kept_word)
     return kept_words
 
 
@@ -178,10 +178,10 @@ def harmless_text(text: str, first: re.Pattern[str] = _FIRST, with_names: bool =
         words = _split_shell(text)
     except ValueError:
         words = []
-    kept = _kept_command(words, (), with_names, first) if words else ""
-    if words and LEFT_OUT not in kept and MASK not in kept:
-        return text if mask_secrets(text) == text else kept
-    return f"{kept or LEFT_OUT} #{digest_text(text)[-2:]}" if text else text
+    kept_text = _kept_command(words, (), with_names, first) if words else ""
+    if words and LEFT_OUT not in kept_text and MASK not in kept_text:
+        return text if mask_secrets(text) == text else kept_text
+    return f"{kept_text or LEFT_OUT} #{digest_text(text)[-2:]}" if text else text
 
 
 def harmless_value(name: str, value: str, with_names: bool = False) -> str:
@@ -233,31 +233,31 @@ def _keep_harmless(word: str, words: Collection[str], with_names: bool, depth: i
 def _is_command(words: list[str]) -> bool:
     """True of words with an option or a path among them; others may be a phrase that is a secret."""
     return bool(words) and (
-        program_is_known(words[0]) or any(word.startswith("-") or "/" in word for word in words)
+        is_known_program(words[0]) or any(word.startswith("-") or "/" in word for word in words)
     )
 
 
-def program_is_known(word: str) -> bool:
+def is_known_program(word: str) -> bool:
     """True of a program that stands in one of the tables."""
     return find_places([word])[0].program in _IN_THE_TABLES
 
 
 def _kept_command(
     words: list[str],
-    known: Collection[str],
+    known_words: Collection[str],
     with_names: bool,
     first: re.Pattern[str] = _FIRST,
     depth: int = 0,
 ) -> str:
     """The words of a text that may be a command; its first one stays if it is known or matches `first`."""
-    kept = _keep_words(words, known, with_names, depth)
+    kept_words = _keep_words(words, known_words, with_names, depth)
     forms = [first, _KERNEL_THREAD]
     if first is not _NOTHING and any(is_harmless(word) for word in words[1:]):
         forms.append(_FIRST_OF_SEVERAL)
-    is_known = is_harmless(words[0], known) or program_is_known(words[0])
+    is_known = is_harmless(words[0], known_words) or is_known_program(words[0])
     if "=" not in words[0] and not is_known and not any(form.fullmatch(words[0]) for form in forms):
-        kept[0] = LEFT_OUT
-    return " ".join(word if _UNQUOTED.fullmatch(word) else shlex.quote(word) for word in kept)
+        kept_words[0] = LEFT_OUT
+    return " ".join(word if _UNQUOTED.fullmatch(word) else shlex.quote(word) for word in kept_words)
 
 
 def _split_shell(text: str) -> list[str]:
@@ -300,7 +300,7 @@ def _tells_what_runs(place: Place, before: str, word: str, with_names: bool, *, 
 
 def _is_program(word: str, is_first: bool) -> bool:
     """True of what may be a program's name: the first word is one in any case."""
-    if _KERNEL_THREAD.fullmatch(word) or program_is_known(word):
+    if _KERNEL_THREAD.fullmatch(word) or is_known_program(word):
         return True
     if is_first:
         return re.fullmatch(r"[\w@.,+:%/~-]{1,200}", word) is not None

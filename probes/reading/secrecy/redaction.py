@@ -52,8 +52,8 @@ class Redaction:
     """`names` are replaced wherever they stand as a word, such as the host's own; so are `list_people`."""
 
     def __init__(self, *names: str, users: Sequence[str] = ()) -> None:
-        self._names = _compile_words({n for name in names for n in (name, name.split(".", 1)[0])})
-        self._users = _compile_words(set(users))
+        self._names = _compile_name_pattern({n for name in names for n in (name, name.split(".", 1)[0])})
+        self._users = _compile_name_pattern(set(users))
         self._servers: set[str] = set()  # as they are met: the log comes after the mounts
         self._stand_ins: dict[str, str] = {}
 
@@ -84,7 +84,7 @@ class Redaction:
         if self._names is not None:
             text = self._names.sub("host", text)
         if self._servers:
-            server_pattern = _compile_words(self._servers)
+            server_pattern = _compile_name_pattern(self._servers)
             text = server_pattern.sub(self._replace_server, text) if server_pattern else text
         text = _USER.sub(self._replace_user, text)
         if self._users is not None:
@@ -150,7 +150,7 @@ def list_people() -> tuple[str, ...]:
     return tuple(user.pw_name for user in pwd.getpwall() if _FIRST_USER <= user.pw_uid <= _LAST_USER)
 
 
-def _compile_words(names: set[str]) -> re.Pattern[str] | None:
+def _compile_name_pattern(names: set[str]) -> re.Pattern[str] | None:
     ordered_names = sorted((name for name in names if len(name) > 2), key=len, reverse=True)
     return (
         re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, ordered_names))})(?!\w)")

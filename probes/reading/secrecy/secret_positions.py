@@ -89,10 +89,10 @@ def is_made_up(word: str) -> bool:
 
 def find_secrets_by_position(words: Sequence[str]) -> list[int | None]:
     """For each word where the secret in it begins; None where nothing hints at one."""
-    return list(_find(words))
+    return list(_secret_positions(words))
 
 
-def _find(words: Sequence[str]) -> Iterator[int | None]:
+def _secret_positions(words: Sequence[str]) -> Iterator[int | None]:
     about_secrets, sets = False, False
     names_user = any(_USER_OPTION.fullmatch(word) for word in words)
     # `-` alone is standard input, no option
@@ -134,23 +134,23 @@ def _find(words: Sequence[str]) -> Iterator[int | None]:
         ):
             yield 0
         elif before.startswith("-") and "=" not in before:
-            yield _begin_in_value(word, before, program)
+            yield _secret_start_in_value(word, before, program)
         elif (
             earlier.startswith("-")
             and not before.startswith("-")
             and not is_harmless(before)
-            and _begin_in_value(before, earlier, program) == 0
+            and _secret_start_in_value(before, earlier, program) == 0
         ):
             yield 0  # a user and a password: `--auth me hunter2`
         else:
-            yield _begin_in_argument(
+            yield _secret_start_in_argument(
                 word, before if before == "<<<" or not earlier.startswith("-") else "", program
             )
         about_secrets |= not pair and not word.startswith("-") and "/" not in word and names_secret(word)
         sets |= _SETS.fullmatch(word.lower()) is not None and program not in WITHOUT_SECRETS
 
 
-def _begin_in_value(word: str, option: str, program: str) -> int | None:
+def _secret_start_in_value(word: str, option: str, program: str) -> int | None:
     """Where the secret begins in the value of an option, which is not harmless by its form."""
     if names_secret(option) or _BASE64.fullmatch(word) or holds_random_part(word):
         return 0
@@ -176,12 +176,14 @@ def _takes_no_secret(option: str, value: str) -> bool:
     return not option.startswith("-") or bool(_ADDRESSING.fullmatch(option)) or is_program_word(option, value)
 
 
-def _begin_in_argument(word: str, before: str, program: str) -> int | None:
+def _secret_start_in_argument(word: str, before: str, program: str) -> int | None:
     """Where the secret begins in a word behind another one, which is not harmless by its form."""
-    named = _VARIABLE.fullmatch(before) is not None and names_secret(before)  # `-genv REDIS_AUTH hunter2`
+    has_secret_variable = _VARIABLE.fullmatch(before) is not None and names_secret(
+        before
+    )  # `-genv REDIS_AUTH hunter2`
     if (
         before == "<<<"
-        or named
+        or has_secret_variable
         or (before.lower() in _USERS and program not in WITHOUT_SECRETS)
         or _BASE64.fullmatch(word)
         or holds_random_part(word)

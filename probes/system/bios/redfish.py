@@ -237,7 +237,7 @@ class _Client:
             raise _Failed(
                 f"{self._place.address_text} points to a place outside its Redfish service", "invalid"
             )
-        data = self._read(path)
+        data = self._read_answer(path)
         try:
             document = json.loads(data)
         except (ValueError, RecursionError):
@@ -257,7 +257,7 @@ class _Client:
             except OSError:
                 pass
 
-    def _read(self, path: str) -> bytes:
+    def _read_answer(self, path: str) -> bytes:
         address, left = self._place.address_text, max(0.1, self._deadline - time.monotonic())
         name, port = self._place.name, self._place.port
         connection = (

@@ -60,7 +60,7 @@ def disks_beneath(host: Host, leaves: Iterable[str]) -> tuple[str, ...]:
     return tuple(disks)
 
 
-def served_by_memory(host: Host, leaves: Iterable[str]) -> str:
+def served_by_memory_reason(host: Host, leaves: Iterable[str]) -> str:
     """Return why reads and writes there are served by memory: a loop device without direct I/O, a RAM disk; "": none.
 
     loop(4): without it, it goes through the page cache of its file. Through the whole stack: the file of a loop

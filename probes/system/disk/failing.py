@@ -20,7 +20,7 @@ _OF_DEVICE = {
 }
 
 
-def whose_error(path: str, number: int | None) -> str:
+def device_error_suffix(path: str, number: int | None) -> str:
     """To be put behind the error's own text; empty where the error says nothing about the device. Looks at no file."""
     if number not in _OF_DEVICE and number != errno.EROFS:
         return ""
@@ -53,6 +53,6 @@ def cause_and_advice(number: int | None, *directories: str) -> str:
     """
     if not number:
         return ""
-    owners = "".join(dict.fromkeys(whose_error(directory, number) for directory in directories))
+    owners = "".join(dict.fromkeys(device_error_suffix(directory, number) for directory in directories))
     cause = errno.EIO if owners else number
     return f"{owners}; {write_advice(cause, 'name another directory')}"

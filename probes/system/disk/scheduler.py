@@ -29,7 +29,7 @@ class Scheduling(msgspec.Struct, frozen=True, kw_only=True):
     hw_queues: int | Absent
 
     @property
-    def wbt_by_hand(self) -> bool:
+    def is_wbt_set_by_hand(self) -> bool:
         """True where write-back throttling has a value that the kernel never chooses itself."""
         return is_present(self.wbt_lat_usec) and self.wbt_lat_usec not in WBT_DEFAULTS_USEC
 
@@ -51,7 +51,7 @@ def parse_bracketed(text: str) -> tuple[str | Absent, tuple[str, ...]]:
     return Absent("no scheduler is marked as active", kind="invalid"), offered
 
 
-def read_inflight(host: Host, device: str) -> tuple[int, int] | Absent:
+def read_inflight_reads_and_writes(host: Host, device: str) -> tuple[int, int] | Absent:
     """Reads and writes that the driver holds now. On blk-mq what waits in the scheduler is not counted."""
     text = host.read_file_text(f"/sys/block/{device}/inflight")
     if isinstance(text, Absent):

@@ -67,7 +67,7 @@ def _matches_device(expression: str, device: str) -> bool:
     return not wanted or any(fnmatchcase(device, name) for name in wanted)
 
 
-def find_tuned_elevator(host: Host, device: str) -> tuple[str, str] | Absent:
+def find_tuned_elevator_and_path(host: Host, device: str) -> tuple[str, str] | Absent:
     """Return what the active profiles set as `elevator` of this device: (scheduler, path)."""
     for path, plugin, options in reversed(tuned_sections(host)):
         elevator = options.get("elevator", "").strip()
@@ -79,7 +79,7 @@ def find_tuned_elevator(host: Host, device: str) -> tuple[str, str] | Absent:
 def find_scheduler_origin(host: Host, state: Scheduling) -> SchedulerOrigin:
     """The likeliest reason for the active scheduler; udev and tuned come after the kernel's own choice."""
     active = state.active if is_present(state.active) else ""
-    asked = find_tuned_elevator(host, state.device)
+    asked = find_tuned_elevator_and_path(host, state.device)
     if is_present(asked) and asked[0] == active:
         return SchedulerOrigin("tuned", f"tuned's profile sets elevator={asked[0]}", asked[1], asked[0])
     for path, scheduler, line in udev_rules(host):

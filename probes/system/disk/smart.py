@@ -75,8 +75,11 @@ def smart_reports(host: Host) -> dict[str, Smart | Absent]:
     """By kernel name; several disks at a time, all within ALL_S seconds."""
     names = [device.name for device in list_smart_disks(host)]
     if not host.live:
-        known = {*names, *(name.partition("n1")[0] for name in names)}  # a controller's report is its disk's
-        names += sorted(set(_captured_names(host)) - known)
+        known_names = {
+            *names,
+            *(name.partition("n1")[0] for name in names),
+        }  # a controller's report is its disk's
+        names += sorted(set(_captured_names(host)) - known_names)
     return dict(zip(names, _read_reports(host, names), strict=True))
 
 

@@ -23,7 +23,7 @@ class DiskTopology(msgspec.Struct, frozen=True):
 
     def devices_directly_under(self, mount: Mount) -> tuple[str, ...] | Absent:
         """The devices directly under one of the mounts."""
-        return self.tops[_key(mount)]
+        return self.tops[_mount_identity(mount)]
 
     def layers_under(self, tops: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for top in tops for name in list_layers(self.devices, top)))
@@ -45,14 +45,14 @@ class DiskTopology(msgspec.Struct, frozen=True):
 def read_disk_topology(host: Host) -> DiskTopology:
     table, tops = read_mounts(host), dict[tuple[str, str, str], tuple[str, ...] | Absent]()
     for mount in table if is_present(table) else ():
-        if (key := _key(mount)) not in tops:
+        if (key := _mount_identity(mount)) not in tops:
             tops[key] = _find_devices(host, mount)
     return DiskTopology(table, block_devices(host), tops)
 
 
 class DirectoryPlacement(msgspec.Struct, frozen=True, kw_only=True):
     """Where a directory lies. `device` is the kernel name on top; `layers` go down to the `leaves`. `memory`: see
-    `memory_of`.
+    `memory_file_system_of`.
     """
 
     directory: str
@@ -74,7 +74,7 @@ def find_placement(host: Host, directory: str) -> DirectoryPlacement | Absent:
     mount = disks.mount_of(path)
     if isinstance(mount, Absent):
         return mount
-    if memory := memory_of(host, mount):
+    if memory := memory_file_system_of(host, mount):
         none = Absent(f"{mount.fstype} lies in memory, on no device", "unsupported", mount.mountpoint)
         return DirectoryPlacement(directory=path, mount=mount, device=none, memory=memory)
     tops = disks.devices_directly_under(mount)
@@ -84,7 +84,7 @@ def find_placement(host: Host, directory: str) -> DirectoryPlacement | Absent:
     return DirectoryPlacement(directory=path, mount=mount, device=tops[0], layers=down, leaves=ends)
 
 
-def memory_of(host: Host, mount: Mount) -> str:
+def memory_file_system_of(host: Host, mount: Mount) -> str:
     """The file system in memory that holds what is written there: itself, or what an overlay's upper layer lies on.
 
     "" where there is none, and in a container, where the upper layer's path is another name space's.
@@ -104,7 +104,7 @@ def network_file_systems(host: Host, directories: Iterable[str]) -> tuple[str, .
     return tuple(sorted({f"{mount.source} ({mount.fstype})" for mount in mounted}))
 
 
-def _key(mount: Mount) -> tuple[str, str, str]:
+def _mount_identity(mount: Mount) -> tuple[str, str, str]:
     """Bind mounts come by the thousand, and btrfs has an anonymous number for every subvolume."""
     return ("" if mount.devno.startswith("0:") else mount.devno, mount.source, mount.fstype)
 

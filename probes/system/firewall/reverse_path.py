@@ -87,10 +87,12 @@ class ReversePathRule(msgspec.Struct, frozen=True, kw_only=True):
         hook = self.first_hook
         if hook is None or hook.name not in ("ingress", "prerouting"):
             return False
-        return not self.new_only or self.before_conntrack  # what is not tracked yet is not established either
+        return (
+            not self.new_only or self.is_before_conntrack
+        )  # what is not tracked yet is not established either
 
     @property
-    def before_conntrack(self) -> bool:
+    def is_before_conntrack(self) -> bool:
         hook = self.first_hook
         return hook is not None and (hook.name == "ingress" or hook.priority < CONNTRACK)
 
@@ -115,7 +117,7 @@ class RulesetListing(NamedTuple):
     sizes: dict[str, int]
 
 
-def check_of(result: str, flags: tuple[str, ...]) -> Check:
+def fib_check_of(result: str, flags: tuple[str, ...]) -> Check:
     """Return what a fib expression checks. `result` is nft's: oif, oifname, check (nft 1.1.4 on) or type."""
     if result == "type":
         return "type"
@@ -171,7 +173,7 @@ class Chains:
         way = Way(only_new or source in self.spared, narrowed, protocols)
         self._jumps.setdefault(source, []).append((target, way))
 
-    def place_rules(self, rules: list[tuple[Key, ReversePathRule]]) -> tuple[ReversePathRule, ...]:
+    def rules_with_hooks(self, rules: list[tuple[Key, ReversePathRule]]) -> tuple[ReversePathRule, ...]:
         """The rules with the hooks that lead to them, and who of the packets comes so far."""
         reached: dict[Key, list[tuple[Hook, Way]]] = {}
         for start, hook in self.base.items():

@@ -57,7 +57,9 @@ def rules_from_save(
         target = next((words[i + 1] for i, w in enumerate(words[:-1]) if w in ("-j", "-g")), "")
         if target:
             end = next(i for i, w in enumerate(words) if w in ("-j", "-g"))
-            chains.add_jump(key, (table, target), _only_new(words), " ".join(_join_conditions(words[2:end])))
+            chains.add_jump(
+                key, (table, target), _is_only_for_new_flows(words), " ".join(_join_conditions(words[2:end]))
+            )
         if ("-m", "rpfilter") in pairwise(words):
             rule = _make_rule(protocol, form, key, words, key in chains.spared, source)
             counter = int(counted[1]) if counted else None
@@ -67,7 +69,7 @@ def rules_from_save(
             chains.decided.add(key)
         if target == "ACCEPT" and len(words) == 8 and "ESTABLISHED" in _find_states(words):
             chains.spared.add(key)
-    return chains.place_rules(keyed_rules)
+    return chains.rules_with_hooks(keyed_rules)
 
 
 def _split_words(line: str) -> list[str]:
@@ -108,7 +110,7 @@ def _find_states(words: list[str]) -> set[str]:
     return set()
 
 
-def _only_new(words: list[str]) -> bool:
+def _is_only_for_new_flows(words: list[str]) -> bool:
     states = _find_states(words)
     return bool(states) and "ESTABLISHED" not in states
 
@@ -131,7 +133,7 @@ def _make_rule(
         hooks=(),
         check="loose" if loose else "strict",
         flags=tuple(flags),
-        new_only=guarded or _only_new(words),
+        new_only=guarded or _is_only_for_new_flows(words),
         statement=shlex.join(words),
         source=source,
         conditions=tuple(_join_conditions(words[2 : list(pairwise(words)).index(("-m", "rpfilter"))])),

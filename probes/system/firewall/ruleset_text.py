@@ -17,7 +17,7 @@ from hostdx.probes.system.firewall.reverse_path import (
     Key,
     ReversePathRule,
     RulesetListing,
-    check_of,
+    fib_check_of,
     protocols_of,
 )
 from hostdx.probes.types import Absent
@@ -87,7 +87,7 @@ def listing_from_text(text: str, source: str = "nft list ruleset") -> RulesetLis
                 narrowed = " ".join(_parse_conditions(line[: jump.start()]))
                 protocols = protocols_of(family, _find_protocol(bare))
                 target = (family, table, jump[1].rstrip(",;"))
-                chains.add_jump(key, target, _only_new(bare), narrowed, protocols)
+                chains.add_jump(key, target, _is_only_for_new_flows(bare), narrowed, protocols)
             rule = _parse_rule(key, line, bare, key in chains.spared, source)
             if rule is not None:
                 rule = msgspec.structs.replace(rule, handle=parse_unsigned(handle or ""))
@@ -101,7 +101,7 @@ def listing_from_text(text: str, source: str = "nft list ruleset") -> RulesetLis
                 and not _NEIGHBOURS.match(bare)
             ):
                 chains.decided.add(key)
-    return RulesetListing(chains.place_rules(keyed_rules), sizes)
+    return RulesetListing(chains.rules_with_hooks(keyed_rules), sizes)
 
 
 def priority_number(text: str) -> int:
@@ -131,9 +131,9 @@ def _parse_rule(key: Key, line: str, bare: str, guarded: bool, source: str) -> R
         table=table,
         chain=chain,
         hooks=(),
-        check=check_of(fib[2], flags) if fib else "unknown",
+        check=fib_check_of(fib[2], flags) if fib else "unknown",
         flags=flags,
-        new_only=guarded or _only_new(bare),
+        new_only=guarded or _is_only_for_new_flows(bare),
         packets=int(packets[1]) if packets else None,
         statement=_COUNTED.sub("counter", line),
         source=source,
@@ -179,7 +179,7 @@ def _lets_established_through(bare: str) -> bool:
     return alone and "established" in _parse_states(telling)
 
 
-def _only_new(bare: str) -> bool:
+def _is_only_for_new_flows(bare: str) -> bool:
     states = _parse_states(bare)
     return (bool(states) and "established" not in states) or "established" in _parse_states(
         bare, negated=True

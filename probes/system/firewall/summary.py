@@ -75,7 +75,7 @@ def _manager_facts(host: Host) -> Iterator[Entry]:
         )
         return
     source = f"{CONF}, {UFW}"
-    if not managers and (table := _leftover_table(host)):
+    if not managers and (table := _leftover_firewalld_table(host)):
         managers, source = [f"{table} is loaded, firewalld not seen"], f"{source}, nft list ruleset"
     yield Fact("firewall", "manager", "; ".join(managers) or NONE, source)
     yield Fact("firewall", "service", service, source)
@@ -83,7 +83,7 @@ def _manager_facts(host: Host) -> Iterator[Entry]:
         yield Fact("firewall", "service_running", up, source)
 
 
-def _leftover_table(host: Host) -> str:
+def _leftover_firewalld_table(host: Host) -> str:
     """Its table without its files: another container's or an earlier system's; empty where there is none."""
     read = read_ruleset(host)
     tables = () if isinstance(read, Absent) else read.sizes
@@ -113,10 +113,10 @@ def _tables_text(host: Host, path: str) -> str:
 def _checks_text(read: Ruleset, protocol: Protocol) -> str:
     """`strict, every packet`; several, in the order of the ruleset."""
     rules = [r for r in read.in_effect if protocol in r.protocols and r.check != "type"]
-    return "; ".join(dict.fromkeys(f"{_kind(rule)}, {_payers_text(rule)}" for rule in rules))
+    return "; ".join(dict.fromkeys(f"{_check_kind_text(rule)}, {_payers_text(rule)}" for rule in rules))
 
 
-def _kind(rule: ReversePathRule) -> str:
+def _check_kind_text(rule: ReversePathRule) -> str:
     return "check" if rule.check == "unknown" else rule.check
 
 

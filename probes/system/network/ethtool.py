@@ -123,7 +123,7 @@ def _read_once(
     return answer
 
 
-def _answer_cache(host: Host) -> dict[tuple[str, str], Any]:
+def _answer_cache(_host: Host) -> dict[tuple[str, str], Any]:
     return {}
 
 

@@ -50,11 +50,11 @@ def read_offload(host: Host, interface: str) -> Offload | Absent:
 def _read_live(interface: str) -> Offload | Absent:
     source = f"ioctl SIOCETHTOOL, {interface}"
     try:
-        gro: bool | Absent = bool(_get(interface, _GGRO))
+        gro: bool | Absent = bool(_read_ethtool_value(interface, _GGRO))
     except OSError as error:
         return Absent(f"{interface}: {error.strerror}", "unsupported", source)
     try:
-        lro: bool | Absent = bool(_get(interface, _GFLAGS) & _LRO)
+        lro: bool | Absent = bool(_read_ethtool_value(interface, _GFLAGS) & _LRO)
     except OSError as error:
         lro = Absent(f"{interface}: {error.strerror}", "unsupported", source)
     return Offload(gro=gro, lro=lro, source=source)
@@ -66,10 +66,10 @@ def set_offload(interface: str, *, tso: bool, gso: bool, gro: bool) -> None:
         send_ethtool_command(interface, command, int(value))
 
 
-def read_segmentation(interface: str) -> tuple[bool, bool]:
+def read_tso_and_gso(interface: str) -> tuple[bool, bool]:
     """TSO and GSO as set, of an interface of the caller's own network namespace."""
-    return bool(_get(interface, _GTSO)), bool(_get(interface, _GGSO))
+    return bool(_read_ethtool_value(interface, _GTSO)), bool(_read_ethtool_value(interface, _GGSO))
 
 
-def _get(interface: str, command: int) -> int:
+def _read_ethtool_value(interface: str, command: int) -> int:
     return send_ethtool_command(interface, command, 0)[1]

@@ -1,6 +1,7 @@
 """How many packets this host receives, by CPU, protocol, interface: counters, and rates between reads."""
 
 import time
+from typing import NamedTuple
 
 import msgspec
 
@@ -62,16 +63,16 @@ def read_packet_counters(host: Host, now: float | None = None) -> PacketCounters
     """All counters in one go; what cannot be read is Absent with its reason."""
     softnet = _read_softnet(host)
     columns = softnet if not isinstance(softnet, Absent) else ()
-    by_lo6, by_lo = _loopback_packets(host)
+    loopback = _read_loopback_receives(host)
     stat = read_proc_stat(host)
     return PacketCounters(
         time_s=time.monotonic() if now is None else now,
         processed=tuple(row[0] for row in columns) if not isinstance(softnet, Absent) else softnet,
         backlog_drops=sum(row[1] for row in columns) if not isinstance(softnet, Absent) else softnet,
         squeezes=sum(row[2] for row in columns) if not isinstance(softnet, Absent) else softnet,
-        ipv6=_subtract_part(_read_ipv6(host), by_lo6),
-        ipv4=_subtract_part(_read_ipv4(host), None if by_lo is None or by_lo6 is None else by_lo - by_lo6),
-        loopback=by_lo is None or by_lo6 is None,
+        ipv6=_subtract_part(_read_ipv6(host), loopback.ipv6),
+        ipv4=_subtract_part(_read_ipv4(host), loopback.other),
+        loopback=loopback.other is None,
         interfaces=_read_interfaces(host),
         cpus={} if isinstance(stat, Absent) else stat.cpus,
     )
@@ -85,11 +86,11 @@ def compute_rates(before: PacketCounters, after: PacketCounters) -> PacketRates 
     busiest = _find_busiest(before, after)
     return PacketRates(
         seconds=seconds,
-        ipv6=_rate(before.ipv6, after.ipv6, seconds),
-        ipv4=_rate(before.ipv4, after.ipv4, seconds),
-        processed=_rate(_sum_packets(before.processed), _sum_packets(after.processed), seconds),
-        backlog_drops=_rate(before.backlog_drops, after.backlog_drops, seconds),
-        squeezes=_rate(before.squeezes, after.squeezes, seconds),
+        ipv6=_rate_between(before.ipv6, after.ipv6, seconds),
+        ipv4=_rate_between(before.ipv4, after.ipv4, seconds),
+        processed=_rate_between(_sum_packets(before.processed), _sum_packets(after.processed), seconds),
+        backlog_drops=_rate_between(before.backlog_drops, after.backlog_drops, seconds),
+        squeezes=_rate_between(before.squeezes, after.squeezes, seconds),
         interfaces={
             name: (max(0, now[0] - then[0]) / seconds, max(0, now[1] - then[1]) / seconds)
             for name, now in after.interfaces.items()
@@ -105,7 +106,7 @@ def _sum_packets(values: tuple[int, ...] | Absent) -> int | Absent:
     return values if isinstance(values, Absent) else sum(values)
 
 
-def _rate(before: int | Absent, after: int | Absent, seconds: float) -> float | Absent:
+def _rate_between(before: int | Absent, after: int | Absent, seconds: float) -> float | Absent:
     if isinstance(before, Absent):
         return before
     if isinstance(after, Absent):
@@ -129,11 +130,11 @@ def _read_ipv6(host: Host) -> int | Absent:
     text = host.read_file_text(SNMP6)
     if isinstance(text, Absent):
         return text if text.kind != "missing" else Absent("this kernel runs without IPv6", "missing", SNMP6)
-    counted = _in_receives(text)
+    counted = _ip6_in_receives(text)
     return Absent(f"{SNMP6} does not count Ip6InReceives", "invalid", SNMP6) if counted is None else counted
 
 
-def _in_receives(text: str) -> int | None:
+def _ip6_in_receives(text: str) -> int | None:
     for line in text.splitlines():
         words = line.split()
         if len(words) == 2 and words[0] == "Ip6InReceives":
@@ -141,13 +142,24 @@ def _in_receives(text: str) -> int | None:
     return None
 
 
-def _loopback_packets(host: Host) -> tuple[int | None, int | None]:
-    """Packets that came in by lo: of IPv6, and of all protocols. None where that is not told."""
+class _LoopbackReceives(NamedTuple):
+    """Packets that came in by lo: of IPv6, and of all protocols. None where the host does not tell."""
+
+    ipv6: int | None
+    total: int | None
+
+    @property
+    def other(self) -> int | None:
+        """Return those that are not of IPv6."""
+        return None if self.total is None or self.ipv6 is None else self.total - self.ipv6
+
+
+def _read_loopback_receives(host: Host) -> _LoopbackReceives:
     text, total = host.read_file_text(SNMP6_LO), host.read_integer(LO)
-    six = _in_receives(text) if not isinstance(text, Absent) else None
+    six = _ip6_in_receives(text) if not isinstance(text, Absent) else None
     if isinstance(text, Absent) and text.kind == "missing" and not isinstance(total, Absent):
         six = 0  # lo is there, and has no IPv6
-    return six, None if isinstance(total, Absent) else total
+    return _LoopbackReceives(six, None if isinstance(total, Absent) else total)
 
 
 def _subtract_part(count: int | Absent, part: int | None) -> int | Absent:

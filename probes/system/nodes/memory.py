@@ -24,13 +24,13 @@ class Memory(msgspec.Struct, frozen=True, kw_only=True):
 def read_memory(host: Host) -> Memory:
     """From /proc/meminfo. On a live host whose kernel has no MemAvailable psutil's estimate is taken."""
     values = read_meminfo(host)
-    available = _size(values, "MemAvailable")
+    available = _bytes_of(values, "MemAvailable")
     if isinstance(available, Absent) and host.live and is_present(values):
         available = _estimate_available()
     return Memory(
-        total=_size(values, "MemTotal"),
+        total=_bytes_of(values, "MemTotal"),
         available=available,
-        swap_total=_size(values, "SwapTotal"),
+        swap_total=_bytes_of(values, "SwapTotal"),
         transparent_huge_pages=host.read_bracketed("/sys/kernel/mm/transparent_hugepage/enabled"),
     )
 
@@ -65,7 +65,7 @@ def read_offline_bytes(host: Host) -> int | Absent:
     return block_bytes * sum(host.read_word(f"{BLOCKS}/{block}/state") == "offline" for block in blocks)
 
 
-def _size(values: dict[str, int] | Absent, name: str) -> int | Absent:
+def _bytes_of(values: dict[str, int] | Absent, name: str) -> int | Absent:
     if isinstance(values, Absent):
         return values
     return values.get(name, Absent(f"/proc/meminfo has no {name}", "unsupported", "/proc/meminfo"))

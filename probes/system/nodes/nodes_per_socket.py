@@ -74,7 +74,11 @@ def read_nodes_per_socket(host: Host) -> NodesPerSocket | Absent:
         return Absent("a virtual machine: the hypervisor makes the nodes", "unsupported", ROOT)
     off = read_kernel(host).boot_parameters().get("numa") == "off"
     scheme = _find_scheme(info[0] if info else {})
-    if scheme == "SNC" and _entry_number(info[0], "model") == _CASCADE_LAKE and _node_a_die(host, table):
+    if (
+        scheme == "SNC"
+        and _entry_number(info[0], "model") == _CASCADE_LAKE
+        and _is_one_node_a_die(host, table)
+    ):
         scheme = "node per die"  # the two dies of a Xeon Platinum 9200 are a node each without any setting
     if table.per_socket < 1:
         return NodesPerSocket(scheme=scheme, value=0, by_kernel="numa=off" if off else "")
@@ -107,7 +111,7 @@ def _find_scheme(entry: dict[str, str]) -> Scheme:
     return "nodes per socket"
 
 
-def _node_a_die(host: Host, table: NumaTable) -> bool:
+def _is_one_node_a_die(host: Host, table: NumaTable) -> bool:
     placed = read_cpu_topology(host)
     dies = set(placed.dies.values())
     return len(dies) > len(distinct_sets(placed.sockets)) and dies == {n.cpus for n in table.nodes if n.cpus}

@@ -113,7 +113,7 @@ def _read_node(host: Host, number: int, placed: CpuTopology, count: int) -> Numa
         memory_bytes=_parse_memory(memory, f"{folder}/meminfo", "MemTotal"),
         distances=tuple(distances) if len(distances) == count else (),
         free_bytes=_parse_memory(memory, f"{folder}/meminfo", "MemFree"),
-        access=_read_access(host, f"{folder}/access0/initiators"),
+        access=_read_firmware_memory_speed(host, f"{folder}/access0/initiators"),
     )
 
 
@@ -125,7 +125,7 @@ def _correct_only_node(host: Host, node: NumaNode) -> NumaNode:
     return node
 
 
-def _read_access(host: Host, folder: str) -> FirmwareMemorySpeed | None:
+def _read_firmware_memory_speed(host: Host, folder: str) -> FirmwareMemorySpeed | None:
     latency, rate = host.read_integer(f"{folder}/read_latency"), host.read_integer(f"{folder}/read_bandwidth")
     return FirmwareMemorySpeed(latency, rate) if isinstance(latency, int) and isinstance(rate, int) else None
 

@@ -59,15 +59,15 @@ def read_caches(host: Host) -> tuple[Cache, ...] | Absent:
     return tuple(sorted(caches_by_key.values(), key=lambda c: (c.level, c.kind, min(c.cpus))))
 
 
-def group_by_name(all_of_them: tuple[Cache, ...]) -> tuple[CacheKind, ...]:
+def group_caches_by_name(all_of_them: tuple[Cache, ...]) -> tuple[CacheKind, ...]:
     """As `lscpu` counts: one row a name, smallest level first."""
     by_name: dict[str, list[Cache]] = {}
     for cache in all_of_them:
         by_name.setdefault(cache.name, []).append(cache)
-    return tuple(_kind(name, some) for name, some in by_name.items())
+    return tuple(_cache_kind(name, some) for name, some in by_name.items())
 
 
-def _kind(name: str, some: list[Cache]) -> CacheKind:
+def _cache_kind(name: str, some: list[Cache]) -> CacheKind:
     sizes = sorted(Counter(c.size_bytes for c in some if is_present(c.size_bytes)).items())
     return CacheKind(
         name=name,
@@ -91,12 +91,12 @@ def _read_cache(host: Host, folder: str, n: int, online: frozenset[int]) -> Cach
     return Cache(
         level=level,
         kind=kind if is_present(kind) else "Unified",
-        size_bytes=_size(host, f"{folder}/size"),
+        size_bytes=_read_size(host, f"{folder}/size"),
         cpus=cpus & online,
     )
 
 
-def _size(host: Host, path: str) -> int | Absent:
+def _read_size(host: Host, path: str) -> int | Absent:
     text = host.read_file_text(path, 64)
     if isinstance(text, Absent):
         return text

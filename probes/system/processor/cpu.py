@@ -100,7 +100,7 @@ def read_brand(host: Host) -> str | Absent:
     return model if is_present(model) else _ask_cpuinfo_in_time(host).brand
 
 
-def arm_parts(host: Host) -> str:
+def arm_core_names(host: Host) -> str:
     """The names of ARM's cores, of each kind once; empty where they are not known."""
     part_names: dict[str, None] = {}
     for entry in read_cpuinfo(host):

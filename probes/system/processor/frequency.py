@@ -56,11 +56,11 @@ def read_frequency(host: Host) -> Frequency | Absent:
         highest_khz=max(highest, default=nothing),
         base_khz=max(base, default=nothing),
         turbo=_read_turbo(host),
-        status=_read_status(host),
+        status=_read_pstate_status(host),
     )
 
 
-def _read_status(host: Host) -> str | Absent:
+def _read_pstate_status(host: Host) -> str | Absent:
     for name in ("intel_pstate", "amd_pstate"):
         if is_present(word := host.read_word(f"{ROOT}/{name}/status")):
             return word

@@ -38,16 +38,18 @@ class ThrottleReader:
         self._clocks = tuple(path for path in clocks if host.path_exists(path))
         self._quotas = find_quota_files(host)
 
-    def read_heat(self) -> int | None:
+    def read_heat_slowdowns(self) -> int | None:
         """Return how often heat has slowed these CPUs since boot."""
         counts = [n for path in self._heat if isinstance(n := self._host.read_integer(path), int)]
         return sum(counts) if counts else None
 
     def read(self) -> ThrottleCounters:
         clocks = [n for path in self._clocks if isinstance(n := self._host.read_integer(path), int)]
-        held = [s for path in self._quotas if (s := _throttled_s(cpu_stat(self._host, path))) is not None]
+        held = [
+            s for path in self._quotas if (s := _throttled_s(read_cpu_stat(self._host, path))) is not None
+        ]
         return ThrottleCounters(
-            self.read_heat(),
+            self.read_heat_slowdowns(),
             sum(held) if held else None,
             max(clocks, default=None),
         )
@@ -87,18 +89,18 @@ def find_quota_files(host: Host) -> tuple[str, ...]:
 
 def count_throttles(host: Host, files: tuple[str, ...]) -> tuple[int, ...]:
     """Return how often the quota of each of these groups (`find_quota_files`) has stopped it."""
-    return tuple(cpu_stat(host, file).get("nr_throttled", 0) for file in files)
+    return tuple(read_cpu_stat(host, file).get("nr_throttled", 0) for file in files)
 
 
-def quota_counts(host: Host, folder: str) -> tuple[int, int] | None:
+def throttled_and_all_periods(host: Host, folder: str) -> tuple[int, int] | None:
     """Of one group: in how many of how many periods its quota stopped it; None: not told."""
-    stat = cpu_stat(host, f"{folder}/cpu.stat")
+    stat = read_cpu_stat(host, f"{folder}/cpu.stat")
     if "nr_throttled" not in stat or "nr_periods" not in stat:
         return None
     return stat["nr_throttled"], stat["nr_periods"]
 
 
-def cpu_stat(host: Host, path: str) -> dict[str, int]:
+def read_cpu_stat(host: Host, path: str) -> dict[str, int]:
     """The counters of a group; empty where they cannot be read."""
     text = host.read_file_text(path, 1 << 16)
     pairs = (line.partition(" ") for line in (() if isinstance(text, Absent) else text.splitlines()))

@@ -67,7 +67,7 @@ def read_cpu_topology(host: Host) -> CpuTopology:
     info = read_cpuinfo(host)
     listed = {int(entry["processor"]): entry for entry in info if _is_number(entry.get("processor", ""))}
     numbered_cpus = _numbered_cpus(host)
-    online, offline = _split_online(host, numbered_cpus, frozenset(listed))
+    online, offline = _online_and_offline_cpus(host, numbered_cpus, frozenset(listed))
     cores = _read_sets(host, online, *_CORE)
     sockets = _read_sets(host, online, *_SOCKET)
     ids = _read_socket_ids(host, online)
@@ -141,7 +141,7 @@ def _numbered_cpus(host: Host) -> frozenset[int]:
     return frozenset(int(match[1]) for match in matches if match)
 
 
-def _split_online(
+def _online_and_offline_cpus(
     host: Host, cpus: frozenset[int], listed: frozenset[int]
 ) -> tuple[frozenset[int], frozenset[int]]:
     """A tree may hold folders for CPUs that can be plugged in later, and old ones tell offline only by leaving out."""

@@ -29,7 +29,7 @@ class IoLimit(msgspec.Struct, frozen=True):
     """`limit_name` is rbps, wbps (bytes/s), riops or wiops, as in io.max, or latency; `devno` is major:minor."""
 
     devno: str
-    what: str
+    limit_name: str
     value: int
     group: str
     file: str = ""
@@ -116,13 +116,13 @@ def find_group_folders(host: Host, table: tuple[Mount, ...], controller: str, pa
     return ()
 
 
-def cpu_quota(host: Host, folder: str) -> float | None:
+def cpu_quota_of_group(host: Host, folder: str) -> float | None:
     """The quota of one group, by its folder, in CPUs; None: it has none of its own."""
     limit = _smallest_limit(_quota_v2(host, (folder,)), _quota_v1(host, (folder,)))
     return limit if isinstance(limit, float) else None
 
 
-def unit_of(folder: str) -> str:
+def systemd_unit_of(folder: str) -> str:
     """The systemd unit that a control group is or lies in: the last name of one in its path; "" where none is."""
     return next((name for name in reversed(folder.split("/")) if _UNIT.fullmatch(name)), "")
 
@@ -134,7 +134,7 @@ def _smallest_limit(*limits: N | Absent | None) -> N | Absent | None:
     return min((limit for limit in known_limits if limit is not None), default=None)
 
 
-def _read_each(host: Host, folders: tuple[str, ...], name: str) -> list[str] | Absent:
+def _read_in_each_group(host: Host, folders: tuple[str, ...], name: str) -> list[str] | Absent:
     """The file in every group that has it: the root has no limits, nor has a group without the controller."""
     if not folders:
         return Absent("this version of control groups is not mounted", "unsupported", name)
@@ -143,7 +143,7 @@ def _read_each(host: Host, folders: tuple[str, ...], name: str) -> list[str] | A
 
 
 def _quota_v2(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
-    texts = _read_each(host, folders, "cpu.max")
+    texts = _read_in_each_group(host, folders, "cpu.max")
     if isinstance(texts, Absent):
         return texts
     pairs = (re.fullmatch(r"([0-9]{1,19}) ([0-9]{1,19})", text.strip()) for text in texts)
@@ -168,7 +168,7 @@ def _quota_v1(host: Host, folders: tuple[str, ...]) -> float | Absent | None:
 
 
 def _read_byte_limit(host: Host, folders: tuple[str, ...], name: str) -> int | Absent | None:
-    texts = _read_each(host, folders, name)
+    texts = _read_in_each_group(host, folders, name)
     if isinstance(texts, Absent):
         return texts
     numbers = [int(text) for text in texts if _NUMBER.fullmatch(text.strip())]

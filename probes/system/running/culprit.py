@@ -53,8 +53,8 @@ def find_busiest(
     """
     everybody = list(_measure_users(before, after, resource, own_pids))
     people = [user for user in everybody if not after.processes[user.pid].kernel_thread]
-    asked = people if _rank(people, resource, least) else everybody
-    busiest = next(iter(_rank(asked, resource, least)), None)
+    asked = people if _rank_users_above_floor(people, resource, least) else everybody
+    busiest = next(iter(_rank_users_above_floor(asked, resource, least)), None)
     # Of all that was used, also by those who used little each: three hundred of them are not one daemon's fault.
     used = sum(user.rate for user in asked)
     return busiest if busiest is not None and busiest.rate >= NAMED_SHARE * used else None
@@ -81,7 +81,7 @@ def find_busiest_family(
     """
     parents = {pid: process.parent for pid, process in after.processes.items()}
     names = {pid: process.name for pid, process in after.processes.items()}
-    rates, total = _rates_by(
+    rates, total = _groups_and_total_by(
         before, after, own_pids, lambda pid: [str(each) for each in _ancestors(pid, parents, names)]
     )
     enough = [int(key) for key, group in rates.items() if _is_enough(group, total)]
@@ -103,7 +103,7 @@ def find_busiest_group(
     """The processes that share what `key_of` returns of each (its user, its control group; "" of none) and used most
     CPU time together. None where no such group used a quarter of what all others used.
     """
-    rates, total = _rates_by(before, after, own_pids, lambda pid: [key_of(pid)])
+    rates, total = _groups_and_total_by(before, after, own_pids, lambda pid: [key_of(pid)])
     largest = max((group for key, group in rates.items() if key), key=lambda group: group.rate, default=None)
     return largest if largest is not None and _is_enough(largest, total) else None
 
@@ -112,7 +112,7 @@ def _is_enough(group: BusyGroup, total: float) -> bool:
     return group.rate >= max(MIN_CPUS, NAMED_SHARE * total)
 
 
-def _rates_by(
+def _groups_and_total_by(
     before: ProcessTable,
     after: ProcessTable,
     own_pids: frozenset[int],
@@ -126,16 +126,16 @@ def _rates_by(
             continue
         total += user.rate
         for key in keys_of(user.pid):
-            known = groups.get(key, BusyGroup(key, 0.0, 0))
-            groups[key] = BusyGroup(key, known.rate + user.rate, known.processes + 1)
+            group = groups.get(key, BusyGroup(key, 0.0, 0))
+            groups[key] = BusyGroup(key, group.rate + user.rate, group.processes + 1)
     return groups, total
 
 
 def _ancestors(pid: int, parents: dict[int, int], names: dict[int, str]) -> Iterator[int]:
     """The process and those above it, up to what starts everybody's: process 1, a service manager, a container's."""
-    seen: set[int] = set()
-    while pid > 2 and pid not in seen and names.get(pid) not in _MANAGERS:
-        seen.add(pid)
+    visited_pids: set[int] = set()
+    while pid > 2 and pid not in visited_pids and names.get(pid) not in _MANAGERS:
+        visited_pids.add(pid)
         yield pid
         pid = parents.get(pid, 0)
 
@@ -148,10 +148,12 @@ def rank_users(
     least: float | None = None,
 ) -> list[BusyProcess]:
     """As `find_busiest`, all that used `least`: who used most first."""
-    return _rank(_measure_users(before, after, resource, own_pids), resource, least)
+    return _rank_users_above_floor(_measure_users(before, after, resource, own_pids), resource, least)
 
 
-def _rank(users: Iterable[BusyProcess], resource: Resource, least: float | None) -> list[BusyProcess]:
+def _rank_users_above_floor(
+    users: Iterable[BusyProcess], resource: Resource, least: float | None
+) -> list[BusyProcess]:
     usual = MIN_CPUS if resource == "cpu" else MIN_BYTES_PER_S
     floor = usual if least is None else max(least, usual)
     return sorted((user for user in users if user.rate > floor), key=lambda user: -user.rate)
@@ -186,7 +188,7 @@ def _measure_users(
             yield BusyProcess(pid, process.name, used / between_s, process.start_ticks)
 
 
-def loop_workers(loops: Collection[str], *looks: ProcessTable) -> frozenset[int]:
+def loop_worker_pids(loops: Collection[str], *looks: ProcessTable) -> frozenset[int]:
     """The kernel's threads that name one of these loop devices: what they do was asked of it or of its file system.
 
     A worker is named for what it did last: kworker/u8:7-loop0, kworker/0:1-xfs-inodegc/loop0, kworker/u8:0-flush-7:0.
@@ -209,7 +211,7 @@ _COMPLETIONS = re.compile(
 
 def completion_workers(before: ProcessTable, after: ProcessTable, own_pids: frozenset[int]) -> frozenset[int]:
     """The kernel's threads that ended our own I/O: those that end anybody's, where no other process moved a byte."""
-    _, others_io = measure_others_use(before, after, own_pids)
+    _, others_io = others_cpus_and_io_rate(before, after, own_pids)
     if others_io is None or others_io > 0:
         return frozenset()
     return frozenset(
@@ -219,7 +221,7 @@ def completion_workers(before: ProcessTable, after: ProcessTable, own_pids: froz
     )
 
 
-def measure_others_use(
+def others_cpus_and_io_rate(
     before: ProcessTable, after: ProcessTable, own_pids: frozenset[int]
 ) -> tuple[float, float | None]:
     """CPUs and bytes a second that all processes outside `own_pids` used in between, without the kernel's own threads.

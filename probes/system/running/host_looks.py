@@ -107,21 +107,21 @@ def read_state(host: Host, *, waiting: bool = True) -> LookState:
         host=read_counters(host, boot_s),
         paging=_read_paging(host),
         cards=_read_card_counters(host),
-        nfs=_read_nfs(host),
-        lustre=_read_lustre(host),
-        heat=throttle_reader(host).read_heat(),
+        nfs=_read_nfs_calls_and_resends(host),
+        lustre=_read_lustre_requests_and_wait_us(host),
+        heat=throttle_reader(host).read_heat_slowdowns(),
         processes=read_process_table(host, io=True, waiting=waiting),
     )
 
 
-def _lines(host: Host, path: str) -> list[str]:
+def _read_lines(host: Host, path: str) -> list[str]:
     text = host.read_file_text(path, 1 << 20)
     return [] if isinstance(text, Absent) else text.splitlines()
 
 
 def _read_paging(host: Host) -> dict[str, int]:
     counters: dict[str, int] = {}
-    for line in _lines(host, "/proc/vmstat"):
+    for line in _read_lines(host, "/proc/vmstat"):
         name, _, number = line.partition(" ")
         metric = next((m for prefix, m in _PAGING.items() if name.startswith(prefix)), None)
         if metric and name != _NOT_PAGING and (count := parse_unsigned(number)) is not None:
@@ -132,7 +132,7 @@ def _read_paging(host: Host) -> dict[str, int]:
 def _read_card_counters(host: Host) -> dict[str, tuple[int, ...]]:
     """Return the columns of /proc/net/dev by network card; the loopback is no card."""
     cards: dict[str, tuple[int, ...]] = {}
-    for line in _lines(host, "/proc/net/dev")[2:]:
+    for line in _read_lines(host, "/proc/net/dev")[2:]:
         name, _, rest = line.partition(":")
         numbers = [parse_unsigned(word) for word in rest.split()]
         if len(numbers) >= 16 and None not in numbers and name.strip() != "lo":
@@ -140,9 +140,9 @@ def _read_card_counters(host: Host) -> dict[str, tuple[int, ...]]:
     return cards
 
 
-def _read_nfs(host: Host) -> tuple[int, int] | None:
+def _read_nfs_calls_and_resends(host: Host) -> tuple[int, int] | None:
     """Calls and calls sent again of the NFS client (net/sunrpc/stats.c: `rpc CALLS RETRANS REFRESHES`)."""
-    for line in _lines(host, "/proc/net/rpc/nfs"):
+    for line in _read_lines(host, "/proc/net/rpc/nfs"):
         words = line.split()
         if words[:1] == ["rpc"] and len(words) > 2:
             calls, again = parse_unsigned(words[1]), parse_unsigned(words[2])
@@ -150,7 +150,7 @@ def _read_nfs(host: Host) -> tuple[int, int] | None:
     return None
 
 
-def _read_lustre(host: Host) -> tuple[int, int] | None:
+def _read_lustre_requests_and_wait_us(host: Host) -> tuple[int, int] | None:
     """Requests that were answered, and the microseconds that they waited, of all servers; None without Lustre.
 
     `req_waittime 1885503 samples [usec] 32 4826358 908745020 …`: least, most and sum (a client's stats of a server).
@@ -158,7 +158,7 @@ def _read_lustre(host: Host) -> tuple[int, int] | None:
     requests = waited_us = 0
     paths = [path for pattern in _LUSTRE_STATS for path in host.glob_paths(pattern)]
     for path in paths[:MAX_SERVERS]:
-        line = next((line for line in _lines(host, path) if line.startswith("req_waittime ")), "")
+        line = next((line for line in _read_lines(host, path) if line.startswith("req_waittime ")), "")
         words = line.split()
         if len(words) > 6 and words[3] == "[usec]":
             count, total = parse_unsigned(words[1]), parse_unsigned(words[6])
@@ -266,7 +266,7 @@ def _process_use(
     workers = frozenset(pid for pid, p in after.processes.items() if _works_for_others(p))
     totals, rates = [0.0] * len(_MIN_RATES), dict[tuple[str, str], list[float]]()
     pids = dict[tuple[str, str], int]()
-    owner: Callable[[int], str] = owner_of if host.live else lambda pid: ""
+    owner: Callable[[int], str] = owner_of if host.live else lambda _pid: ""
     for place, (resource, least) in enumerate(_MIN_RATES.items()):
         commands = rank_commands(before, after, resource, workers if resource == "io" else frozenset())
         totals[place] = sum(process.rate for processes in commands for process in processes)

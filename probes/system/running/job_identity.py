@@ -72,10 +72,11 @@ class JobUse(msgspec.Struct, frozen=True, kw_only=True):
 def job_look(host: Host, target: JobTarget) -> JobLook | Absent:
     """Absent where no such process, group or user's process can be seen, or another process has the id."""
     at = read_process_table(host, io=False)
-    named = at.processes.get(int(target.value)) if _is_pid(target) else None
-    if named is not None and target.start_ticks not in (None, named.start_ticks):
+    target_process = at.processes.get(int(target.value)) if _is_pid(target) else None
+    if target_process is not None and target.start_ticks not in (None, target_process.start_ticks):
         return Absent(
-            f"the process {target.value} that was meant has ended; the number belongs to a newer one ({named.name})",
+            f"the process {target.value} that was meant has ended; "
+            f"the number belongs to a newer one ({target_process.name})",
             "missing",
             f"/proc/{target.value}/stat",
         )
@@ -87,21 +88,21 @@ def job_look(host: Host, target: JobTarget) -> JobLook | Absent:
     times: dict[int, tuple[float, float]] = {}
     threads: dict[int, tuple[float, int, int]] = {}
     for pid in members:
-        used = _user_system(host, f"/proc/{pid}/stat")
+        used = _user_and_system_s(host, f"/proc/{pid}/stat")
         if used is not None:
             times[pid] = used
         names = host.list_names(f"/proc/{pid}/task")
         for tid in names if is_present(names) else ():
             if len(threads) >= MAX_THREADS:
                 break
-            if (thread := _read_thread(host, f"/proc/{pid}/task/{tid}")) is not None:
+            if (thread := _read_wait_moves_and_cpu(host, f"/proc/{pid}/task/{tid}")) is not None:
                 threads[int(tid)] = thread
     return JobLook(
         at_s=at.uptime_s,
         processes=members,
         times=times,
         threads=threads,
-        others_waited_s=_all_waited(host),
+        others_waited_s=_total_cpu_wait_s(host),
     )
 
 
@@ -125,7 +126,8 @@ def job_use(before: JobLook, after: JobLook) -> JobUse:
     migrated = sum(max(0, after.threads[t][1] - before.threads[t][1]) for t in traced_threads)
     user, system = (
         sum(
-            max(0.0, times[at] - _earlier_times(before, after, pid)[at]) for pid, times in after.times.items()
+            max(0.0, times[at] - _earlier_user_and_system_s(before, after, pid)[at])
+            for pid, times in after.times.items()
         )
         for at in (0, 1)
     )
@@ -172,17 +174,17 @@ def _effective_uid(host: Host, pid: int) -> str:
     return match[1] if match else ""
 
 
-def _earlier_times(before: JobLook, after: JobLook, pid: int) -> tuple[float, float]:
+def _earlier_user_and_system_s(before: JobLook, after: JobLook, pid: int) -> tuple[float, float]:
     is_same = is_same_process(before.processes.get(pid), after.processes.get(pid))
     return before.times.get(pid, (0.0, 0.0)) if is_same else (0.0, 0.0)
 
 
-def _user_system(host: Host, path: str) -> tuple[float, float] | None:
+def _user_and_system_s(host: Host, path: str) -> tuple[float, float] | None:
     stat = read_stat(host, path)
     return None if stat is None else (stat.user_ticks / TICKS_PER_S, stat.system_ticks / TICKS_PER_S)
 
 
-def _read_thread(host: Host, folder: str) -> tuple[float, int, int] | None:
+def _read_wait_moves_and_cpu(host: Host, folder: str) -> tuple[float, int, int] | None:
     waits = host.read_file_text(f"{folder}/schedstat", 256)
     stat = read_stat(host, f"{folder}/stat")
     moves = host.read_file_text(f"{folder}/sched", 1 << 16)
@@ -193,7 +195,7 @@ def _read_thread(host: Host, folder: str) -> tuple[float, int, int] | None:
     return ((waited or 0) / 1e9, int(match[1]) if match else -1, stat.last_cpu)
 
 
-def _all_waited(host: Host) -> float | None:
+def _total_cpu_wait_s(host: Host) -> float | None:
     """run_delay of all CPUs: the eighth number of a cpu line of /proc/schedstat, in ns (version 15 and later)."""
     text = host.read_file_text("/proc/schedstat", 16 << 20)
     total = 0

@@ -62,11 +62,11 @@ def read_process_table(host: Host, *, io: bool, waiting: bool = True) -> Process
     unreadable = 0
     hung = not waiting
     for name in () if isinstance(names, Absent) else names:
-        process = _process(host, name) if name.isdecimal() else None
+        process = _read_process(host, name) if name.isdecimal() else None
         if process is None:
             continue
         if io:
-            used, why = _read_io(host, process.pid, process.state == "D", hung)
+            used, why = _read_io_or_reason(host, process.pid, process.state == "D", hung)
             unreadable += why == "permission"
             hung = hung or why == "timeout"
             if used is not None:
@@ -85,7 +85,7 @@ def find_with_descendants(host: Host, pid: int | None = None) -> dict[int, Proce
     waiting = [top]
     while waiting:
         at = waiting.pop()
-        process = _process(host, str(at)) if at not in family else None
+        process = _read_process(host, str(at)) if at not in family else None
         if process is None:
             continue
         family[at] = process
@@ -119,10 +119,10 @@ def own_family(host: Host, pid: int | None = None) -> dict[int, Process]:
     Such a parent runs the same program file under the name of the command, or of the interpreter as we do.
     """
     top = os.getpid() if pid is None else pid
-    own = _process(host, str(top))
+    own = _read_process(host, str(top))
     program = host.read_link(f"/proc/{top}/exe")
     while own is not None and own.parent > 1 and not isinstance(program, Absent):
-        parent = _process(host, str(own.parent))
+        parent = _read_process(host, str(own.parent))
         if parent is None or host.read_link(f"/proc/{parent.pid}/exe") != program:
             break
         if parent.name not in (COMMAND, own.name):
@@ -136,8 +136,8 @@ def cpu_seconds(processes: dict[int, Process]) -> float:
     return sum(process.cpu_s for process in processes.values())
 
 
-def _process(host: Host, pid: str) -> Process | None:
-    data = _read(host, f"/proc/{pid}/stat")
+def _read_process(host: Host, pid: str) -> Process | None:
+    data = _read_small_file(host, f"/proc/{pid}/stat")
     stat = None if isinstance(data, Absent) else parse_stat(decode(data))
     number = parse_unsigned(pid)
     if stat is None or number is None:
@@ -156,7 +156,7 @@ def _process(host: Host, pid: str) -> Process | None:
     )
 
 
-def _read_io(host: Host, pid: int, waits: bool, hung: bool) -> tuple[tuple[int, int] | None, str]:
+def _read_io_or_reason(host: Host, pid: int, waits: bool, hung: bool) -> tuple[tuple[int, int] | None, str]:
     """Its bytes, else why not: "permission", "timeout" (it hangs, or another one did), or something else."""
     path = f"/proc/{pid}/io"
     if waits and host.live:
@@ -165,7 +165,7 @@ def _read_io(host: Host, pid: int, waits: bool, hung: bool) -> tuple[tuple[int, 
         text = host.read_file_text(path, 4096, may_hang=True)
         data = text if isinstance(text, Absent) else text.encode()
     else:
-        data = _read(host, path)
+        data = _read_small_file(host, path)
     if isinstance(data, Absent):
         # Of a captured tree nobody knows who was allowed what: a missing file was not readable.
         return None, "permission" if data.kind in ("permission", "container", "captured") else data.kind
@@ -176,10 +176,10 @@ def _read_io(host: Host, pid: int, waits: bool, hung: bool) -> tuple[tuple[int, 
 
 def io_bytes(host: Host, pid: int) -> tuple[int, int] | None:
     """Bytes that a process made storage read and write (proc_pid_io(5)); None where that cannot be read."""
-    return _read_io(host, pid, False, False)[0]
+    return _read_io_or_reason(host, pid, False, False)[0]
 
 
-def _read(host: Host, path: str) -> bytes | Absent:
+def _read_small_file(host: Host, path: str) -> bytes | Absent:
     """A small file of /proc. On the live host without `Host`'s checks, which cost three times as much as the file."""
     if not host.live:
         text = host.read_file_text(path, 4096)

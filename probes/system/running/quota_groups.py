@@ -7,8 +7,13 @@ import msgspec
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import Mount, read_mounts
-from hostdx.probes.system.processor.throttle import find_quota_files, quota_counts
-from hostdx.probes.system.running.cgroup import cgroup_folders, cpu_quota, find_group_folders, parse_groups
+from hostdx.probes.system.processor.throttle import find_quota_files, throttled_and_all_periods
+from hostdx.probes.system.running.cgroup import (
+    cgroup_folders,
+    cpu_quota_of_group,
+    find_group_folders,
+    parse_groups,
+)
 from hostdx.probes.system.running.job_identity import JobTarget
 from hostdx.probes.types import Absent, is_present
 
@@ -100,7 +105,7 @@ def own_quotas(host: Host) -> tuple[QuotaGroup, ...]:
     return tuple(group for group in quotas if group is not None)
 
 
-def most_stopped(host: Host, earlier: Iterable[QuotaGroup]) -> QuotaGroup | None:
+def most_throttled_quota(host: Host, earlier: Iterable[QuotaGroup]) -> QuotaGroup | None:
     """Return which of these was stopped in the largest share of its periods since then; None: none of them is there."""
     groups = [now for group in earlier if (now := count_since(host, group)) is not None]
     return max(groups, key=lambda group: (group.stopped_share, group.periods), default=None)
@@ -108,7 +113,7 @@ def most_stopped(host: Host, earlier: Iterable[QuotaGroup]) -> QuotaGroup | None
 
 def count_since(host: Host, earlier: QuotaGroup) -> QuotaGroup | None:
     """Return what was counted since then, of the same group; None: it is gone."""
-    counts = quota_counts(host, earlier.folder)
+    counts = throttled_and_all_periods(host, earlier.folder)
     if counts is None:
         return None
     stopped, periods = max(0, counts[0] - earlier.stopped), max(0, counts[1] - earlier.periods)
@@ -116,7 +121,7 @@ def count_since(host: Host, earlier: QuotaGroup) -> QuotaGroup | None:
 
 
 def read_quota_group(host: Host, root: str, folder: str) -> QuotaGroup | None:
-    cores, counts = cpu_quota(host, folder), quota_counts(host, folder)
+    cores, counts = cpu_quota_of_group(host, folder), throttled_and_all_periods(host, folder)
     if cores is None or counts is None:
         return None
     name = folder.removeprefix(f"{root}/")

@@ -48,7 +48,7 @@ class KernelFacts(msgspec.Struct, frozen=True, kw_only=True):
 @compute_once_per_host
 def read_kernel(host: Host) -> KernelFacts:
     """Live from uname(2); captured from /proc or the sosreport's `uname -a`."""
-    release, build, machine = _read_uname(host)
+    release, build, machine = _read_release_version_machine(host)
     cmdline = host.read_file_text("/proc/cmdline")
     return KernelFacts(
         release=release,
@@ -56,11 +56,11 @@ def read_kernel(host: Host) -> KernelFacts:
         machine=machine,
         cmdline=cmdline.strip() if is_present(cmdline) else cmdline,
         boot_id=host.read_word("/proc/sys/kernel/random/boot_id"),
-        source=_source(host),
+        source=_release_source(host),
     )
 
 
-def _source(host: Host) -> str:
+def _release_source(host: Host) -> str:
     if host.live:
         note_read("uname -r")
         return "uname -r"
@@ -68,7 +68,7 @@ def _source(host: Host) -> str:
     return next((place for place in places if place.startswith("/") and host.path_exists(place)), places[0])
 
 
-def _read_uname(host: Host) -> tuple[str | Absent, str | Absent, str | Absent]:
+def _read_release_version_machine(host: Host) -> tuple[str | Absent, str | Absent, str | Absent]:
     if host.live:
         name = os.uname()
         return name.release, name.version, name.machine

@@ -31,7 +31,7 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
 
 def kernel_build(host: Host) -> Build:
     """From /boot/config-RELEASE or /proc/config.gz, /sys/kernel and /proc/modules."""
-    text, source = _read_config(host)
+    text, source = _read_config_and_path(host)
     options = dict(_OPTION.findall(text)) if is_present(text) else {}
     lines = sorted(f"{name}={value}" for name, value in options.items())
     modules = host.read_file_text("/proc/modules")
@@ -49,7 +49,7 @@ def kernel_build(host: Host) -> Build:
     )
 
 
-def _read_config(host: Host) -> tuple[str | Absent, str]:
+def _read_config_and_path(host: Host) -> tuple[str | Absent, str]:
     release = read_kernel(host).release
     if is_present(release):
         path = f"/boot/config-{release}"

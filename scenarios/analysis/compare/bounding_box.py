@@ -109,14 +109,14 @@ def make_boxes(run_snapshots: Sequence[Snapshot]) -> list[BoundingBoxFigures]:
     all_boxes = []
     for title, names in _BOXES.items():
         runs = [s for s in run_snapshots if all(s.value(name) is not None for name in names)]
-        versions = dict.fromkeys(_version(run, names[0]) for run in runs)
+        versions = dict.fromkeys(_corner_version(run, names[0]) for run in runs)
         for version in versions:
-            own = [run for run in runs if _version(run, names[0]) == version]
+            own = [run for run in runs if _corner_version(run, names[0]) == version]
             all_boxes.append(_bounding_box(title, names, own, version if len(versions) > 1 else ""))
     return all_boxes
 
 
-def _version(run: Snapshot, corner: str) -> str:
+def _corner_version(run: Snapshot, corner: str) -> str:
     return next(m.conditions.get("version", "") for m in run.measures if m.workload == corner)
 
 
@@ -159,7 +159,7 @@ def _corner_outliers(box: BoundingBoxFigures, odd: OddRuns) -> Iterator[BoxOutli
                     kind="elsewhere",
                     value=outlier.value,
                     other=load.centre,
-                    unit=_unit(corner),
+                    unit=_corner_unit(corner),
                 )
 
 
@@ -167,7 +167,7 @@ def _load_names(corner: str, box: BoundingBoxFigures) -> tuple[str, str]:
     return corner, f"{corner} (version {box.version})"
 
 
-def _unit(name: str) -> str:
+def _corner_unit(name: str) -> str:
     return "B/s" if name.startswith("ior") else "IOPS"
 
 
@@ -181,7 +181,7 @@ def _easy_below_hard(
                 outliers.append(
                     BoxOutlier(
                         run=labels[i], index=i, workload=easy, kind="easy below hard", value=high, other=low,
-                        unit=_unit(easy),
+                        unit=_corner_unit(easy),
                     )
                 )  # fmt: skip
     return outliers
@@ -191,7 +191,7 @@ def _box_corner(name: str, values: Sequence[float], left_out: set[int]) -> BoxCo
     sound = sorted(v for i, v in enumerate(values) if i not in left_out) or sorted(values)
     return BoxCorner(
         workload=name,
-        unit=_unit(name),
+        unit=_corner_unit(name),
         values=tuple(values),
         median=median(sound),
         low=sound[0],
@@ -225,7 +225,7 @@ def place_applications(
     ]
 
 
-def points_of(name: str, result: Imports) -> list[Placed]:
+def bounding_box_points_of(name: str, result: Imports) -> list[Placed]:
     if isinstance(result.detail, Darshan):
         return _points_of_darshan(name, result.detail)
     if isinstance(result.detail, Ior):

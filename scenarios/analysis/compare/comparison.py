@@ -40,7 +40,9 @@ Parts = tuple[tuple[FigureKey, ...], ...]
 Means = dict[FigureKey, Parts]  # by what the mean is called
 
 
-def group_means(a: Sequence[RunSummary], b: Sequence[RunSummary], *, margin: float) -> list[Effect]:
+def compare_unscored_load_groups(
+    a: Sequence[RunSummary], b: Sequence[RunSummary], *, margin: float
+) -> list[Effect]:
     """One effect for each group of which both sides have a load in every run. A score's own loads are left to it.
 
     A group of loads with metrics of several sorts has a mean of each: IOPS and latency together mean nothing.
@@ -51,7 +53,7 @@ def group_means(a: Sequence[RunSummary], b: Sequence[RunSummary], *, margin: flo
     metrics = Counter((key.workload, key.variant) for key in keys)
     for key in keys:
         if key.workload not in scored:
-            sort = _mean_sort(a[0].loads[key].metric, several=metrics[key.workload, key.variant] > 1)
+            sort = _mean_name(a[0].loads[key].metric, several=metrics[key.workload, key.variant] > 1)
             by_group.setdefault(group_of(key.workload).name, {}).setdefault(sort, []).append(key)
     wanted: Means = {
         FigureKey(name, MEAN.name, sort if len(sorts) > 1 else ""): (tuple(load_keys),)
@@ -61,12 +63,12 @@ def group_means(a: Sequence[RunSummary], b: Sequence[RunSummary], *, margin: flo
     return _mean_effects(a, b, wanted, margin)
 
 
-def _mean_sort(metric: Metric, *, several: bool) -> str:
+def _mean_name(metric: Metric, *, several: bool) -> str:
     """Of what a mean is made: the speeds of loads that have one metric each, and each metric by itself."""
     return metric.name if several or metric.better == "less" else "rate"
 
 
-def score_means(a: Sequence[RunSummary], b: Sequence[RunSummary], *, margin: float) -> list[Effect]:
+def score_effects(a: Sequence[RunSummary], b: Sequence[RunSummary], *, margin: float) -> list[Effect]:
     """The known scores all of whose loads are there."""
     by_load: dict[str, list[FigureKey]] = {}
     for key in _keys_in_all_runs(a, b):
@@ -108,7 +110,7 @@ def _mean_effects(
 def _reduce_to_means(run: RunSummary, wanted: Means) -> RunSummary:
     """The run with the means in place of its loads."""
     means = {key: _mean_metric(run, parts) for key, parts in wanted.items()}
-    figures = {key: _mean(run, parts, means[key]) for key, parts in wanted.items()}
+    figures = {key: _combine_parts(run, parts, means[key]) for key, parts in wanted.items()}
     loads = {key: PlannedLoad(key.workload, metric) for key, metric in means.items()}
     return msgspec.structs.replace(run, figures=figures, loads=loads)
 
@@ -119,19 +121,19 @@ def _mean_metric(run: RunSummary, parts: Parts) -> Metric:
     return MEMORY if units == {(MEMORY.unit, MEMORY.better)} else MEAN
 
 
-def _mean(run: RunSummary, parts: Parts, metric: Metric) -> LoadFigure:
+def _combine_parts(run: RunSummary, parts: Parts, metric: Metric) -> LoadFigure:
     """The mean of the parts' mean logs; the variance, where every load has one."""
     weights = [(run.figures[key], 1 / len(parts) / len(part)) for part in parts for key in part]
     log = math.fsum(figure.log_mean * weight for figure, weight in weights)
-    known = [(f.variance, weight, f.stretches) for f, weight in weights if f.variance is not None]
-    has_all_variances = len(known) == len(weights)
-    variance = math.fsum(v * weight**2 for v, weight, _ in known) if has_all_variances else None
+    known_variances = [(f.variance, weight, f.stretches) for f, weight in weights if f.variance is not None]
+    has_all_variances = len(known_variances) == len(weights)
+    variance = math.fsum(v * weight**2 for v, weight, _ in known_variances) if has_all_variances else None
     return LoadFigure(
         log,
         math.exp(log if metric.better == "more" else -log),
         sum(f.blocks for f, _ in weights),
         variance,
-        min((s for _, _, s in known), default=0) if has_all_variances else 0,
+        min((s for _, _, s in known_variances), default=0) if has_all_variances else 0,
     )
 
 
@@ -187,7 +189,7 @@ def known_faults(a: Sequence[RunSummary], b: Sequence[RunSummary]) -> tuple[Know
         for run in runs:
             release = release_of(run)
             for fault in faults_of(release, _kernel_fact(run, "build")):
-                if fault.quiet or _ruled_out(fault, run):
+                if fault.quiet or _is_ruled_out(fault, run):
                     continue
                 sides, _ = sides_by_fault.setdefault((release, fault.id), ([], fault))
                 if side not in sides:
@@ -207,7 +209,7 @@ def known_faults(a: Sequence[RunSummary], b: Sequence[RunSummary]) -> tuple[Know
     return tuple(sorted(faults, key=lambda fault: len(fault.sides)))
 
 
-def _ruled_out(fault: KernelFault, run: RunSummary) -> bool:
+def _is_ruled_out(fault: KernelFault, run: RunSummary) -> bool:
     """By a recorded fact. What was not recorded rules nothing out."""
     if fault.scheduler:
         active = {str(v) for (subject, name), v in run.facts.items() if name == "scheduler" and subject}
@@ -279,7 +281,7 @@ class ComparedRecordings(msgspec.Struct, frozen=True, kw_only=True):
         return not common and set(self.a.scenarios).isdisjoint(self.b.scenarios)
 
     @property
-    def one_after_the_other(self) -> bool:
+    def ran_one_after_the_other(self) -> bool:
         """All runs of one side before all of the other: a drift over the days looks like an effect."""
         return self.order in ("A" * self.a.runs + "B" * self.b.runs, "B" * self.b.runs + "A" * self.a.runs)
 
@@ -302,8 +304,8 @@ def compare_recordings(
         b=_recorded_side(b, b_twins),
         margin=margin,
         effects=tuple(load_effects),
-        groups=tuple(group_means(a, b, margin=margin)),
-        scores=tuple(score_means(a, b, margin=margin)),
+        groups=tuple(compare_unscored_load_groups(a, b, margin=margin)),
+        scores=tuple(score_effects(a, b, margin=margin)),
         fingerprints=compare_fingerprints(a, b, load_effects),
         order="".join(side for _, side in runs),
         unlike=unlike,

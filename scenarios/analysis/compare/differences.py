@@ -79,10 +79,10 @@ def compare_fingerprints(
     a: Sequence[RunSummary], b: Sequence[RunSummary], effects: Sequence[Effect]
 ) -> Fingerprints:
     """Every fact of the two sides, compared."""
-    left, right = _values(a), _values(b)
+    left, right = _values_by_fact(a), _values_by_fact(b)
     moved = {effect.group for effect in effects if effect.is_different}
     absent = {key for run in (*a, *b) for key in run.absent}
-    kinds = [{_kind(subject) for subject, _ in side} for side in (left, right)]
+    kinds = [{_subject_kind(subject) for subject, _ in side} for side in (left, right)]
     subjects = [{subject for subject, _ in side} for side in (left, right)]
     differing: dict[FactKey, Difference] = {}
     devices = _measured_devices(left, right)
@@ -96,7 +96,7 @@ def compare_fingerprints(
             continue
         values_a, values_b = left.get(key, {}), right.get(key, {})
         if values_a and values_b:
-            of_the_host += _kind(subject) not in OF_THE_RUN
+            of_the_host += _subject_kind(subject) not in OF_THE_RUN
             if (values_a.keys() == values_b.keys() and len(values_a) == 1) or _are_within_tolerance(
                 text, values_a, values_b
             ):
@@ -105,7 +105,7 @@ def compare_fingerprints(
                 varying.append(text)
             else:
                 differing[key] = _fact_difference(key, values_a, values_b, moved, devices)
-        elif key in absent or not all(_kind(subject) in names for names in kinds):
+        elif key in absent or not all(_subject_kind(subject) in names for names in kinds):
             unknown.append(text)
         elif all(subject in names for names in subjects):
             differing[key] = _fact_difference(key, values_a, values_b, moved, devices)
@@ -135,11 +135,11 @@ def compare_fingerprints(
     )
 
 
-def _kind(subject: str) -> str:
+def _subject_kind(subject: str) -> str:
     return subject.partition(":")[0]
 
 
-def _values(runs: Sequence[RunSummary]) -> dict[FactKey, dict[str, Json]]:
+def _values_by_fact(runs: Sequence[RunSummary]) -> dict[FactKey, dict[str, Json]]:
     """By fact: the values that it had, each under its spelling."""
     values_by_fact: dict[FactKey, dict[str, Json]] = {}
     for run in runs:

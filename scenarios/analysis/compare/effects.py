@@ -19,7 +19,7 @@ from hostdx.probes.units import (
     effect_word,
     format_interval,
     format_percent,
-    seen_from,
+    smallest_seen_difference,
 )
 from hostdx.probes.units import format_effect as effect_text
 from hostdx.scenarios.analysis.compare.run_summary import (
@@ -134,10 +134,10 @@ def _load_side(runs: Sequence[RunSummary], key: FigureKey, boots: bool) -> _Load
         by_boot[run.boot or run.name].append(figure)
     units = list(by_boot.values()) if boots else [[figure] for _, figure in having]
     withins = [_variance_within(unit) for unit in units]
-    known = [w for w in withins if w is not None]
+    known_withins = [w for w in withins if w is not None]
     return _LoadSide(
         values=tuple(math.fsum(f.log_mean for f in unit) / len(unit) for unit in units),
-        within=math.fsum(known) / len(known) if len(known) == len(units) else None,
+        within=math.fsum(known_withins) / len(known_withins) if len(known_withins) == len(units) else None,
         freedom=sum(max(0, f.stretches - 1) for _, f in having),
         natural=math.exp(math.fsum(math.log(f.value) for _, f in having) / len(having)),
         runs=len(having),
@@ -145,8 +145,12 @@ def _load_side(runs: Sequence[RunSummary], key: FigureKey, boots: bool) -> _Load
 
 
 def _variance_within(unit: Sequence[LoadFigure]) -> float | None:
-    known = [f.variance for f in unit if f.variance is not None]
-    return math.fsum(known) / len(known) / len(unit) if len(known) == len(unit) else None
+    known_variances = [f.variance for f in unit if f.variance is not None]
+    return (
+        math.fsum(known_variances) / len(known_variances) / len(unit)
+        if len(known_variances) == len(unit)
+        else None
+    )
 
 
 def _moderated_variances(both: dict[FigureKey, tuple[_LoadSide, _LoadSide]]) -> dict[FigureKey, Variance]:
@@ -156,8 +160,8 @@ def _moderated_variances(both: dict[FigureKey, tuple[_LoadSide, _LoadSide]]) -> 
         freedom = sum(len(side.values) - 1 for side in sides)
         if freedom > 0:
             squares = math.fsum(_sum_of_squares(side.values) for side in sides)
-            known = [side.within for side in sides if side.within is not None]
-            within = math.fsum(known) / len(known) if len(known) == 2 else None
+            known_withins = [side.within for side in sides if side.within is not None]
+            within = math.fsum(known_withins) / len(known_withins) if len(known_withins) == 2 else None
             observed[key] = Observed(squares / freedom, freedom, within)
     return dict(zip(observed, moderate_variances(list(observed.values())), strict=True))
 
@@ -332,4 +336,4 @@ def detectable_text(effect: Effect) -> str:
         return "–"
     if share > WIDEST:
         return f"below {WIDEST} × and more"
-    return f"below {seen_from(share)}"
+    return f"below {smallest_seen_difference(share)}"

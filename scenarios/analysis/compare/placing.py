@@ -40,7 +40,7 @@ def placing_finding(box: BoundingBoxFigures, point: Placed) -> Finding:
     if point.metadata is not None:
         parts.append(f"metadata {_axis_text(box, point.metadata, meta_hard, meta_easy)}")
         advice += _metadata_advice(log_position(point.metadata, meta_hard, meta_easy))
-    scale, alike = _compare_scale(box, point)
+    scale, alike = _scale_words_and_is_comparable(box, point)
     computes = (point.computing or 0.0) >= _COMPUTES
     evidence = [Evidence(text) for text in scale]
     if point.computing is not None:
@@ -95,7 +95,7 @@ def _way_text(place: float | None) -> str:
     return "below hard" if place < 0 else "above easy" if place > 1 else units.format_percent(place)
 
 
-def _compare_scale(box: BoundingBoxFigures, point: Placed) -> tuple[list[str], bool]:
+def _scale_words_and_is_comparable(box: BoundingBoxFigures, point: Placed) -> tuple[list[str], bool]:
     """Of how many processes each is, and whether that lets the one be held against the other."""
     if point.processes is None:
         return [], True

@@ -35,7 +35,7 @@ def moderate_variances(observed: Sequence[Observed]) -> list[Variance]:
     """One a load, in order. Never less than what the blocks within the runs say."""
     within = [o.within for o in observed if o.within]
     units = within if len(within) == len(observed) else [1.0] * len(observed)
-    least = _smallest_variance([o.value for o in observed])
+    least = _variance_floor([o.value for o in observed])
     values = [max(o.value, least) / unit for o, unit in zip(observed, units, strict=True)]
     prior = _prior_variance(values, [o.freedom for o in observed])
     variances = []
@@ -49,7 +49,7 @@ def moderate_variances(observed: Sequence[Observed]) -> list[Variance]:
     return variances
 
 
-def _smallest_variance(values: Sequence[float]) -> float:
+def _variance_floor(values: Sequence[float]) -> float:
     """Runs that agree to the last digit (imported, rounded ones) still have a variance."""
     positive = [v for v in values if v > 0]
     return min(positive, default=1e-8) / 4

@@ -29,10 +29,10 @@ def file_findings(file: Imported) -> list[Finding]:
         for id_, same_id_items in _group_by_id(items).items()
     ]
     incidents = incident_findings(file.timeline, file.name) if file.timeline is not None else []
-    return [*incidents, *contradiction_findings, *_account_findings(file), summary_finding(file)]
+    return [*incidents, *contradiction_findings, *_left_out_findings(file), summary_finding(file)]
 
 
-def _account_findings(file: Imported) -> list[Finding]:
+def _left_out_findings(file: Imported) -> list[Finding]:
     """Return what of the file is not imported; of free text, whose fields nobody lists, what was recognised in it."""
     result = file.result
     if result.left_out:

@@ -20,10 +20,10 @@ import msgspec
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.analysis.compare.bounding_box import (
     BoundingBoxFigures,
+    bounding_box_points_of,
     make_boxes,
     mark_outliers,
     place_applications,
-    points_of,
 )
 from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, Member, OddRuns, find_outliers
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey
@@ -163,7 +163,7 @@ def make_result_set(files: Sequence[Imported], *, series: bool = False) -> Resul
     odd = find_outliers(_outlier_members(plain, order, all_boxes)) if len(order) >= MIN_RUNS else None
     all_boxes = place_applications(
         mark_outliers(all_boxes, odd),
-        [point for file in files for point in points_of(file.name, file.result)],
+        [point for file in files for point in bounding_box_points_of(file.name, file.result)],
     )
     is_series = len(order) > 1 and (series or (len({s.series for s in order}) == 1 and bool(order[0].series)))
     together = make_histories(order) if is_series else []
@@ -190,7 +190,7 @@ def make_result_set(files: Sequence[Imported], *, series: bool = False) -> Resul
 
 def _is_application(file: Imported) -> bool:
     """An IOR or Darshan result: beside IO500 results it is put into their box, not into their series."""
-    return not file.result.kind.startswith("io500") and bool(points_of(file.name, file.result))
+    return not file.result.kind.startswith("io500") and bool(bounding_box_points_of(file.name, file.result))
 
 
 def _outlier_members(

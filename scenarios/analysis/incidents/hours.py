@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from hostdx.probes.imports.sample_series import SampleSeries
-from hostdx.scenarios.analysis.incidents.incidents import Incident, Timeline, watched_metrics
+from hostdx.scenarios.analysis.incidents.incidents import Incident, watched_metrics
 from hostdx.scenarios.contract import ranges as of
 
 HOUR_S = 3600
@@ -56,9 +56,7 @@ def summarise_hour(hour_s: int, all_series: Iterable[SampleSeries], cpus: int | 
     return HourSummary(hour_s=hour_s, samples=samples, high=high)
 
 
-def find_usual_hour(
-    incident: Incident, timeline: Timeline, began_s: float, hours: Sequence[HourSummary]
-) -> UsualHour:
+def find_usual_hour(incident: Incident, began_s: float, hours: Sequence[HourSummary]) -> UsualHour:
     """began_s: seconds of the epoch at the timeline's first sample. Working days are held against working days.
 
     As high: at least half of the way from the quiet level to the incident's.

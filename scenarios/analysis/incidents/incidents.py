@@ -58,7 +58,7 @@ def find_excursions(
         return []
     interval_s = median(after - before for before, after in pairwise(at_s))
     min_duration_s = min(MIN_DURATION_S, MIN_DURATION_SHARE * (at_s[-1] - at_s[0]))
-    found: list[Excursion] = []
+    excursions: list[Excursion] = []
     for first, last in _join_places(places, at_s, max(2 * interval_s, min_duration_s / 3)):
         level = median(values[first : last + 1])
         half = quiet + (level - quiet) / 2
@@ -66,14 +66,16 @@ def find_excursions(
             first -= 1
         while last < len(values) - 1 and values[last + 1] >= half:
             last += 1
-        if found and first <= found[-1].last:
+        if excursions and first <= excursions[-1].last:
             continue
         lasted_s = at_s[last] - at_s[first] + interval_s
         is_long = last > first or interval_s >= min_duration_s
         if is_long and lasted_s >= min_duration_s and level >= limit:
             part = values[first : last + 1]
-            found.append(Excursion(first=first, last=last, level=median(part), peak=max(part), quiet=quiet))
-    return found
+            excursions.append(
+                Excursion(first=first, last=last, level=median(part), peak=max(part), quiet=quiet)
+            )
+    return excursions
 
 
 def _join_places(places: Sequence[int], at_s: Sequence[float], gap_s: float) -> list[tuple[int, int]]:
@@ -233,10 +235,14 @@ def judge_samples(result: ImportResult) -> Timeline | None:
     """Return what the samples of a file say over time; None where there are too few to know a quiet level."""
     cpus = next((f.value for f in result.facts if (f.subject, f.name) == ("cpu", "threads")), None)
     threads = cpus if isinstance(cpus, int) and cpus > 0 else None
-    return judge_series(result.series, result.times, threads) if result.times is not None else None
+    return (
+        find_incidents_in_series(result.series, result.times, threads) if result.times is not None else None
+    )
 
 
-def judge_series(all_series: Sequence[SampleSeries], times: SampleTimes, cpus: int | None) -> Timeline | None:
+def find_incidents_in_series(
+    all_series: Sequence[SampleSeries], times: SampleTimes, cpus: int | None
+) -> Timeline | None:
     """`cpus`: how many the host has; without it what is measured by the CPU is not judged."""
     longest = max(all_series, key=lambda series: len(series.values), default=None)
     if longest is None or len(longest.values) < MIN_SAMPLES:
@@ -245,7 +251,9 @@ def judge_series(all_series: Sequence[SampleSeries], times: SampleTimes, cpus: i
     ranked = sorted(_find_symptoms(watched, cpus), key=lambda entry: (entry[1].began_s, entry[0]))
     seconds = longest.at_s[-1] - longest.at_s[0]
     weak_s = min(WEAK_DURATION_S, WEAK_DURATION_SHARE * seconds)
-    incidents = [_make_incident(g, all_series) for g in _overlapping(ranked) if _is_incident(g, weak_s)]
+    incidents = [
+        _make_incident(g, all_series) for g in _overlapping_symptom_groups(ranked) if _is_incident(g, weak_s)
+    ]
     incidents.sort(key=lambda incident: (incident.cause == "cpu", -_weight(incident)))
     return Timeline(
         times=times,
@@ -323,7 +331,7 @@ def _make_symptom(series: SampleSeries, excursion: Excursion, *, is_share: bool)
     )  # fmt: skip
 
 
-def _overlapping(
+def _overlapping_symptom_groups(
     symptoms: Sequence[tuple[int, Symptom, Cause]],
 ) -> list[list[tuple[int, Symptom, Cause]]]:
     """Return groups of symptoms: one joins a group if half of the shorter of both lies in common.
@@ -334,7 +342,11 @@ def _overlapping(
     groups: list[list[tuple[int, Symptom, Cause]]] = []
     for entry in sorted(symptoms, key=lambda symptom: watched[symptom[0]].weak):
         others = ([o for o in group if not watched[o[0]].weak] or group for group in groups)
-        places = (n for n, members in enumerate(others) if any(_overlap(entry[1], o[1]) for o in members))
+        places = (
+            n
+            for n, members in enumerate(others)
+            if any(_do_symptoms_overlap(entry[1], o[1]) for o in members)
+        )
         group = next((groups[place] for place in places), None)
         if group is None:
             groups.append([entry])
@@ -349,9 +361,9 @@ def _is_incident(group: Sequence[tuple[int, Symptom, Cause]], weak_s: float) -> 
     return any(not entries[rank].weak or s.ended_s - s.began_s >= weak_s for rank, s, _ in group)
 
 
-def _overlap(one: Symptom, other: Symptom) -> bool:
-    common_s = min(one.ended_s, other.ended_s) - max(one.began_s, other.began_s)
-    shorter_s = min(one.ended_s - one.began_s, other.ended_s - other.began_s)
+def _do_symptoms_overlap(symptom: Symptom, other: Symptom) -> bool:
+    common_s = min(symptom.ended_s, other.ended_s) - max(symptom.began_s, other.began_s)
+    shorter_s = min(symptom.ended_s - symptom.began_s, other.ended_s - other.began_s)
     return common_s > 0 and common_s >= shorter_s / 2
 
 
@@ -364,7 +376,9 @@ def _make_incident(group: Sequence[tuple[int, Symptom, Cause]], series: Sequence
     disks = frozenset(s.subject for s in own if s.subject.startswith(_DISK))
     if cause == "disk" and not disks:
         busy = [
-            fmean(inside) for s in series if _is_use_of_disk(s) and (inside := _inside(s, began_s, ended_s))
+            fmean(inside)
+            for s in series
+            if _is_use_of_disk(s) and (inside := _values_within(s, began_s, ended_s))
         ]
         cause = "waiting" if busy and max(busy) < MIN_BUSY_DISK else cause
     found = find_culprit(series, _TAKING.get(cause, {}), began_s, ended_s, disks=disks)
@@ -380,7 +394,7 @@ def _is_use_of_disk(series: SampleSeries) -> bool:
     return series.subject.startswith(_DISK) and series.metric == "utilisation"
 
 
-def _inside(series: SampleSeries, began_s: float, ended_s: float) -> list[float]:
+def _values_within(series: SampleSeries, began_s: float, ended_s: float) -> list[float]:
     return [v for t, v in zip(series.at_s, series.values, strict=True) if began_s < t <= ended_s]
 
 
@@ -421,7 +435,9 @@ def find_culprit(
     less than a quarter of a process's bytes, it used others.
     """
     moved = [
-        _inside(s, began_s, ended_s) for s in all_series if s.subject in disks and s.metric in _DISK_RATES
+        _values_within(s, began_s, ended_s)
+        for s in all_series
+        if s.subject in disks and s.metric in _DISK_RATES
     ]
     most = sum(map(fmean, filter(None, moved))) / MIN_DISK_SHARE if any(moved) else math.inf
     candidates: list[Culprit | Suspect] = []
@@ -438,14 +454,14 @@ def find_culprit(
             # where all CPUs were busy before, others gave way: what those took who took more. A disk that fails moves
             # less for all: there nobody took what the others lost.
             takers = [rises for rises in by_name.values() if sum(rises) > 0]
-            taken = [math.fsum(values) for values in zip(*takers, strict=True)]
-            all_rises = max(all_rises, taken, key=sum)
+            takers_rises = [math.fsum(values) for values in zip(*takers, strict=True)]
+            all_rises = max(all_rises, takers_rises, key=sum)
         weights = _burst_weights(all_rises)
-        all_rises = _multiply(all_rises, weights)
+        all_rises = _multiply_pairwise(all_rises, weights)
         if not all_rises or fmean(all_rises) < min_rise:
             continue
         for name, own_rises in by_name.items():
-            rises = _multiply(own_rises, weights)
+            rises = _multiply_pairwise(own_rises, weights)
             share = min(1.0, sum(rises) / sum(all_rises))
             if share < MIN_CULPRIT_SHARE:
                 continue
@@ -461,7 +477,7 @@ def find_culprit(
 
 def _rises(series: SampleSeries, began_s: float, ended_s: float) -> list[float]:
     """Return how much each sample of the incident lies above the mean of all others; empty without both."""
-    inside = _inside(series, began_s, ended_s)
+    inside = _values_within(series, began_s, ended_s)
     outside = [v for t, v in zip(series.at_s, series.values, strict=True) if not began_s < t <= ended_s]
     quiet = sum(outside) / len(outside) if outside else 0.0
     return [value - quiet for value in inside] if outside else []
@@ -473,7 +489,7 @@ def _burst_weights(all_rises: Sequence[float]) -> list[float]:
     return [most / rise if 0 < most < rise else 1.0 for rise in all_rises]
 
 
-def _multiply(values: Sequence[float], weights: Sequence[float]) -> list[float]:
+def _multiply_pairwise(values: Sequence[float], weights: Sequence[float]) -> list[float]:
     return [value * weight for value, weight in zip(values, weights, strict=True)]
 
 

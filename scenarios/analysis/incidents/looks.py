@@ -8,7 +8,12 @@ from datetime import datetime
 from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes
 from hostdx.probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_PREFIX
 from hostdx.probes.system.running.host_looks import CloseLook, HostLook, ProcessUse
-from hostdx.scenarios.analysis.incidents.incidents import Incident, Timeline, judge_series, watched_metrics
+from hostdx.scenarios.analysis.incidents.incidents import (
+    Incident,
+    Timeline,
+    find_incidents_in_series,
+    watched_metrics,
+)
 
 _USES = (("CPU share", ""), ("I/O rate", "B/s"), ("major faults", "1/s"))
 _UNITS = dict(_USES) | {"latency": "s", "Lustre request time": "s"}
@@ -35,7 +40,7 @@ def judge_looks(looks: Sequence[HostLook]) -> Timeline | None:
     times = SampleTimes(
         first=first.replace(tzinfo=None).isoformat(timespec="seconds"), zone=first.tzname() or ""
     )
-    return judge_series(list(look_series(looks)), times, looks[-1].cpus or None)
+    return find_incidents_in_series(list(look_series(looks)), times, looks[-1].cpus or None)
 
 
 def look_series(looks: Sequence[HostLook]) -> Iterator[SampleSeries]:
@@ -53,16 +58,16 @@ def look_series(looks: Sequence[HostLook]) -> Iterator[SampleSeries]:
             values[ALL_PROCESSES, metric][number] = total
         for use in look.processes:
             commands[use.name] += 1
-            for metric, value in zip((name for name, _ in _USES), use_of(use), strict=True):
+            for metric, value in zip((name for name, _ in _USES), resources_used(use), strict=True):
                 values[f"{PROCESS_PREFIX}{use.name}", metric][number] += value
-    kept = {f"{PROCESS_PREFIX}{name}" for name, _ in commands.most_common(MAX_COMMANDS)}
+    frequent_processes = {f"{PROCESS_PREFIX}{name}" for name, _ in commands.most_common(MAX_COMMANDS)}
     for (subject, metric), own in values.items():
-        if not subject.startswith(PROCESS_PREFIX) or subject in kept:
+        if not subject.startswith(PROCESS_PREFIX) or subject in frequent_processes:
             unit = _UNITS.get(metric, "B/s" if metric.endswith(" rate") else "")
             yield SampleSeries(subject=subject, metric=metric, unit=unit, at_s=at_s, values=own)
 
 
-def use_of(use: ProcessUse) -> tuple[float, float, float]:
+def resources_used(use: ProcessUse) -> tuple[float, float, float]:
     return use.cpus, use.io_rate, use.major_faults
 
 
@@ -77,13 +82,13 @@ def find_process(looks: Sequence[HostLook], incident: Incident) -> tuple[Process
     uses = [use for look in inside for use in look.processes if use.name == incident.culprit.name]
     by_user: defaultdict[str, float] = defaultdict(float)
     for use in uses:
-        by_user[use.user] += use_of(use)[place]
+        by_user[use.user] += resources_used(use)[place]
     total = sum(by_user.values())
     if total <= 0:
         return None
     user = max(by_user, key=lambda name: (name != "", by_user[name]))
     own = [use for use in uses if use.user == user]
-    return max(own, key=lambda use: use_of(use)[place]), by_user[user] / total
+    return max(own, key=lambda use: resources_used(use)[place]), by_user[user] / total
 
 
 def looks_within(looks: Sequence[HostLook], incident: Incident) -> list[HostLook]:

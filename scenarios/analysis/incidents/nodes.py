@@ -83,14 +83,14 @@ class NodesJudgement(msgspec.Struct, frozen=True, kw_only=True):
 
 def judge_nodes(books: Sequence[NodeBook]) -> NodesJudgement:
     """Return the shared incidents, those of most nodes first."""
-    candidates = _coinciding(books)
+    candidates = _coinciding_clusters(books)
     clusters = [cluster for cluster in candidates if _is_shared(cluster, books, len(candidates))]
     shared = [_describe_cluster(cluster, books) for cluster in clusters]
-    taken = {(book.host, incident) for cluster in clusters for book, incident in cluster}
+    shared_incidents = {(book.host, incident) for cluster in clusters for book, incident in cluster}
     alone = {
         book.host: count
         for book in books
-        if (count := sum((book.host, entry.incident) not in taken for entry in book.incidents))
+        if (count := sum((book.host, entry.incident) not in shared_incidents for entry in book.incidents))
     }
     ranked = sorted(shared, key=lambda entry: (-len(entry.nodes), entry.began_s))
     return NodesJudgement(nodes=len(books), shared=tuple(ranked), alone=alone)
@@ -99,7 +99,7 @@ def judge_nodes(books: Sequence[NodeBook]) -> NodesJudgement:
 _Cluster = list[tuple[NodeBook, Incident]]
 
 
-def _coinciding(books: Sequence[NodeBook]) -> list[_Cluster]:
+def _coinciding_clusters(books: Sequence[NodeBook]) -> list[_Cluster]:
     """Return groups of incidents, at most one a node: one joins a group if half of the shorter lies in common."""
     entries = [(book, entry.incident) for book in books for entry in book.incidents]
     entries.sort(key=lambda entry: entry[0].period_of(entry[1]))

@@ -129,7 +129,7 @@ def _clip_deviations(deviations: float) -> float:
     return max(-CLIP, min(CLIP, deviations))
 
 
-def add_night(total: float, log: float, to: Reference, before: float | None = None) -> float:
+def cusum_after_night(total: float, log: float, to: Reference, before: float | None = None) -> float:
     """The sum after one more night."""
     return min(CEILING, max(0.0, total - night_score(log, to, before) - DRIFT))
 
@@ -140,7 +140,7 @@ def cusum_of_nights(logs: Sequence[float], to: Reference, loads: int, margin: fl
     shifts: list[tuple[int, Shift]] = []
     total, since, slow = 0.0, 0, False
     for night, log in enumerate(logs):
-        before, total = total, add_night(total, log, to, logs[night - 1] if night else None)
+        before, total = total, cusum_after_night(total, log, to, logs[night - 1] if night else None)
         if total <= 0:
             slow = False
         elif before <= 0:
@@ -148,13 +148,13 @@ def cusum_of_nights(logs: Sequence[float], to: Reference, loads: int, margin: fl
         if total > LIMIT and not slow:
             shift = shift_of_nights(logs[since : night + 1], to, loads, margin)
             if shift is not None:
-                shifts.append((night, shift._replace(since=_shift_start(logs, since, night, to))))
+                shifts.append((night, shift._replace(since=_shift_start_index(logs, since, night, to))))
                 slow = True
         sums.append(total)
     return Cusum(tuple(sums), tuple(shifts), slow)
 
 
-def _shift_start(logs: Sequence[float], since: int, night: int, to: Reference) -> int:
+def _shift_start_index(logs: Sequence[float], since: int, night: int, to: Reference) -> int:
     """The first night of the shift: from where on the shortfall beyond half of what is clipped is
     largest. The sum may have begun with an ordinary low night before it."""
     best, total, most = night, 0.0, -math.inf

@@ -164,7 +164,7 @@ def make_history(host: str, runs: Sequence[NightRun], margin: float = MARGIN) ->
     for run in sorted(runs, key=lambda run: (run.night, run.name)):
         nights.setdefault(run.night, _Night(run.night, [])).runs.append(run)
     measured = [night for night in nights.values() if night.first.state == "measured"]
-    spans, collected = _baseline_spans(measured)
+    spans, collected = _baseline_spans_and_nights_in_making(measured)
     for number, span in enumerate(spans, 1):
         for index in span.baseline:
             measured[index].baseline = number
@@ -200,7 +200,7 @@ def _listed_night(night: _Night) -> ListedNight:
     )
 
 
-def _baseline_spans(measured: Sequence[_Night]) -> tuple[list[_Span], int]:
+def _baseline_spans_and_nights_in_making(measured: Sequence[_Night]) -> tuple[list[_Span], int]:
     """Each baseline with the nights held against it, and how many nights the one being made has."""
     spans: list[_Span] = []
     making: list[int] = []

@@ -29,7 +29,7 @@ class _Fact:
         self.numbers: dict[str, int] = {}  # by the value's spelling
         self.spelt: list[str] = []
 
-    def number_of(self, spelling: str) -> int:
+    def number_of_new_or_known(self, spelling: str) -> int:
         value_number = self.numbers.get(spelling)
         if value_number is None:
             value_number = len(self.spelt)
@@ -67,13 +67,13 @@ class FactTable:
         before = len(self.nodes)
         self.nodes.append(name)
         for key, value in facts.items():
-            if (fact := self._fact_for(key, before)) is not None:
-                fact.ids.append(fact.number_of(value))
+            if (fact := self._fact_filled_up_to(key, before)) is not None:
+                fact.ids.append(fact.number_of_new_or_known(value))
         for key in unread:
-            if key not in facts and (fact := self._fact_for(key, before)) is not None:
+            if key not in facts and (fact := self._fact_filled_up_to(key, before)) is not None:
                 fact.ids.append(UNREAD)
 
-    def _fact_for(self, key: FactKey, before: int) -> _Fact | None:
+    def _fact_filled_up_to(self, key: FactKey, before: int) -> _Fact | None:
         """Filled up to this node."""
         fact = self._facts.get(key)
         if fact is None:
@@ -144,7 +144,7 @@ def spell_facts(facts: Mapping[FactKey, Json]) -> dict[FactKey, str]:
         _same.clear()
     spellings = {}
     for key, value in facts.items():
-        own, left_out = _known_keys.get(key) or _look_up_key(key)
+        own, left_out = _known_keys.get(key) or _intern_key_and_is_ignored(key)
         if not left_out:
             spelling = encode(value).decode()[:_MAX_CHARACTERS]
             spellings[own] = _same.setdefault(spelling, spelling)
@@ -165,7 +165,7 @@ _known_keys: dict[
 ] = {}  # kept: the patterns are many, and nodes have the same facts
 
 
-def _look_up_key(key: FactKey) -> tuple[FactKey, bool]:
+def _intern_key_and_is_ignored(key: FactKey) -> tuple[FactKey, bool]:
     """The same object each time, and whether the fact says nothing."""
     if len(_known_keys) > MAX_FACTS:
         _known_keys.clear()

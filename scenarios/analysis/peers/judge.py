@@ -25,7 +25,7 @@ from hostdx.scenarios.analysis.peers.screen import (
     Screen,
     ScreenColumn,
     screen_nodes,
-    smallest_found,
+    smallest_detectable_share,
 )
 from hostdx.scenarios.analysis.peers.setting import find_partings, find_rare_values, suspect_settings
 from hostdx.scenarios.contract.verdict.verdict import margin_edge, ratio_of
@@ -149,7 +149,7 @@ def _judged_measure(
         key=column.key, title=title, metric=load.metric, group=column.group,
         values={name: math.exp(sign * log) for name, log in column.logs.items()},
         centre=math.exp(sign * column.centre), spread=ratio_of(column.spread) - 1,
-        smallest=smallest_found(column, margin, halves[len(halves) // 2] if halves else 0.0), parts=parts,
+        smallest=smallest_detectable_share(column, margin, halves[len(halves) // 2] if halves else 0.0), parts=parts,
     )  # fmt: skip
 
 

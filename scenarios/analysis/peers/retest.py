@@ -62,7 +62,9 @@ def suspect_standings(screened: Screen, rounds: Sequence[Round]) -> tuple[Retest
     """Of every suspect in each measure that it is suspected in."""
     pairs = [(name, place) for name, places in screened.suspects.items() for place in places]
     level = FAMILY_ERROR / max(1, len(pairs)) / (MAX_ROUNDS - MIN_ROUNDS + 1)
-    spreads = {place: _measure_spread(screened, place, rounds) for place in {place for _, place in pairs}}
+    spreads = {
+        place: _variance_and_freedom(screened, place, rounds) for place in {place for _, place in pairs}
+    }
     return tuple(_suspect_standing(screened, n, place, rounds, spreads[place], level) for n, place in pairs)
 
 
@@ -121,10 +123,10 @@ def _peer_distances(screened: Screen, place: int, nodes: Round) -> list[float]:
     ]
 
 
-def _measure_spread(screened: Screen, place: int, rounds: Sequence[Round]) -> tuple[float, float]:
+def _variance_and_freedom(screened: Screen, place: int, rounds: Sequence[Round]) -> tuple[float, float]:
     """Of one node's measure: the variance and its degrees of freedom, of the screen's nodes and of the peers."""
     column = screened.columns[place]
-    square, freedom = column.spread**2, _median_freedom(len(column.logs))
+    square, freedom = column.spread**2, _freedom_of_median(len(column.logs))
     total = square * freedom
     for nodes in rounds:
         distances = _peer_distances(screened, place, nodes)
@@ -135,7 +137,7 @@ def _measure_spread(screened: Screen, place: int, rounds: Sequence[Round]) -> tu
     return max(total / freedom, square), freedom
 
 
-def _median_freedom(nodes: int) -> float:
+def _freedom_of_median(nodes: int) -> float:
     """Of a deviation by medians: 37 % of the degrees of freedom that all values would give."""
     return 0.37 * (nodes - 1)
 

@@ -39,7 +39,7 @@ class Parted(msgspec.Struct, frozen=True, kw_only=True):
     def ratio(self) -> float:
         return math.exp(self.centres[0] - self.centres[1])
 
-    def centre_at(self, log: float) -> float:
+    def centre_for_log(self, log: float) -> float:
         """Of the part that a node with this value is in."""
         return self.centres[0] if log < self.cut else self.centres[1]
 
@@ -101,7 +101,7 @@ class ScreenColumn(msgspec.Struct, frozen=True, kw_only=True):
     parted: Parted | None = None
 
     def centre_of(self, name: str) -> float:
-        return self.centre if self.parted is None else self.parted.centre_at(self.logs[name])
+        return self.centre if self.parted is None else self.parted.centre_for_log(self.logs[name])
 
     def log_distance(self, name: str) -> float:
         """The node's log over its peers' centre."""
@@ -157,7 +157,7 @@ def screen_nodes(nodes: Sequence[PeerNode], margin: float = 0.05) -> Screen:
 def _screen_column(key: FigureKey, group: int, logs: dict[str, float], measure_count: int) -> ScreenColumn:
     two = part_in_two(logs)
     centre = median(logs.values())
-    distances = [log - (centre if two is None else two.centre_at(log)) for log in logs.values()]
+    distances = [log - (centre if two is None else two.centre_for_log(log)) for log in logs.values()]
     return ScreenColumn(
         key=key,
         group=group,
@@ -203,7 +203,7 @@ def peers_for(screened: Screen, suspects: Iterable[str], seed: int) -> tuple[str
     return tuple(drawn)
 
 
-def smallest_found(column: ScreenColumn, margin: float, retest_half: float) -> float:
+def smallest_detectable_share(column: ScreenColumn, margin: float, retest_half: float) -> float:
     """The difference, as a share, that a node must have to pass the screen and the retest in 95 % of the cases.
 
     `retest_half`: half of an interval of the retest, in logs; 0 where there was none.

@@ -69,7 +69,7 @@ def _moved_share(key: FactKey, moved: frozenset[str]) -> float:
 def _suspect_setting(fact: ComparedFact, sure: float) -> Setting:
     mover = mover_of("/".join(fact.key))
     component = component_of(mover.component) if mover is not None else None
-    rule, prove = known_rule(fact.key)
+    rule, prove = rule_id_and_proof_of(fact.key)
     return Setting(
         subject=fact.key[0],
         name=fact.key[1],
@@ -96,7 +96,7 @@ def _experiment_command(fact: ComparedFact, command: str) -> str:
     return command.replace("GOVERNOR", shlex.quote(str(peer_value)))
 
 
-def known_rule(key: FactKey) -> tuple[str, str]:
+def rule_id_and_proof_of(key: FactKey) -> tuple[str, str]:
     """The id of a written rule that reads this fact, and the scenario that proves it; empty where there is none."""
     subject, name = key
     kind = subject.partition(":")[0]
@@ -161,7 +161,7 @@ def _parting_of(table: FactTable, key: FactKey, a: Counter[int], b: Counter[int]
     return Parting(
         subject=key[0], name=key[1], lower=frequent_values(a), upper=frequent_values(b), right=right,
         component=mover.component if mover is not None else "",
-        experiment=component.split if component is not None else "", rule=known_rule(key)[0],
+        experiment=component.split if component is not None else "", rule=rule_id_and_proof_of(key)[0],
     )  # fmt: skip
 
 
@@ -186,7 +186,7 @@ def find_rare_values(table: FactTable, places: Sequence[int]) -> tuple[Rare, ...
                 sure = culprit_probability(
                     peers=read_count - 1, values=len(counts), entries=len(table), matching=count - 1
                 )
-                candidates.append((few and bool(known_rule(key)[0]), sure, key, value, counts))
+                candidates.append((few and bool(rule_id_and_proof_of(key)[0]), sure, key, value, counts))
     candidates.sort(key=lambda candidate: (not candidate[0], -candidate[1], candidate[2]))
     return tuple(_rare_value(table, places, *candidate[1:]) for candidate in candidates[:MAX_RARE_VALUES])
 
@@ -201,5 +201,5 @@ def _rare_value(
         subject=key[0], name=key[1], value=value_of(table.spelling_of(key, value)),
         nodes=tuple(table.nodes[place] for place, number in zip(places, ids, strict=True) if number == value),
         of=read_count, usual=value_of(table.spelling_of(key, usual)), share=many / read_count, suspicion=sure,
-        rule=known_rule(key)[0], few=len(places) < MIN_NODES,
+        rule=rule_id_and_proof_of(key)[0], few=len(places) < MIN_NODES,
     )  # fmt: skip

@@ -117,7 +117,7 @@ class LocksResult(Result, frozen=True, tag="where.locks/1"):
     value: tuple[LockTable, ...]
 
     @property
-    def result_parts(self) -> tuple[Part, ...]:
+    def appendix_parts(self) -> tuple[Part, ...]:
         return tuple(part for table in self.value for part in _lock_parts(table))
 
 

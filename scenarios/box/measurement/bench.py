@@ -17,7 +17,7 @@ from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.disk.flush import flush_file_system
 from hostdx.probes.engine.disk.preparation import Progress, fill_files
 from hostdx.probes.engine.files import FileSet, TestFile
-from hostdx.probes.engine.measured import BenchRefused, Measured, NotApplicable, cache_check
+from hostdx.probes.engine.measured import BenchRefused, Measured, NotApplicable, served_by_cache_reason
 from hostdx.probes.engine.pool import WorkerFailed, WorkerPool
 from hostdx.probes.engine.spec import BlockReply, Spec
 from hostdx.probes.files.private_directory import PrivateDirectory
@@ -147,7 +147,7 @@ class CornerBench:
         return BenchRefused(f"{self.private.path}: {why}{cause_and_advice(why.errno, self.private.path)}")
 
     def _lay_files(self) -> list[TestFile]:
-        self._files.begin()
+        self._files.reopen()
         each = max(EASY_BYTES, self.size_bytes // self.workers // EASY_BYTES * EASY_BYTES)
         shared_bytes = -(-self.size_bytes // 4096) * 4096
         wanted = [("read easy", each)] * self.workers + [("read hard", shared_bytes)]
@@ -160,7 +160,7 @@ class CornerBench:
         """A new one in each cycle, as mdtest has them."""
         return f"hard.{self._cycle}" if side == "hard" else f"easy.{self._cycle}.{rank}"
 
-    def begin(self, cycle: int, *, last_pilot: bool) -> None:
+    def begin_cycle(self, cycle: int, *, last_pilot: bool) -> None:
         """Begin a cycle. After the last pilot every window keeps its size, as the interval is over equal windows."""
         self._cycle = cycle
         self._created_names = {}
@@ -171,21 +171,21 @@ class CornerBench:
         """Measure one window of a test. Raise NotApplicable, WriteBudgetSpent, WorkerFailed."""
         specs = self._worker_specs(corner)
         our_bytes = sum(spec["most"] or 0 for spec in specs) * corner.record_bytes
-        if corner.what in ("write", "create"):
+        if corner.operation in ("write", "create"):
             self.budget.check(our_bytes)
-        if corner.what in ("read", "open"):
+        if corner.operation in ("read", "open"):
             await self._drop_caches(corner, specs)
-        kind = "read" if corner.what == "read" else "write"
+        kind = "read" if corner.operation == "read" else "write"
         before = moved_bytes(self.host, self.leaves, kind) if self.leaves and corner.moves_bytes else None
         try:
             replies = await self._pool.run_block(specs, LEAD_S)
         except WorkerFailed as why:
             raise self._refusal_for(why) from why
         after = moved_bytes(self.host, self.leaves, kind) if before is not None else None
-        each = self.file_count if corner.what == "find" else 1
+        each = self.file_count if corner.operation == "find" else 1
         measured = _measured_block(corner, replies, each, counter_growth(before, after))
         self._record_block(corner, specs, replies, measured)
-        if corner.what == "read" and (cached := cache_check(measured)):
+        if corner.operation == "read" and (cached := served_by_cache_reason(measured)):
             raise Cached(f"cached: {cached}")
         return measured
 
@@ -194,16 +194,16 @@ class CornerBench:
     ) -> None:
         if measured.seconds > 0:
             self._rates[corner.id] = measured.operations / measured.seconds
-        if corner.what in ("write", "create"):
+        if corner.operation in ("write", "create"):
             self.budget.charge(measured.bytes, measured.device_bytes if corner.moves_bytes else None)
-        if corner.what == "create":
+        if corner.operation == "create":
             self._created_names[corner.side] = [reply["n"] for reply in replies]
-        if corner.what == "read":
+        if corner.operation == "read":
             self._at[corner.id] = self._at.get(corner.id, 0) + max(spec["most"] or 0 for spec in specs)
 
     def _common_spec(self, corner: BoxTest) -> Spec:
         return {
-            "kind": "corner", "corner": corner.what, "seed": self.seed + self._cycle, "slices": [LONGEST_S],
+            "kind": "corner", "corner": corner.operation, "seed": self.seed + self._cycle, "slices": [LONGEST_S],
             "at_most_s": LONGEST_S, "stretch": self.stretch.get(corner.id, 0.0), "block_bytes": corner.record_bytes,
         }  # fmt: skip
 
@@ -211,7 +211,7 @@ class CornerBench:
         common = self._common_spec(corner)
         if corner.moves_bytes:
             return [{**common, **self._records_spec(corner, rank)} for rank in range(self.workers)]
-        if corner.what == "find":
+        if corner.operation == "find":
             folders = [self._folder_name("easy", rank) for rank in range(self.workers)] + [
                 self._folder_name("hard", 0)
             ]
@@ -225,8 +225,8 @@ class CornerBench:
             return [{**common, "block_bytes": HARD_FILE_BYTES, "least": passes, "most": passes}]
         side = corner.side
         new = [self._names_per_worker(corner)] * self.workers
-        made_by = new if corner.what == "create" else self._created_names[side]
-        passes = self._pass_count(corner, sum(made_by)) if corner.what == "stat" else 1
+        made_by = new if corner.operation == "create" else self._created_names[side]
+        passes = self._pass_count(corner, sum(made_by)) if corner.operation == "stat" else 1
         common |= {"slices": [10 * LONGEST_S], "at_most_s": 10 * LONGEST_S}
         return [
             {
@@ -238,12 +238,12 @@ class CornerBench:
 
     def _records_spec(self, corner: BoxTest, rank: int) -> Spec:
         """Its file or its records of the shared one; reads are of what the next worker's are, as ior's -C."""
-        files = self._files.files_of_kind(f"{corner.what} {corner.side}")
-        turned = (rank + 1) % self.workers if corner.what == "read" else rank
+        files = self._files.files_of_kind(f"{corner.operation} {corner.side}")
+        turned = (rank + 1) % self.workers if corner.operation == "read" else rank
         file = files[turned % len(files)]
-        count = self._count(corner)
+        count = self._records_per_worker(corner)
         at = 0
-        if corner.what == "read":
+        if corner.operation == "read":
             held = self._held if corner.side == "hard" else file.bytes // corner.record_bytes
             count = min(count, held)
             at = self._at.get(corner.id, 0)
@@ -258,13 +258,13 @@ class CornerBench:
         first = at * stride + (rank * size if hard else 0)
         return {"fds": [fd], "first": first, "stride": stride, "least": count, "most": count}
 
-    def _count(self, corner: BoxTest) -> int:
+    def _records_per_worker(self, corner: BoxTest) -> int:
         """Records of a worker in a block."""
         if corner.id not in self._fixed:
             rate = self._rates.get(corner.id)
             wanted = FIRST_RECORDS[corner.side] if rate is None else int(rate * TARGET_S / self.workers)
             of_all = self.size_bytes // 2
-            if corner.what == "write":
+            if corner.operation == "write":
                 of_all = min(of_all, self.budget.left_bytes // (2 * CYCLES))
             most = of_all // (corner.record_bytes * self.workers)
             self._fixed[corner.id] = max(MIN_RECORDS, min(wanted, most))
@@ -276,7 +276,7 @@ class CornerBench:
             of_side = [
                 other
                 for other in CORNERS
-                if other.side == corner.side and other.what in ("delete", "stat", "open")
+                if other.side == corner.side and other.operation in ("delete", "stat", "open")
             ]
             rates = [self._rates[other.id] * SLOWEST_S for other in of_side if other.id in self._rates]
             create_rate = self._rates.get(corner.id)
@@ -292,7 +292,7 @@ class CornerBench:
     async def _drop_caches(self, corner: BoxTest, specs: list[Spec]) -> None:
         """Nothing of what is read next may lie in the page cache. Raises Cached."""
         try:
-            if corner.what == "read":
+            if corner.operation == "read":
                 fds = sorted({fd for spec in specs for fd in spec["fds"]})
                 share = await self._pool.drop_caches("drop", [{"fds": fds}])
             else:

@@ -18,7 +18,7 @@ HARD_FILE_BYTES = 3_901
 FOUND = "01"  # part of the names that find looks for, as IO500's
 
 Side: TypeAlias = Literal["easy", "hard", "all"]
-What: TypeAlias = Literal["write", "read", "create", "stat", "open", "delete", "find"]
+BoxOperation: TypeAlias = Literal["write", "read", "create", "stat", "open", "delete", "find"]
 
 
 class BoxTest(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class BoxTest(msgspec.Struct, frozen=True):
     id: str
     load: str
     side: Side
-    what: What
+    operation: BoxOperation
     record_bytes: int = 0
 
     @property
@@ -41,7 +41,7 @@ class BoxTest(msgspec.Struct, frozen=True):
     @property
     def moves_bytes(self) -> bool:
         """Return whether bytes are what is measured."""
-        return self.what in ("write", "read")
+        return self.operation in ("write", "read")
 
 
 CORNERS: tuple[BoxTest, ...] = (
@@ -85,15 +85,15 @@ def equivalent_command(corner: BoxTest, sizes: BoxSizes) -> str:
     """The command line of ior or mdtest (under mpirun with as many processes), GNU find's for find."""
     directory, workers = f"{sizes.directory_path}/box", sizes.worker_count
     names = max(1, sizes.most_names // workers)
-    if corner.what == "find":
+    if corner.operation == "find":
         return f"find {directory} -newer {directory}/timestamp -size {HARD_FILE_BYTES}c -name '*01*'"
     if corner.moves_bytes:
-        way = "-w -e" if corner.what == "write" else "-r"
+        way = "-w -e" if corner.operation == "write" else "-r"
         if corner.side == "easy":
             size = f"-F -t {EASY_BYTES} -b {sizes.side_bytes // workers // EASY_BYTES * EASY_BYTES}"
         else:
             size = f"-t {HARD_BYTES} -b {HARD_BYTES} -s {sizes.side_bytes // workers // HARD_BYTES}"
         return f"mpirun -n {workers} ior -C -Q 1 -g -k {way} {size} -o {directory}/ior-{corner.side}"
-    phase = {"create": "-C", "stat": "-T", "open": "-E", "delete": "-r"}[corner.what]
+    phase = {"create": "-C", "stat": "-T", "open": "-E", "delete": "-r"}[corner.operation]
     size = "-u -L" if corner.side == "easy" else f"-t -w {HARD_FILE_BYTES} -e {HARD_FILE_BYTES}"
     return f"mpirun -n {workers} mdtest {phase} -F {size} -n {names} -d {directory}/mdtest-{corner.side}"

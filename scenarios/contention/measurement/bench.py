@@ -74,15 +74,15 @@ class ContentionBench:
     @classmethod
     async def in_memory(cls, name: str, kinds: Sequence[str], workers: int) -> ContentionBench:
         """Return a bench with a file system of each kind on a loop device in memory. Raise BenchRefused."""
-        return await cls._start(name, (), {"do": "memory", "kinds": list(kinds), "workers": workers})
+        return await cls._start_server(name, (), {"do": "memory", "kinds": list(kinds), "workers": workers})
 
     @classmethod
-    async def in_directories(cls, fds: Sequence[int], workers: int) -> ContentionBench:
+    async def start_in_directories(cls, fds: Sequence[int], workers: int) -> ContentionBench:
         """Return a bench below empty directories of our own. Raise BenchRefused."""
-        return await cls._start("-", fds, {"do": "directories", "fds": list(fds), "workers": workers})
+        return await cls._start_server("-", fds, {"do": "directories", "fds": list(fds), "workers": workers})
 
     @classmethod
-    async def _start(cls, name: str, fds: Sequence[int], first: dict[str, object]) -> ContentionBench:
+    async def _start_server(cls, name: str, fds: Sequence[int], first: dict[str, object]) -> ContentionBench:
         bench = cls(
             await LineChild.start("hostdx.scenarios.contention.measurement.server", name, fds, LINE_BYTES)
         )

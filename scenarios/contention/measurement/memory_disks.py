@@ -30,14 +30,14 @@ def makeable_kinds() -> tuple[str, ...]:
     return tuple(kind for kind, argv in MAKERS.items() if find_tool(argv[0]) is not None)
 
 
-def make(kinds: tuple[str, ...]) -> list[int]:
+def mount_memory_disks(kinds: tuple[str, ...]) -> list[int]:
     """A descriptor of each one's root directory. Raises BenchRefused with one line; then the process should end."""
-    _leave_host()
+    _enter_private_mount_namespace()
     place = next((path for path in PLACES if Path(path).is_dir() and not Path(path).is_symlink()), "")
     if not place:
         raise BenchRefused(f"none of {', '.join(PLACES)} is a directory; name a directory with --dir")
     size = len(kinds) * IMAGE_BYTES + (16 << 20)
-    _run("mount", "-t", "tmpfs", "-o", f"size={size},mode=700,nosuid,nodev", "hostdx", place)
+    _run_tool("mount", "-t", "tmpfs", "-o", f"size={size},mode=700,nosuid,nodev", "hostdx", place)
     folder = os.open(place, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     return [_make_file_system(kind, place, folder) for kind in kinds]
 
@@ -47,12 +47,14 @@ def _make_file_system(kind: str, place: str, folder: int) -> int:
     os.ftruncate(image, IMAGE_BYTES)
     os.close(image)
     os.mkdir(kind, 0o700, dir_fd=folder)
-    _run(*MAKERS[kind], f"{place}/{kind}.image")
-    _run("mount", "-t", kind, "-o", "loop,nosuid,nodev,noexec", f"{place}/{kind}.image", f"{place}/{kind}")
+    _run_tool(*MAKERS[kind], f"{place}/{kind}.image")
+    _run_tool(
+        "mount", "-t", kind, "-o", "loop,nosuid,nodev,noexec", f"{place}/{kind}.image", f"{place}/{kind}"
+    )
     return os.open(kind, _HOLD, dir_fd=folder)
 
 
-def _leave_host() -> None:
+def _enter_private_mount_namespace() -> None:
     """Into a mount namespace that tells the host's nothing. Checked before anything is mounted."""
     own = Path("/proc/self/ns/mnt")
     before = own.stat().st_ino
@@ -64,7 +66,7 @@ def _leave_host() -> None:
         raise BenchRefused("refusing to mount anything: this is the host's own mount namespace")
 
 
-def _run(*argv: str) -> None:
+def _run_tool(*argv: str) -> None:
     output = run_command(argv, TIMEOUT_S)
     if isinstance(output, Absent):
         raise BenchRefused(

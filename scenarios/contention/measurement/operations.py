@@ -60,7 +60,7 @@ def make_operation(load: str, folder: int, number: int, workers: int) -> Operati
         case "directories":
             return _create_operation(os.open(f"own{number}", _HOLD, dir_fd=folder), number)
         case "anonymous":
-            return Operation(_touched_anonymous, MAP_BYTES // mmap.PAGESIZE, 1)
+            return Operation(_touch_anonymous_pages, MAP_BYTES // mmap.PAGESIZE, 1)
         case "mapped":
             return _map_operation(_open_file(folder, "mapped"), number * MAP_BYTES)
         case "sockets":
@@ -114,7 +114,7 @@ def _create_operation(folder: int, number: int) -> Operation:
     return Operation(create_and_delete, 1, 4)
 
 
-def _touched_anonymous() -> None:
+def _touch_anonymous_pages() -> None:
     _touch_pages(mmap.mmap(-1, MAP_BYTES, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS))
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TypedDict
 
 from hostdx.probes.children.bounded_wait import reap_briefly
-from hostdx.probes.children.parent_death import tie_to
+from hostdx.probes.children.parent_death import die_with_parent
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.profile.sampling import Sampling
-from hostdx.scenarios.contention.measurement.memory_disks import make
+from hostdx.scenarios.contention.measurement.memory_disks import mount_memory_disks
 from hostdx.scenarios.contention.measurement.operations import lay_out
 from hostdx.scenarios.contention.measurement.worker import START, run_worker
 
@@ -48,7 +48,7 @@ class Server:
         """Raises BenchRefused and OSError."""
         match request["do"]:
             case "memory":
-                self._sides = make(tuple(request["kinds"]))
+                self._sides = mount_memory_disks(tuple(request["kinds"]))
             case "directories":
                 self._sides = list(request["fds"])
             case _:
@@ -71,7 +71,7 @@ class Server:
                 measured = self._run_workers(pids, ready[0], go[1], results[0], seconds, sampling)
                 return {**measured, **sampling.all_results(), "waits": sampling.waits()}
             finally:
-                _end(pids)
+                _kill_and_reap(pids)
                 sampling.close()
 
     def _run_workers(
@@ -80,7 +80,7 @@ class Server:
         until = time.monotonic() + STUCK_S + seconds
         signs = b""
         while len(signs) < len(pids):
-            signs += _read(ready, until)
+            signs += _read_in_time(ready, until)
         pressure = _pressure_seconds()
         if b"!" not in signs:
             os.write(go, START.pack(time.perf_counter_ns() + LEAD_NS) * len(pids))
@@ -90,7 +90,7 @@ class Server:
         while output.count(b"\n") < (len(pids) if b"!" not in signs else signs.count(b"!")):
             due = min(until, sampling.next_due)
             if due == until or select.select([results_fd], [], [], max(0.0, due - time.monotonic()))[0]:
-                output += _read(results_fd, until)
+                output += _read_in_time(results_fd, until)
             else:
                 sampling.take_samples()
         after = _pressure_seconds()
@@ -110,13 +110,13 @@ def _open_pipe() -> Iterator[tuple[int, int]]:
             os.close(end)
 
 
-def _read(fd: int, until: float) -> bytes:
+def _read_in_time(fd: int, until: float) -> bytes:
     if not select.select([fd], [], [], max(0.0, until - time.monotonic()))[0]:
         raise BenchRefused(f"a worker did not answer for {STUCK_S:.0f} s: the file system hangs")
     return os.read(fd, 1 << 16)
 
 
-def _end(pids: list[int]) -> None:
+def _kill_and_reap(pids: list[int]) -> None:
     for pid in pids:
         try:
             os.kill(pid, 9)
@@ -138,7 +138,7 @@ def _pressure_seconds() -> dict[str, float]:
 
 
 def main() -> None:
-    tie_to(int(sys.argv[2]))
+    die_with_parent(int(sys.argv[2]))
     server = Server()
     for line in sys.stdin.buffer:
         try:

@@ -8,7 +8,7 @@ import struct
 import time
 from pathlib import Path
 
-from hostdx.probes.children.parent_death import be_expendable, tie_to
+from hostdx.probes.children.parent_death import die_with_parent, make_first_oom_victim
 from hostdx.scenarios.contention.measurement.operations import Operation, make_operation
 
 START = struct.Struct("=q")  # perf_counter_ns
@@ -26,8 +26,8 @@ def run_worker(
     """Never returns. pipes: where it says that it is ready, finds the start, and writes one line at the end."""
     ready, go, results_fd = pipes
     try:
-        tie_to(parent)
-        be_expendable()
+        die_with_parent(parent)
+        make_first_oom_victim()
         # A session of its own: with kernel.sched_autogroup_enabled the scheduler shares the CPUs among sessions first.
         os.setsid()
         gc.disable()
@@ -36,7 +36,7 @@ def run_worker(
             operation.run_once()
             os.write(ready, b".")
             (start,) = START.unpack(os.read(go, START.size))
-            result: dict[str, float | str] = {**_work(operation, start, seconds)}
+            result: dict[str, float | str] = {**_do_operations(operation, start, seconds)}
         except (OSError, ValueError, struct.error) as why:
             os.write(ready, b"!")
             result = {"error": f"{load}: {getattr(why, 'strerror', None) or why}"}
@@ -45,7 +45,7 @@ def run_worker(
         os._exit(0)
 
 
-def _work(operation: Operation, start_ns: int, seconds: float) -> dict[str, float]:
+def _do_operations(operation: Operation, start_ns: int, seconds: float) -> dict[str, float]:
     run_once, limit, batch = operation.run_once, operation.limit, operation.batch
     clock, calls = time.perf_counter_ns, 0
     while clock() < start_ns:

@@ -40,7 +40,7 @@ class Result(RunEvent, frozen=True):
         return document
 
     @property
-    def result_parts(self) -> tuple[Part, ...] | None:
+    def appendix_parts(self) -> tuple[Part, ...] | None:
         """Return how the report's appendix shows the result; None: as a table of its fields."""
         return None
 
@@ -104,7 +104,7 @@ class RankedAnswer(Result, frozen=True):
     value: tuple[Item, ...]
 
     @property
-    def result_parts(self) -> tuple[Part, ...]:
+    def appendix_parts(self) -> tuple[Part, ...]:
         return ()
 
 

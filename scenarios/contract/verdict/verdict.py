@@ -186,7 +186,7 @@ def ratio_of(log: float) -> float:
     return math.exp(min(_FARTHEST, max(-_FARTHEST, log)))
 
 
-def interval_of(low: float, high: float) -> tuple[tuple[float, float], float]:
+def ratio_interval_and_half_width(low: float, high: float) -> tuple[tuple[float, float], float]:
     """Return the interval of the ratio from the ends of its log, and half its width: the smallest effect it shows."""
     ends = ratio_of(low), ratio_of(high)
     return ends, (ends[1] - ends[0]) / 2

@@ -21,7 +21,7 @@ def default_directories(host: Host) -> tuple[str, ...]:
     return tuple(chosen.values())
 
 
-def file_system_of(host: Host, directory: str) -> str:
+def file_system_key(host: Host, directory: str) -> str:
     """The file system that a directory is on: its device number, or where it is mounted."""
     place = find_placement(host, directory)
     return place.mount.devno or place.mount.mountpoint if isinstance(place, DirectoryPlacement) else directory

@@ -45,7 +45,7 @@ def compared_directory(
     return ComparedDirectory(letter=letter, directory=directory, place=place, devices=devices)
 
 
-def text(value: object) -> str:
+def text_or_empty(value: object) -> str:
     return "" if isinstance(value, Absent) or value is None else str(value)
 
 
@@ -93,7 +93,7 @@ def directory_choice(host: Host, path: str) -> DirectoryChoice:
     return DirectoryChoice(
         path=path,
         device=compared.leaf_names,
-        model=text(leaf.model) if leaf is not None else "",
+        model=text_or_empty(leaf.model) if leaf is not None else "",
         fstype=compared.place.mount.fstype,
         free_bytes=None if isinstance(state, Absent) else state.f_bavail * state.f_frsize,
         refusal=fit.refusal,

@@ -3,7 +3,7 @@
 from contextlib import suppress
 
 from hostdx.probes.engine.disk.storage import StorageBench
-from hostdx.probes.engine.measured import Measured, NotApplicable, cache_check
+from hostdx.probes.engine.measured import Measured, NotApplicable, served_by_cache_reason
 from hostdx.probes.engine.workloads import EngineLoad, fio_equivalent, load_of
 from hostdx.scenarios.contract.plan import Metric, Workload
 from hostdx.scenarios.experiment.schedule.blocks import VariantBench
@@ -20,14 +20,14 @@ class StorageVariantBench(VariantBench):
         self.remarks: set[str] = set()
         self.unfit = ""  # why nothing that was measured counts
 
-    async def start_workers(self) -> None:
+    async def start_workers_and_rehearse(self) -> None:
         """Starts the workers this load needs, so that their start is nobody's switching time."""
         with suppress(NotApplicable):  # said by the first block that counts
-            await self.bench.start_workers(self.workload.id)
+            await self.bench.start_workers_and_rehearse(self.workload.id)
 
     async def measure_block(self, seconds: float) -> Measured:
         measured = await self.bench.measure_block(self.workload.id, seconds)
-        if load_of(self.workload.id).kind == "read" and (served := cache_check(measured)):
+        if load_of(self.workload.id).kind == "read" and (served := served_by_cache_reason(measured)):
             self.unfit = served
             raise NotApplicable(served)
         if measured.remark:

@@ -67,7 +67,7 @@ class ForeignLatencyGuard:
                 self._wait.sample(measured.seconds, way, our_operations, our_wait_s(measured)) or 0.0
             )
 
-    def pass_over(self) -> None:
+    def mark_direction_unknown(self) -> None:
         """A block in which ours and others' I/O cannot be told apart (writers and readers at once)."""
         self._is_direction_known = False
 

@@ -94,7 +94,7 @@ def compute_surroundings(
             users = None if others is None else min(cpu, others.cpus * seconds / capacity)
             full = busy / capacity
             steal = max(0.0, after.host.cpu.steal_s - before.host.cpu.steal_s) / capacity
-    read, written, requests, elsewhere = _bytes_moved_on(before.host, after.host, devices)
+    read, written, requests, elsewhere = _compute_moved_bytes(before.host, after.host, devices)
     earlier, later = before.host.disks, after.host.disks
     through = sum(
         later[name].total_bytes - earlier[name].total_bytes
@@ -147,10 +147,16 @@ def compute_surroundings(
 _LAYERED = ("dm-", "md", "loop", "zram", "ram")
 
 
-def _bytes_moved_on(
-    before: HostCounters, after: HostCounters, devices: Sequence[str]
-) -> tuple[int | None, int, int, int]:
+class _MovedBytes(NamedTuple):
     """Bytes read (None: not known) and written on the devices, requests there, and bytes on all other disks."""
+
+    read: int | None
+    written: int
+    requests: int
+    elsewhere: int
+
+
+def _compute_moved_bytes(before: HostCounters, after: HostCounters, devices: Sequence[str]) -> _MovedBytes:
     read = written = requests = elsewhere = 0
     has_counters = False
     disks = {*after.disks, *devices}
@@ -165,7 +171,7 @@ def _bytes_moved_on(
             requests += max(0, now.total_operations - then.total_operations)
         elif not name.startswith(_LAYERED) and not _is_partition(name, disks):
             elsewhere += max(0, now.total_bytes - then.total_bytes)
-    return (read if has_counters else None), written, requests, elsewhere
+    return _MovedBytes(read if has_counters else None, written, requests, elsewhere)
 
 
 def _is_partition(name: str, disks: Collection[str]) -> bool:
@@ -188,18 +194,18 @@ def foreign_bytes(history: Sequence[MeasuredSurroundings], now: MeasuredSurround
         return None
     # What ours wrote into the page cache meanwhile (a command of the user's) reaches the device later.
     pending = max(0, sum(b.own_written - b.device_written for b in history[-TAIL:]))
-    surplus = min(max(0, now.device_bytes - now.own_bytes - pending), _others_at_most(now))
+    surplus = min(max(0, now.device_bytes - now.own_bytes - pending), _max_others_bytes(now))
     if now.exact:
         return surplus / now.seconds
     most_caused = MAX_WRITE_COPIES * now.own_bytes + MAX_CAUSED_BYTES * now.operations
     certain_bytes = float(max(now.device_bytes - most_caused, min(now.attributed or 0, surplus)))
-    each = _usual_of_ours(history, now, "device_bytes")
+    each = _usual_per_operation(history, now, "device_bytes")
     if each is not None:
         certain_bytes = max(certain_bytes, now.device_bytes - each * now.operations)
-    return min(max(0.0, certain_bytes), _others_at_most(now)) / now.seconds
+    return min(max(0.0, certain_bytes), _max_others_bytes(now)) / now.seconds
 
 
-def _others_at_most(now: MeasuredSurroundings) -> float:
+def _max_others_bytes(now: MeasuredSurroundings) -> float:
     """Bytes: who uses our loop device beside us shows by what it asks for; what its file system adds is ours."""
     return inf if now.beside is None or now.attributed is None else now.beside + now.attributed
 
@@ -287,9 +293,9 @@ def _against_usual(alike: Sequence[MeasuredSurroundings], now: MeasuredSurroundi
         return []
     excesses: list[Excess] = []
 
-    def add_if_above(kind: Kind, excess: float, limit: float, one: Disturbance) -> None:
+    def add_if_above(kind: Kind, excess: float, limit: float, disturbance: Disturbance) -> None:
         if excess > limit:
-            excesses.append(Excess(kind, one, True))
+            excesses.append(Excess(kind, disturbance, True))
 
     usual = _median_of_known([b.cpu for b in alike])
     rule = threshold_of("cpu")
@@ -299,9 +305,9 @@ def _against_usual(alike: Sequence[MeasuredSurroundings], now: MeasuredSurroundi
     if now.steal is not None and usual is not None:
         disturbance = Disturbance("steal", figure=now.steal, usual=usual)
         add_if_above("steal", now.steal - usual, threshold_of("steal").limit, disturbance)
-    each = _usual_of_ours(alike, now, "device_operations")
+    each = _usual_per_operation(alike, now, "device_operations")
     if now.device_bytes is not None and each is not None:
-        surplus = min(max(0, now.device_bytes - now.own_bytes), _others_at_most(now))
+        surplus = min(max(0, now.device_bytes - now.own_bytes), _max_others_bytes(now))
         foreign = min(now.device_operations - each * now.operations, surplus / PAGE_BYTES) / now.seconds
         usual = max(MIN_OPERATIONS_PER_S, median(b.device_operations / b.seconds for b in alike))
         disturbance = Disturbance("device", figure=foreign / usual)
@@ -319,7 +325,7 @@ def _against_usual(alike: Sequence[MeasuredSurroundings], now: MeasuredSurroundi
     return excesses
 
 
-def _usual_of_ours(
+def _usual_per_operation(
     history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings, name: str
 ) -> float | None:
     """Return how much of the device one operation of this load usually moves; None where too few blocks of it were
@@ -345,7 +351,7 @@ def _median_of_known(values: Sequence[float | None]) -> float | None:
     return median(known_values) if known_values else None
 
 
-def worth_repeating(
+def is_worth_repeating(
     excesses: Sequence[Excess], repeated: int, judged: int, most: tuple[float, float]
 ) -> bool:
     """Return whether a train or block is measured again: not what lasts, and not so often that too little is left to

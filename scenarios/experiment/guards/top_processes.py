@@ -14,8 +14,8 @@ from hostdx.probes.system.running.culprit import (
     Resource,
     completion_workers,
     find_busiest,
-    loop_workers,
-    measure_others_use,
+    loop_worker_pids,
+    others_cpus_and_io_rate,
     rank_users,
 )
 from hostdx.probes.system.running.processes import (
@@ -65,7 +65,7 @@ class CulpritSearch:
             return None
         self._ended = self._take_look()
         workers = self._our_kernel_workers(self._began, self._ended)
-        cpus, io = measure_others_use(self._began, self._ended, self._our_processes())
+        cpus, io = others_cpus_and_io_rate(self._began, self._ended, self._our_processes())
         for_us = io_for_us = 0.0
         if workers:
             not_for_us = frozenset(self._ended.processes.keys() - workers)
@@ -78,7 +78,7 @@ class CulpritSearch:
 
     def _our_kernel_workers(self, before: ProcessTable, after: ProcessTable) -> frozenset[int]:
         """The kernel's threads that work for us: for our loop devices, and those that end our own I/O."""
-        return loop_workers(self._loops, before, after) | completion_workers(
+        return loop_worker_pids(self._loops, before, after) | completion_workers(
             before, after, self._our_processes()
         )
 
@@ -178,7 +178,7 @@ class PulseSource:
         # A plan names the leaves of an array together: "sda, sdb".
         device_names = {name.strip() for device in devices for name in device.split(",")}
         self._devices = frozenset(device_names & self._before.disks.keys())
-        self._ours_before = self._our_bytes()
+        self._ours_before = self._our_read_and_written_bytes()
 
     def next(self, t: float) -> ev.Pulse:
         now = read_counters(self._host)
@@ -192,7 +192,7 @@ class PulseSource:
             for name, (read, written, used) in rates.devices.items()
             if name in self._devices or not name.startswith(_NEVER)
         }
-        ours_before, self._ours_before = self._ours_before, self._our_bytes()
+        ours_before, self._ours_before = self._ours_before, self._our_read_and_written_bytes()
         our_rates: dict[str, tuple[float, float]] = {}
         if len(self._devices) == 1:
             read, written = (
@@ -214,7 +214,7 @@ class PulseSource:
             ours=our_rates,
         )
 
-    def _our_bytes(self) -> tuple[int, int]:
+    def _our_read_and_written_bytes(self) -> tuple[int, int]:
         if len(self._devices) != 1:
             return 0, 0
         used = [io_bytes(self._host, pid) or (0, 0) for pid in find_with_descendants(self._host)]

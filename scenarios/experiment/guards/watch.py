@@ -24,8 +24,8 @@ from hostdx.scenarios.experiment.guards.interference import (
     Excess,
     Reading,
     compute_surroundings,
+    is_worth_repeating,
     list_excesses,
-    worth_repeating,
 )
 from hostdx.scenarios.experiment.guards.thresholds import (
     PLACES_EVERY_S,
@@ -39,7 +39,7 @@ from hostdx.scenarios.experiment.guards.top_processes import CulpritSearch
 
 
 class InterferenceWatch:
-    """`look_before_first_block` before the first block, `begin` and `end` around every block.
+    """`look_before_first_block` before the first block, `begin_block` and `end_block` around every block.
 
     `stopped` says why the run must not go on; nobody measures any more once it is set.
     """
@@ -111,7 +111,7 @@ class InterferenceWatch:
                 ev.Guard(t=self.run.elapsed_s(), kind=disturbance.kind, disturbance=with_culprit, early=True)
             )
 
-    def begin(self) -> None:
+    def begin_block(self) -> None:
         """In the gap before a block."""
         self._culprits.in_gap()
         self._before = self._take_reading()
@@ -123,7 +123,7 @@ class InterferenceWatch:
                 self._gap_s += gap.seconds
                 self._gap_waited_s += gap.psi_io * gap.seconds
 
-    def end(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
+    def end_block(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
         """In the gap after it: what disturbed it so that it is measured again; what is not worth that is told."""
         before, self._before = self._before, None
         self._last = after = self._take_reading()
@@ -176,7 +176,7 @@ class InterferenceWatch:
         )
         lasting, self._lasting = self._lasting, {excess.kind for excess in excesses}
         most = REPEATED_BLOCKS if variant else REPEATED_TRAINS
-        if worth_repeating(excesses, self._repeated[workload], len(judged), most):
+        if is_worth_repeating(excesses, self._repeated[workload], len(judged), most):
             self._repeated[workload] += 1
             return next(d for excess, d in zip(excesses, disturbances, strict=True) if excess.sudden)
         for excess in disturbances:
@@ -195,7 +195,7 @@ class InterferenceWatch:
             return None
         text = self._bystanders.pause_reason
         if await self._bystanders.is_ours(self.run.clock):
-            self._stop("bystanders", text)
+            self._stop_measuring("bystanders", text)
             return None
         return Disturbance("bystanders", self._culprits.culprit_of_kind("device"))
 
@@ -249,17 +249,19 @@ class InterferenceWatch:
         least = threshold_of("space")
         for directory, kind in self._places.items():
             if _file_system_name(self.run, directory) != kind:
-                self._stop("filesystem", f"another file system is mounted at {directory} now: it was {kind}")
+                self._stop_measuring(
+                    "filesystem", f"another file system is mounted at {directory} now: it was {kind}"
+                )
             space = self.run.host.read_statvfs(directory)
             if isinstance(space, Absent) or not space.f_blocks:
                 continue
             free = space.f_bavail * space.f_frsize
             if free < max(least.floor, least.limit * space.f_blocks * space.f_frsize):
-                self._stop(
+                self._stop_measuring(
                     "space", f"the file system of {directory} is nearly full ({units.format_size(free)} free)"
                 )
 
-    def _stop(self, kind: str, text: str) -> None:
+    def _stop_measuring(self, kind: str, text: str) -> None:
         if not self.stopped:
             self.stopped = text
             self.run.emit(

@@ -121,11 +121,11 @@ class BlockScheduler(LoadScheduler):
                 ("budget", "") if isinstance(why, WriteBudgetSpent) else ("not applicable", why.variants[0])
             )
             group.disturbed.append(Disturbance(kind, subject=lost_variant, text=str(why)))
-            self._emit(group)
+            self._emit_group(group)
             raise
         stalled = () if self.blocks.stop_reason else group.stalled_variants(self.workload, self.pairs)
         group.disturbed += [Disturbance("stall", subject=variant) for variant in stalled]
-        self._emit(group)
+        self._emit_group(group)
         groups = [] if self.blocks.stop_reason else [group]
         return Lap(groups, group, tuple(group.disturbed), stalled if len(stalled) == 1 else ())
 
@@ -195,7 +195,7 @@ class BlockScheduler(LoadScheduler):
             before, self._active = self._active, None
             await before.wait_until_idle()
 
-    def _emit(self, group: GroupBlocks) -> None:
+    def _emit_group(self, group: GroupBlocks) -> None:
         if group.disturbed:
             self.blocks.leave_out(self.workload.id, group.index)
         self.run.emit(

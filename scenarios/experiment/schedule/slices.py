@@ -128,7 +128,7 @@ def first_quarters(slices: Sequence[WarmUpSlice]) -> list[FirstQuarter] | None:
     by_side: dict[str, list[Sequence[float]]] = {}
     for w in slices:
         by_side.setdefault(w.variant, []).append(w.parts)
-    found = []
+    quarters = []
     for variant, parts in by_side.items():
         level = sum(math.fsum(p) / len(p) for p in parts) / len(parts)
         if len(parts) < MIN_SLICES or level <= 0:
@@ -137,8 +137,8 @@ def first_quarters(slices: Sequence[WarmUpSlice]) -> list[FirstQuarter] | None:
         mean = math.fsum(differences) / len(differences)
         half = t_quantile(1 - SURE / len(by_side) / 2, len(parts) - 1) * sample_deviation(differences)
         half /= math.sqrt(len(parts))
-        found.append(FirstQuarter(variant, mean, mean - half, mean + half))
-    return found
+        quarters.append(FirstQuarter(variant, mean, mean - half, mean + half))
+    return quarters
 
 
 def longest_slice(

@@ -199,7 +199,7 @@ class BatchScheduler(LoadScheduler):
         load, names, chosen = self.workload, self.variant_names, self._chosen_length
         if chosen is None:
             self._warm_until = self._warm_until or self.run.clock.now() + min(WARM_UP_S, most_s)
-            train, cut_s = await self.batches.start_workers(), 0.0
+            train, cut_s = await self.batches.start_workers_and_rehearse(), 0.0
             self._warm_until = max(self._warm_until, self.run.clock.now() + WARM_UP_LEAST_S)
         else:
             left_s, cut_s = (self._warm_until - self.run.clock.now()) / len(names), load.slice_onset_s
@@ -214,7 +214,7 @@ class BatchScheduler(LoadScheduler):
             left = int(min(WARM_SLICES, left, max(1.0, afforded / 2)))
             order = list(range(len(names))) * left
             train = await self.batches.measure_batch(order, length, onset_s=cut_s, quarters=True)
-        self._record(train, "warmup", [])
+        self._record_batch(train, "warmup", [])
         self._warm_up_slices = [w for w in self._warm_up_slices if w.variant in names] + warm_up_slices(
             train, names, cut_s
         )
@@ -284,7 +284,7 @@ class BatchScheduler(LoadScheduler):
             disturbed = (disturbance,)
         elif self.watch is not None and self.watch.stopped:
             disturbed = (Disturbance("stopped", text=self.watch.stopped),)
-        self._record(train, "steady", groups, disturbed)
+        self._record_batch(train, "steady", groups, disturbed)
         if not disturbed:
             self.counted_batches.append(train)
             self._visits.count_visits([group.place for group in groups if group.place is not None])
@@ -314,7 +314,7 @@ class BatchScheduler(LoadScheduler):
 
     def begin_anew_if_needed(self, groups: Sequence[GroupBlocks]) -> bool:
         """Begin anew with longer slices or in windows, where one variant leaves work to the other."""
-        then = self.carry.analyse(groups, self.workload.metrics[0].name, self.pairs, self.slice_s)
+        then = self.carry.analyse_carry_over(groups, self.workload.metrics[0].name, self.pairs, self.slice_s)
         if then is None:
             return False
         bias = then.carried.bias
@@ -352,7 +352,7 @@ class BatchScheduler(LoadScheduler):
         )
         self.run.emit(length)
 
-    def is_open(self, groups: int, *, called: bool, decided: bool) -> bool:
+    def is_premature(self, groups: int, *, called: bool, decided: bool) -> bool:
         """Return whether it cannot be told yet if the variants leave work to each other."""
         if self.carry.groups_until_known(groups):  # something was found already
             return called or (not self.carry.in_blocks and decided)
@@ -361,7 +361,7 @@ class BatchScheduler(LoadScheduler):
     def restrict_verdict(self, verdict: ev.RunVerdict) -> ev.RunVerdict:
         return self.carry.restrict_verdict(verdict)
 
-    def _record(
+    def _record_batch(
         self,
         train: MeasuredBatch,
         phase: ev.Phase,

@@ -63,7 +63,7 @@ def _clipped_scores(values: Sequence[float]) -> list[float]:
     return [min(_CLIPPED, max(-_CLIPPED, x / usual)) for x in deviations]
 
 
-def batch_means(
+def batch_means_and_weights(
     values: Sequence[float], weights: Sequence[float] | None, length: int
 ) -> tuple[list[float], list[float]]:
     """Return the (weighted) means of consecutive values and their weights; a shorter rest joins the last batch."""

@@ -93,11 +93,13 @@ def moving_variants(
     for name, values in zip(pair, (baseline, variant), strict=True):
         own = fit_trend([math.log(value) for value in values if value > 0])
         if own is not None and own.p <= SURE and abs(own.total_change) >= HALVES:
-            drifts.append((abs(own.total_change), Drift(name, _value(own.first), _value(own.last))))
+            drifts.append(
+                (abs(own.total_change), Drift(name, _limited_exp(own.first), _limited_exp(own.last)))
+            )
     return [drift for _, drift in sorted(drifts, reverse=True)]
 
 
-def _value(logarithm: float) -> float:
+def _limited_exp(logarithm: float) -> float:
     """Return the exponential, limited to the largest number that there is."""
     return math.exp(min(logarithm, MAX_LOG))
 

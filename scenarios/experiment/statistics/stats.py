@@ -88,7 +88,7 @@ def log_ratio(baseline: Sequence[float], variant: Sequence[float], better: Bette
     return None if value is None else value.log_ratio
 
 
-def slower_pairs(sides: Sequence[Sides]) -> float:
+def slower_pair_share(sides: Sequence[Sides]) -> float:
     """Return the share of all pairs of windows, one of the baseline and one of the variant over all groups, in which
     the variant is slower.
     """
@@ -160,7 +160,7 @@ def sign_test(a: int, b: int) -> float:
 STRETCHES = 8
 
 
-def level_interval(
+def level_and_interval(
     values: Sequence[float], given_value: float | None = None
 ) -> tuple[float, tuple[float, float] | None]:
     """Return the median of windows or slices in the order measured, and its 95 % interval; None where too few.
@@ -169,7 +169,7 @@ def level_interval(
     `given_value`, the value shown beside the effect (`levels`), takes the median's place.
     """
     if given_value is not None and (middle := median(values)) > 0:
-        _, ends = level_interval(values)
+        _, ends = level_and_interval(values)
         scale = given_value / middle
         return given_value, None if ends is None else (scale * ends[0], scale * ends[1])
     middle = median(values)

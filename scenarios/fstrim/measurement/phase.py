@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from hostdx.probes.engine.measured import Measured, NotApplicable, cache_check
+from hostdx.probes.engine.measured import Measured, NotApplicable, served_by_cache_reason
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.contract.plan import Workload
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
 from hostdx.scenarios.fstrim.measurement.load import CHURN_ID, REFERENCE_ID, BuiltInLoad
-from hostdx.scenarios.fstrim.measurement.trim import MIN_BLOCK_S, TrimPattern, again_at_most
+from hostdx.scenarios.fstrim.measurement.trim import MIN_BLOCK_S, TrimPattern, max_repeats
 
 
 class StoppedByGuards(Exception):
@@ -64,7 +64,7 @@ class PhaseMeasurer:
         """Starts the workers, and tells caches from disks; never counted. Bytes written."""
         if self.watch is not None:
             await self.watch.look_before_first_block()
-            self._check()
+            self._raise_if_stopped()
         if self.load.id != CHURN_ID:
             await self._measure_block(self.control, "warmup", "warmup", 0)
             return 0
@@ -78,7 +78,7 @@ class PhaseMeasurer:
         values: list[float] = []
         references: list[float] = []
         written, again = 0, 0
-        most_again = again_at_most(self.pattern.blocks)
+        most_again = max_repeats(self.pattern.blocks)
         began = self.run.clock.now()
         reason = ""
         while len(values) < self.pattern.blocks:
@@ -102,7 +102,7 @@ class PhaseMeasurer:
         return MeasuredPhase(name, values, references, seconds, written, reason)
 
     @property
-    def too_short(self) -> str:
+    def too_short_text(self) -> str:
         """Return what the blocks lasted, where that is too little; a user's own command lasts as long as it does."""
         if self.load.id != CHURN_ID or not self.lasted:
             return ""
@@ -117,20 +117,22 @@ class PhaseMeasurer:
     async def _measure_block(
         self, load: Workload, variant: str, label: ev.Phase, number: int
     ) -> tuple[Measured, bool]:
-        async def measure() -> Measured:
+        async def measure_block_or_reference() -> Measured:
             if load.id != REFERENCE_ID:
                 return await self.engine.measure_block(self.pattern.block_s, self.block_bytes)
             measured = await self.engine.measure_reference(self.pattern.reference_s)
-            self.cached = cache_check(measured) or self.cached
+            self.cached = served_by_cache_reason(measured) or self.cached
             return measured
 
-        measured, disturbed = await self.blocks.measure(load.id, variant, measure, group=number, phase=label)
+        measured, disturbed = await self.blocks.measure(
+            load.id, variant, measure_block_or_reference, group=number, phase=label
+        )
         await self.engine.wait_until_idle()
         waits = await self.blocks.spare_others(load.id, number)
-        self._check()
+        self._raise_if_stopped()
         return measured, bool(disturbed or waits)
 
-    def _check(self) -> None:
+    def _raise_if_stopped(self) -> None:
         if self.blocks.stop_reason:
             raise StoppedByGuards(self.blocks.stop_reason)
 

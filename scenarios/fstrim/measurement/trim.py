@@ -34,7 +34,7 @@ class TrimPattern(msgspec.Struct, frozen=True, kw_only=True):
     rest_s: float = 5.0  # so long the discard counters must stand still
     settle_at_most_s: float = 60.0
 
-    def for_budget(self, budget_s: float, phases: int) -> TrimPattern:
+    def fit_budget(self, budget_s: float, phases: int) -> TrimPattern:
         """`budget_s` of measuring: fewer blocks before shorter ones. Raises UsageError where too short for any."""
         need = phases * MIN_BLOCKS * MIN_PAIR_S
         if budget_s < need:
@@ -169,7 +169,7 @@ def after_warm_up(
     need = int(bytes_per_s * min(MIN_BLOCK_S, pattern.block_s) * AMPLE)
 
     def block_bytes_for(blocks: int) -> int:
-        with_again = blocks + again_at_most(blocks)
+        with_again = blocks + max_repeats(blocks)
         by_wear = budget.left_bytes / budget.write_amplification(CHURN_ID) / (phases * with_again)
         return max(1, int(min(by_wear, layout.block_bytes_by_space(with_again), MAX_BLOCK_BYTES)))
 
@@ -187,6 +187,6 @@ def after_warm_up(
     return BlockSize(msgspec.structs.replace(pattern, blocks=blocks), size, text)
 
 
-def again_at_most(blocks: int) -> int:
+def max_repeats(blocks: int) -> int:
     """Disturbed blocks of a phase that are measured again; their bytes are set aside."""
     return max(2, blocks // 3)

@@ -111,7 +111,7 @@ class StreamBench:
         await self._pool.close()
 
     def _lay_files(self) -> list[TestFile]:
-        self._files.begin()
+        self._files.reopen()
         wanted = [kind for kind in self._kinds for _ in range(self.streams)]
         laid = [(kind, self.file_bytes) for kind in wanted]
         files = self._files.lay_all(laid, self.private.fd, self.private.path)
@@ -145,7 +145,7 @@ class StreamBench:
         """Measure slices of these sides. Raise NotApplicable where reads came from memory, WriteBudgetSpent,
         BenchRefused.
         """
-        before = self._moved_bytes()
+        before = self._read_and_written_bytes()
         began = time.perf_counter()
         most_s = max(10.0, 4 * slice_s * len(order))
         request = MeasureSlices(
@@ -154,7 +154,9 @@ class StreamBench:
         counted = await self._send_request(request, most_s + ANSWER_S)
         assert isinstance(counted, CountedSlices)
         took = time.perf_counter() - began
-        read, written = (counter_growth(a, b) for a, b in zip(before, self._moved_bytes(), strict=True))
+        read, written = (
+            counter_growth(a, b) for a, b in zip(before, self._read_and_written_bytes(), strict=True)
+        )
         our_bytes = (
             sum(piece.read for piece in counted.slices),
             sum(piece.written for piece in counted.slices),
@@ -168,7 +170,7 @@ class StreamBench:
         moved = None if read is None or written is None else read + written
         return self._batch_from_slices(sides, order, slice_s, counted.slices, took, moved)
 
-    def _moved_bytes(self) -> tuple[int | None, int | None]:
+    def _read_and_written_bytes(self) -> tuple[int | None, int | None]:
         if not self.leaves:
             return None, None
         return moved_bytes(self.host, self.leaves, "read"), moved_bytes(self.host, self.leaves, "write")
@@ -186,14 +188,14 @@ class StreamBench:
             seconds=took,
             slice_s=slice_s,
             order=done,
-            values={METRIC: [_rate(piece.bytes, piece.seconds) for piece in slices]},
+            values={METRIC: [_millions_per_second(piece.bytes, piece.seconds) for piece in slices]},
             lengths=[piece.seconds for piece in slices],
             operations=[piece.operations for piece in slices],
             quarters=[[q / 1e6 for q in piece.quarters] for piece in slices],
             sides=[
                 Measured(
                     seconds=cost.seconds,
-                    values={METRIC: _rate(cost.bytes, cost.seconds)},
+                    values={METRIC: _millions_per_second(cost.bytes, cost.seconds)},
                     operations=cost.bytes // CHUNK,
                     bytes=cost.disk_bytes,  # what the guards hold against the devices' counters
                     cpu_s=cost.host_cpu_s,
@@ -225,5 +227,5 @@ class StreamBench:
         return answer
 
 
-def _rate(count: int, seconds: float) -> float:
+def _millions_per_second(count: int, seconds: float) -> float:
     return count / seconds / 1e6 if seconds > 0 else 0.0

@@ -50,7 +50,7 @@ def _find_counters(host: Host) -> Iterator[Counter]:
         event_terms = {event: host.read_word(f"{device}/events/{event}") for event in EVENTS}
         terms = [(event, words) for event, words in event_terms.items() if is_present(words)]
         for event, words in terms or [("", words) for words in UMC if name.startswith("amd")]:
-            config = event_config(words, partial(_format_bits, host, device))
+            config = event_config(words, partial(_read_format_bits, host, device))
             unit, scale = (
                 host.read_word(f"{device}/events/{event}.{suffix}") for suffix in ("unit", "scale")
             )
@@ -61,7 +61,7 @@ def _find_counters(host: Host) -> Iterator[Counter]:
                 yield Counter(kind, config or 0, cpu, each)
 
 
-def _format_bits(host: Host, device: str, field: str) -> str:
+def _read_format_bits(host: Host, device: str, field: str) -> str:
     bits = host.read_word(f"{device}/format/{field}")
     return bits if is_present(bits) else ""
 

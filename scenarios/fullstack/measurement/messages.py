@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -41,6 +41,14 @@ class OwnLink(msgspec.Struct, frozen=True, kw_only=True):
 
 
 Where: TypeAlias = Literal["namespaces", "loopback", "peer"]
+
+
+class PeerAddress(NamedTuple):
+    """Where a peer listens, and the token that it wants."""
+
+    address: str
+    port: int
+    token: str
 
 
 class Open(msgspec.Struct, frozen=True, kw_only=True, tag="open"):

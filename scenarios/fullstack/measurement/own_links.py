@@ -9,9 +9,15 @@ import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from hostdx.probes.children.bounded_wait import reap_with_usage
-from hostdx.probes.engine.namespaces import RECEIVER_LINK, SENDER_LINK, Namespaces, connect, draw_addresses
-from hostdx.scenarios.fullstack.measurement.messages import OwnLink
+from hostdx.probes.children.bounded_wait import reap_or_kill
+from hostdx.probes.engine.namespaces import (
+    RECEIVER_LINK,
+    SENDER_LINK,
+    Namespaces,
+    connect_by_veth_pair,
+    draw_addresses,
+)
+from hostdx.scenarios.fullstack.measurement.messages import OwnLink, PeerAddress
 
 SETTINGS_S = 10.0
 SILENT = "writing its settings took too long"
@@ -21,8 +27,8 @@ _CLONE_NEWNS, _MS_REC, _MS_PRIVATE = 0x00020000, 1 << 14, 1 << 18  # linux/sched
 
 def own_links(
     links: Sequence[OwnLink],
-    serve: Callable[[str], tuple[str, int, str]],
-    join: Callable[[str, int, str], None],
+    serve: Callable[[str], PeerAddress],
+    join: Callable[[PeerAddress], None],
 ) -> tuple[bool, dict[int, str]]:
     """`serve` starts a peer on the address, in the one namespace; `join` goes to it, from the other.
 
@@ -36,41 +42,41 @@ def own_links(
         spaces = Namespaces.make() if first is None else first.make_another()
         first = first or spaces
         addresses = draw_addresses()
-        connect(spaces, addresses, ipv6=False, queues=len(cpus) if link.spread == "xps" else 1)
+        connect_by_veth_pair(spaces, addresses, ipv6=False, queues=len(cpus) if link.spread == "xps" else 1)
         for end, name in (("sender", SENDER_LINK), ("receiver", RECEIVER_LINK)):
-            with spaces.open_netlink(end) as netlink:
+            with spaces.enter_and_open_netlink(end) as netlink:
                 netlink.link("set", index=netlink.link_lookup(ifname=name)[0], mtu=link.mtu)
             if link.spread and (
-                why := _apply_settings(f"/sys/class/net/{name}/queues", _queue_settings(link, cpus))
+                why := _apply_settings_or_reason(f"/sys/class/net/{name}/queues", _queue_settings(link, cpus))
             ):
                 unset[number] = why
         spaces.enter("receiver")
         served = serve(addresses.ipv4[1])
         spaces.enter("sender")
-        join(*served)
+        join(served)
     return first is not None and first.in_user_namespace, unset
 
 
 def _queue_settings(link: OwnLink, cpus: Sequence[int]) -> dict[str, str]:
     """Files of the queues, and what to write there."""
     if link.spread == "rfs":
-        return {"rx-0/rps_cpus": mask(cpus), "rx-0/rps_flow_cnt": str(FLOWS)}
-    return {f"tx-{n}/xps_cpus": mask([cpu]) for n, cpu in enumerate(cpus)} if len(cpus) > 1 else {}
+        return {"rx-0/rps_cpus": cpu_mask_text(cpus), "rx-0/rps_flow_cnt": str(FLOWS)}
+    return {f"tx-{n}/xps_cpus": cpu_mask_text([cpu]) for n, cpu in enumerate(cpus)} if len(cpus) > 1 else {}
 
 
-def mask(cpus: Sequence[int]) -> str:
+def cpu_mask_text(cpus: Sequence[int]) -> str:
     """`1,00000001`: words of 32 CPUs, as bitmap_parse() reads them (lib/bitmap-str.c)."""
     bits = sum(1 << cpu for cpu in cpus)
     words = [bits >> 32 * n & 0xFFFFFFFF for n in reversed(range(max(cpus) // 32 + 1))]
     return ",".join(f"{word:08x}" for word in words)
 
 
-def _apply_settings(place: str, settings: dict[str, str]) -> str:
+def _apply_settings_or_reason(place: str, settings: dict[str, str]) -> str:
     """Return why not; sysfs shows the network namespace it was mounted from: so in a child with its own mounts."""
     read_end, tell = os.pipe()
     if (child := os.fork()) == 0:
         try:
-            _write(place, settings)
+            _write_in_own_mounts(place, settings)
         except OSError as error:
             os.write(tell, (error.strerror or str(error)).encode())
         finally:
@@ -81,11 +87,11 @@ def _apply_settings(place: str, settings: dict[str, str]) -> str:
         why = os.read(pipe.fileno(), 1 << 12).decode("utf-8", "replace") if is_done else SILENT
     if not is_done:
         os.kill(child, signal.SIGKILL)
-    reap_with_usage(child)
+    reap_or_kill(child)
     return why
 
 
-def _write(place: str, settings: dict[str, str]) -> None:
+def _write_in_own_mounts(place: str, settings: dict[str, str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     for done in (
         libc.unshare(_CLONE_NEWNS),

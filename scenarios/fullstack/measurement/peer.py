@@ -119,7 +119,7 @@ class _Stranger:
 
 
 class Peer:
-    """`serve_until_over` returns why it ended; the caller ends the process then, for its threads may still wait
+    """`serve_and_get_ending` returns why it ended; the caller ends the process then, for its threads may still wait
     for bytes.
     """
 
@@ -139,17 +139,17 @@ class Peer:
         self._strangers: dict[socket.socket, _Stranger] = {}  # not greeted yet, the oldest first
         self._over = threading.Event()
 
-    def serve_until_over(self) -> str:
+    def serve_and_get_ending(self) -> str:
         self._port.setblocking(False)
         with selectors.DefaultSelector() as ready:
             ready.register(self._port, selectors.EVENT_READ)
             try:
-                return self._serve_connections(ready)
+                return self._serve_and_get_ending(ready)
             finally:
                 for connection in self._strangers:
                     connection.close()
 
-    def _serve_connections(self, ready: selectors.BaseSelector) -> str:
+    def _serve_and_get_ending(self, ready: selectors.BaseSelector) -> str:
         while not self._over.is_set():
             if time.monotonic() > self._until:
                 return "its time is over"
@@ -159,7 +159,7 @@ class Peer:
                 return "too many connections without its token"
             for key, _ in ready.select(LOOK_S):
                 if key.fileobj is self._port:
-                    self._accept(ready)
+                    self._accept_waiting(ready)
                 elif isinstance(key.fileobj, socket.socket):
                     self._read_greeting(ready, key.fileobj)
             late = time.monotonic() - GREET_S
@@ -167,7 +167,7 @@ class Peer:
                 self._drop_stranger(ready, connection)
         return "its client has left"
 
-    def _accept(self, ready: selectors.BaseSelector) -> None:
+    def _accept_waiting(self, ready: selectors.BaseSelector) -> None:
         """Take every connection that waits. Where there are too many, the one that has been silent longest goes."""
         for _ in range(MAX_STRANGERS):
             try:
@@ -263,7 +263,7 @@ class Peer:
                 connection.sendall(DONE)
 
 
-def stdin_ended() -> bool:
+def has_stdin_ended() -> bool:
     """Of a pipe or of ssh's channel: nobody waits any more. What is written there is passed over."""
     ready, _, _ = select.select([0], [], [], 0)
     return bool(ready) and not os.read(0, 1 << 12)
@@ -275,5 +275,5 @@ def main(address: str, seconds: float, port: int = 0) -> int:
     with open_listener(address, port) as server:
         line = {"hostdx_peer": 1, "port": server.getsockname()[1], "token": token}
         os.write(1, json.dumps(line).encode() + b"\n")
-        Peer(server, token, seconds, stdin_ended).serve_until_over()
+        Peer(server, token, seconds, has_stdin_ended).serve_and_get_ending()
     os._exit(0)  # threads may still wait for bytes

@@ -61,15 +61,15 @@ class RemotePeer:
             peer_line = await asyncio.wait_for(_read_peer_line(process, host), START_S)
             return cls(await _connected_address(host), peer_line, process)
         except TimeoutError:
-            await _end(process)
+            await _end_process(process)
             raise BenchRefused(f"{host}: no peer after {START_S:.0f} s") from None
         except BaseException:
-            await _end(process)
+            await _end_process(process)
             raise
 
     async def close(self) -> None:
         if self._process is not None:
-            await _end(self._process)
+            await _end_process(self._process)
 
 
 def unfit_reason(host: str, token: str) -> str:
@@ -126,7 +126,7 @@ async def _connected_address(host: str) -> str:
     return host.rpartition("@")[2]
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _end_process(process: asyncio.subprocess.Process) -> None:
     if process.stdin is not None:
         process.stdin.close()  # the peer sees it
     try:

@@ -16,7 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 import msgspec
 from msgspec import structs
 
-from hostdx.probes.children.parent_death import fork_partner, tie_to
+from hostdx.probes.children.parent_death import die_with_parent, fork_partner
 from hostdx.probes.engine.measured import BenchRefused, NotApplicable
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.processor.cpu_times import CpuTimes, read_cpu_times
@@ -27,6 +27,7 @@ from hostdx.scenarios.fullstack.measurement.messages import (
     CountedSlices,
     MeasureSlices,
     Open,
+    PeerAddress,
     Request,
     Side,
     StreamsFailed,
@@ -67,9 +68,9 @@ class Station:
         self._unset: dict[int, str] = {}  # by link, why its setting could not be made
 
     def answer_request(self, request: Request) -> Answer:
-        return self._open(request) if isinstance(request, Open) else self._measure_batch(request)
+        return self._open_streams(request) if isinstance(request, Open) else self._measure_batch(request)
 
-    def _open(self, request: Open) -> StreamsReady:
+    def _open_streams(self, request: Open) -> StreamsReady:
         streams = len(request.read_fds)
         uncounted = self._traffic.reason
         ready = StreamsReady(uncounted=uncounted)
@@ -78,15 +79,17 @@ class Station:
                 own_links,  # pyroute2 takes 0.2 s to load
             )
 
-            def join(address: str, port: int, token: str) -> None:
-                self._join(address, port, token, streams)
+            def join(peer: PeerAddress) -> None:
+                self._connect_lifeline_and_streams(peer, streams)
 
             unprivileged, self._unset = own_links(request.links, _fork_peer, join)
             ready = StreamsReady(unprivileged=unprivileged, uncounted=uncounted)
         elif request.where == "loopback":
-            self._join(*_fork_peer("127.0.0.1"), streams)
+            self._connect_lifeline_and_streams(_fork_peer("127.0.0.1"), streams)
         else:
-            self._join(request.address, request.port, request.token, streams)
+            self._connect_lifeline_and_streams(
+                PeerAddress(request.address, request.port, request.token), streams
+            )
             here, there = (
                 end[0] for end in (self._lifelines[0].getsockname(), self._lifelines[0].getpeername())
             )
@@ -98,9 +101,9 @@ class Station:
         self._pool = ThreadPoolExecutor(2 * streams)
         return ready
 
-    def _join(self, address: str, port: int, token: str, streams: int) -> None:
-        self._lifelines.append(_connect_to_peer(address, port, token))
-        self._links.append([_connect_to_peer(address, port, token) for _ in range(streams)])
+    def _connect_lifeline_and_streams(self, peer: PeerAddress, streams: int) -> None:
+        self._lifelines.append(_connect_to_peer(*peer))
+        self._links.append([_connect_to_peer(*peer) for _ in range(streams)])
 
     def _measure_batch(self, request: MeasureSlices) -> CountedSlices:
         until = time.perf_counter() + request.most_s
@@ -133,7 +136,7 @@ class Station:
                 future.exception()  # wait for all of them, whatever became of the first
         counted, *others = [[future.result() for future in each] for each in running]
         moved = self._traffic.read()
-        busy, softirq = _cpu_shares(before, read_cpu_times(self._host))
+        busy, softirq = _busy_and_softirq_shares(before, read_cpu_times(self._host))
         peer_s = self._peer_cpu_s(side.link) - peer_s
         measured = _combine_workers(
             side, counted, [future for each in others for future in each], peer_s, busy, softirq
@@ -175,7 +178,7 @@ def _combine_workers(
     )
 
 
-def _cpu_shares(
+def _busy_and_softirq_shares(
     before: dict[int, CpuTimes] | Absent, after: dict[int, CpuTimes] | Absent
 ) -> tuple[float, float]:
     """Of all CPUs the share that was busy, of the one that had most the share in soft interrupts."""
@@ -207,20 +210,20 @@ def _connect_to_peer(address: str, port: int, token: str) -> socket.socket:
     return connection
 
 
-def _fork_peer(address: str) -> tuple[str, int, str]:
-    """A peer of our own on this address of the namespace that we are in: address, port, token."""
+def _fork_peer(address: str) -> PeerAddress:
+    """Start a peer of our own on this address of the namespace that we are in."""
     port, token = open_listener(address), new_token()
     number = int(port.getsockname()[1])
 
     def run_peer() -> None:
-        Peer(port, token, PEER_S).serve_until_over()
+        Peer(port, token, PEER_S).serve_and_get_ending()
 
     fork_partner(run_peer, leave=(0,))
     port.close()
-    return address, number, token
+    return PeerAddress(address, number, token)
 
 
-def answer_line(station: Station, line: bytes) -> Answer:
+def answer_request_line(station: Station, line: bytes) -> Answer:
     """A failure of any kind is an answer."""
     try:
         return station.answer_request(requests.decode(line))
@@ -237,12 +240,12 @@ def answer_line(station: Station, line: bytes) -> Answer:
 
 
 def main() -> None:
-    tie_to(int(sys.argv[2]))
+    die_with_parent(int(sys.argv[2]))
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # nothing but answers may reach the parent
     station = Station()
     for line in sys.stdin.buffer:
-        out.write(msgspec.json.encode(answer_line(station, line)) + b"\n")
+        out.write(msgspec.json.encode(answer_request_line(station, line)) + b"\n")
     os._exit(0)
 
 

@@ -180,7 +180,7 @@ class StreamWorker:
         waiting, most = 0, MIN_WAITING
         while (going := time.perf_counter() < begin + slice_s) or (ahead and self._asked > self._at["out"]):
             if ahead and going:
-                self._ask_ahead()
+                self._request_readahead()
             if networked and out:
                 connection.sendall(REQUEST.pack(SINK, CHUNK), _MORE)
                 waiting += 1
@@ -213,21 +213,21 @@ class StreamWorker:
         direct, plain, buffer = self._direct[direction], self._plain[direction], self._buffer
         disk = self._disk_buffer  # of its own: the network's may be under way beside it
         ways: dict[tuple[Job, Direction], Callable[[], None]] = {
-            ("disk", "out"): lambda: self._read(direct, disk),
-            ("network", "out"): lambda: _in_pieces(connection.sendall, buffer),
+            ("disk", "out"): lambda: self._read_chunk(direct, disk),
+            ("network", "out"): lambda: _do_in_pieces(connection.sendall, buffer),
             ("copy", "out"): lambda: self._read_and_send(plain, connection),
             ("direct", "out"): lambda: self._read_and_send(direct, connection),
             ("zerocopy", "out"): lambda: self._read_and_lend(direct, self._zero_copies[link]),
             ("sendfile", "out"): lambda: self._send_from_file(plain, connection),
-            ("disk", "in"): lambda: self._write(direct, disk),
-            ("network", "in"): lambda: _in_pieces(partial(receive_into, connection), buffer),
+            ("disk", "in"): lambda: self._write_chunk(direct, disk),
+            ("network", "in"): lambda: _do_in_pieces(partial(receive_into, connection), buffer),
             ("copy", "in"): lambda: self._take_and_write(plain, connection),
             ("direct", "in"): lambda: self._take_and_write(direct, connection),
-            ("splice", "in"): lambda: self._splice_chunk(connection.fileno(), plain, self._next("in")),
+            ("splice", "in"): lambda: self._splice_chunk(connection.fileno(), plain, self._next_offset("in")),
         }
         return ways[job, direction]
 
-    def _next(self, direction: Direction) -> int:
+    def _next_offset(self, direction: Direction) -> int:
         at = self._at[direction]
         self._at[direction] = (at + CHUNK) % self._bytes
         if at + CHUNK >= self._bytes:
@@ -236,7 +236,7 @@ class StreamWorker:
             self.drop_cached(direction)  # once around: what was read before is in memory
         return at
 
-    def _ask_ahead(self) -> None:
+    def _request_readahead(self) -> None:
         """For what is read next and beyond it."""
         at = self._at["out"]
         begin, end = max(at, self._asked), min(self._bytes, at + CHUNK + self._ahead)
@@ -254,33 +254,33 @@ class StreamWorker:
             _LIBC.sync_file_range(fd, ctypes.c_int64(at), ctypes.c_int64(WINDOW), flags)
         self._behind = begin
 
-    def _read(self, fd: int, buffer: mmap.mmap) -> None:
-        at = self._next("out")
+    def _read_chunk(self, fd: int, buffer: mmap.mmap) -> None:
+        at = self._next_offset("out")
         if os.preadv(fd, [buffer], at) != CHUNK:
             raise NotApplicable("the test file could not be read to its end")
 
-    def _write(self, fd: int, buffer: mmap.mmap) -> None:
-        if os.pwritev(fd, [buffer], self._next("in")) != CHUNK:
+    def _write_chunk(self, fd: int, buffer: mmap.mmap) -> None:
+        if os.pwritev(fd, [buffer], self._next_offset("in")) != CHUNK:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def _read_and_send(self, fd: int, connection: socket.socket) -> None:
-        self._read(fd, self._buffer)
+        self._read_chunk(fd, self._buffer)
         connection.sendall(self._buffer)
 
     def _read_and_lend(self, fd: int, zero: ZeroCopy) -> None:
         """From buffers in turn: one that was sent is the kernel's until it says that it has done with it."""
         buffer, until = self._lent.popleft() if len(self._lent) > MIN_WAITING else (_random_buffer(), 0)
         zero.wait(until)
-        self._read(fd, buffer)
+        self._read_chunk(fd, buffer)
         zero.send(memoryview(buffer))
         self._lent.append((buffer, zero.sends))
 
     def _take_and_write(self, fd: int, connection: socket.socket) -> None:
         receive_into(connection, memoryview(self._buffer))
-        self._write(fd, self._buffer)
+        self._write_chunk(fd, self._buffer)
 
     def _send_from_file(self, fd: int, connection: socket.socket) -> None:
-        at = self._next("out")
+        at = self._next_offset("out")
         end = at + CHUNK
         while at < end:
             sent = os.sendfile(connection.fileno(), fd, at, end - at)
@@ -354,7 +354,7 @@ def _random_buffer() -> mmap.mmap:
     return memory
 
 
-def _in_pieces(do: Callable[[memoryview], None], buffer: mmap.mmap) -> None:
+def _do_in_pieces(do: Callable[[memoryview], None], buffer: mmap.mmap) -> None:
     """As much as a chunk, each time from or to the same small part."""
     with memoryview(buffer) as view, view[:PIECE] as piece:
         for _ in range(CHUNK // PIECE):

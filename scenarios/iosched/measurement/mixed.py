@@ -17,18 +17,24 @@ import msgspec
 
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.disk.preparation import Progress, fill_files
-from hostdx.probes.engine.files import TestFile, open_unnamed, part_of
+from hostdx.probes.engine.files import TestFile, make_unnamed_file, worker_part_of
 from hostdx.probes.engine.histogram import coarser_buckets
-from hostdx.probes.engine.measured import BenchRefused, Measured, NotApplicable, ValueWithin, cache_check
+from hostdx.probes.engine.measured import (
+    BenchRefused,
+    Measured,
+    NotApplicable,
+    ValueWithin,
+    served_by_cache_reason,
+)
 from hostdx.probes.engine.pool import WorkerPool
 from hostdx.probes.engine.spec import BlockReply, Spec
-from hostdx.probes.engine.summary import combine_replies, slice_ends
+from hostdx.probes.engine.summary import combine_replies, piece_ends
 from hostdx.probes.engine.workloads import UNIT, WRITTEN_AT_MOST, EngineLoad, fio_directory, shell_line
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.files.safe_read import read_own_data
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.diskstats import counter_growth, leaf_counters, moved_bytes
-from hostdx.probes.system.disk.scheduler import read_inflight
+from hostdx.probes.system.disk.scheduler import read_inflight_reads_and_writes
 from hostdx.probes.types import is_present
 
 # The mixed loads that an I/O scheduler is judged by, as data (`mixes.toml`): several kinds of worker at the same time.
@@ -160,7 +166,7 @@ class MixedBench:
         try:
             for file, size in sizes.items():
                 self._files[file] = await asyncio.to_thread(
-                    open_unnamed, self.private.fd, self.directory, size
+                    make_unnamed_file, self.private.fd, self.directory, size
                 )
             self._pool = WorkerPool([file.fd for file in self._files.values()])
             laid = [(self.directory, file) for file in self._files.values()]
@@ -168,7 +174,7 @@ class MixedBench:
             await fill_files(self._pool, laid, self.budget, moved, progress)
             buffered = self._files.get("buffered")
             if buffered is not None and buffered.direct:
-                _without_direct(buffered.fd)
+                _turn_direct_io_off(buffered.fd)
         except BaseException:
             await self.close()
             raise
@@ -179,7 +185,7 @@ class MixedBench:
         Raises NotApplicable (write bound spent, served by a cache), WorkerFailed where a worker died.
         """
         self.budget.check(self._expected_bytes(mix, seconds))
-        ends = slice_ends(seconds, onset_s)
+        ends = piece_ends(seconds, onset_s)
         specs = [self._worker_spec(role, n, ends) for role in mix.roles for n in range(role.load.workers)]
         before = self._moved_bytes()
         replies = await self._pool.run_block(specs, LEAD_S + 0.0002 * len(specs))
@@ -219,7 +225,7 @@ class MixedBench:
         if file is None:
             raise NotApplicable(f"{self.directory}: no test file was prepared for {load.title}")
         buffered = role.file == "buffered"
-        spec |= part_of([file], index, load.workers, load.block_bytes, sequential=load.sequential)
+        spec |= worker_part_of([file], index, load.workers, load.block_bytes, sequential=load.sequential)
         spec |= {"sync": False, "direct": file.direct and not buffered, "buffered": buffered}
         if load.kind == "write" and self.write_rate is not None:
             spec["rate"] = self.write_rate
@@ -237,7 +243,7 @@ class MixedBench:
         parts = [combine_replies(role.load, own, ends, onset, None) for role, own in _by_role(mix, replies)]
         read = _bytes_of_kind(mix, replies, "read")
         lead = msgspec.structs.replace(parts[0], bytes=read, device_bytes=moved if read else None)
-        if why := cache_check(lead):
+        if why := served_by_cache_reason(lead):
             raise NotApplicable(why)
         merged = _merge_roles(mix, parts, lead)
         first = [p.onset for p in parts if p.onset is not None]
@@ -260,7 +266,7 @@ class MixedBench:
                 )
         until = time.monotonic() + SILENCE_AT_MOST_S
         before = leaf_counters(self.host, self.leaves)
-        while busy := self._in_flight():
+        while busy := self._leaf_in_flight():
             if time.monotonic() >= until:
                 hangs = before is not None and before == leaf_counters(self.host, self.leaves)
                 reason = "nothing of what is in flight comes back" if hangs else "others' I/O never pauses"
@@ -270,9 +276,9 @@ class MixedBench:
                 )
             await asyncio.sleep(LOOK_S)
 
-    def _in_flight(self) -> str:
+    def _leaf_in_flight(self) -> str:
         """The first leaf that has something in flight; empty for none."""
-        held = ((leaf, read_inflight(self.host, leaf)) for leaf in self.leaves)
+        held = ((leaf, read_inflight_reads_and_writes(self.host, leaf)) for leaf in self.leaves)
         return next((leaf for leaf, now in held if is_present(now) and any(now)), "")
 
     def _moved_bytes(self) -> list[int | None]:
@@ -327,7 +333,7 @@ def _second_by_second(lead: Measured) -> list[ValueWithin]:
     return own[1::2] if len(own) > 10 else own
 
 
-def _without_direct(fd: int) -> None:
+def _turn_direct_io_off(fd: int) -> None:
     """The buffered writer goes through the page cache; the file was filled without it."""
     flags = fcntl.fcntl(fd, fcntl.F_GETFL)
     fcntl.fcntl(fd, fcntl.F_SETFL, flags & ~os.O_DIRECT)

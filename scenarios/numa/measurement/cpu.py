@@ -127,7 +127,7 @@ class CpuBench:
         self._slices: dict[tuple[str, str], list[PlacedSlice]] = defaultdict(list)
         self.round_values: list[RoundValue] = []  # of the last round
 
-    async def round(self) -> None:
+    async def measure_round(self) -> None:
         """Every cell once. Raises BenchRefused."""
         cells = [(load.id, crowd) for load in self._loads for crowd in self._list_crowds()]
         cells += [(SCALED_BY, Crowd(f"{n} workers", self._all[:n], n)) for n in self._steps]
@@ -178,7 +178,7 @@ class CpuBench:
             await running
         finally:
             running.cancel()
-            gigahertz, workers = counted.end()
+            gigahertz, workers = counted.read_and_close()
         if gigahertz is not None:
             return Clocked(reached_khz=round(gigahertz * 1e6), samples=workers, source=CYCLES)
         if clocks_khz:

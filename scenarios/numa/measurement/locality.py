@@ -74,7 +74,7 @@ class NodeDirectory(msgspec.Struct, frozen=True, kw_only=True):
         return prepared_bytes(self.fit.size_bytes, LOADS)
 
 
-def find_directory(host: Host, directory: str, usable: UsableCpus) -> NodeDirectory | str:
+def examine_directory(host: Host, directory: str, usable: UsableCpus) -> NodeDirectory | str:
     """Where it can be measured, or why not, in one line."""
     table, nodes = usable.nodes, dict(usable.node_sets)
     if table is None or len(nodes) < 2:
@@ -125,7 +125,7 @@ class LocalityVariantBench(StorageVariantBench):
                 raise NotApplicable("the workers do not run on the CPUs that they were put on")
 
 
-async def measure(
+async def measure_locality(
     run: Run, place: NodeDirectory, budget_s: float, family: int
 ) -> dict[str, list[ev.RunVerdict]]:
     """Writes the file, reads it from both sides, gives the verdicts."""
@@ -156,7 +156,7 @@ async def measure(
                     LocalityVariantBench(name, bench, load, cpus, lambda: crew.pool.all_pids)
                     for name, cpus in ((DISK_NEAR, place.near), (DISK_FAR, place.far))
                 ]
-                await variants[0].start_workers()
+                await variants[0].start_workers_and_rehearse()
                 entries.append(ScheduledLoad(BlockScheduler(run, load, variants, watch), record_verdicts))
             await run_campaign(run, Budget(budget_s, run.clock), entries, family=family)
         finally:

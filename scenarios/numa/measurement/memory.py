@@ -123,7 +123,7 @@ class MemoryBench:
         self._refused: set[tuple[int, str]] = set()
         self.round_values: list[RoundValue] = []  # of the last round
 
-    async def round(self) -> None:
+    async def measure_round(self) -> None:
         """Every pair once: all CPUs copying, one copying, one chasing; and the two page sizes."""
         cells = [(at, kind) for at in range(len(self._targets)) for kind in ("all", "one", "chase")]
         cells += [(0, "small"), (0, "huge")]

@@ -12,9 +12,9 @@ from hostdx.probes.system.processor.power import Package, mean_watts, read_power
 from hostdx.probes.system.processor.throttle import ThrottleReader
 from hostdx.probes.system.running.culprit import BusyProcess, find_busiest
 from hostdx.probes.system.running.processes import Process, own_family, read_process_table
-from hostdx.probes.system.running.quota_groups import QuotaGroup, most_stopped, own_quotas
+from hostdx.probes.system.running.quota_groups import QuotaGroup, most_throttled_quota, own_quotas
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.numa.settings import Held, held_by, highest_khz, limited_khz
+from hostdx.scenarios.numa.settings import Held, frequency_holder, highest_khz, limited_khz
 
 MIN_CULPRIT_CPUS = 0.1
 
@@ -62,7 +62,7 @@ class Surveyor:
         """While so many CPUs work without a pause: only then the periods say how often a quota is reached."""
         before = own_quotas(self._host)
         yield
-        self._reached, self._loaded = most_stopped(self._host, before), cpus
+        self._reached, self._loaded = most_throttled_quota(self._host, before), cpus
 
     def end(self, seconds: float, share: dict[int, float]) -> CpuConditions:
         """`share`: of each CPU what our worker on it got while it ran; the rest of its busy time was others'."""
@@ -78,7 +78,7 @@ class Surveyor:
         clock = read_frequency(self._host)
         own = _own_seconds(after.processes, self._look.processes, own_pids)
         tightest = min(self._quotas, key=lambda group: group.cores, default=None)
-        reached = self._reached or most_stopped(self._host, self._quotas)
+        reached = self._reached or most_throttled_quota(self._host, self._quotas)
         return CpuConditions(
             quota_cores=tightest.cores if tightest else None,
             quota_folder=tightest.folder if tightest else "",
@@ -96,7 +96,7 @@ class Surveyor:
             foreign=_foreign_shares(spent, own, share, seconds),
             limited_khz=limited_khz(self._host, clock),
             highest_khz=highest_khz(clock),
-            held_by=held_by(self._host, clock),
+            held_by=frequency_holder(self._host, clock),
             power_w=_package_watts(self._power, power, seconds),
             power_limit_w=_lowest_power_limit(power),
         )

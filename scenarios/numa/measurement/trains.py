@@ -67,7 +67,7 @@ class PlacedTrains(BatchSource[PlacementSide]):
         began = time.monotonic()
         sides = tuple(self._variants.values())
         slices = [await self._measure_slice(sides[number], slice_s, onset_s, quarters) for number in order]
-        values = [_values(piece) for piece in slices]
+        values = [_slice_values(piece) for piece in slices]
         names = [metric.name for metric in metrics_for(self._work)]
         return MeasuredBatch(
             seconds=time.monotonic() - began,
@@ -100,7 +100,7 @@ class PlacedTrains(BatchSource[PlacementSide]):
             raise VariantsUnfit((side.id,), str(failed)) from failed
 
 
-def _values(piece: PlacedSlice) -> dict[str, float]:
+def _slice_values(piece: PlacedSlice) -> dict[str, float]:
     if piece.work in ("chase", ASKING):
         done = sum(w.operations for w in piece.served) * CALLS.get(piece.work, 1)
         spent = sum(w.seconds for w in piece.served)

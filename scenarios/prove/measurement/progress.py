@@ -33,7 +33,7 @@ class JobProgress:
         self._pid = pid
         self._cgroup = cgroup.rstrip("/")
         self._command = command
-        self._birth = self._birth_of(pid) if pid else ""
+        self._birth = self._start_ticks_text(pid) if pid else ""
 
     async def measure_block(self, seconds: float) -> Measured:
         """Wait for `seconds` and return the progress per second. Raises BenchRefused where the job is gone."""
@@ -50,7 +50,7 @@ class JobProgress:
     async def _read_counters(self) -> dict[str, float]:
         if self._command:
             return {"": await self._run_command()}
-        counters = await asyncio.to_thread(lambda: dict(self._counters()))
+        counters = await asyncio.to_thread(lambda: dict(self._process_counters()))
         if not counters:
             job = f"process {self._pid}" if self._pid else self._cgroup
             raise BenchRefused(
@@ -58,10 +58,10 @@ class JobProgress:
             )
         return counters
 
-    def _counters(self) -> Iterator[tuple[str, float]]:
+    def _process_counters(self) -> Iterator[tuple[str, float]]:
         """Yield each process's counter, by its number and birth."""
         for pid in self._process_ids():
-            birth = self._birth_of(pid)
+            birth = self._start_ticks_text(pid)
             if not birth or (self._birth and birth != self._birth):
                 continue
             value = self._moved_bytes(pid) if self._metric == BYTES else self._cpu_time(pid)
@@ -75,7 +75,7 @@ class JobProgress:
         numbers = [parse_unsigned(word) for word in text.split()] if is_present(text) else []
         return tuple(number for number in numbers if number)[:MAX_PROCESSES]
 
-    def _birth_of(self, pid: int) -> str:
+    def _start_ticks_text(self, pid: int) -> str:
         stat = read_stat(self._host, f"/proc/{pid}/stat")
         return str(stat.start_ticks) if stat is not None else ""
 
@@ -89,12 +89,12 @@ class JobProgress:
 
     def _cpu_time(self, pid: int) -> float | None:
         """Return the nanoseconds that its threads ran."""
-        total, known = 0, False
+        total, has_values = 0, False
         for path in self._host.glob_paths(f"/proc/{pid}/task/*/schedstat"):
             text = self._host.read_file_text(path)
             number = parse_unsigned(text.split()[0]) if is_present(text) and text.split() else None
-            total, known = total + (number or 0), known or number is not None
-        return float(total) if known else None
+            total, has_values = total + (number or 0), has_values or number is not None
+        return float(total) if has_values else None
 
     async def _run_command(self) -> float:
         order = RunOrder(

@@ -15,7 +15,7 @@ from hostdx.probes.system.firewall.ruleset_text import rules_from_text
 from hostdx.probes.types import Absent
 
 Loader: TypeAlias = Literal["nft", "iptables-nft", "iptables-legacy"]
-What: TypeAlias = Literal["none", "trivial", "check"]
+RuleKind: TypeAlias = Literal["none", "trivial", "check"]
 _SECONDS = 5.0
 _COUNTER = re.compile(r"counter (\w+) \{[^}]*?packets ([0-9]{1,20})")
 
@@ -23,14 +23,14 @@ _COUNTER = re.compile(r"counter (\w+) \{[^}]*?packets ([0-9]{1,20})")
 class Treatment(msgspec.Struct, frozen=True, kw_only=True):
     """One variant of the receive path.
 
-    what      none: a chain at the hook without a rule; trivial: a rule that looks at the mark and matches nothing;
+    rule_kind none: a chain at the hook without a rule; trivial: a rule that looks at the mark and matches nothing;
               check: the reverse-path check with these flags
     ends      where the measured packets are counted and dropped: after the check, and for the setting rp_filter
               after the route lookup
     rp_filter the IPv4 setting in the namespace: 0, 1 or 2
     """
 
-    what: What
+    rule_kind: RuleKind
     protocol: Literal["IPv6", "IPv4"]
     loader: Loader = "nft"
     hook: str = "prerouting"
@@ -46,9 +46,9 @@ class Treatment(msgspec.Struct, frozen=True, kw_only=True):
         """The whole ruleset: it replaces what is there. TCP is left alone, so that one text serves both loads."""
         proto = "ipv6" if self.protocol == "IPv6" else "ipv4"
         rule = ""
-        if self.loader == "nft" and self.what == "trivial":
+        if self.loader == "nft" and self.rule_kind == "trivial":
             rule = f"meta nfproto {proto} meta mark 77 counter name caught drop"
-        elif self.loader == "nft" and self.what == "check":
+        elif self.loader == "nft" and self.rule_kind == "check":
             fib = " . ".join(f for f in ("saddr", "mark", "iif") if f in self.flags)
             rule = f"meta nfproto {proto} fib {fib} oif missing counter name caught drop"
         last = max(self.priority + 1, 100)
@@ -76,9 +76,9 @@ class Treatment(msgspec.Struct, frozen=True, kw_only=True):
         family = "ip6tables" if self.protocol == "IPv6" else "iptables"
         start = (f"{family}-{self.loader.removeprefix('iptables-')}", "-w", "5", "-t", self.table)
         commands: list[tuple[str, ...]] = [(*start, "-F", "PREROUTING")]
-        if self.what == "trivial":
+        if self.rule_kind == "trivial":
             commands.append((*start, "-A", "PREROUTING", "-m", "mark", "--mark", "77", "-j", "DROP"))
-        elif self.what == "check":
+        elif self.rule_kind == "check":
             loose = () if "iif" in self.flags else ("--loose",)
             mark = ("--validmark",) if "mark" in self.flags else ()
             rule = ("-m", "rpfilter", *loose, *mark, "--invert", "-j", "DROP")
@@ -96,12 +96,14 @@ class RuleCounters(msgspec.Struct, frozen=True):
 def replace_rules(before: Treatment | None, treatment: Treatment) -> None:
     """Replaces the rules of the calling thread's namespace. The caller has asserted that it is a private one."""
     if before is not None and before.loader == "iptables-legacy":
-        _run(before.iptables_commands[0])  # its tables are not nft's: `flush ruleset` leaves them as they are
-    complaint = _run(("nft", "-f", "-"), treatment.nft_ruleset)
+        _run_for_error_text(
+            before.iptables_commands[0]
+        )  # its tables are not nft's: `flush ruleset` leaves them as they are
+    complaint = _run_for_error_text(("nft", "-f", "-"), treatment.nft_ruleset)
     if complaint:
         raise _refusal_for(treatment, complaint)
     for command in treatment.iptables_commands:
-        complaint = _run(command)
+        complaint = _run_for_error_text(command)
         if complaint:
             raise _refusal_for(treatment, complaint)
 
@@ -114,20 +116,20 @@ def read_counters(treatment: Treatment) -> RuleCounters:
     if not {"caught", "arrived"} <= set(packets_by_counter):
         raise NotApplicable("nft does not list the counters that it loaded")
     caught = packets_by_counter["caught"]
-    if treatment.loader != "nft" and treatment.what != "none":
-        caught = _iptables_caught(treatment)
+    if treatment.loader != "nft" and treatment.rule_kind != "none":
+        caught = _count_iptables_caught(treatment)
     return RuleCounters(arrived=packets_by_counter["arrived"], caught=caught)
 
 
-def rules_loaded(treatment: Treatment) -> bool:
+def are_rules_loaded(treatment: Treatment) -> bool:
     """Return whether the kernel lists what was meant: a rule in the chain, none in the chain of `none`."""
     if treatment.loader != "nft":
-        return ("rpfilter" in _saved_rules(treatment)) == (treatment.what == "check")
+        return ("rpfilter" in _saved_rules(treatment)) == (treatment.rule_kind == "check")
     text = _command_output(("nft", "list", "ruleset"))
     listed = rules_from_text(text)
     checks = [] if isinstance(listed, Absent) else [r for r in listed if r.chain == "check" and r.is_reached]
     trivial = re.search(r"\bmark \S+ counter name", text) is not None
-    return len(checks) == (treatment.what == "check") and trivial == (treatment.what == "trivial")
+    return len(checks) == (treatment.rule_kind == "check") and trivial == (treatment.rule_kind == "trivial")
 
 
 def _saved_rules(treatment: Treatment) -> str:
@@ -135,7 +137,7 @@ def _saved_rules(treatment: Treatment) -> str:
     return _command_output((f"{command}-save", "-c", "-t", treatment.table))
 
 
-def _iptables_caught(treatment: Treatment) -> int:
+def _count_iptables_caught(treatment: Treatment) -> int:
     for line in _saved_rules(treatment).splitlines():
         if line.startswith("[") and " -A PREROUTING " in line:
             return int(line[1:].split(":", 1)[0])
@@ -144,27 +146,29 @@ def _iptables_caught(treatment: Treatment) -> int:
 
 def _refusal_for(treatment: Treatment, complaint: str) -> NotApplicable:
     line = next((x.strip() for x in complaint.splitlines() if x.strip()), "no reason given")
-    if treatment.what == "check" and ("No such file" in complaint or "not supported" in complaint.lower()):
+    if treatment.rule_kind == "check" and (
+        "No such file" in complaint or "not supported" in complaint.lower()
+    ):
         return NotApplicable(
             f"this kernel has no reverse-path lookup for its firewall (fib, rpfilter): {line}"
         )
     return NotApplicable(f"the rule cannot be loaded in the private namespace: {line}")
 
 
-def _run(argv: tuple[str, ...], text: str = "") -> str:
+def _run_for_error_text(argv: tuple[str, ...], text: str = "") -> str:
     """Return what the command complained of; empty where it succeeded."""
-    done = _start(argv, text)
+    done = _run_tool(argv, text)
     return "" if done.returncode == 0 else (done.stderr or f"{argv[0]} exited with status {done.returncode}")
 
 
 def _command_output(argv: tuple[str, ...]) -> str:
-    done = _start(argv, "")
+    done = _run_tool(argv, "")
     if done.returncode != 0:
         raise NotApplicable(f"{argv[0]} failed in the private namespace: {done.stderr.strip()[:200]}")
     return done.stdout
 
 
-def _start(argv: tuple[str, ...], text: str) -> subprocess.CompletedProcess[str]:
+def _run_tool(argv: tuple[str, ...], text: str) -> subprocess.CompletedProcess[str]:
     path = find_tool(argv[0])
     if path is None:
         package = "nftables" if argv[0] == "nft" else "iptables"

@@ -17,17 +17,17 @@ from pathlib import Path
 
 import msgspec
 
-from hostdx.probes.children.parent_death import tie_to
+from hostdx.probes.children.parent_death import die_with_parent
 from hostdx.probes.engine.measured import BenchRefused, NotApplicable
 from hostdx.probes.engine.namespaces import (
     RECEIVER_LINK,
     SENDER_LINK,
     Addresses,
     Namespaces,
-    connect,
+    connect_by_veth_pair,
     draw_addresses,
 )
-from hostdx.probes.system.network.offload import read_segmentation, set_offload
+from hostdx.probes.system.network.offload import read_tso_and_gso, set_offload
 from hostdx.probes.system.processor.cpu_times import SOURCE, CpuTimes, parse_proc_stat
 from hostdx.scenarios.rpfilter.measurement import firewall_rules as netrules
 from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
@@ -43,7 +43,7 @@ from hostdx.scenarios.rpfilter.measurement.lab_messages import (
     SetUp,
     requests,
 )
-from hostdx.scenarios.rpfilter.measurement.route_set import copy_routes
+from hostdx.scenarios.rpfilter.measurement.route_set import copy_and_count_routes
 from hostdx.scenarios.rpfilter.measurement.scheduling_delay import HeldUp
 from hostdx.scenarios.rpfilter.measurement.sender import (
     Stop,
@@ -99,14 +99,14 @@ class Pair:
 
     def set_up(self, request: SetUp) -> tuple[int, int]:
         """Returns how many IPv6 and IPv4 routes were added."""
-        connect(self.namespaces, self.addresses, ipv6=request.ipv6)
-        added = copy_routes(self.namespaces, self.addresses, request.routes, ipv6=request.ipv6)
-        self._open("IPv4", self.addresses.ipv4, self.addresses.spoofed4)
+        connect_by_veth_pair(self.namespaces, self.addresses, ipv6=request.ipv6)
+        added = copy_and_count_routes(self.namespaces, self.addresses, request.routes, ipv6=request.ipv6)
+        self._open_sockets("IPv4", self.addresses.ipv4, self.addresses.spoofed4)
         if request.ipv6:
-            self._open("IPv6", self.addresses.ipv6, self.addresses.spoofed6)
+            self._open_sockets("IPv6", self.addresses.ipv6, self.addresses.spoofed6)
         return added
 
-    def _open(self, protocol: str, ends: tuple[str, str], spoofed: str) -> None:
+    def _open_sockets(self, protocol: str, ends: tuple[str, str], spoofed: str) -> None:
         self.sockets[protocol] = udp_socket(self.namespaces, ends[0], ends[1])
         self._spoofing[protocol] = udp_socket(self.namespaces, spoofed, ends[1])
 
@@ -122,7 +122,7 @@ class Pair:
         before, self.treatment, self._loaded = self._loaded, None, treatment
         netrules.replace_rules(before, treatment)
         self._set_offload(offload)
-        if not netrules.rules_loaded(treatment):
+        if not netrules.are_rules_loaded(treatment):
             raise NotApplicable("the rule was loaded, but the kernel does not list it")
         send_packets(self.sockets[treatment.protocol], _PROOF)
         honest = netrules.read_counters(treatment)
@@ -136,7 +136,7 @@ class Pair:
         if came_through != (0 if treatment.catches else _PROOF):
             should = "be dropped" if treatment.catches else "arrive"
             raise NotApplicable(f"{came_through} of {_PROOF} spoofed packets arrived, all should {should}")
-        if treatment.what == "check" and after.caught != _PROOF:
+        if treatment.rule_kind == "check" and after.caught != _PROOF:
             raise NotApplicable(f"the check's own counter saw {after.caught} of {_PROOF} spoofed packets")
         self.treatment = treatment
         return _PROOF - came_through
@@ -147,7 +147,7 @@ class Pair:
         try:
             self.namespaces.enter("sender")
             set_offload(SENDER_LINK, tso=on, gso=on, gro=False)
-            if read_segmentation(SENDER_LINK) != (on, on):
+            if read_tso_and_gso(SENDER_LINK) != (on, on):
                 raise NotApplicable("the virtual card's offloads cannot be switched")
         except OSError as error:
             raise NotApplicable(f"the virtual card's offloads cannot be switched: {error.strerror}") from None
@@ -160,7 +160,7 @@ class Pair:
             raise NotApplicable("the variant is not active")
         return self.treatment
 
-    def arrived(self, treatment: Treatment) -> int:
+    def count_arrived_in_receiver(self, treatment: Treatment) -> int:
         self.namespaces.enter("receiver")
         return netrules.read_counters(treatment).arrived
 
@@ -186,7 +186,7 @@ class Lab:
         if isinstance(request, SetUp) and request.pair == len(self.pairs) < MAX_PAIRS:
             self.pairs.append(Pair(self.pairs[0].namespaces.make_another()))
         if isinstance(request, MeasureRequest):
-            return self._measure(request, self.pairs[0])
+            return self._send_and_count_packets(request, self.pairs[0])
         pair = self.pairs[request.pair]
         pair.namespaces.enter("receiver")
         if isinstance(request, SetUp):
@@ -199,26 +199,29 @@ class Lab:
             )
         return LabReady(spoofed=pair.make_active(request.treatment, offload=request.offload))
 
-    def _measure(self, request: MeasureRequest, pair: Pair) -> PacketsSent:
+    def _send_and_count_packets(self, request: MeasureRequest, pair: Pair) -> PacketsSent:
         pair.namespaces.enter("receiver")
         treatment = pair.active_treatment(request.protocol)
         if request.load == "tcp":
             ends = pair.addresses.ipv6 if request.protocol == "IPv6" else pair.addresses.ipv4
             return PacketsSent(sent=tcp_block(pair.namespaces, ends[1], request.seconds, self.stop))
-        before = pair.arrived(treatment)
+        before = pair.count_arrived_in_receiver(treatment)
         sent = udp_block(pair.sockets[request.protocol], request.seconds, self.stop, self.held_up)
-        return PacketsSent(sent=sent, arrived=pair.arrived(treatment) - before)
+        return PacketsSent(sent=sent, arrived=pair.count_arrived_in_receiver(treatment) - before)
 
     def _measure_batch(self, request: MeasureSlices) -> CountedSlices:
         """The sockets belong to their namespaces: no switch between them but that of the socket."""
         used = {number: self.pairs[number] for number in dict.fromkeys(request.order)}
         treatments = {number: pair.active_treatment(request.protocol) for number, pair in used.items()}
-        before = {number: pair.arrived(treatments[number]) for number, pair in used.items()}
+        before = {number: pair.count_arrived_in_receiver(treatments[number]) for number, pair in used.items()}
         sockets = {number: pair.sockets[request.protocol] for number, pair in used.items()}
         slices, sent = udp_slices(
             sockets, request.order, request.slice_s, request.onset_s, self.stop, self.held_up
         )
-        arrived = {number: pair.arrived(treatments[number]) - before[number] for number, pair in used.items()}
+        arrived = {
+            number: pair.count_arrived_in_receiver(treatments[number]) - before[number]
+            for number, pair in used.items()
+        }
         return CountedSlices(slices=slices, sent=sent, arrived=arrived)
 
 
@@ -238,7 +241,7 @@ def _set_rp_filter(interface: str, value: int) -> None:
             raise NotApplicable(f"rp_filter cannot be set in the private namespace: {reason}") from None
 
 
-def answer_line(lab: Lab, line: bytes) -> Answer:
+def answer_request_line(lab: Lab, line: bytes) -> Answer:
     """A failure of any kind is an answer: one line, told apart by what it means for the run."""
     try:
         return lab.serve(requests.decode(line))
@@ -251,7 +254,7 @@ def answer_line(lab: Lab, line: bytes) -> Answer:
 
 
 def main() -> None:
-    tie_to(int(sys.argv[2]))
+    die_with_parent(int(sys.argv[2]))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         # the parent decides; it closes stdin, or dies and takes us with it
         signal.signal(number, signal.SIG_IGN)
@@ -264,7 +267,7 @@ def main() -> None:
         return
     out.write(msgspec.json.encode(LabReady(in_user_namespace=lab.in_user_namespace)) + b"\n")
     for line in sys.stdin.buffer:
-        out.write(msgspec.json.encode(answer_line(lab, line)) + b"\n")
+        out.write(msgspec.json.encode(answer_request_line(lab, line)) + b"\n")
 
 
 if __name__ == "__main__":

@@ -45,27 +45,27 @@ def _invented_prefixes(ipv6: bool) -> Iterator[str]:
 
 
 # The host's routes, copied into the receiving namespace: a reverse lookup costs by what it has to search.
-def copy_routes(
+def copy_and_count_routes(
     namespaces: Namespaces, addresses: Addresses, routes: RouteSet, *, ipv6: bool
 ) -> tuple[int, int]:
     """Adds them through veth ends of their own in the receiver. Returns how many IPv6 and IPv4 routes were added."""
-    with namespaces.open_netlink("receiver") as netlink:
+    with namespaces.enter_and_open_netlink("receiver") as netlink:
         names = sorted({interface for _, interface in (*routes.ipv6, *routes.ipv4)})
         if not names:
             return 0, 0
-        ends = [_end(netlink, number) for number in range(min(len(names), MAX_INTERFACES))]
+        ends = [_make_veth_end(netlink, number) for number in range(min(len(names), MAX_INTERFACES))]
         index = {name: ends[place % len(ends)] for place, name in enumerate(names)}
         own6 = _networks(addresses.ipv6_net, addresses.spoofed6_net)
         own4 = _networks(addresses.ipv4_net, addresses.spoofed4_net)
-        added6 = _add(netlink, routes.ipv6, index, own6) if ipv6 else 0
-        return added6, _add(netlink, routes.ipv4, index, own4)
+        added6 = _add_routes(netlink, routes.ipv6, index, own6) if ipv6 else 0
+        return added6, _add_routes(netlink, routes.ipv4, index, own4)
 
 
 def _networks(*texts: str) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
     return tuple(ipaddress.ip_network(text) for text in texts)
 
 
-def _end(netlink: IPRoute, number: int) -> int:
+def _make_veth_end(netlink: IPRoute, number: int) -> int:
     name = f"hdxr{number}"
     netlink.link("add", ifname=name, kind="veth", peer=f"{name}p")
     index: int = netlink.link_lookup(ifname=name)[0]
@@ -74,7 +74,7 @@ def _end(netlink: IPRoute, number: int) -> int:
     return index
 
 
-def _add(
+def _add_routes(
     netlink: IPRoute,
     routes: tuple[tuple[str, str], ...],
     index: dict[str, int],

@@ -20,14 +20,14 @@ class HeldUp:
         self._softirq = softirq_thread(cpu)
 
     def seconds_held_up(self) -> float:
-        own = schedstat_numbers(self._own)
+        own = run_and_wait_ns(self._own)
         if own is None:
             return 0.0
-        served = schedstat_numbers(self._softirq) if self._softirq is not None else None
+        served = run_and_wait_ns(self._softirq) if self._softirq is not None else None
         return (own[1] - (served[0] if served is not None else 0)) / 1e9
 
 
-def schedstat_numbers(path: Path) -> tuple[int, int] | None:
+def run_and_wait_ns(path: Path) -> tuple[int, int] | None:
     """Nanoseconds on the CPU and nanoseconds waiting for one (Documentation/scheduler/sched-stats.rst)."""
     try:
         words = path.read_text("ascii").split()

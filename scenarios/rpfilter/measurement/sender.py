@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 
-from hostdx.probes.children.bounded_wait import reap_with_usage
-from hostdx.probes.children.parent_death import tie_to
+from hostdx.probes.children.bounded_wait import reap_or_kill
+from hostdx.probes.children.parent_death import die_with_parent
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.engine.namespaces import Namespaces
 from hostdx.scenarios.rpfilter.measurement.lab_messages import PacketSlice, Sent
@@ -100,13 +100,13 @@ def udp_slices(
         if stop.asked:
             break
         send = sockets[number].send
-        total[number] += _send_until(send, time.perf_counter() + onset_s, stop)[0] if onset_s else 0
+        total[number] += _send_packets_until(send, time.perf_counter() + onset_s, stop)[0] if onset_s else 0
         held = held_up.seconds_held_up()
         began = now = time.perf_counter()
         packets, quarters = 0, []
         for part in range(1, 5):
             before = now
-            count, now = _send_until(send, began + (slice_s - onset_s) * part / 4, stop)
+            count, now = _send_packets_until(send, began + (slice_s - onset_s) * part / 4, stop)
             packets += count
             quarters.append(count / max(1e-9, now - before))
         total[number] += packets
@@ -117,7 +117,7 @@ def udp_slices(
     return slices, total
 
 
-def _send_until(send: Callable[[bytes], int], end: float, stop: Stop) -> tuple[int, float]:
+def _send_packets_until(send: Callable[[bytes], int], end: float, stop: Stop) -> tuple[int, float]:
     """Packets sent, a batch at least, and when the last one was."""
     payload, packets = _PAYLOAD, 0
     while True:
@@ -162,7 +162,7 @@ def tcp_block(namespaces: Namespaces, target: str, seconds: float, stop: Stop) -
         raise BenchRefused(f"the TCP stream between the private namespaces failed: {error}") from None
     finally:
         os.close(reading)
-        used = reap_with_usage(child)
+        used = reap_or_kill(child)
     if used is None:
         raise BenchRefused("the receiver of the TCP stream did not end")
     own = time.process_time() - cpu + used.ru_utime + used.ru_stime
@@ -172,7 +172,7 @@ def tcp_block(namespaces: Namespaces, target: str, seconds: float, stop: Stop) -
 def _drain_stream(listener: socket.socket, writing: int, parent: int) -> None:
     """The child: it dies with its parent, and never returns into the parent's code."""
     try:
-        tie_to(parent)
+        die_with_parent(parent)
         os.sched_setaffinity(0, range(os.cpu_count() or 1))
         listener.settimeout(DRAIN_S)
         stream, _ = listener.accept()

@@ -47,14 +47,14 @@ class Pairs:
         self._ipv6 = ipv6
         self._count = 1
 
-    async def make(self, count: int) -> None:
+    async def set_up_until(self, count: int) -> None:
         for number in range(self._count, count):
             await self._bench.set_up(self._routes, ipv6=self._ipv6, pair=number)
             self._count = number + 1
 
 
 class NetworkTrains(BatchSource[int]):
-    """For small packets. A variant is the number of its pair of namespaces, loaded by `start_workers`."""
+    """For small packets. A variant is the number of its pair of namespaces, loaded by `start_workers_and_rehearse`."""
 
     def __init__(self, bench: Network, pairs: Pairs, trial: Trial) -> None:
         super().__init__({c.variant.id: n for n, c in enumerate(trial.compared)}, FIRST_SLICE_S)
@@ -63,14 +63,14 @@ class NetworkTrains(BatchSource[int]):
         self._trial = trial
         self._is_loaded = False
 
-    async def start_workers(self) -> MeasuredBatch:
+    async def start_workers_and_rehearse(self) -> MeasuredBatch:
         """Loads and proves every variant in its own pair of namespaces."""
         if not self._is_loaded:
             await self._set_up_variants()
-        return await super().start_workers()
+        return await super().start_workers_and_rehearse()
 
     async def _set_up_variants(self) -> None:
-        await self._pairs.make(len(self._trial.compared))
+        await self._pairs.set_up_until(len(self._trial.compared))
         unfit: dict[str, str] = {}
         for number, compared in enumerate(self._trial.compared):
             try:

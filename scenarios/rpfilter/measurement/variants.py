@@ -77,9 +77,9 @@ def _main_trial(chosen: MeasuredCheck, everything: bool, again: bool) -> Trial:
         if chosen.setting and not flags:
             own = chosen.setting if kind == "check" else 0
             rule: Literal["none", "trivial"] = "trivial" if kind == "trivial" else "none"
-            return Treatment(what=rule, protocol="IPv4", ends="input", rp_filter=own, catches=own > 0)
+            return Treatment(rule_kind=rule, protocol="IPv4", ends="input", rp_filter=own, catches=own > 0)
         return Treatment(
-            what=kind,
+            rule_kind=kind,
             protocol=chosen.protocol,
             loader=chosen.loader,
             hook=chosen.hook,
@@ -140,10 +140,10 @@ def _main_trial(chosen: MeasuredCheck, everything: bool, again: bool) -> Trial:
 
 def _tcp_trials(chosen: MeasuredCheck) -> list[Trial]:
     """One TCP stream: with offloads the check meets 64 KiB aggregates, without them every frame."""
-    base = Treatment(what="none", protocol=chosen.protocol, catches=False)
-    check = Treatment(what="check", protocol=chosen.protocol, flags=chosen.flags)
+    base = Treatment(rule_kind="none", protocol=chosen.protocol, catches=False)
+    check = Treatment(rule_kind="check", protocol=chosen.protocol, flags=chosen.flags)
     if chosen.setting:
-        check = Treatment(what="none", protocol="IPv4", ends="input", rp_filter=chosen.setting)
+        check = Treatment(rule_kind="none", protocol="IPv4", ends="input", rp_filter=chosen.setting)
     stream_trials = []
     for name, on in (("off", False), ("on", True)):
         stream_trials.append(

@@ -69,7 +69,9 @@ async def watch_job(
     """Watches for `seconds` (at least two). `pids` with all that they started, or a control group."""
     clock = clock or RealClock()
     if cgroup is None:
-        return await _by_tasks(host, lambda: pids_with_descendants(host, tuple(pids)), seconds, clock, "")
+        return await _delay_by_tasks(
+            host, lambda: pids_with_descendants(host, tuple(pids)), seconds, clock, ""
+        )
     folders = cgroup_folders(host, cgroup)
     if not folders:
         return no_cgroup(cgroup)
@@ -77,12 +79,12 @@ async def watch_job(
     for folder in folders:
         pressure = _waited_us(host, folder)
         if not isinstance(pressure, Absent):
-            return await _by_pressure(host, folder, seconds, clock)
+            return await _delay_by_pressure(host, folder, seconds, clock)
         why = why or f"no pressure figures ({pressure.reason})"
-    return await _by_tasks(host, lambda: group_pids(host, folders[0]), seconds, clock, why)
+    return await _delay_by_tasks(host, lambda: group_pids(host, folders[0]), seconds, clock, why)
 
 
-async def _by_pressure(host: Host, folder: str, seconds: float, clock: RealClock) -> JobIoWait | Absent:
+async def _delay_by_pressure(host: Host, folder: str, seconds: float, clock: RealClock) -> JobIoWait | Absent:
     """Documentation/accounting/psi.rst: `some` counts the microseconds in which at least one task waited."""
     shares: list[float] = []
     began = at = clock.now()
@@ -106,10 +108,10 @@ async def _by_pressure(host: Host, folder: str, seconds: float, clock: RealClock
     )
 
 
-async def _by_tasks(
+async def _delay_by_tasks(
     host: Host, list_pids: Callable[[], tuple[int, ...]], seconds: float, clock: RealClock, why: str
 ) -> JobIoWait | Absent:
-    off = delay_accounting_off(host)
+    off = delay_accounting_off_reason(host)
     jitter = random.Random()
     shares_in_d: list[float] = []
     counted: list[float] = []
@@ -151,7 +153,7 @@ async def _by_tasks(
     )
 
 
-def delay_accounting_off(host: Host) -> str:
+def delay_accounting_off_reason(host: Host) -> str:
     """Return why field 42 stays 0, or "". Off by default since Linux 5.14, before on (kernel/delayacct.c)."""
     setting = host.read_file_text("/proc/sys/kernel/task_delayacct")
     if isinstance(setting, str):

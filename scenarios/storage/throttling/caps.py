@@ -55,8 +55,8 @@ def limits_of(io_limits: Sequence[IoLimit], devnos: Sequence[str]) -> list[DiskL
     }
     limits = []
     for io_limit in io_limits:
-        if io_limit.devno in devnos and io_limit.what in names and io_limit.value:
-            unit, kind = names[io_limit.what]
+        if io_limit.devno in devnos and io_limit.limit_name in names and io_limit.value:
+            unit, kind = names[io_limit.limit_name]
             value = io_limit.value / 1e6 if unit == "MB/s" else float(io_limit.value)
             file = f"{io_limit.group}/{io_limit.file}"
             limits.append(DiskLimit(unit, value, (kind,), f"{file}: {io_limit.devno} {io_limit.value}", file))
@@ -89,10 +89,12 @@ def find_throttles(
     disk_throttles: list[Throttle] = []
     for name, cap in held.items():
         limit = _find_written_limit(name, cap.rate, limits, SAME)
-        unit = limit.unit if limit else _unit(name, held)
+        unit = limit.unit if limit else _cap_unit(name, held)
         _merge_throttle(
             disk_throttles,
-            Throttle(unit=unit, value=_value(name, cap.rate, unit), loads=(name,), caps=(cap,), limit=limit),
+            Throttle(
+                unit=unit, value=_rate_in_unit(name, cap.rate, unit), loads=(name,), caps=(cap,), limit=limit
+            ),
         )
     for name in loads:
         if name not in held and (limit := _find_reached_limit(name, courses[name], limits, turns)):
@@ -162,24 +164,26 @@ def _is_credible(
     others = [(other, there) for other, there in seen_caps.items() if other != name]
     alike = any(
         is_near(cap.rate, there.rate, ALIKE)
-        or is_near(_value(name, cap.rate, "MB/s"), _value(other, there.rate, "MB/s"), ALIKE)
+        or is_near(_rate_in_unit(name, cap.rate, "MB/s"), _rate_in_unit(other, there.rate, "MB/s"), ALIKE)
         for other, there in others
     )
     return virtual and (alike or cap.burst_operations > 0)
 
 
-def _unit(name: str, held: Mapping[str, DiskCap]) -> str:
+def _cap_unit(name: str, held: Mapping[str, DiskCap]) -> str:
     """Loads of another block size tell it: at the same bytes a second, or as many operations."""
     own = load_of(name).block_bytes
     for unit in ("MB/s", "IOPS"):
-        value = _value(name, held[name].rate, unit)
+        value = _rate_in_unit(name, held[name].rate, unit)
         for other, cap in held.items():
-            if load_of(other).block_bytes != own and is_near(value, _value(other, cap.rate, unit), SAME):
+            if load_of(other).block_bytes != own and is_near(
+                value, _rate_in_unit(other, cap.rate, unit), SAME
+            ):
                 return unit
     return "MB/s" if own >= LARGE_BYTES else "IOPS"
 
 
-def _value(name: str, rate: float, unit: str) -> float:
+def _rate_in_unit(name: str, rate: float, unit: str) -> float:
     return rate * load_of(name).block_bytes / 1e6 if unit == "MB/s" else rate
 
 
@@ -189,11 +193,12 @@ def _find_written_limit(
     fitting = [
         limit
         for limit in limits
-        if load_of(name).kind in limit.kinds and is_near(_value(name, rate, limit.unit), limit.value, within)
+        if load_of(name).kind in limit.kinds
+        and is_near(_rate_in_unit(name, rate, limit.unit), limit.value, within)
     ]
     return min(
         fitting,
-        key=lambda limit: (not limit.file, abs(_value(name, rate, limit.unit) / limit.value - 1)),
+        key=lambda limit: (not limit.file, abs(_rate_in_unit(name, rate, limit.unit) / limit.value - 1)),
         default=None,
     )
 
@@ -206,7 +211,11 @@ def _find_reached_limit(
     rate = sum(block.operation_count for block in blocks) / seconds if seconds > 0 else 0.0
     for limit in limits:
         low, high = AT_LIMIT[0] * limit.value, AT_LIMIT[1] * turns * limit.value
-        if limit.file and load_of(name).kind in limit.kinds and low <= _value(name, rate, limit.unit) <= high:
+        if (
+            limit.file
+            and load_of(name).kind in limit.kinds
+            and low <= _rate_in_unit(name, rate, limit.unit) <= high
+        ):
             return limit
     return None
 

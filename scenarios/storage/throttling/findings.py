@@ -184,7 +184,7 @@ def _throttle_remedy(leaf: str, disk_throttles: Sequence[Throttle]) -> Remedy:
     return SAYS.remedy("limits-outside", subject=leaf)
 
 
-def ebs_of(host: Host, leaves: Sequence[str]) -> dict[str, dict[str, float]]:
+def ebs_counters_of(host: Host, leaves: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return what EBS volumes count of themselves; the others are left out."""
     counters_by_leaf = {leaf: ebs_counters(host, leaf) for leaf in leaves}
     return {leaf: counters for leaf, counters in counters_by_leaf.items() if is_present(counters)}

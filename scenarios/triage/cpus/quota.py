@@ -6,7 +6,7 @@ import shlex
 import msgspec
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.cgroup import unit_of
+from hostdx.probes.system.running.cgroup import systemd_unit_of
 from hostdx.probes.system.running.quota_groups import QuotaGroup
 from hostdx.probes.types import is_present
 from hostdx.probes.units import (
@@ -101,7 +101,7 @@ def raise_quota_remedy(host: Host, folder: str) -> Remedy:
 
 def persistent_quota_commands(folder: str) -> tuple[str, ...]:
     """systemd.resource-control(5). What a unit sets holds for its own group, not for those made inside of it."""
-    unit = unit_of(folder)
+    unit = systemd_unit_of(folder)
     if unit and not folder.endswith(f"/{unit}"):
         return (f"# the group was made inside {unit}: raise its quota in the settings of what made it",)
     user = _USER_MANAGER.search(folder)

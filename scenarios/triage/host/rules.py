@@ -13,9 +13,9 @@ from hostdx.probes.cpu_list import as_list
 from hostdx.probes.number_text import parse_real
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
-from hostdx.probes.system.processor.throttle import find_quota_files, quota_counts
+from hostdx.probes.system.processor.throttle import find_quota_files, throttled_and_all_periods
 from hostdx.probes.system.processor.topology import ROOT, CpuTopology, read_cpu_topology, read_cpuinfo
-from hostdx.probes.system.running.cgroup import cpu_quota, read_cgroup
+from hostdx.probes.system.running.cgroup import cpu_quota_of_group, read_cgroup
 from hostdx.probes.system.running.processes import Process, ProcessTable
 from hostdx.probes.system.running.quota_groups import MAX_DEPTH, MAX_GROUPS, QuotaGroup, list_quota_groups
 from hostdx.probes.system.running.tasks import kernel_stack
@@ -31,7 +31,12 @@ from hostdx.scenarios.triage.cpus.quota import (
     raise_quota_remedy,
     throttling_sentence,
 )
-from hostdx.scenarios.triage.host.top_users import TopUser, last_look, nobody_named, top_users
+from hostdx.scenarios.triage.host.top_users import (
+    TopUser,
+    process_table_of_look,
+    reason_nobody_is_named,
+    top_users,
+)
 from hostdx.scenarios.triage.knowledge.waits import KernelThread, kernel_thread
 from hostdx.scenarios.triage.rules import settings
 from hostdx.scenarios.triage.rules.services import read_processes
@@ -56,7 +61,7 @@ class BusyThread(msgspec.Struct, frozen=True):
     source: str
 
 
-def busy_kernel_threads(host: Host) -> Iterator[Finding]:
+def check_busy_kernel_threads(host: Host) -> Iterator[Finding]:
     """One finding a thread; those that poll by design are left out."""
     table = host.compute_once(read_processes)
     listed = _threads_in_top(host)
@@ -74,13 +79,13 @@ def busy_kernel_threads(host: Host) -> Iterator[Finding]:
             name=thread.name,
             share=format_percent(thread.share),
             over=thread.over,
-            work=f": it {thread_kind.work}" if thread_kind is not None else _queue_of(thread.name),
+            work=f": it {thread_kind.work}" if thread_kind is not None else _queued_work_words(thread.name),
             evidence=(
                 SAYS.evidence("thread-time", name=thread.name, pid=thread.pid, share=format_percent(thread.share),
                               over=thread.over, source=thread.source),
                 *_stack_evidence(host, thread),
             ),
-            remedy=_advise(host, thread, thread_kind),
+            remedy=_kernel_thread_remedies(host, thread, thread_kind),
             references=(thread_kind.source,) if thread_kind is not None else (),
         )  # fmt: skip
 
@@ -113,7 +118,7 @@ def _threads_in_top(host: Host) -> list[BusyThread]:
     return threads
 
 
-def _queue_of(name: str) -> str:
+def _queued_work_words(name: str) -> str:
     """Return what a worker's name says of its work: `kworker/u8:1-events_unbound` and `kworker/0:1+pm`."""
     queue = re.match(r"kworker/[^-+]+[-+](\S+)", name)
     return f": it does the work that is queued on {queue[1]}" if queue else ""
@@ -125,7 +130,7 @@ def _stack_evidence(host: Host, thread: BusyThread) -> Iterator[Evidence]:
         yield SAYS.evidence("thread-stack", stack=" <- ".join(stack.functions[:5]), source=stack.source)
 
 
-def _advise(host: Host, thread: BusyThread, kind: KernelThread | None) -> tuple[Remedy, ...]:
+def _kernel_thread_remedies(host: Host, thread: BusyThread, kind: KernelThread | None) -> tuple[Remedy, ...]:
     looks = priority.kernel_thread_remedy(thread.pid, thread.name)
     lines = settings.setting_lines(host, kind.set, "kernel-thread") if kind is not None and kind.set else None
     if kind is None or lines is None or not lines.commands:
@@ -161,7 +166,11 @@ def check_pressure(host: Host) -> Iterator[Finding]:
             continue
         users = top_users(host, kind) if host.live else ()
         first = users[0] if users else None
-        nobody = nobody_named(host, kind, last_look(host)) if host.live and first is None else None
+        nobody = (
+            reason_nobody_is_named(host, kind, process_table_of_look(host))
+            if host.live and first is None
+            else None
+        )
         most = (
             f"; {first.name} [{first.pid}]{_thread_words(first)} uses the most {_USED[kind]}" if first else ""
         )
@@ -315,11 +324,11 @@ def check_quota(host: Host) -> Iterator[Finding]:
     has_counts = False
     for path in find_quota_files(host):
         folder = path.rsplit("/", 1)[0]
-        if (counts := quota_counts(host, folder)) is None:
+        if (counts := throttled_and_all_periods(host, folder)) is None:
             continue
         throttled, periods = counts
         has_counts = True
-        limit = cpu_quota(host, folder)
+        limit = cpu_quota_of_group(host, folder)
         # Periods in which nothing of the group ran are not counted (kernel/sched/fair.c, do_sched_cfs_period_timer).
         stops = periods > 0 and throttled / periods > MIN_THROTTLED_SHARE
         session_quota = SessionQuota(cores=limit, cpus=cpus) if limit is not None else None
@@ -358,7 +367,7 @@ def check_quota(host: Host) -> Iterator[Finding]:
 
 def busy_threads(host: Host) -> Iterator[Finding]:
     """Kernel threads that use more than half a CPU."""
-    return busy_kernel_threads(host)
+    return check_busy_kernel_threads(host)
 
 
 RULES: tuple[HostRule, ...] = (

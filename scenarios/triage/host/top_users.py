@@ -42,18 +42,18 @@ def top_users(host: Host, kind: str) -> tuple[TopUser, ...]:
     return _top_by_cpu(host) if kind == "cpu" else ()
 
 
-def last_look(host: Host) -> ProcessTable:
+def process_table_of_look(host: Host) -> ProcessTable:
     """The processes as they were seen for it."""
-    return host.compute_once(_one_look)
+    return host.compute_once(_read_look)
 
 
-def _one_look(host: Host) -> ProcessTable:
+def _read_look(host: Host) -> ProcessTable:
     return read_process_table(host, io=True)
 
 
 def _top_by_cpu(host: Host) -> tuple[TopUser, ...]:
     """Over its own life a process had at most all CPUs: a quarter of them is a quarter of what others used, or more."""
-    table = last_look(host)
+    table = process_table_of_look(host)
     our_pids = own_family(host)
     heavy_processes = []
     for pid, process in table.processes.items():
@@ -119,7 +119,7 @@ class NobodyNamed(msgspec.Struct, frozen=True):
         return SAYS.remedy(f"look-on-{self.kind}")
 
 
-def nobody_named(host: Host, kind: str, table: ProcessTable) -> NobodyNamed:
+def reason_nobody_is_named(host: Host, kind: str, table: ProcessTable) -> NobodyNamed:
     return NobodyNamed(
         unnamed_cause(explain_hidden_tasks(host), kind, table.unreadable, root=os.geteuid() == 0), kind
     )

@@ -77,14 +77,14 @@ def bios_settings() -> tuple[BiosSettingEntry, ...]:
 
 
 @lru_cache(maxsize=1)
-def _known_names() -> re.Pattern[str]:
+def _known_name_pattern() -> re.Pattern[str]:
     names = {_plain_name(n) for s in bios_settings() for some in s.names.values() for n in some}
     return re.compile(f"(?:{'|'.join(map(re.escape, sorted(names)))})(_?[0-9A-Fa-f]{{4}})?", re.IGNORECASE)
 
 
 def is_known_attribute(name: str) -> bool:
     """Return whether an attribute is one that we know: nothing else of a BMC's answer is kept."""
-    return len(name) < 200 and _known_names().fullmatch(_plain_name(name)) is not None
+    return len(name) < 200 and _known_name_pattern().fullmatch(_plain_name(name)) is not None
 
 
 def vendor_of(text: str) -> str:

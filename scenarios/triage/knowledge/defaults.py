@@ -78,12 +78,12 @@ def changed_settings(host: Host) -> tuple[ChangedSetting, ...]:
     What cannot be read is left out.
     """
     changed = []
-    seen: set[str] = set()
+    visited_paths: set[str] = set()
     for setting in load("defaults", "setting", DefaultSetting).entries:
         for path in host.glob_paths(setting.path) if "*" in setting.path else (setting.path,):
-            if path in seen:  # a site's own entry stands before ours
+            if path in visited_paths:  # a site's own entry stands before ours
                 continue
-            seen.add(path)
+            visited_paths.add(path)
             text = host.read_bracketed(path)
             value = " ".join(text.split()) if is_present(text) else ""
             if value and value not in setting.values:

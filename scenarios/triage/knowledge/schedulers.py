@@ -32,14 +32,14 @@ class DeviceClass(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_on
         return is_present(device.rotational) and device.rotational == self.rotational
 
 
-def class_of(device: BlockDevice) -> DeviceClass:
+def device_class_of(device: BlockDevice) -> DeviceClass:
     """The first class that meets the device; the last entry meets every one."""
     return next(c for c in load("schedulers", "device_class", DeviceClass).entries if c.fits_device(device))
 
 
-def worth_trying(device: BlockDevice, active: str, offered: tuple[str, ...]) -> tuple[str, ...]:
+def schedulers_worth_trying(device: BlockDevice, active: str, offered: tuple[str, ...]) -> tuple[str, ...]:
     """The schedulers to compare with the active one: suggested for the class, offered here, best first."""
-    return tuple(s for s in offered_names(class_of(device).suggests, offered) if s != active)
+    return tuple(s for s in offered_names(device_class_of(device).suggests, offered) if s != active)
 
 
 def offered_names(suggested: tuple[str, ...], offered: tuple[str, ...]) -> tuple[str, ...]:

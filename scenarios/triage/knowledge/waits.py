@@ -70,7 +70,7 @@ def _matches_any(name: str, patterns: Iterable[str]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def wait_kind(functions: Iterable[str]) -> tuple[WaitKind, str]:
+def wait_kind_and_function(functions: Iterable[str]) -> tuple[WaitKind, str]:
     """The kind, and the function that says so; "unknown" where none is known. Innermost function first."""
     reason = wait_reason(functions)
     return reason.kind, reason.function

@@ -22,8 +22,8 @@ from hostdx.scenarios.triage.rules.words import (
     SentenceTemplate,
     as_typable,
     commands_for_rows,
-    fill_plain,
     fill_plain_each,
+    fill_unquoted,
 )
 
 MAX_SHOWN_ROWS = 8
@@ -32,7 +32,7 @@ MAX_FILES_OF_A_VALUE = 3  # a value that comes from more is cited by the rule's 
 _ORDER: tuple[Severity, ...] = ("critical", "warning", "notice", "ok")
 
 
-def rule_of(text: RuleText) -> HostRule:
+def host_rule_of(text: RuleText) -> HostRule:
     return HostRule(
         text.id, text.id.split(".", 1)[0], text.title, partial(check_rule, text), explanation_lines(text)
     )
@@ -48,7 +48,7 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
     is_applicable = False
     for row in rows:
         full = complete_row(text, host, row)
-        answer, reason = answer_of(text, full)
+        answer, reason = answer_and_reason_of(text, full)
         is_applicable = is_applicable or answer != "not applicable"
         if answer == "found":
             rows_by_severity.setdefault(severity_of(text, full), []).append(full)
@@ -118,7 +118,7 @@ def _row_texts(reading: Read, row: SubjectRow) -> dict[str, str]:
     return {name: str(row[name]) for name in row if f"{{{name}}}" in reading.path + " ".join(reading.command)}
 
 
-def answer_of(text: RuleText, row: SubjectRow) -> tuple[Answer, str]:
+def answer_and_reason_of(text: RuleText, row: SubjectRow) -> tuple[Answer, str]:
     """With the reason where it is unknown."""
     if text.where:
         about = parse_expression(text.where)(row)
@@ -299,7 +299,7 @@ def make_remedy(host: Host, advice: Advice, rows: Sequence[SubjectRow], rule: st
 
 def _filled_settings(templates: Mapping[str, str], rows: Sequence[SubjectRow]) -> dict[str, str]:
     pairs = [
-        (place, fill_plain(value, row))
+        (place, fill_unquoted(value, row))
         for row in rows
         for key, value in templates.items()
         for place in fill_plain_each(key, row)

@@ -91,7 +91,7 @@ class Expression:
 
     def value(self, names: Names) -> Value:
         """The value, or Absent where it is unknown. Never raises."""
-        return _evaluate(self._tree, names)
+        return _evaluate_or_absent(self._tree, names)
 
     def __call__(self, names: Names) -> bool | Absent:
         result = self.value(names)
@@ -161,7 +161,7 @@ _ALLOWED = frozenset(
 )
 
 
-def _evaluate(node: ast.expr, names: Names) -> Value:
+def _evaluate_or_absent(node: ast.expr, names: Names) -> Value:
     """Return what cannot be worked out (a text below a number, nothing to divide by) is unknown, and that alone."""
     try:
         return _evaluate_node(node, names)
@@ -177,13 +177,17 @@ def _evaluate_node(node: ast.expr, names: Names) -> Value:
     if isinstance(node, ast.BoolOp):
         return _bool_value(node, names)
     if isinstance(node, ast.IfExp):
-        test = _evaluate(node.test, names)
-        return test if isinstance(test, Absent) else _evaluate(node.body if test else node.orelse, names)
+        test = _evaluate_or_absent(node.test, names)
+        return (
+            test
+            if isinstance(test, Absent)
+            else _evaluate_or_absent(node.body if test else node.orelse, names)
+        )
     if isinstance(node, ast.Call):
         return _evaluate_call(node, names)
     if isinstance(node, ast.Compare):
         return _evaluate_comparison(node, names)
-    parts = [_evaluate(part, names) for part in _operands(node)]
+    parts = [_evaluate_or_absent(part, names) for part in _operands(node)]
     missing = next((part for part in parts if isinstance(part, Absent)), None)
     if missing is not None:
         return missing
@@ -221,7 +225,7 @@ def _bool_value(node: ast.BoolOp, names: Names) -> Value:
     decides = isinstance(node.op, ast.Or)
     unknown: Absent | None = None
     for part in node.values:
-        operand = _evaluate(part, names)
+        operand = _evaluate_or_absent(part, names)
         if isinstance(operand, Absent):
             unknown = operand if unknown is None else unknown
         elif bool(operand) is decides:
@@ -231,7 +235,7 @@ def _bool_value(node: ast.BoolOp, names: Names) -> Value:
 
 def _evaluate_call(node: ast.Call, names: Names) -> Value:
     assert isinstance(node.func, ast.Name)
-    values = [_evaluate(part, names) for part in node.args]
+    values = [_evaluate_or_absent(part, names) for part in node.args]
     if node.func.id == "known":
         return all(is_present(value) for value in values)
     if node.func.id == "given":  # the first that is known
@@ -241,9 +245,9 @@ def _evaluate_call(node: ast.Call, names: Names) -> Value:
 
 
 def _evaluate_comparison(node: ast.Compare, names: Names) -> Value:
-    left = _evaluate(node.left, names)
+    left = _evaluate_or_absent(node.left, names)
     for op, part in zip(node.ops, node.comparators, strict=True):
-        right = _evaluate(part, names)
+        right = _evaluate_or_absent(part, names)
         for side in (left, right):
             if isinstance(side, Absent):
                 return side

@@ -1,6 +1,6 @@
 """Every rule that is written down: `rules.toml` in the scenarios' folders, then the site's own files.
 
-The tables that rules can look at, by name: every `NAME_rows` of the subjects.
+The tables that rules can look at, by name: every `NAME_rows` of the subjects, under the name that rule files use.
 """
 
 from functools import lru_cache
@@ -27,8 +27,17 @@ from hostdx.scenarios.triage.rules.subjects import (
 )
 from hostdx.scenarios.triage.rules.table import Table
 
+# Names that a site's rules already use stay, where the function says more.
+_NAMES_IN_FILES = {
+    "btrfs_device_rows": "btrfs",
+    "captured_failed_unit_rows": "unit",
+    "captured_lspci_rows": "lspci",
+    "control_group_rows": "groups",
+    "own_control_group_rows": "group",
+    "rapl_package_rows": "package",
+}
 TABLES: dict[str, Table] = {
-    name.removesuffix("_rows"): rows
+    _NAMES_IN_FILES.get(name, name.removesuffix("_rows")): rows
     for subject in (
         cpu,
         memory,

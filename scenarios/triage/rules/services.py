@@ -29,7 +29,7 @@ def service_state(host: Host, name: str) -> State | Absent:
     unit = name if name.endswith((".service", ".timer", ".socket")) else f"{name}.service"
     if name.removesuffix(".service") in host.compute_once(running_names):
         return "running"
-    units = host.compute_once(_listed_units)
+    units = host.compute_once(_captured_unit_states)
     if unit in units:
         return units[unit]
     listings = [names for folder in _UNIT_FOLDERS if is_present(names := host.list_names(folder))]
@@ -51,7 +51,7 @@ def running_names(host: Host) -> frozenset[str]:
     return frozenset(names)
 
 
-def _listed_units(host: Host) -> dict[str, State]:
+def _captured_unit_states(host: Host) -> dict[str, State]:
     """By `systemctl list-units` and `list-unit-files` of a sosreport."""
     states: dict[str, State] = {}
     for path in host.glob_paths("/sos_commands/systemd/systemctl_list-unit*") if not host.live else ():

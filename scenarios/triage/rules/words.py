@@ -68,7 +68,7 @@ def commands_for_rows(line: str, rows: Sequence[Names]) -> list[str]:
     return [f"for x in {' '.join(values)}; do {body}; done"]
 
 
-def fill_plain(line: str, names: Names) -> str:
+def fill_unquoted(line: str, names: Names) -> str:
     """With values in it and unquoted; empty where one is not known."""
     holes = [match for match in _PLAIN.finditer(line) if match[1] in names]
     if any(isinstance(names[hole[1]], Absent) for hole in holes):
@@ -80,12 +80,12 @@ def fill_plain(line: str, names: Names) -> str:
 
 
 def fill_plain_each(line: str, names: Names) -> list[str]:
-    """As `fill_plain`, once for each word of the value that is marked `:words`."""
+    """As `fill_unquoted`, once for each word of the value that is marked `:words`."""
     marked_hole = re.search(r"\{(\w+):words\}", line)
     value = names.get(marked_hole[1]) if marked_hole else None
     if marked_hole is None or not isinstance(value, str):
-        return [fill_plain(line, names)]
-    return [fill_plain(line.replace(marked_hole[0], word), names) for word in value.split()]
+        return [fill_unquoted(line, names)]
+    return [fill_unquoted(line.replace(marked_hole[0], word), names) for word in value.split()]
 
 
 def _is_option(line: str, hole: re.Match[str], names: Names) -> bool:

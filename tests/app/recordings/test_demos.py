@@ -1,7 +1,7 @@
 """Each bundled recording can be named, loads, has an end and a report."""
 
 from hostdx.app.recordings import store as recordings
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report.forms import markdown as document_markdown
 from hostdx.app.report.full_report import report
 from hostdx.app.report.headline import headline_of
@@ -11,7 +11,7 @@ from tests.every_case import every_case
 @every_case("name", recordings.list_demos())
 def test_a_demo_is_whole(name: str) -> None:
     path = recordings.resolve_recording(name)
-    session = load(path)
+    session = load_recording(path)
     assert session.ended is not None and session.ended.status == "done"
     assert session.plan is not None and session.began is not None
     text = document_markdown.render_markdown(report(session, path.name))

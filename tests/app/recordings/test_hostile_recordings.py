@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.recordings.reader import BrokenRecording, load
+from hostdx.app.recordings.reader import BrokenRecording, load_recording
 from hostdx.app.recordings.store import examine_recording
 from hostdx.app.report import json_document
 from hostdx.app.report.delivery import summary_lines
@@ -43,7 +43,7 @@ def survived(path: Path) -> bool:
     """Loads and shows it in every form; False where it was refused in one line."""
     listed = examine_recording(path)
     try:
-        session = load(path)
+        session = load_recording(path)
     except BrokenRecording as why:
         assert "\n" not in why.text and re.search(r": line \d+: ", why.text)
         return False

@@ -8,7 +8,7 @@ import pytest
 
 from hostdx.app.recordings import reader
 from hostdx.app.recordings.limits import RATIO_LIMIT
-from hostdx.app.recordings.reader import BrokenRecording, load
+from hostdx.app.recordings.reader import BrokenRecording, load_recording
 from hostdx.app.recordings.session import CAPS, RunSession
 from hostdx.app.report import json_document
 from hostdx.app.report.delivery import summary_lines
@@ -30,7 +30,7 @@ def test_a_small_packed_file_is_not_unpacked_for_ever(tmp_path: Path) -> None:
     path = tmp_path / "bomb.jsonl.gz"
     path.write_bytes(gzip.compress((HEAD + '\n{"type":"note","t":1,"text":""}' * 300_000).encode()))
     with pytest.raises(BrokenRecording, match="more than 100 times as large as its packed file"):
-        load(path)
+        load_recording(path)
 
 
 def test_our_own_recordings_pack_far_less(tmp_path: Path) -> None:
@@ -45,7 +45,7 @@ def test_what_two_bytes_stand_for_is_counted_before_it_is_made(
     path = tmp_path / "bomb.jsonl"
     path.write_text(f'{HEAD}\n{{"type":"extra","t":1,"name":"x","value":[{"[]," * 30_000}1]}}\n')
     with pytest.raises(BrokenRecording, match="values, not read any further"):
-        load(path)
+        load_recording(path)
 
 
 def grown(session: RunSession) -> dict[str, int]:
@@ -83,7 +83,7 @@ def test_what_is_not_kept_is_said_everywhere(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     verdict = next(e for e in storage() if isinstance(e, ev.RunVerdict))
     many = [ev.Note(t=1.0, text=f"note {n}") for n in range(CAPS[ev.Note].most + 7)]
-    session = load(write(path, [storage()[0], verdict, *many]))
+    session = load_recording(write(path, [storage()[0], verdict, *many]))
     said = "7 more notes"
     assert said in markdown.render_markdown(report(session, "r"))
     shown = " ".join(text.strip() for line in summary_lines(session, path) for text, _ in line)

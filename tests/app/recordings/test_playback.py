@@ -57,7 +57,7 @@ def test_checkpoints_folded_ahead_change_nothing(
 def test_steps_there_and_back_visit_the_same_places(run: list[ev.AnyEvent]) -> None:
     play = Playback(run)
     there = [play.position]
-    while not play.at_end:
+    while not play.is_at_end:
         play.step_group(1)
         there.append(play.position)
     assert there == sorted(set(there)) and there[-1] == len(run)
@@ -75,7 +75,7 @@ def test_an_empty_recording_survives_every_key() -> None:
         lambda: play.step_group(-1),
         lambda: play.jump_to_mark(1),
         lambda: play.jump_to_mark(-1),
-        play.start,
+        play.pause_at_start,
         play.seek_end,
         play.toggle,
         lambda: play.seek(5.0),

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from msgspec import inspect
 
-from hostdx.app.recordings.reader import BrokenRecording, load, read_events
+from hostdx.app.recordings.reader import BrokenRecording, load_recording, read_events
 from hostdx.app.recordings.sides import read_run_summaries, read_run_summary
 from hostdx.app.recordings.store import examine_recording, list_demos, resolve_recording
 from hostdx.app.report import json_document
@@ -100,13 +100,13 @@ def test_a_line_out_of_range_is_left_out_counted_and_told_everywhere(tmp_path: P
     lines[2] = lines[2].replace(b'"IOPS":1.0', b'"IOPS":1e300')
     lines.insert(3, b'{"type":"fact","t":2.5,"name":"n","source":"s","value":' + b"9" * 400 + b"}\n")
     path.write_bytes(b"".join(lines))
-    session = load(path)
+    session = load_recording(path)
     assert len(session.blocks["w"]) == 1
     assert session.unsound == 2
     assert session.ended is not None
     assert json_document.make_document(session, None)["left_out"] == {"lines out of range": 2}
     assert read_run_summaries([path])[0].left_out == 2
-    without = load(written(tmp_path / "sound.jsonl", block(1.0), ev.RunEnded(t=3.0, status="done")))
+    without = load_recording(written(tmp_path / "sound.jsonl", block(1.0), ev.RunEnded(t=3.0, status="done")))
     assert len(summary_lines(session, path)) > len(summary_lines(without, path))
     assert session.unsound_why in markdown.render_markdown(report(session, "r")).replace("\\", "")
     assert [e.why.partition(": ")[0] for e in read_events(path) if isinstance(e, ev.LeftOutLine)] == [
@@ -129,7 +129,7 @@ def test_a_head_out_of_range_is_a_bad_recording_in_the_list(tmp_path: Path) -> N
     path = tmp_path / "r.jsonl"
     path.write_bytes(msgspec.json.encode(HEAD).replace(b'"seed":1', b'"seed":' + b"9" * 40) + b"\n")
     with pytest.raises(BrokenRecording, match=": line 1: "):
-        load(path)
+        load_recording(path)
     assert examine_recording(path).state == "unreadable"
 
 
@@ -137,10 +137,10 @@ def test_a_wrong_type_is_still_a_damaged_recording(tmp_path: Path) -> None:
     path = written(tmp_path / "r.jsonl", block(1.0))
     path.write_bytes(path.read_bytes().replace(b'"seconds":0.5', b'"seconds":"half"'))
     with pytest.raises(BrokenRecording, match=": line 2: "):
-        load(path)
+        load_recording(path)
 
 
-@pytest.mark.parametrize("read", [load, lambda path: read_run_summaries([path])])
+@pytest.mark.parametrize("read", [load_recording, lambda path: read_run_summaries([path])])
 def test_a_line_that_is_no_json_is_damaged_whatever_was_out_of_range_before(
     read: Callable[[Path], object], tmp_path: Path
 ) -> None:
@@ -165,7 +165,7 @@ def test_a_headline_that_cannot_be_made_ends_no_list(tmp_path: Path, monkeypatch
 
 
 def test_a_clock_that_jumped_back_draws_no_time_before_the_beginning() -> None:
-    session = load(FIXTURES / "extremes" / "clock-jumped-back.jsonl")
+    session = load_recording(FIXTURES / "extremes" / "clock-jumped-back.jsonl")
     for width, height in ((80, 20), (40, 8)):
         drawn = "\n".join(
             "".join(part for part, _ in line) for line in block_graph_lines(session, "w", width, height)
@@ -197,7 +197,7 @@ def test_what_a_reader_of_all_fields_takes_one_of_some_takes_too(tmp_path: Path)
             faulty = {field: faulty[field], **faulty}  # the first fault of the line is this one
             path = tmp_path / f"{at}-{field}.jsonl"
             path.write_text("\n".join([*lines[:at], json.dumps(faulty), lines[-1]]) + "\n")
-            is_readable = [_is_readable(read, path) for read in (load, _summarise)]
+            is_readable = [_is_readable(read, path) for read in (load_recording, _summarise)]
             assert is_readable[1] or not is_readable[0], (event["type"], field)
             outcomes.add(is_readable[0])
     assert outcomes == {True, False}

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hostdx.app.recordings.limits import LINE_LIMIT
-from hostdx.app.recordings.reader import BrokenRecording, RecordingFollower, load, read_events
+from hostdx.app.recordings.reader import BrokenRecording, RecordingFollower, load_recording, read_events
 from hostdx.app.recordings.writer import Recorder, encode_event
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.scenarios.contract import events as ev
@@ -92,7 +92,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path / "fifo", tmp_path, tmp_path / "missing", Path("/dev/zero")):
         with pytest.raises(BrokenRecording) as why:
-            load(path)
+            load_recording(path)
         assert str(path) in why.value.text
 
 
@@ -101,7 +101,7 @@ def test_compressed(tmp_path: Path) -> None:
     path.write_bytes(
         gzip.compress(encode_event(HEAD) + b"".join(encode_event(block(t)) for t in range(30_000)))
     )
-    assert len(load(path).blocks["w"]) == 30_000
+    assert len(load_recording(path).blocks["w"]) == 30_000
 
 
 @every_case("value", [math.nan, math.inf, -math.inf])
@@ -155,7 +155,7 @@ def test_where_nothing_could_be_written_nothing_is_left(
     monkeypatch.setattr("hostdx.app.recordings.writer.PLACES", ())
     monkeypatch.delenv("TMPDIR", raising=False)
     stream.emit(HEAD)
-    stream.record(tmp_path / "r.jsonl", is_requested=named)
+    stream.start_recording(tmp_path / "r.jsonl", is_requested=named)
     stream.emit(ev.RunEnded(t=1, status="done"))
     stream.close(hurry=False)
     assert (tmp_path / "r.jsonl").exists() == named

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 import pytest
 
-from hostdx.app.recordings.reader import FORMER, decode_result, load, read_events
+from hostdx.app.recordings.reader import FORMER, decode_result, load_recording, read_events
 from hostdx.app.recordings.store import list_demos, resolve_recording
 from hostdx.app.recordings.writer import encode_event
 from hostdx.app.report import json_document
@@ -45,7 +45,7 @@ def test_what_is_written_is_read_again_as_the_same_and_every_view_shows_it(tag: 
     assert isinstance(event, ev.Result)
     assert decode_result(encode_event(event)) == event
     path = written(tmp_path / "r.jsonl", event, ev.RunEnded(t=2.0, status="done"))
-    session = load(path)
+    session = load_recording(path)
     assert session.find_result(KINDS[tag]) == event
     made = report(session, "r.jsonl")
     assert markdown.render_markdown(made) and html.render_html(made) and summary_lines(session, path)
@@ -96,7 +96,7 @@ def test_another_packages_module_that_does_not_load_leaves_its_results_out(
 
 def test_another_packages_scenario_brings_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     brought(monkeypatch, lambda: None)
-    session = load(written(tmp_path / "r.jsonl", Told(t=1.0, value="so")))
+    session = load_recording(written(tmp_path / "r.jsonl", Told(t=1.0, value="so")))
     assert session.find_result(Told) == Told(t=1.0, value="so")
     assert "so" in markdown.render_markdown(report(session, "r.jsonl")).splitlines()
 

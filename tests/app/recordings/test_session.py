@@ -25,7 +25,7 @@ def step(t: float, state: ev.StepState = "started", name: str = "w") -> ev.RunSt
 
 
 def group(index: int, *disturbed: Disturbance) -> ev.Group:
-    ratios = {VERDICT.key: 0.1}
+    ratios = {VERDICT.group_ratio_key: 0.1}
     return ev.Group(t=index, workload="w", index=index, order="AB", log_ratios=ratios, disturbed=disturbed)
 
 
@@ -68,7 +68,7 @@ def test_no_verdict_rests_on_disturbed_groups_or_on_those_before_a_new_beginning
 def test_a_batch_gives_groups_once_it_is_steady() -> None:
     batch = ev.SliceBatch(
         t=1.0, workload="w", index=0, group=0, seconds=1.0, slice_s=0.02, variants=["A", "B"], order="0110 1001",
-        values={"m": [1.0] * 8}, log_ratios={VERDICT.key: [0.1, 0.2]},
+        values={"m": [1.0] * 8}, log_ratios={VERDICT.group_ratio_key: [0.1, 0.2]},
     )  # fmt: skip
     warmup = msgspec.structs.replace(batch, phase="warmup")
     assert "w" not in fold(warmup).groups

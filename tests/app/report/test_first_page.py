@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report.figures.interval_chart import scale_for_bars
 from hostdx.app.report.figures.verdict_table import VerdictRow, list_verdict_rows, make_bars
 from hostdx.app.report.forms import html
@@ -48,11 +48,11 @@ def test_blocks_have_a_form_of_their_own_for_each_side() -> None:
 
 
 def test_the_page_is_made_for_paper_too() -> None:
-    page = html.render_html(report(load(DEMOS / "storage.jsonl"), "storage.jsonl"))
+    page = html.render_html(report(load_recording(DEMOS / "storage.jsonl"), "storage.jsonl"))
     assert "@media print" in page and "size: A4" in page and "prefers-color-scheme: dark" in page
     assert page.count('<details class="first"') == 1
 
 
 def test_each_bar_says_which_variant_it_is_of_where_there_are_several() -> None:
-    drawn = effects_svg(list_verdict_rows(load(DEMOS / "rpfilter.jsonl")))
+    drawn = effects_svg(list_verdict_rows(load_recording(DEMOS / "rpfilter.jsonl")))
     assert "check against none" in drawn and "trivial against none" in drawn

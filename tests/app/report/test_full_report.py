@@ -7,7 +7,7 @@ from typing import ClassVar
 import pytest
 from markdown_it import MarkdownIt
 
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report import json_document
 from hostdx.app.report.forms import html as document_html
@@ -15,7 +15,7 @@ from hostdx.app.report.forms import markdown as document_markdown
 from hostdx.app.report.full_report import report
 from hostdx.app.report.headline import find_answer
 from hostdx.app.report.short_forms import MAX_LINES, cut_to_first_page, shorten
-from hostdx.app.report.wording import is_measured, too_few
+from hostdx.app.report.wording import is_measured, too_few_groups_text
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.contract.plan import Metric, Plan, Workload
@@ -76,18 +76,18 @@ def test_the_result_document_is_pinned() -> None:
 
 @pytest.mark.parametrize("name", ["storage", "interrupted"])
 def test_the_report_is_pinned(name: str) -> None:
-    session = load(FIXTURES / f"{name}.jsonl")
+    session = load_recording(FIXTURES / f"{name}.jsonl")
     agrees(f"{name}.md", document_markdown.render_markdown(report(session, f"{name}.jsonl")))
 
 
 @every_case("path", sorted(DEMOS.glob("*.jsonl")))
 def test_the_report_of_a_bundled_recording_is_pinned(path: Path) -> None:
-    agrees(f"demo-{path.stem}.md", document_markdown.render_markdown(report(load(path), path.name)))
+    agrees(f"demo-{path.stem}.md", document_markdown.render_markdown(report(load_recording(path), path.name)))
 
 
 @every_case("path", RECORDINGS)
 def test_every_recording_has_a_report(path: Path) -> None:
-    made = report(load(path), path.name)
+    made = report(load_recording(path), path.name)
     tokens = MarkdownIt("gfm-like", {"html": True}).parse(document_markdown.render_markdown(made))
     inner = {inner.type for token in tokens for inner in (token.children or [token])}
     assert not inner & {"html_inline", "html_block", "image"}
@@ -98,7 +98,7 @@ def test_every_recording_has_a_report(path: Path) -> None:
     ]
     assert "How it was measured" in headings
     assert "<script" not in document_html.render_html(made)
-    assert find_answer(load(path)).sentence
+    assert find_answer(load_recording(path)).sentence
 
 
 def test_the_answer_comes_first() -> None:
@@ -111,7 +111,7 @@ def test_a_truncated_recording_says_so(tmp_path: Path) -> None:
     path = tmp_path / "r.jsonl"
     for cut in range(1, len(lines), 25):
         path.write_bytes(b"".join(lines[:cut]))
-        session = load(path)
+        session = load_recording(path)
         assert "has no end" in document_markdown.render_markdown(report(session, "r.jsonl"))
         assert json_document.make_document(session, "r.jsonl")["status"] == "failed"
 
@@ -141,7 +141,7 @@ def test_what_a_rule_could_not_read_is_unknown_and_not_fine() -> None:
 
 @every_case("path", sorted(DEMOS.glob("*.jsonl")))
 def test_a_run_has_at_most_200_lines_of_markdown_and_a_first_page_that_stands_alone(path: Path) -> None:
-    session = load(path)
+    session = load_recording(path)
     whole = report(session, path.name)
     short, page = shorten(whole, "all"), cut_to_first_page(whole, "all")
     assert document_markdown.render_markdown(short).count("\n") <= MAX_LINES
@@ -153,7 +153,7 @@ def test_a_run_has_at_most_200_lines_of_markdown_and_a_first_page_that_stands_al
     compared = {
         v.workload
         for v in session.verdicts.values()
-        if is_measured(v) and v.workload not in asides and not too_few(session, v)
+        if is_measured(v) and v.workload not in asides and not too_few_groups_text(session, v)
     }
     shown = sum(len(part.table.rows) for part in parts if isinstance(part, Effects))
     assert shown >= len(compared)

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from hostdx.app.recordings import store
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.headline import DISTRUST, find_answer
 from hostdx.app.report.wording import verdict_role
@@ -112,6 +112,6 @@ def test_several_undecided_workloads_share_one_sentence() -> None:
 
 @pytest.mark.parametrize("demo", sorted(store.list_demos()))
 def test_no_answer_is_green_above_a_red_row(demo: str) -> None:
-    session = load(store.resolve_recording(demo))
+    session = load_recording(store.resolve_recording(demo))
     red = [v for v in session.verdicts.values() if not v.control and verdict_role(v) == "critical"]
     assert not (red and find_answer(session).weight == "ok")

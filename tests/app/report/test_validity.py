@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report import validity, wording
 from hostdx.scenarios.contract import events as ev
@@ -29,7 +29,7 @@ def test_blocks_beyond_all_measure(tmp_path: Path, value: float) -> None:
             event["drift"] = {}
         made.append(json.dumps(event))
     (tmp_path / "r.jsonl").write_text("\n".join(made) + "\n")
-    assert validity.list_trust_signs(load(tmp_path / "r.jsonl"))
+    assert validity.list_trust_signs(load_recording(tmp_path / "r.jsonl"))
 
 
 def judged(workload: str, **more: Any) -> ev.RunVerdict:
@@ -198,9 +198,13 @@ def test_levels_that_both_sides_climb_alike_are_no_steady_ones(
 
 def test_comparisons_without_an_interval_leave_no_check_mark() -> None:
     """demo:numa: 4 of 12 comparisons have an interval, and theirs is narrow; of the others nothing is known."""
-    session = load(DEMO.with_name("numa.jsonl"))
+    session = load_recording(DEMO.with_name("numa.jsonl"))
     few = wording.count_unresolved(session)
-    known = [v for v in session.verdicts.values() if v.smallest_effect and not wording.too_few(session, v)]
+    known = [
+        v
+        for v in session.verdicts.values()
+        if v.smallest_effect and not wording.too_few_groups_text(session, v)
+    ]
     assert few == 8 and all((v.smallest_effect or 0) < v.margin for v in known)
     assert validity.list_trust_signs(session)[-1].state == "unknown"
-    assert f"{len(known)} of {few + len(known)}" in wording.detectable_in_run(session)
+    assert f"{len(known)} of {few + len(known)}" in wording.detectable_in_run_text(session)

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hostdx.app.cli.telling.triage import _triage_events, add_rates
+from hostdx.app.cli.telling.triage import _triage_events, add_rate_evidence
 from hostdx.app.run.earlier_answer import read_line_rates, resolution_sentence
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
@@ -82,7 +82,7 @@ def test_what_a_rule_says_of_a_disk_stands_beside_what_that_disk_gave_last(folde
         one: ev.Found(t=1, finding=Finding(id="storage.queue", severity="notice", title="t", subject=one))
         for one in ("sda", "sdb")
     }
-    assert [len(add_rates(one, rates).finding.evidence) for one in said.values()] == [1, 0]
+    assert [len(add_rate_evidence(one, rates).finding.evidence) for one in said.values()] == [1, 0]
 
 
 def test_a_triage_tells_the_host_before_it_reads_recordings(monkeypatch: pytest.MonkeyPatch) -> None:

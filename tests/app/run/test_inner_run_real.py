@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.recordings.answers import ranked_items
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from tests.app.launcher import hostdx, started
 from tests.needs import one_always
 
@@ -40,11 +40,11 @@ def test_what_a_part_measured_until_the_end_of_the_whole_stands(how: str, tmp_pa
     finally:
         run.kill()
     end = time.monotonic() + 20
-    while load(part).ended is None and time.monotonic() < end:
+    while load_recording(part).ended is None and time.monotonic() < end:
         time.sleep(0.1)
-    ended = load(part).ended
+    ended = load_recording(part).ended
     assert ended is not None and ended.status == "interrupted"
-    whole = load(part.parent.with_suffix(".jsonl"))
+    whole = load_recording(part.parent.with_suffix(".jsonl"))
     if how == "stop":
         assert [one.scenario for one in ranked_items(whole) if one.recording] == [
             "dstate"

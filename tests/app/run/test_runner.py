@@ -75,7 +75,7 @@ class Bench:
         ended = await self.runner.run_to_end(lambda: [ev.Note(t=0, text="facts")], self.stops)
         assert self.events[-1] is ended
         assert [e for e in self.events if isinstance(e, ev.RunEnded)] == [ended]
-        self.changes.close()
+        self.changes.close_journal()
         return ended
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.recordings import store as recordings
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from tests.app.launcher import argv, environment, hostdx, started
 from tests.needs import one_always
@@ -50,7 +50,7 @@ def measured(process: subprocess.Popen[bytes]) -> None:
 
 def session_of(place: Path) -> RunSession:
     (path,) = (place / "state/hostdx/recordings").iterdir()
-    return load(path)
+    return load_recording(path)
 
 
 def wait_until_clean(place: Path, seconds: float = 20.0) -> None:

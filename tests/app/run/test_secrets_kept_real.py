@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from tests.app.launcher import hostdx, started
 from tests.app.run.test_runner_real import fake, measured
 
@@ -35,7 +35,7 @@ def test_a_run_keeps_no_secret_of_its_command_line(tmp_path: Path) -> None:
     (journal,) = (data for name, data in kept.items() if "/journal/" in name)
     assert b"--attribute" in journal and b"password=***" in journal
     (path,) = (tmp_path / "state/hostdx/recordings").iterdir()
-    began = load(path).began
+    began = load_recording(path).began
     assert began is not None and began.command[-1].count("***") == 3
     short, whole = (
         hostdx(tmp_path, "report", str(path), *more).stdout for more in ((), ("--with-arguments",))

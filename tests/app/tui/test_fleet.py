@@ -107,7 +107,7 @@ async def test_enter_opens_the_nodes_own_recording(tmp_path: Path) -> None:
         made = await pushed(app, found)
         await keys(pilot, "enter")
         await settled(pilot)
-        assert app.screen is not made and app.feed.path == source
+        assert app.screen is not made and app.run_feed.path == source
         await keys(pilot, "q")
         await settled(pilot)
         assert app.screen is made

@@ -11,7 +11,7 @@ from hostdx.app.cli.options import declared_options
 from hostdx.app.run import launch
 from hostdx.app.tui.children.event_child import EventChild
 from hostdx.app.tui.children.feed import RunFeed
-from hostdx.app.tui.option_values import is_scenario, parse_proposed
+from hostdx.app.tui.option_values import is_scenario, parse_proposable_options
 from hostdx.app.tui.screens.before.consent import ConsentScreen
 from hostdx.app.tui.screens.before.plan import PlanScreen
 from hostdx.app.tui.screens.finding import FindingScreen
@@ -153,7 +153,7 @@ ANY: tuple[Option, ...] = (
     ],
 )
 def test_only_what_is_measured_is_proposed(words: list[str], values: dict[str, Json]) -> None:
-    assert parse_proposed(words, ANY) == values
+    assert parse_proposable_options(words, ANY) == values
 
 
 @pytest.mark.parametrize("name", ["--root=/x", "-h", "", "a b", "../x", "fstrim\n", "\x1bc", "x" * 99])

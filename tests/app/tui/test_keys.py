@@ -125,8 +125,8 @@ def test_replay_has_exactly_the_keys_that_were_promised() -> None:
     from hostdx.app.tui.screens.run import RunScreen
 
     promised = {
-        "space": "play", "t": "step(1)", "T": "step(-1)", "n": "jump(1)", "N": "jump(-1)", "colon": "go", "0": "first",
-        "Z": "last", "plus": "speed(1)", "minus": "speed(-1)",
+        "space": "play", "t": "step_group(1)", "T": "step_group(-1)", "n": "jump(1)", "N": "jump(-1)",
+        "colon": "go", "0": "first", "Z": "last", "plus": "speed(1)", "minus": "speed(-1)",
     }  # fmt: skip
     have = {k: b.action for b in RunScreen.BINDINGS if isinstance(b, Binding) for k in b.key.split(",")}
     assert promised.items() <= have.items()
@@ -135,7 +135,7 @@ def test_replay_has_exactly_the_keys_that_were_promised() -> None:
 @both
 async def test_replay_keys(size: str, tmp_path: Path) -> None:
     async with opened(tmp_path, run=feed("storage", 0.0), size=size) as (app, pilot):
-        play = app.feed.playback
+        play = app.run_feed.playback
         await keys(pilot, "t")
         first = play.position
         assert first > 0
@@ -159,7 +159,7 @@ async def test_replay_keys(size: str, tmp_path: Path) -> None:
         assert not play.playing
         assert isinstance(app.screen, LiveScreen)
         await keys(pilot, "Z")
-        assert play.at_end and isinstance(app.screen, VerdictScreen)
+        assert play.is_at_end and isinstance(app.screen, VerdictScreen)
         await keys(pilot, "v")
         assert isinstance(app.screen, LiveScreen)
         await keys(pilot, "v")

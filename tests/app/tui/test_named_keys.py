@@ -48,9 +48,9 @@ async def test_on_a_run(path: Path, size: str, tmp_path: Path) -> None:
     async with opened(tmp_path, run=run, size=size) as (app, pilot):
         for share in (0.2, 0.6, 0.95, 1.0):
             if share == 1.0:
-                app.feed.playback.seek_end()
+                app.run_feed.playback.seek_end()
             else:
-                app.feed.playback.seek(app.feed.playback.end * share)
+                app.run_feed.playback.seek(app.run_feed.playback.end * share)
             app.settle_view()
             await settled(pilot)
             assert not unbound(app), share

@@ -96,7 +96,7 @@ def test_what_is_no_theme_is_refused(text: str, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(theme, "PALETTES", dict(theme.PALETTES))
     before = set(theme.PALETTES)
     put(tmp_path, own_settings.THEMES_FILE, text)
-    assert theme.add_own_themes()
+    assert theme.add_own_themes_or_problem()
     assert set(theme.PALETTES) == before
 
 

@@ -108,7 +108,7 @@ async def test_a_killed_runners_setting_stands_in_red_with_the_key_that_puts_it_
     story, at = while_changed()
     one = running(tmp_path, story, at, alive=False)
     async with opened(tmp_path, run=one, size="wide") as (app, pilot):
-        assert one.dead and left_changed(app.feed.session)
+        assert one.dead and left_changed(app.run_feed.session)
         shown = grid(app)
         assert "STILL CHANGED" in shown and "u puts it back now" in shown and "u put it back" in shown
         asked: list[bool] = []
@@ -144,7 +144,7 @@ def test_on_a_busy_host_the_first_screen_does_not_share_the_cpus_with_triage(
     def run(self: Shell, mouse: bool = True) -> None:
         assert bool(begun) == (load == 0.0)
         monkeypatch.setattr(Shell, "watch_triage", lambda self: None)
-        monkeypatch.setattr(Shell, "look_around", lambda self: None)
+        monkeypatch.setattr(Shell, "look_for_runs_and_offer_undo", lambda self: None)
         self._finish_start()
 
     monkeypatch.setattr("os.getloadavg", lambda: (load, load, load))

@@ -53,7 +53,7 @@ def test_a_private_directory_needs_no_consent(tmp_path: Path) -> None:
     assert Path(applied.value).is_dir()
     assert len(list_journals(journal_dir())) == 1
     assert made.revert_action(applied.id).state == "reverted"
-    assert made.close() == []
+    assert made.close_journal() == []
     assert list_journals(journal_dir()) == []
 
 
@@ -72,7 +72,7 @@ def test_refused_and_untouched(
     made = changes(*([action] if planned else []), consented=consented, lies_on=lies_on)
     with pytest.raises(Failure, match=says):
         made.apply_action(action)
-    assert made.close() == []
+    assert made.close_journal() == []
     assert (tmp_path / "attribute").read_text() == "old\n"
     assert list_journals(journal_dir()) == []
 
@@ -84,7 +84,7 @@ def test_another_value_than_planned_is_refused(tmp_path: Path) -> None:
     open_plan = changes(setting(tmp_path, None), run="s")
     applied = open_plan.apply_action(setting(tmp_path, "other"))
     open_plan.revert_action(applied.id)
-    open_plan.close()
+    open_plan.close_journal()
 
 
 def test_the_second_is_told_who_is_at_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,8 +100,8 @@ def test_the_second_is_told_who_is_at_it(tmp_path: Path, monkeypatch: pytest.Mon
     first.revert_action(applied.id)
     again = second.apply_action(setting(tmp_path))
     second.revert_action(again.id)
-    first.close()
-    second.close()
+    first.close_journal()
+    second.close_journal()
 
 
 def test_what_fails_half_way_is_undone(tmp_path: Path) -> None:
@@ -114,7 +114,7 @@ def test_what_fails_half_way_is_undone(tmp_path: Path) -> None:
     with pytest.raises(Failure, match="exit status 7"):
         made.apply_action(action)
     assert not Path(target).exists()
-    assert made.close() == []
+    assert made.close_journal() == []
 
 
 def test_what_cannot_be_undone_stays_in_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,7 +123,7 @@ def test_what_cannot_be_undone_stays_in_the_journal(tmp_path: Path, monkeypatch:
     failed = UndoOutcome("failed", "stuck")
     monkeypatch.setattr(effects, "revert_entry", lambda *_: failed)
     assert made.revert_action(applied.id) == failed
-    assert [entry.id for entry in made.close()] == [applied.id]
+    assert [entry.id for entry in made.close_journal()] == [applied.id]
     assert len(list_journals(journal_dir())) == 1
 
 
@@ -171,7 +171,7 @@ def test_a_switch_that_hangs_stays_open_and_is_undone_when_it_has_happened(
     hung.finishes(tmp_path / "attribute", "new\n")
     assert [one.outcome.state for one in made.retry_open()] == ["reverted"]
     assert (tmp_path / "attribute").read_text() == "old\n"
-    assert made.close() == []
+    assert made.close_journal() == []
 
 
 @pytest.mark.parametrize("after", ["old", "new"])
@@ -179,7 +179,7 @@ def test_a_switch_that_hung_is_undone_by_the_journal(tmp_path: Path, hung: Hung,
     made = changes(setting(tmp_path))
     with pytest.raises(NotUndone):
         made.apply_action(setting(tmp_path))
-    assert len(made.close()) == 1
+    assert len(made.close_journal()) == 1
     for state in ("failed", "reverted"):
         journal = undo.lock_journal(list_journals(journal_dir())[0])
         assert journal is not None
@@ -201,4 +201,4 @@ def test_a_way_back_that_hangs_keeps_the_target_locked(tmp_path: Path, hung: Hun
         second.apply_action(setting(tmp_path))
     hung.finishes(tmp_path / "attribute", "old\n")
     assert [one.outcome.state for one in first.retry_open()] == ["reverted"]
-    assert first.close() == [] and second.close() == []
+    assert first.close_journal() == [] and second.close() == []

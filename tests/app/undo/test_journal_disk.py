@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.undo.journal_disk import device_of, journal_on_device_reason
+from hostdx.app.undo.journal_disk import block_device_of_attribute, journal_on_device_reason
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.backing import devices_directly_under
 from hostdx.probes.system.disk.topology import find_placement
@@ -88,7 +88,7 @@ def test_where_nobody_says_on_which_disk_it_is_not_guessed(host: Host) -> None:
 def test_the_refusal_names_the_way_and_another_place(
     host: Host, monkeypatch: pytest.MonkeyPatch, journal: str, device: str, says: str
 ) -> None:
-    monkeypatch.setattr("hostdx.app.undo.journal_disk.device_of", lambda target: device)
+    monkeypatch.setattr("hostdx.app.undo.journal_disk.block_device_of_attribute", lambda target: device)
     monkeypatch.setattr("hostdx.app.undo.journal_disk._nearest_existing", lambda directory: directory)
     said = journal_on_device_reason(host, Path(journal), f"/sys/block/{device}/queue/scheduler")
     assert (says in said) if says else not said
@@ -96,12 +96,12 @@ def test_the_refusal_names_the_way_and_another_place(
 
 
 def test_on_this_machine() -> None:
-    assert device_of("/sys/kernel/mm/transparent_hugepage/enabled") == ""
+    assert block_device_of_attribute("/sys/kernel/mm/transparent_hugepage/enabled") == ""
     place = find_placement(Host(), "/")
     if isinstance(place, Absent) or isinstance(place.device, Absent) or not place.leaves:
         not_here("this root file system lies on no block device")
     target = f"/sys/block/{place.leaves[0]}/queue/scheduler"
-    assert device_of(target) == place.leaves[0]
+    assert block_device_of_attribute(target) == place.leaves[0]
     assert "XDG_STATE_HOME" in journal_on_device_reason(Host(), Path("/"), target)
     assert "XDG_STATE_HOME" in journal_on_device_reason(Host(), Path("/not/made/yet"), target)
     assert journal_on_device_reason(Host(), Path("/dev/shm"), target) == ""

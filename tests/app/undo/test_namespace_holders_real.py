@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.undo.kinds.resources import end_holders, find_holders
+from hostdx.app.undo.kinds.resources import end_holders, find_namespace_holders
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.scenarios.rpfilter.measurement.network import Network
 from tests.needs import not_here
@@ -28,11 +28,11 @@ async def test_the_holder_is_ended_and_a_bystander_is_not() -> None:
         except BenchRefused as why:
             not_here(f"no network namespace can be made here: {why}")
         namespace = str(Path(f"/proc/{network.process_id}/ns/net").readlink())
-        assert list(find_holders(name)) == [network.process_id]
-        assert find_holders(name + "x") == {}
+        assert list(find_namespace_holders(name)) == [network.process_id]
+        assert find_namespace_holders(name + "x") == {}
         outcome = await asyncio.to_thread(end_holders, name)
         assert outcome.state == "reverted"
-        assert find_holders(name) == {}
+        assert find_namespace_holders(name) == {}
         await network.close()
         assert within(lambda: namespace not in namespaces_in_use())
         assert bystander.poll() is None

@@ -145,14 +145,14 @@ def test_a_side_value_that_another_one_sets_along_is_written_once_more(
     queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As nr_requests sets async_depth along, which may have been right before."""
-    put = attribute._write_attribute
+    put = attribute._write_and_read_back
 
     def along(path: str, value: str) -> str:
         if path.endswith("nr_requests"):
             queue.put(fifo_batch=value)
         return put(path, value)
 
-    monkeypatch.setattr(attribute, "_write_attribute", along)
+    monkeypatch.setattr(attribute, "_write_and_read_back", along)
     wanted = [[str(queue.path("fifo_batch")), "7"], [str(queue.path("nr_requests")), "48"]]
     answers = attribute._carry_out_request({"settle": wanted}, lambda: None)
     assert answers == {path: (0, value) for path, value in wanted}

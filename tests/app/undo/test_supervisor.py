@@ -82,7 +82,7 @@ def test_what_gave_no_answer_is_tried_again(tmp_path: Path, monkeypatch: pytest.
     pauses: list[float] = []
     answers = iter([UndoOutcome("failed", "no answer", stuck=True)] * 2)
     monkeypatch.setattr(effects, "revert_entry", lambda *what: next(answers, None) or revert(*what))
-    monkeypatch.setattr(supervisor, "_wait_for_dismissal", lambda _: False)
+    monkeypatch.setattr(supervisor, "_wait_until_dismissed_or_dead", lambda _: False)
     monkeypatch.setattr("hostdx.app.undo.supervisor.signal.signal", lambda *_: None)
     monkeypatch.setattr("hostdx.app.undo.supervisor.os.dup2", lambda *_: None)
     monkeypatch.setattr("hostdx.app.undo.supervisor.sleep", pauses.append)
@@ -121,7 +121,7 @@ def test_goodbye_and_death(
         else:
             os.close(writer)
             threading.Timer(0.1, os.kill, (runner, 9)).start()
-        assert supervisor._wait_for_dismissal(who) is dismissed
+        assert supervisor._wait_until_dismissed_or_dead(who) is dismissed
     finally:
         os.dup2(stdin, 0)
         os.close(stdin)

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from hostdx.app.recordings.reader import RecordingFollower, load, read_events
+from hostdx.app.recordings.reader import RecordingFollower, load_recording, read_events
 from hostdx.app.recordings.writer import Recorder
 from hostdx.scenarios.contract import events as ev
 
@@ -53,7 +53,7 @@ def main() -> None:
         print(f"write, each event at once    {writing:6.2f} s   {writing / count * 1e6:5.1f} us an event")
         for name, work in (
             ("read", lambda: sum(1 for _ in read_events(path))),
-            ("read and fold", lambda: load(path)),
+            ("read and fold", lambda: load_recording(path)),
         ):
             times = []
             for _ in range(5):

@@ -24,7 +24,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.validity import MARKS, Sign, list_trust_signs
 from tests.measured.running.storage_runs import two_directories
@@ -96,7 +96,7 @@ def one(
     )  # fmt: skip
     if done.returncode != 0:
         return Seen(False, False, 0, (), f"exit {done.returncode}: {done.stderr.strip()[-300:]}")
-    return seen_in(load(recording), names)
+    return seen_in(load_recording(recording), names)
 
 
 def seen_in(session: RunSession, names: tuple[str, ...]) -> Seen:

@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.values import values_beside
+from hostdx.app.recordings.values import baseline_and_variant_values
 from tests.app.launcher import argv, environment
 from tests.real.own_disk import OwnDisk, sh
 
@@ -89,7 +89,7 @@ def told(name: str, session: RunSession) -> int:
     for verdict in session.verdicts.values():
         order = verdict.order
         pair = f"{verdict.workload}, {verdict.metric}: {verdict.variant}/{verdict.baseline}"[:52]
-        left, right = values_beside(session, verdict)
+        left, right = baseline_and_variant_values(session, verdict)
         shown = "–" if verdict.ratio is None else f"{verdict.ratio:.3f}"
         by_order = "one order only" if verdict.groups else "–"
         if order is not None:
@@ -120,7 +120,7 @@ def main() -> None:
     wrong = 0
     if not chosen.fresh:
         for path in chosen.recordings or sorted(DEMOS.glob("*.jsonl")):
-            wrong += told(path.stem, load(path))
+            wrong += told(path.stem, load_recording(path))
     else:
         with tempfile.TemporaryDirectory(
             dir=os.environ.get("TMPDIR", "/var/tmp"), prefix="hostdx-order-"
@@ -130,7 +130,7 @@ def main() -> None:
                     for _ in range(chosen.runs):
                         recording = fresh(Path(made), scenario, kind, chosen.budget)
                         if recording is not None:
-                            wrong += told(recording.stem, load(recording))
+                            wrong += told(recording.stem, load_recording(recording))
                             sys.stdout.flush()
     print(f"verdicts that the orders contradict: {wrong}")
     sys.exit(wrong > 0)

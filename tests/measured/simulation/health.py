@@ -31,7 +31,7 @@ from hostdx.app.features.health.speed import (
     error_rates,
     is_surely_fit,
 )
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 
 SERIES = Path(__file__).parents[2] / "fixtures" / "noise"
 CLASS_NODES = 50
@@ -63,7 +63,7 @@ def series_draw(name: str, block_s: float) -> Draw:
 
 
 def recorded_draws(folder: Path) -> dict[LoadKey, Draw]:
-    runs = [rounds_of(load(path)) for path in sorted(folder.glob("*.jsonl"))]
+    runs = [rounds_of(load_recording(path)) for path in sorted(folder.glob("*.jsonl"))]
 
     def draw_of(key: LoadKey) -> Draw:
         own = [run[key] for run in runs if len(run.get(key, ())) >= MIN_ROUNDS]

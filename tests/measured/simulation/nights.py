@@ -19,8 +19,8 @@ from hostdx.scenarios.analysis.nights.cusum import (
     BASELINE_NIGHTS,
     MARGIN,
     Reference,
-    add_night,
     baseline_references,
+    cusum_after_night,
     cusum_of_nights,
     night_score,
 )
@@ -91,7 +91,7 @@ def watched(
         if night == BASELINE_NIGHTS - 1:
             known = baseline_references(logs)
         elif known:
-            sums = list(map(add_night, sums, values, known, lasts))
+            sums = list(map(cusum_after_night, sums, values, known, lasts))
     return logs
 
 
@@ -99,7 +99,7 @@ def retested(
     values: list[float], sums: list[float], known: list[Reference], lasts: list[float | None]
 ) -> bool:
     return any(
-        night_score(v, to, last) < RETEST_SCORE and add_night(total, v, to, last) >= RETEST_SUM
+        night_score(v, to, last) < RETEST_SCORE and cusum_after_night(total, v, to, last) >= RETEST_SUM
         for total, v, to, last in zip(sums, values, known, lasts, strict=True)
     )
 

@@ -166,7 +166,7 @@ def test_nobody_begins_before_everybody_has_ended() -> None:
 
     def work(place: int) -> None:
         own = copy.copy(shared)  # each process has its own turn, and the same pipes
-        own.begin()
+        own.reset_turn()
         for number in range(rounds):
             start = own.wait(place, crew, time.perf_counter_ns() + 10**12)
             with lock:

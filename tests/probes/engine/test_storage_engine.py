@@ -247,7 +247,7 @@ async def test_without_o_direct_it_is_buffered_and_said(
 def test_without_o_tmpfile_it_is_unlinked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = held(tmp_path)
     monkeypatch.setattr(os, "open", refusing(errno.EOPNOTSUPP, os.O_TMPFILE))
-    found = files.open_unnamed(place.fd, str(tmp_path), 1 << 20)
+    found = files.make_unnamed_file(place.fd, str(tmp_path), 1 << 20)
     try:
         assert not found.unnamed
         assert list(tmp_path.iterdir()) == []
@@ -270,7 +270,7 @@ def test_a_file_that_cannot_be_made(
     place = held(tmp_path)
     monkeypatch.setattr(os, "open", refusing(number, 0))
     with pytest.raises(BenchRefused, match=says) as caught:
-        files.open_unnamed(place.fd, str(tmp_path), 1 << 20)
+        files.make_unnamed_file(place.fd, str(tmp_path), 1 << 20)
     assert str(caught.value).startswith(f"{tmp_path}: cannot make a test file: ")
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.engine import histogram
-from hostdx.probes.engine.disk.refusals import check_suitability, keeps_inodes
+from hostdx.probes.engine.disk.refusals import check_suitability, delays_inode_reuse
 from hostdx.probes.engine.disk.storage import StorageBench
 from hostdx.probes.engine.disk.trains import StorageBatches
-from hostdx.probes.engine.measured import BenchRefused, cache_check
+from hostdx.probes.engine.measured import BenchRefused, served_by_cache_reason
 from hostdx.probes.engine.pool import SharedWorkers
 from hostdx.probes.engine.workloads import load_of
 from hostdx.probes.reading.host import Host
@@ -100,7 +100,7 @@ async def test_reads_reach_the_loop_device_and_nothing_is_left(ext4: Make) -> No
             measured = await bench.measure_block(name, 0.1)
             assert measured.device_bytes is not None
             assert measured.device_bytes >= 0.95 * measured.bytes
-            assert cache_check(measured) == ""
+            assert served_by_cache_reason(measured) == ""
         spent = bench.budget.spent_bytes
         written = await bench.measure_block("fsync-4k-qd1", 0.1, min_operations=20)
         assert written.device_bytes is not None
@@ -151,7 +151,7 @@ async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -
     try:
         await StorageBench.prepare_all(list(benches.values()), workloads=[load.id])
         trains = StorageBatches(benches, load)
-        await trains.start_workers()
+        await trains.start_workers_and_rehearse()
         comparison = SequentialComparison(
             "A", "B", load.metric, planned_groups=GROUPS, all_pairs=trains.places
         )
@@ -185,7 +185,7 @@ async def test_names_without_a_journal_do_not_favour_a_side_by_its_order(ext4: M
     """All false calls went against the second directory, whichever it was: freed inodes are passed over."""
     root = ext4(512, ("mkfs.ext4", "-q", "-O", "^has_journal"))
     place = find_placement(Host(), str(root))
-    assert is_present(place) and keeps_inodes(Host(), place)
+    assert is_present(place) and delays_inode_reuse(Host(), place)
     sides = [root / "a", root / "b"]
     found = []
     for number, (first, second) in enumerate((sides, sides[::-1])):
@@ -218,7 +218,9 @@ async def test_what_a_cache_serves_is_found_out(ext4: Make) -> None:
             for at in range(0, file.bytes, MIB):
                 os.pread(file.fd, MIB, at)
         bench._worker_pool.kill()
-        assert "served by a cache" in cache_check(await bench.measure_block("randread-4k-qd1", 0.2))
+        assert "served by a cache" in served_by_cache_reason(
+            await bench.measure_block("randread-4k-qd1", 0.2)
+        )
     finally:
         await bench.close()
 
@@ -246,7 +248,7 @@ async def test_a_neighbour_who_writes_shortens_no_block_and_is_forgotten(ext4: M
         with foreign.stdout:
             foreign.stdout.readline()
         await bench.prepare_files(workloads=["fsync-4k-qd1"])
-        await bench.start_workers("fsync-4k-qd1")
+        await bench.start_workers_and_rehearse("fsync-4k-qd1")
         for number in range(9):
             if number == 3:
                 foreign.kill()

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from hostdx.probes.engine import histogram
-from hostdx.probes.engine.measured import Measured, cache_check
+from hostdx.probes.engine.measured import Measured, served_by_cache_reason
 from hostdx.probes.engine.summary import combine_replies
 from hostdx.probes.engine.workloads import load_of
 
@@ -55,7 +55,9 @@ def test_a_read_block_must_reach_the_device() -> None:
     def block(device: int | None) -> Measured:
         return Measured(seconds=0.5, values={}, bytes=1000, device_bytes=device)
 
-    assert cache_check(block(950)) == ""
-    assert cache_check(block(4000)) == ""
-    assert cache_check(block(None)) == ""
-    assert cache_check(block(30)) == "served by a cache: 3 % of the bytes read came from the device"
+    assert served_by_cache_reason(block(950)) == ""
+    assert served_by_cache_reason(block(4000)) == ""
+    assert served_by_cache_reason(block(None)) == ""
+    assert (
+        served_by_cache_reason(block(30)) == "served by a cache: 3 % of the bytes read came from the device"
+    )

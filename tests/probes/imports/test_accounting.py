@@ -12,10 +12,10 @@ from hostdx.probes.imports.accounting import (
     UNKNOWN_REASON,
     Account,
     Omission,
-    add_left_out,
     load_accounts,
     matches_any,
     numeric_fields,
+    with_left_out_fields,
 )
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.numbers import parse_number
@@ -53,10 +53,10 @@ def test_what_is_left_out_together_is_counted_and_a_large_file_is_not_listed(
     result = kinds.parse(source_of(made.fio(made.fio_job())))
     result = msgspec.structs.replace(result, left_out=())
     source = source_of('{"a": 1, "b": {"x": 2, "y": 3}, "c": 4}')
-    [omitted] = add_left_out(result, "kind", source).left_out
+    [omitted] = with_left_out_fields(result, "kind", source).left_out
     assert (omitted.name, omitted.fields) == ("few", 3)
     monkeypatch.setattr(accounting, "MAX_LISTED_BYTES", source.size - 1)
-    [unlisted] = add_left_out(result, "kind", source).left_out
+    [unlisted] = with_left_out_fields(result, "kind", source).left_out
     assert unlisted.name != omitted.name
 
 
@@ -126,7 +126,9 @@ def test_no_field_that_is_left_out_changes_a_figure(name: str) -> None:
     text = JSON[name]
     account = load_accounts()[kind_of(text)]
     before = _figures(kinds.parse(source_of(text)))
-    left_out = [(f, changed) for f, changed in _changes(text) if account.use_of(f)[0] == "left out"]
+    left_out = [
+        (f, changed) for f, changed in _changes(text) if account.use_and_omission_of(f)[0] == "left out"
+    ]
     assert not [field for field, changed in left_out if _figures(_parsed(changed)) != before]
 
 
@@ -138,7 +140,7 @@ def test_each_declaration_of_a_field_that_is_used_is_true_of_a_file(kind: str) -
     for text in (text for name, text in JSON.items() if name not in _OF_COLUMNS and kind_of(text) == kind):
         before = _everything(kinds.parse(source_of(text)))
         for field, changed in _changes(text):
-            use, _ = account.use_of(field)
+            use, _ = account.use_and_omission_of(field)
             for declared in (
                 account.condition if use == "condition" else account.imported if use == "imported" else ()
             ):

@@ -1,7 +1,7 @@
 """IO500: phases of both layouts, what counts in the score, three spellings of invalid, and the hash."""
 
 from hostdx.probes.imports.storage.io500 import Io500
-from hostdx.probes.imports.storage.io500_score import _hash, matching_hash
+from hostdx.probes.imports.storage.io500_score import _io500_hash, matching_hash
 from tests.every_case import every_case
 from tests.probes.imports import originals as made
 from tests.probes.imports.test_kinds import imported, value
@@ -72,9 +72,13 @@ hash            = {hash}
 
 def _result(easy: str = "8.000000", version: str = "v1") -> str:
     scores = {"ior-easy-write": "8.000000", "mdtest-easy-write": "2.000000"}
-    hashed = _hash("versionv1") ^ _hash("ior-easy-write8.000000") ^ _hash("mdtest-easy-write2.000000")
+    hashed = (
+        _io500_hash("versionv1")
+        ^ _io500_hash("ior-easy-write8.000000")
+        ^ _io500_hash("mdtest-easy-write2.000000")
+    )
     for key, text in (("MD", "2.000000"), ("BW", "8.000000"), ("SCORE", "4.000000")):
-        hashed ^= _hash(key + text)
+        hashed ^= _io500_hash(key + text)
     assert matching_hash("v1", scores, {"MD": "2.000000", "BW": "8.000000", "SCORE": "4.000000"}, f"{hashed:08X}",
                          invalid=False) == f"{hashed:08X}"  # fmt: skip
     return RESULT.format(hash=f"{hashed:08X}", easy=easy, version=version)
@@ -107,7 +111,7 @@ def _extended(random: str = "0.500000", total: str = "2.828427") -> str:
     for text in (
         "ior-rnd4K-write0.500000", "mdworkbench-bench8.000000", "MD4.000000", "BW2.000000", "SCORE2.828427"
     ):  # fmt: skip
-        second ^= _hash(text)
+        second ^= _io500_hash(text)
     first = _result().partition("hash            = ")[2].split()[0]
     return EXTENDED.format(
         hash=first, easy="8.000000", version="v1", random=random, total=total, second=f"{second:X}"

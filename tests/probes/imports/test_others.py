@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from hostdx.probes.imports.hep.prmon import PrmonJson, PrmonText, compare_pair
+from hostdx.probes.imports.hep.prmon import PrmonJson, PrmonText, compare_text_with_summary
 from hostdx.probes.imports.storage.ior import Ior
 from tests.probes.imports import originals as made
 from tests.probes.imports.test_kinds import imported, value
@@ -34,8 +34,8 @@ def test_a_prmon_pair_of_one_run_agrees_and_of_two_does_not() -> None:
     series, summary = imported(made.PRMON_TEXT).detail, imported(made.PRMON_JSON).detail
     other = imported(made.PRMON_JSON.replace('"wtime": 4', '"wtime": 40')).detail
     assert isinstance(series, PrmonText) and isinstance(summary, PrmonJson) and isinstance(other, PrmonJson)
-    assert not compare_pair(series, summary)
-    assert [c.subject for c in compare_pair(series, other)] == ["wall time"]
+    assert not compare_text_with_summary(series, summary)
+    assert [c.subject for c in compare_text_with_summary(series, other)] == ["wall time"]
 
 
 def test_ior_prefers_the_maximum_and_keeps_every_run() -> None:

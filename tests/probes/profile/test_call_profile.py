@@ -15,7 +15,7 @@ from hostdx.probes.profile.perf_records import (
     ProgramStart,
     Record,
     Sample,
-    count_samples,
+    count_samples_and_last_ns,
     parse_records,
 )
 from hostdx.probes.profile.perf_ring import Ring, ring_window
@@ -66,7 +66,7 @@ def test_each_record_is_read_as_what_it_is() -> None:
         Exit(7, 5),
         Lost(9, 12),
     ]
-    assert count_samples(ring + sample(5, 7, 8, 0x1010)) == (2, 8)
+    assert count_samples_and_last_ns(ring + sample(5, 7, 8, 0x1010)) == (2, 8)
 
 
 @every_case("seed", range(20))
@@ -78,7 +78,7 @@ def test_bytes_of_any_kind_are_read_to_an_end(seed: int) -> None:
         broken[rng.randrange(len(broken))] = rng.randrange(256)
     list(parse_records(bytes(broken), with_data=bool(seed % 2)))
     list(parse_records(junk := rng.randbytes(4096)))
-    count_samples(bytes(broken)), count_samples(junk)
+    count_samples_and_last_ns(bytes(broken)), count_samples_and_last_ns(junk)
 
 
 def test_a_window_goes_over_the_rings_end_and_is_nothing_where_the_ends_do_not_fit() -> None:
@@ -212,7 +212,7 @@ def test_a_window_ends_where_the_first_ring_stopped_by_itself(monkeypatch: pytes
     windows.take_records()  # the window goes on until 250; the next one begins at 400
     windows.take_records(last=True)
     assert one.refreshed == [160, 3, 160, 0] and other.refreshed == [160, 0, 1, 2]
-    found = [windows.oldest_window() for _ in range(3)]
+    found = [windows.take_oldest_window() for _ in range(3)]
     assert [(len(w.records), w.began_ns, w.ended_ns) for w in found] == [
         (3, 100, 0),
         (160, 0, 250),
@@ -226,7 +226,7 @@ def test_what_is_younger_than_a_taking_waits_for_the_next_one(monkeypatch: pytes
     monkeypatch.setattr("hostdx.probes.profile.takings.time.monotonic_ns", lambda: next(now))
     takings = Takings([FakeRing(sample(5, 7, 90)), FakeRing(sample(5, 8, 110) + sample(5, 8, 80))])
     takings.take_records(), takings.take_records()
-    assert [[record.at_ns for record in takings.oldest_window().records] for _ in range(2)] == [
+    assert [[record.at_ns for record in takings.take_oldest_window().records] for _ in range(2)] == [
         [80, 90],
         [110],
     ]

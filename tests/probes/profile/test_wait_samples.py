@@ -10,8 +10,8 @@ from hostdx.probes.profile.wait_samples import (
     UNKNOWN,
     WaitSample,
     WaitSamples,
-    call_number,
-    complete_waits,
+    distribute_incomplete_waits,
+    parse_call_number,
     scale_waits,
     wants_mutex,
 )
@@ -123,10 +123,10 @@ def test_who_woke_up_while_it_was_looked_at_counts_as_those_that_told() -> None:
         WaitSample("D", 74, "", 0.1, 0.0),
         WaitSample("S", 7, "", 1.0, 1.0),
     ]
-    found = {(row.state, row.call): (row.thread_s, row.alone_s) for row in complete_waits(rows)}
+    found = {(row.state, row.call): (row.thread_s, row.alone_s) for row in distribute_incomplete_waits(rows)}
     assert found["D", 74] == pytest.approx((3.4, 0.0)) and found["D", 1] == pytest.approx((1.3, 0.5))
     assert found["S", 0] == (5.0, 5.0) and found["S", 7] == (1.0, 1.0), "of another call: it stays unknown"
-    assert complete_waits(rows[3:4]) == rows[3:4]
+    assert distribute_incomplete_waits(rows[3:4]) == rows[3:4]
 
 
 def test_samples_divide_what_is_exact_and_leave_the_wait_for_children_as_it_is() -> None:
@@ -152,7 +152,7 @@ def test_samples_divide_what_is_exact_and_leave_the_wait_for_children_as_it_is()
     ],
 )
 def test_calls_are_numbers_or_unknown(text: bytes, number: int) -> None:
-    assert call_number(text) == number
+    assert parse_call_number(text) == number
 
 
 def test_calls_have_the_names_of_their_machine() -> None:

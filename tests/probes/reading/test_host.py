@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.files import rights
-from hostdx.probes.reading.host import Host, root_problem
+from hostdx.probes.reading.host import Host, captured_root_problem
 from hostdx.probes.types import Absent
 from tests.fakes.hosts.tree import Tree
 from tests.needs import ROOT, need
@@ -109,22 +109,22 @@ def test_a_live_file_that_waits_for_input_does_not_block() -> None:
 def test_root_may_be_one_folder_too_high(tmp_path: Path) -> None:
     Tree(tmp_path / "archive" / "host-2026").put("/proc/version", "Linux")
     assert Host(str(tmp_path / "archive")).read_file_text("/proc/version") == "Linux"
-    assert root_problem(str(tmp_path / "archive")) == ""
+    assert captured_root_problem(str(tmp_path / "archive")) == ""
 
 
 def test_root_problem_says_what_is_wrong(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert "No such file" in root_problem(str(tmp_path / "nothing"))
-    assert "Not a directory" in root_problem(str(tmp_path / "file"))
-    assert "neither sys nor proc" in root_problem(str(tmp_path))
+    assert "No such file" in captured_root_problem(str(tmp_path / "nothing"))
+    assert "Not a directory" in captured_root_problem(str(tmp_path / "file"))
+    assert "neither sys nor proc" in captured_root_problem(str(tmp_path))
     assert isinstance(Host(str(tmp_path / "nothing")).read_file_text("/proc/version"), Absent)
     Tree(tmp_path / "host").put("/proc/sys/vm/swappiness", "60")
-    assert "neither sys nor proc" in root_problem(str(tmp_path / "host/proc"))
-    assert root_problem(str(tmp_path / "host")) == ""
+    assert "neither sys nor proc" in captured_root_problem(str(tmp_path / "host/proc"))
+    assert captured_root_problem(str(tmp_path / "host")) == ""
 
 
 def test_what_a_container_hides_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rights, "in_container", lambda: True)
+    monkeypatch.setattr(rights, "is_in_container", lambda: True)
     hidden = absent(Host().read_file_text("/sys/firmware/hostdx-no-such-file"))
     assert hidden.kind == "container"
     assert absent(Host().read_file_text("/sys/block/hostdx-no-such-disk/size")).kind == "missing"
@@ -134,7 +134,7 @@ def test_what_a_container_hides_says_so(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_root_without_its_capabilities_is_told_which(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rights, "in_container", lambda: False)
+    monkeypatch.setattr(rights, "is_in_container", lambda: False)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     found = rights.explain_denied("/proc/1/environ", "/proc/1/environ", "x")
     assert found.kind == "permission" and "CAP_SYS_PTRACE" in found.reason

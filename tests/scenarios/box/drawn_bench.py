@@ -61,7 +61,7 @@ class DrawnBench:
     async def wait_until_settled(self) -> None:
         self._before = "" if self._flushed else self._before
 
-    def begin(self, cycle: int, *, last_pilot: bool) -> None:
+    def begin_cycle(self, cycle: int, *, last_pilot: bool) -> None:
         self._cycle = cycle
         if last_pilot:
             self.pilots.append(cycle)

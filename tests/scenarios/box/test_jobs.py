@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.analysis.compare.bounding_box import (
     AccessPattern,
@@ -121,19 +121,19 @@ def recording(directory: Path, rates: Sequence[float], user_s: float = 0.1) -> P
 def test_what_computes_most_of_its_time_is_not_held_up_by_its_files(
     tmp_path: Path, user_s: float, advised: bool
 ) -> None:
-    blocks = load(recording(tmp_path, [100 * MB] * 8, user_s)).blocks["command"]
+    blocks = load_recording(recording(tmp_path, [100 * MB] * 8, user_s)).blocks["command"]
     [told] = found(list(read_job_recording("work", blocks)))
     assert bool(told.remedy) is advised
 
 
 def test_runs_that_moved_nothing_and_other_scenarios_are_no_point(tmp_path: Path) -> None:
-    still = load(recording(tmp_path, [0.0] * 8)).blocks["command"]
+    still = load_recording(recording(tmp_path, [0.0] * 8)).blocks["command"]
     assert list(read_job_recording("work", still)) == []
     other = ev.Began(
         t=0.0, schema=ev.SCHEMA, version="0", scenario="storage", command=[], host="h", wall="", seed=1, pid=1,
         pid_start=1, boot_id="",
     )  # fmt: skip
-    moved = load(recording(tmp_path, [100 * MB] * 8)).blocks["command"]
+    moved = load_recording(recording(tmp_path, [100 * MB] * 8)).blocks["command"]
     assert list(read_job_recording("work", [other, *moved])) == []
 
 

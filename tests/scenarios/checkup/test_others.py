@@ -90,7 +90,7 @@ def test_our_own_quota_is_a_cause_with_the_share_of_the_checkups_own_periods(
 
 def test_the_headline_of_a_busy_host_says_so() -> None:
     cleared = Item(scenario="storage", state="cleared", words="not the disk", severity="ok")
-    told = answer_finding(rank_items([*found(gap(psi_cpu=0.8)), cleared]), ended=True)
+    told = answer_finding(rank_items([*found(gap(psi_cpu=0.8)), cleared]))
     assert "hog" in told.title and told.severity == "warning" and told.confidence == "measured"
 
 
@@ -98,5 +98,5 @@ def test_what_was_not_measured_is_not_cleared() -> None:
     """A check mark said that nothing explains a slow host, where two parts of six had run."""
     cleared = Item(scenario="null", state="cleared", words="not the host", severity="ok")
     missing = Item(scenario="storage", state="not measured", words="the disk: no time was left")
-    assert answer_finding(rank_items([cleared]), ended=True).severity == "ok"
-    assert answer_finding(rank_items([cleared, missing]), ended=True).severity == "notice"
+    assert answer_finding(rank_items([cleared])).severity == "ok"
+    assert answer_finding(rank_items([cleared, missing])).severity == "notice"

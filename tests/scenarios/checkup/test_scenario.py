@@ -14,7 +14,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.topology import read_disk_topology
 from hostdx.probes.types import Json
 from hostdx.scenarios.checkup import parts
-from hostdx.scenarios.checkup.parts import CheckupPart, by_suspicion, share_seconds
+from hostdx.scenarios.checkup.parts import CheckupPart, share_seconds, sort_by_suspicion
 from hostdx.scenarios.checkup.results import CheckupAnswer
 from hostdx.scenarios.checkup.scenario import NOT_NEEDED_REASON, Checkup
 from hostdx.scenarios.contract import events as ev
@@ -47,7 +47,7 @@ class Fake(Scenario):
         self.checkup_s = seconds  # type: ignore[misc]
         self._why_not, self._asks = why_not, asks
 
-    def blocked(self, host: Host) -> str:
+    def blocking_reason(self, host: Host) -> str:
         return self._why_not
 
     def prepare(self, host: Host, options: Options) -> Prepared:
@@ -161,7 +161,9 @@ async def test_a_suspect_of_triage_is_measured_first_and_a_clear_answer_ends_it(
     whole = Conducted(outcomes=clear, options={"all": True})
     await conduct(Checkup(), whole)
     assert [name for name, _ in whole.told] == ["null", "wall", "storage"]
-    assert [p.id for p in by_suspicion([CheckupPart(STORAGE), CheckupPart(NULL), CheckupPart(WALL)], [])] == [
+    assert [
+        p.id for p in sort_by_suspicion([CheckupPart(STORAGE), CheckupPart(NULL), CheckupPart(WALL)], [])
+    ] == [
         "null",
         "storage",
         "wall",
@@ -240,7 +242,7 @@ def test_directories_that_findings_of_storage_name_are_measured_beside_the_usual
     monkeypatch.setattr(parts, "default_directories", lambda host: ("/var/tmp",))
     monkeypatch.setattr(parts, "check_suitability", fits)
     monkeypatch.setattr(
-        parts, "file_system_of", lambda host, path: "root" if path.startswith("/var") else path
+        parts, "file_system_key", lambda host, path: "root" if path.startswith("/var") else path
     )
     told = parts.choose_directories(Host(), Options({}))
     assert (told.directories, told.suspects) == (("/var/tmp", "/s", "/t"), ("/s", "/t"))

@@ -49,7 +49,7 @@ class FakeBench:
         self.started.append(("memory", workers))
         return self
 
-    async def in_directories(self, fds: Sequence[int], workers: int) -> FakeBench:
+    async def start_in_directories(self, fds: Sequence[int], workers: int) -> FakeBench:
         self.started.append((f"{len(fds)} directories", workers))
         return self
 

@@ -58,9 +58,9 @@ def test_its_options_do_not_hide_those_of_every_run(name: str) -> None:
 @pytest.mark.parametrize("name", scenario_names())
 def test_on_a_tree_that_holds_nothing_it_says_why_not_in_one_line(name: str, tmp_path: Path) -> None:
     host = Host(str(tmp_path))
-    assert one_line(load(name).blocked(host))
+    assert one_line(load(name).blocking_reason(host))
     plan = planned(load(name), host)
-    assert plan is None or plan.refusal or load(name).blocked(host)
+    assert plan is None or plan.refusal or load(name).blocking_reason(host)
 
 
 @pytest.mark.parametrize("name", scenario_names())
@@ -92,4 +92,4 @@ def test_nothing_is_declared_that_nobody_reads() -> None:
         and ast.unparse(node.value)
         in ("scenario", "self.scenario", "self._scenario", *(["self"] if path.name == "model.py" else []))
     }
-    assert {*Scenario.__annotations__, "blocked", "prepare"} - read == set()
+    assert {*Scenario.__annotations__, "blocking_reason", "prepare"} - read == set()

@@ -6,7 +6,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.tasks import Task
 from hostdx.probes.types import Absent
 from hostdx.scenarios.dstate.cause import Cause, DeviceLimit, Sleep, StuckTaskDetails, TaskSleeps, cause_of
-from hostdx.scenarios.dstate.findings import finding_of, group_by_cause
+from hostdx.scenarios.dstate.findings import group_by_cause, stuck_group_finding
 from hostdx.scenarios.dstate.location import (
     DeviceActivity,
     DeviceState,
@@ -176,7 +176,7 @@ def test_the_kernels_fault_is_not_claimed_for_one_queue_or_another_scheduler() -
         states = {d.name: d for d in (TOP, state)}
         one = stuck("blk_mq_get_tag", place=XFS)
         (group,) = group_by_cause([(one, cause_of(one, states))])
-        finding = finding_of(group, states, faults_of("4.18.0-348.el8.x86_64"))
+        finding = stuck_group_finding(group, states, faults_of("4.18.0-348.el8.x86_64"))
         assert finding.id == "dstate.scheduler" and not finding.references
 
 
@@ -201,7 +201,7 @@ def test_every_cause_says_what_to_do_with_names_quoted(kind: str) -> None:
     place = MountedDirectory(mountpoint="/a b;reboot", fstype="xfs", how="fd")
     cause = Cause(kind, "/a b;reboot")  # type: ignore[arg-type]
     (group,) = group_by_cause([(stuck("x", place=place), cause)])
-    finding = finding_of(group, {})
+    finding = stuck_group_finding(group, {})
     assert finding.remedy
     for remedy in finding.remedy:
         for command in (*remedy.commands, *remedy.persistent):
@@ -212,7 +212,7 @@ def test_every_cause_says_what_to_do_with_names_quoted(kind: str) -> None:
 def test_no_remedy_sets_what_is_set_already(active: str) -> None:
     state = device(scheduler=active, tags=4)
     (group,) = group_by_cause([(stuck("io_schedule", place=XFS), Cause("scheduler", "sdb"))])
-    for remedy in finding_of(group, {"sdb": state}).remedy:
+    for remedy in stuck_group_finding(group, {"sdb": state}).remedy:
         assert not any(f'scheduler}}="{active}"' in line for line in remedy.persistent)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from hostdx.scenarios.experiment.carry_over import CarryOver, choose_action, estimate_carry_over
+from hostdx.scenarios.experiment.carry_over import CarryOver, choose_carry_over_action, estimate_carry_over
 from hostdx.scenarios.experiment.sequential import draw_orders
 from hostdx.scenarios.experiment.statistics.stats import Spread
 
@@ -53,7 +53,7 @@ def test_few_groups_tell_nothing() -> None:
 def test_slices_grow_with_what_is_carried_over_up_to_a_block() -> None:
     def after(bias: float, slice_s: float) -> tuple[str, float]:
         carried = CarryOver(Spread(bias, bias - 0.01, bias + 0.01), 100, True)
-        then = choose_action(carried, slice_s=slice_s, block_s=0.5, margin=0.05)
+        then = choose_carry_over_action(carried, slice_s=slice_s, block_s=0.5, margin=0.05)
         return then.todo, pytest.approx(then.seconds)
 
     assert after(-0.05, 0.02) == ("lengthen", 0.082)
@@ -61,4 +61,4 @@ def test_slices_grow_with_what_is_carried_over_up_to_a_block() -> None:
     assert after(-0.05, 0.2) == ("blocks", 0.5)
     assert after(-0.05, 0.9) == ("blocks", 0.9)  # slow operations: already longer than a block
     clean = CarryOver(Spread(0.0, -0.01, 0.01), 100, False)
-    assert choose_action(clean, slice_s=0.02, block_s=0.5, margin=0.05) == ("nothing", 0.02, clean)
+    assert choose_carry_over_action(clean, slice_s=0.02, block_s=0.5, margin=0.05) == ("nothing", 0.02, clean)

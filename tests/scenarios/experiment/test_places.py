@@ -7,15 +7,20 @@ from collections.abc import Sequence
 import pytest
 
 from hostdx.scenarios.contract.verdict.verdict import GroupVerdict
-from hostdx.scenarios.experiment.places import PlaceScatter, PlaceVisits, estimate_scatter, means_by_place
+from hostdx.scenarios.experiment.places import (
+    PlaceScatter,
+    PlaceVisits,
+    estimate_scatter,
+    place_means_and_weights,
+)
 from hostdx.scenarios.experiment.sequential import SequentialComparison
 from tests.every_case import every_case
 
 
 def test_means_by_place_and_their_weights() -> None:
-    means, sums = means_by_place([0.1, 0.4, 0.2, 0.6], None, [7, 3, 7, 3])
+    means, sums = place_means_and_weights([0.1, 0.4, 0.2, 0.6], None, [7, 3, 7, 3])
     assert means == pytest.approx([0.15, 0.5]) and sums == [2.0, 2.0]
-    means, sums = means_by_place([0.1, 0.4, 0.2], [1.0, 5.0, 3.0], [7, 3, 7])
+    means, sums = place_means_and_weights([0.1, 0.4, 0.2], [1.0, 5.0, 3.0], [7, 3, 7])
     assert means == pytest.approx([(0.1 + 0.6) / 4, 0.4]) and sums == [4.0, 5.0]
 
 
@@ -61,7 +66,7 @@ def test_so_many_groups_narrow_the_interval(place: float, all_pairs: int) -> Non
         math.sqrt(2 * place**2 / all_pairs + 0.1**2 / (10 * all_pairs))
     )
     assert one.error(8) == pytest.approx(math.sqrt((2 * place**2 + 0.1**2) / 8))
-    groups = one.groups_for(0.05, 0.04)
+    groups = one.groups_for_half_width(0.05, 0.04)
     assert groups > 2 * all_pairs
     assert one.error(round(groups)) / one.error(2 * all_pairs) == pytest.approx(0.8, rel=0.02)
 
@@ -83,7 +88,7 @@ def judged(
     for ratio, each, place in zip(ratios, scatters, places, strict=True):
         log = -(ratio + effect) if mirrored else ratio + effect
         comparison.add(log, each, place=place if placed else None)
-        if (decision := comparison.at_look(1.0)) is not None:
+        if (decision := comparison.verdict_at_look(1.0)) is not None:
             return decision
     raise AssertionError("the last look decides")
 

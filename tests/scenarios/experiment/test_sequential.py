@@ -21,7 +21,7 @@ def decide(ratio: float, noise: float, planned: int = 30, seed: int = 1, **given
     while True:
         value = math.log(ratio) + rng.gauss(0, noise)
         comparison.add(value, noise, ((1.0, 1.0), (math.exp(value), math.exp(value))))
-        decision = comparison.at_look(2.0)
+        decision = comparison.verdict_at_look(2.0)
         if decision is not None:
             return decision
 
@@ -41,7 +41,7 @@ def test_long_blocks_have_four_groups_and_see_large_effects_only() -> None:
 @every_case(("family", "groups"), [(1, 6), (2, 7), (4, 8), (7, 9)])
 def test_groups_from_which_the_drawn_orders_alone_hold_the_level(family: int, groups: int) -> None:
     comparison = SequentialComparison("A", "B", "wall", family=family)
-    assert comparison.exact_from == groups
+    assert comparison.min_groups_for_exact_inference == groups
     assert 2 * 0.5**groups <= comparison.alpha_share < 2 * 0.5 ** (groups - 1)
 
 

@@ -63,7 +63,7 @@ class Here(TrimSetup):
     def read_free_bytes(self) -> int | None:
         return self._free
 
-    def read_size_bytes(self) -> int | None:
+    def read_file_system_bytes(self) -> int | None:
         return self._whole
 
 
@@ -75,10 +75,10 @@ def ledger(tmp_path: Path, fstype: str, release: str, *steps: Trimmed, deleted: 
     run = FakeRun(host=Tree(tmp_path).host())
     made = Ledger(run, Here(run.host, fstype), release)
     for step in steps:
-        made.begin()
-        made.end("deleting", deleted=deleted)
-        made.begin()
-        made.end("trim", trimmed=step)
+        made.begin_row()
+        made.end_row("deleting", deleted=deleted)
+        made.begin_row()
+        made.end_row("trim", trimmed=step)
     return [*made.trim_rows]
 
 
@@ -106,8 +106,8 @@ def test_the_answer_agrees_with_the_rows(
     run = FakeRun(host=Tree(tmp_path).host())
     made = Ledger(run, Here(run.host, fstype, free=16 * GIB, whole=16 * GIB), release)
     for _ in range(3):
-        made.begin()
-        made.end("trim", trimmed=trimmed(16 * GIB, counted * GIB))
+        made.begin_row()
+        made.end_row("trim", trimmed=trimmed(16 * GIB, counted * GIB))
     [sentence] = [one for one in made.answer_sentences() if "the same 16 GiB each time" in one]
     known = trim_of(fstype, row) if row else None
     assert (known.repeats if known else "each time (3 trims) ") in f"{sentence} "

@@ -10,13 +10,13 @@ from hostdx.probes.system.disk.mounts import Mount
 from hostdx.probes.system.disk.trim.discard import DiscardChain, DiscardLayer
 from hostdx.scenarios.contract.model import Options, UsageError
 from hostdx.scenarios.fstrim.measurement.trim import TrimPattern
-from hostdx.scenarios.fstrim.plan import make, parse_request, refusal_reason, trim_action
+from hostdx.scenarios.fstrim.plan import make_plan_and_setup, parse_request, refusal_reason, trim_action
 from hostdx.scenarios.fstrim.scenario import Fstrim
 from hostdx.scenarios.fstrim.trim_setup import (
     MAX_WRITTEN_BYTES,
     SHARE_OF_CAPACITY,
     TrimSetup,
-    cannot_trim_reason,
+    cannot_trim_reason_and_advice,
 )
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
@@ -46,10 +46,10 @@ def test_a_wrong_request_is_one_line(given: dict[str, object], why: str) -> None
 
 def test_a_budget_that_is_too_short() -> None:
     with pytest.raises(UsageError, match="give --budget 9 or more"):
-        TrimPattern().for_budget(5.0, 3)
-    fewest = TrimPattern().for_budget(9.0, 3)
+        TrimPattern().fit_budget(5.0, 3)
+    fewest = TrimPattern().fit_budget(9.0, 3)
     assert fewest.blocks == 6 and fewest.block_s + fewest.reference_s == pytest.approx(0.5)
-    short = TrimPattern().for_budget(36.0, 3)
+    short = TrimPattern().fit_budget(36.0, 3)
     assert short.blocks == 12
     assert 3 * short.blocks * (short.block_s + short.reference_s) == pytest.approx(36.0)
 
@@ -122,13 +122,15 @@ def test_the_trim_needs_consent_and_names_its_risk() -> None:
     ],
 )
 def test_who_may_trim(tmp_path: Path, status: str, why: str) -> None:
-    found, todo = cannot_trim_reason(Tree(tmp_path).put("/proc/self/status", status).host())
+    found, todo = cannot_trim_reason_and_advice(Tree(tmp_path).put("/proc/self/status", status).host())
     assert bool(found) == bool(todo)
     assert (why in found) if why else ("CAP" not in found)
 
 
 def test_the_plan_names_everything_beforehand(tmp_path: Path) -> None:
-    plan, layout, _, _ = make(Host(), options(dir=str(tmp_path)), TrimPattern(), Fstrim().make_plan)
+    plan, layout, _, _ = make_plan_and_setup(
+        Host(), options(dir=str(tmp_path)), TrimPattern(), Fstrim().make_plan
+    )
     if plan.refusal:  # the tests' directory may lie on what cannot be trimmed or has too little space
         assert "\n" not in plan.refusal and plan.actions == ()
         return
@@ -143,7 +145,10 @@ def test_the_plan_names_everything_beforehand(tmp_path: Path) -> None:
     kinds = [action.kind for action in plan.actions]
     assert kinds in (["resource"], ["resource", "command", "command"])
     assert (
-        plan.digest == make(Host(), options(dir=str(tmp_path)), TrimPattern(), Fstrim().make_plan)[0].digest
+        plan.digest
+        == make_plan_and_setup(Host(), options(dir=str(tmp_path)), TrimPattern(), Fstrim().make_plan)[
+            0
+        ].digest
     )
 
 

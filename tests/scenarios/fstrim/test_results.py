@@ -4,4 +4,4 @@ from hostdx.scenarios.fstrim.results import TrimLedger
 
 
 def test_an_empty_ledger_is_survived() -> None:
-    assert TrimLedger(t=1.0, value=()).result_parts == ()
+    assert TrimLedger(t=1.0, value=()).appendix_parts == ()

@@ -8,7 +8,7 @@ from hostdx.scenarios.contract.model import Options
 from hostdx.scenarios.experiment.before_after import MIN_BLOCKS
 from hostdx.scenarios.fstrim.measurement.load import CHURN_ID
 from hostdx.scenarios.fstrim.measurement.phase import PhaseMeasurer
-from hostdx.scenarios.fstrim.measurement.trim import BlockSize, TrimPattern, after_warm_up, again_at_most
+from hostdx.scenarios.fstrim.measurement.trim import BlockSize, TrimPattern, after_warm_up, max_repeats
 from hostdx.scenarios.fstrim.plan import parse_request, trim_workloads
 from hostdx.scenarios.fstrim.trim_setup import MAX_BLOCK_BYTES, MAX_WRITTEN_BYTES, TrimSetup
 from tests.fakes import FakeRun
@@ -31,7 +31,7 @@ def made(bytes_per_s: float, *, phases: int = 3, amplified: float = 1.0, free: i
     budget.charge(360 * MIB, int(360 * MIB * amplified), CHURN_ID)
     found = after_warm_up(Here(free), budget, TrimPattern(), phases, bytes_per_s)
     blocks = found.pattern.blocks
-    most = phases * (blocks + again_at_most(blocks)) * found.bytes
+    most = phases * (blocks + max_repeats(blocks)) * found.bytes
     assert most * budget.write_amplification(CHURN_ID) <= budget.left_bytes
     return found
 
@@ -55,6 +55,6 @@ async def test_blocks_that_were_too_short_are_said() -> None:
     run = FakeRun()
     blocks = PhaseMeasurer(run, Drive(run.clock), loads, pattern, MIB, None)
     await blocks.measure_phase("before", "before")
-    assert blocks.lasted == [1.5] * 6 and blocks.too_short == ""
+    assert blocks.lasted == [1.5] * 6 and blocks.too_short_text == ""
     blocks.lasted = [0.2] * 6
-    assert "lasted only 0.2 s" in blocks.too_short
+    assert "lasted only 0.2 s" in blocks.too_short_text

@@ -77,7 +77,7 @@ def told(
     asked = chosen | dict(options or {})
     host = Host()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(plan_module, "read_bounds", lambda host, leaves: machine)
+        patched.setattr(plan_module, "read_disk_bounds_and_cpus", lambda host, leaves: machine)
         plan, work = scenario.prepare(host, Options(asked, scenario.options))
     fake = FakeRun(seed=seed, clock=clock, host=host, options=asked, declared=scenario.options, plan=plan)
     asyncio.run(work(fake))

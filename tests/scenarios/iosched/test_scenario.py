@@ -143,7 +143,7 @@ def measured(tmp_path: Path, speed: dict[str, float], seed: int = 1, budget_s: f
     switcher = Switcher(run, ("loop7",), "mq-deadline")
 
     async def go() -> None:
-        await Iosched()._measure(run, bench, found, target, switcher)  # type: ignore[arg-type]
+        await Iosched()._measure_loads(run, bench, found, target, switcher)  # type: ignore[arg-type]
 
     import asyncio
 
@@ -284,7 +284,7 @@ async def test_a_scheduler_that_somebody_else_set_is_kept_and_said_so(tmp_path: 
     run.finished_results = "is now 'kyber': somebody else changed it"
     queue_file(tmp_path, "scheduler").write_text(bracketed("kyber"))
     with pytest.raises(RunRefused):
-        switcher.check("bfq")
+        switcher.check_and_record_states("bfq")
     await switcher.switch_back()
     (found,) = switcher.untouched.build_findings()
     assert (found.id, found.severity, found.remedy) == ("iosched.changed-meanwhile", "notice", ())

@@ -121,7 +121,7 @@ def test_a_switch_that_hangs_is_not_taken_for_undone(
     monkeypatch.setattr(attribute, "TIMEOUT_S", 30.0)
     monkeypatch.setattr(changes, "END_S", 30.0)
     assert [one.outcome.state for one in made.retry_open()] == ["reverted"]
-    assert made.close() == [] and disk.queue() == before
+    assert made.close_journal() == [] and disk.queue() == before
 
 
 def recording(place: Path) -> Path:

@@ -42,7 +42,7 @@ async def test_both_sides_are_measured_where_they_were_put(
 
     monkeypatch.setattr(locality.LocalityVariantBench, "make_active", activate)
     run = FakeRun(host=host, clock=Monotonic())
-    verdicts = await locality.measure(run, place, 9.0, family=2)
+    verdicts = await locality.measure_locality(run, place, 9.0, family=2)
     assert set(moved) == {place.near, place.far}
     assert set(verdicts) == {"disk-randread-4k-qd1", "disk-read-1m-qd8"}
     assert {b.variant for b in run.of(ev.Block)} <= {locality.DISK_NEAR, locality.DISK_FAR}

@@ -70,12 +70,12 @@ def test_a_url_that_must_not_be_asked(tmp_path: Path, url: str) -> None:
 
 
 def test_a_disk_is_near_only_where_there_is_a_far_cpu(tmp_path: Path) -> None:
-    said = locality.find_directory(
+    said = locality.examine_directory(
         Host(), "/nonexistent", replace(usable_cpus(_two_nodes(tmp_path)), nodes=None)
     )
     assert said == "one node has CPUs: no CPU is far from the disk"
     host = _two_nodes(tmp_path)
-    told = locality.find_directory(host, "/x", usable_cpus(host))
+    told = locality.examine_directory(host, "/x", usable_cpus(host))
     assert isinstance(told, str) and "captured" in told
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hostdx.probes.system.processor.frequency import read_frequency
-from hostdx.scenarios.numa.settings import held_by, limited_khz
+from hostdx.scenarios.numa.settings import frequency_holder, limited_khz
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
@@ -49,4 +49,4 @@ def test_what_keeps_the_clock_low(
     for name, value in (usual | files).items():
         tree.put(f"{CPU}/{name}", f"{value}\n")
     host, clock = tree.host(), read_frequency(tree.host())
-    assert (limited_khz(host, clock), held_by(host, clock)) == (limit, held)
+    assert (limited_khz(host, clock), frequency_holder(host, clock)) == (limit, held)

@@ -18,7 +18,7 @@ from hostdx.scenarios.numa.placements import (
     choose_placements,
     loopback_placements,
     variant_line,
-    why_not,
+    why_placement_untestable,
 )
 from hostdx.scenarios.triage.cpus.slot import choose_slot
 from hostdx.scenarios.triage.cpus.usable import UsableCpus
@@ -130,8 +130,8 @@ def test_where_no_end_of_a_connection_can_be_far() -> None:
 )
 def test_where_it_cannot_be_tested(nodes: int, cores: int, threads: int, said: str) -> None:
     usable = _host(nodes, cores, threads)
-    assert why_not(usable) == said
-    assert why_not(replace(usable, cpus=frozenset({0}))).startswith("only one CPU")
+    assert why_placement_untestable(usable) == said
+    assert why_placement_untestable(replace(usable, cpus=frozenset({0}))).startswith("only one CPU")
 
 
 @every_case(("nodes", "cores", "threads"), [(1, 2, 2), (2, 2, 1), (2, 4, 2), (8, 2, 2), (1, 6, 2)])

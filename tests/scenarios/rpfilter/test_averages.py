@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hostdx.scenarios.rpfilter.rules import check_loaded
+from hostdx.scenarios.rpfilter.rules import check_loaded_reverse_path_rules
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, nft_text
 
@@ -21,8 +21,10 @@ FILES = {
 
 def test_they_stand_in_the_finding_and_not_where_nothing_was_counted(tmp_path: Path) -> None:
     rules = {NFT: nft_text(f"{FIB} drop")}
-    (finding,) = check_loaded(Answering(tmp_path / "a", rules, FILES))
+    (finding,) = check_loaded_reverse_path_rules(Answering(tmp_path / "a", rules, FILES))
     assert any("80 %" in e.text for e in finding.evidence)
     for uptime in ("5.0 1.0\n", "odd\n"):
-        (other,) = check_loaded(Answering(tmp_path / uptime[0], rules, {**FILES, "/proc/uptime": uptime}))
+        (other,) = check_loaded_reverse_path_rules(
+            Answering(tmp_path / uptime[0], rules, {**FILES, "/proc/uptime": uptime})
+        )
         assert len(other.evidence) < len(finding.evidence)

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostdx.scenarios.rpfilter.cost_model import PacketCost, at_line_rate, core_holds
+from hostdx.scenarios.rpfilter.cost_model import PacketCost, at_line_rate, gbit_per_s_at_full_core
 
 
 def test_one_core_holds_what_its_nanoseconds_allow() -> None:
     """1550 ns a frame are 645 thousand frames/s; of 1538 B on the wire that is 7.94 Gbit/s."""
-    assert core_holds(1550.0, 1500, False) == pytest.approx(7.938, rel=1e-3)
-    assert core_holds(0.0, 1500, False) == 0.0
+    assert gbit_per_s_at_full_core(1550.0, 1500, False) == pytest.approx(7.938, rel=1e-3)
+    assert gbit_per_s_at_full_core(0.0, 1500, False) == 0.0
 
 
 @given(st.floats(1e8, 1e12), st.floats(1.0, 1e4), st.floats(1.0, 1e5))

@@ -39,7 +39,7 @@ async def test_the_check_that_is_loaded_is_measured_whatever_its_family(tmp_path
     assert story.host.path_exists("/proc/net/if_inet6")
     assert (story.cost.subject, story.cost.answers) == ("IPv4", False)
     assert story.verdicts[("udp-ipv4", "check")] == "slower"
-    check = next(t for t in story.bench.loaded if t.what == "check")
+    check = next(t for t in story.bench.loaded if t.rule_kind == "check")
     assert (check.protocol, check.loader, check.priority, check.table) == (
         "IPv4",
         "iptables-nft",
@@ -84,7 +84,7 @@ async def test_no_ipv6_measures_ipv4_and_says_so(tmp_path: Path) -> None:
     assert "firewalld's" not in story.plan.sentences[0]  # it has no check for IPv4
     assert "rp_filter, not loaded here: rp_filter 1 (strict)" in story.plan.sentences[0]
     check = next(t for t in story.bench.loaded if t.rp_filter)
-    assert (check.what, check.ends, check.rp_filter) == ("none", "input", 1)
+    assert (check.rule_kind, check.ends, check.rp_filter) == ("none", "input", 1)
     assert story.verdicts == {
         ("udp-ipv4", "check"): "no material difference",
         ("udp-ipv4", "trivial"): "no material difference",

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hostdx.probes.system.firewall.firewalld import CONF
-from hostdx.scenarios.rpfilter.rules import check_loaded
+from hostdx.scenarios.rpfilter.rules import check_loaded_reverse_path_rules
 from tests.every_case import every_case
 from tests.fakes.hosts.rulesets import FIB
 from tests.scenarios.rpfilter.test_rules import FIXTURES, firewalld, host
@@ -29,7 +29,7 @@ def test_firewalld_s_table_without_firewalld_is_changed_by_nft(
         .replace(f"{FIB} drop", f"{FIB} drop # handle 13")
     )
     running = {"systemctl is-active firewalld.service": state} if state else {}
-    (finding,) = check_loaded(host(tmp_path, text, files, **running))
+    (finding,) = check_loaded_reverse_path_rules(host(tmp_path, text, files, **running))
     first = finding.remedy[0]
     lines = (*first.commands, *first.verify, *first.undo)
     assert any("firewall-cmd" in line for line in lines) == any(CONF in line for line in lines) == its

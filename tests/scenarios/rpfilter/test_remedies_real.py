@@ -38,7 +38,7 @@ INSIDE = r"""
 import shutil, subprocess, sys
 from pathlib import Path
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.rpfilter.rules import check_loaded
+from hostdx.scenarios.rpfilter.rules import check_loaded_reverse_path_rules
 
 own, load = sys.argv[1], sys.argv[2]
 assert str(Path("/proc/self/ns/net").readlink()) != own, "this is the namespace of the tests"
@@ -68,14 +68,14 @@ def rules():
     return [x for x in lines if "fib" in x or "accept" in x or "-A" in x]
 
 was = rules()
-(before,) = check_loaded(Host())
+(before,) = check_loaded_reverse_path_rules(Host())
 remedy = before.remedy[0]
 carry_out(remedy.commands)
-assert list(check_loaded(Host())) == [], "the remedy changed nothing"
+assert list(check_loaded_reverse_path_rules(Host())) == [], "the remedy changed nothing"
 for line in remedy.verify:
     subprocess.run(["sh", "-c", line], capture_output=True)
 carry_out(remedy.undo)
-(after,) = check_loaded(Host())
+(after,) = check_loaded_reverse_path_rules(Host())
 assert after.evidence[0] == before.evidence[0], "undoing did not bring it back"
 assert rules() == was, (was, rules())
 print("done")

@@ -11,7 +11,12 @@ from hostdx.probes.system.firewall.firewalld import CONF
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.rule import Unreadable
-from hostdx.scenarios.rpfilter.rules import RULES, check_firewalld, check_loaded, check_settings
+from hostdx.scenarios.rpfilter.rules import (
+    RULES,
+    check_firewalld,
+    check_loaded_reverse_path_rules,
+    check_settings,
+)
 from tests.every_case import every_case
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, nft_text
@@ -69,7 +74,7 @@ SPARED += ("docker-kube-nftables", "plain-nftables", "source-type", "empty")
 
 @every_case("name", SPARED)
 def test_where_not_every_packet_pays_nobody_is_accused(tmp_path: Path, name: str) -> None:
-    assert list(check_loaded(captured(tmp_path, name))) == []
+    assert list(check_loaded_reverse_path_rules(captured(tmp_path, name))) == []
 
 
 @pytest.mark.parametrize(
@@ -77,7 +82,9 @@ def test_where_not_every_packet_pays_nobody_is_accused(tmp_path: Path, name: str
     [("1.3.4", "IPv6_rpfilter=yes", "no"), ("2.3.0", "IPv6_rpfilter=strict", "strict-forward")],
 )
 def test_the_remedy_speaks_the_version_s_words(tmp_path: Path, version: str, value: str, off: str) -> None:
-    (finding,) = check_loaded(captured(tmp_path, "firewalld-1.3", firewalld(version, value)))
+    (finding,) = check_loaded_reverse_path_rules(
+        captured(tmp_path, "firewalld-1.3", firewalld(version, value))
+    )
     first = finding.remedy[0]
     assert f"IPv6_rpfilter={off}" in first.commands[1]
     assert first.commands[-1] == "firewall-cmd --reload"
@@ -96,7 +103,7 @@ def test_with_the_iptables_backend_forward_is_never_advised(tmp_path: Path) -> N
         assert "IPv6_rpfilter=no/" in first.commands[1]
         assert first.verify[0].startswith("ip6tables-save")
     files = firewalld("2.3.0", f"IPv6_rpfilter=yes{backend}")
-    (its,) = check_loaded(
+    (its,) = check_loaded_reverse_path_rules(
         host(tmp_path / "its", (FIXTURES / "with" / "ip6tables-nft.nft").read_text(), files)
     )
     assert "IPv6_rpfilter=no/" in its.remedy[0].commands[1]  # in mangle since 0.9.4, and its own to change
@@ -119,15 +126,15 @@ def test_a_missing_key_is_appended_whatever_the_version(
     """sed would change nothing, and the admin would believe it done."""
     listed = "firewalld-1.3"
     unknown = {"/etc/firewalld/firewalld.conf": "DefaultZone=public\n"}
-    (finding,) = check_loaded(captured(tmp_path / "a", listed, unknown))
+    (finding,) = check_loaded_reverse_path_rules(captured(tmp_path / "a", listed, unknown))
     assert finding.remedy[0].commands[1].startswith("printf ")
-    (finding,) = check_loaded(
+    (finding,) = check_loaded_reverse_path_rules(
         captured(tmp_path / "b", listed, {"/etc/firewalld/firewalld.conf": "IPv6_rpfilter=yes\n"})
     )
     assert finding.remedy[0].commands[1].startswith("sed ")
     hidden = captured(tmp_path / "c", listed)
     monkeypatch.setattr(hidden, "read_file_text", unreadable(hidden.read_file_text))
-    (finding,) = check_loaded(hidden)
+    (finding,) = check_loaded_reverse_path_rules(hidden)
     conf = tmp_path / "firewalld.conf"
     command = finding.remedy[0].commands[1].replace("/etc/firewalld/firewalld.conf", str(conf))
     for before in ("DefaultZone=public", "IPv6_rpfilter=yes\n"):
@@ -144,32 +151,36 @@ def test_several_ways_out_and_forwarding_say_think_twice(tmp_path: Path) -> None
         for n in range(3)
     )
     files = {"/proc/net/ipv6_route": routes, "/proc/sys/net/ipv6/conf/all/forwarding": "1\n"}
-    (finding,) = check_loaded(captured(tmp_path, "firewalld-1.3", files))
+    (finding,) = check_loaded_reverse_path_rules(captured(tmp_path, "firewalld-1.3", files))
     assert "forwards IPv6 for others" in texts(finding)
     assert "3 interfaces (eth0, eth1, eth2)" in texts(finding)
-    (other,) = check_loaded(host(tmp_path / "four", nft_text(f"{FIB} drop", family="ip"), files))
+    (other,) = check_loaded_reverse_path_rules(
+        host(tmp_path / "four", nft_text(f"{FIB} drop", family="ip"), files)
+    )
     assert "Think twice" not in texts(other) and "IPv6" not in other.evidence[1].text  # it is IPv4's alone
 
 
 def test_the_remedies_of_nft_and_iptables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hidden = captured(tmp_path / "d", "firewalld-1.3")  # its table, and a configuration that cannot be read
     monkeypatch.setattr(hidden, "read_file_text", unreadable(hidden.read_file_text))
-    (unknown,) = check_loaded(hidden)
+    (unknown,) = check_loaded_reverse_path_rules(hidden)
     assert "IPv6_rpfilter=no" in unknown.remedy[0].title and "`strict-forward`" in unknown.remedy[0].title
     text = (FIXTURES / "with" / "firewalld-1.3.nft").read_text().replace("inet firewalld", "inet mine")
-    (native,) = check_loaded(host(tmp_path / "a", text))
+    (native,) = check_loaded_reverse_path_rules(host(tmp_path / "a", text))
     assert any(
         c.endswith("'ct state new meta nfproto ipv6 fib saddr . mark . iif oif missing drop'")
         for c in native.remedy[0].commands
     )
-    (nixos,) = check_loaded(captured(tmp_path / "b", "nixos"))
+    (nixos,) = check_loaded_reverse_path_rules(captured(tmp_path / "b", "nixos"))
     assert nixos.remedy[0].commands[0].endswith("ct state established,related accept")
-    (tables,) = check_loaded(captured(tmp_path / "c", "ip6tables-nft"))
+    (tables,) = check_loaded_reverse_path_rules(captured(tmp_path / "c", "ip6tables-nft"))
     assert tables.remedy[0].commands[1] == (
         "ip6tables -t mangle -R PREROUTING NUMBER -m conntrack --ctstate NEW"
         " -m rpfilter --validmark --invert -j DROP"
     )
-    (raw,) = check_loaded(captured(tmp_path / "e", "iptables-nft-ipv4-loose"))  # before connection tracking
+    (raw,) = check_loaded_reverse_path_rules(
+        captured(tmp_path / "e", "iptables-nft-ipv4-loose")
+    )  # before connection tracking
     assert [c.split(" -m ")[0] for c in raw.remedy[0].commands] == [
         "iptables -t mangle -I PREROUTING",
         "iptables -t raw -D PREROUTING",
@@ -182,7 +193,7 @@ def test_not_root_is_unreadable_and_the_configuration_still_speaks(tmp_path: Pat
     )
     asked = host(tmp_path, denied, firewalld("1.3.4", "IPv6_rpfilter=yes"))
     with pytest.raises(Unreadable, match="must be root"):
-        list(check_loaded(asked))
+        list(check_loaded_reverse_path_rules(asked))
     (finding,) = check_firewalld(asked)
     assert (finding.id, finding.confidence) == ("rpfilter.firewalld-asks", "hint")
     assert "must be root" in texts(finding)

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.rpfilter.rules import check_loaded
+from hostdx.scenarios.rpfilter.rules import check_loaded_reverse_path_rules
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.rulesets import FIB, NFT, ip6, nft_text
 
@@ -13,7 +13,9 @@ LOG = 'log prefix "it\'s back: "'
 
 
 def one(root: Path, *rules: str, priority: int = -150, sub: bool = False) -> Finding:
-    (finding,) = check_loaded(Answering(root, {NFT: nft_text(*rules, priority=priority, sub=sub)}))
+    (finding,) = check_loaded_reverse_path_rules(
+        Answering(root, {NFT: nft_text(*rules, priority=priority, sub=sub)})
+    )
     return finding
 
 
@@ -42,7 +44,7 @@ def test_an_accepting_check_that_is_narrowed_is_left_alone(tmp_path: Path) -> No
 
 def test_a_rule_whose_flags_could_not_be_read_gets_no_guessed_command(tmp_path: Path) -> None:
     listed = (Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "ip6tables-nft.nft").read_text()
-    (finding,) = check_loaded(Answering(tmp_path, {NFT: listed}))
+    (finding,) = check_loaded_reverse_path_rules(Answering(tmp_path, {NFT: listed}))
     assert not any(c.startswith(("nft insert", "nft replace")) for c in finding.remedy[0].commands)
 
 
@@ -54,7 +56,7 @@ def test_a_narrowed_rule_is_not_firewalld_s(tmp_path: Path) -> None:
     listed = (Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "ip6tables-nft.nft").read_text()
     for narrowed, first in (("", "firewalld 1.3.4: set"), ("-i eth1 ", "ip6tables: check only")):
         saved = ip6("mangle", f"-A PREROUTING {narrowed}-m rpfilter --invert -j DROP")
-        (finding,) = check_loaded(
+        (finding,) = check_loaded_reverse_path_rules(
             Answering(tmp_path / narrowed.strip(), {NFT: listed, "ip6tables-nft-save -c": saved}, files)
         )
         assert finding.remedy[0].title.startswith(first)

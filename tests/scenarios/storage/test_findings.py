@@ -23,9 +23,9 @@ from hostdx.scenarios.storage.findings import (
     lesson_finding,
     link_findings,
 )
-from hostdx.scenarios.storage.plan import describe_single_target, list_sentences
-from hostdx.scenarios.storage.scenario import scope_of
-from hostdx.scenarios.storage.targets import fill_level, list_differences, make_variant, same_device
+from hostdx.scenarios.storage.plan import describe_yardsticks_of_single_target, list_sentences
+from hostdx.scenarios.storage.scenario import scope_words
+from hostdx.scenarios.storage.targets import are_on_same_device, fill_level, list_differences, make_variant
 from hostdx.scenarios.triage.knowledge.disks import endurance_share
 from tests.fakes.hosts.tree import Tree
 
@@ -131,13 +131,13 @@ def test_the_fill_level_is_the_one_that_df_shows(monkeypatch: pytest.MonkeyPatch
 
 def test_same_leaves_are_noticed() -> None:
     other = msgspec.structs.replace(DISK, name="sdb")
-    assert same_device([target(), target(letter="B")])
-    assert not same_device([target(), target(other, "B")])
+    assert are_on_same_device([target(), target(letter="B")])
+    assert not are_on_same_device([target(), target(other, "B")])
     plan = Plan(scenario="storage", title="", question="")
-    assert scope_of(plan, [target(), target(letter="B")]) == "this directory, not the disk"
-    assert scope_of(plan, [target(), target(other, "B")]) == "this disk"
+    assert scope_words(plan, [target(), target(letter="B")]) == "this directory, not the disk"
+    assert scope_words(plan, [target(), target(other, "B")]) == "this disk"
     unlike = msgspec.structs.replace(plan, differs=("file system: A xfs, B ext4",))
-    assert scope_of(unlike, [target(), target(other, "B")]) == "this stack"
+    assert scope_words(unlike, [target(), target(other, "B")]) == "this stack"
 
 
 def on(kind: str, letter: str, *devices: BlockDevice) -> ComparedDirectory:
@@ -151,7 +151,7 @@ def test_a_loop_device_is_no_disk() -> None:
     loop = msgspec.structs.replace(DISK, name="loop0", kind="loop")
     other = msgspec.structs.replace(DISK, name="loop1", kind="loop")
     plan = Plan(scenario="storage", title="", question="")
-    assert scope_of(plan, [on("ext4", "A", loop), on("ext4", "B", other)]).startswith("this stack")
+    assert scope_words(plan, [on("ext4", "A", loop), on("ext4", "B", other)]).startswith("this stack")
 
 
 def stacked(tree: Tree, letter: str, *names: str) -> Variant:
@@ -180,10 +180,10 @@ def test_two_partitioned_disks_are_compared_as_disks_and_encryption_is_named(tre
 
 
 def test_a_single_directory_is_promised_only_what_can_be_held_against_it() -> None:
-    known = describe_single_target(target())
+    known = describe_yardsticks_of_single_target(target())
     assert "SATA SSD" in known and "3.0 Gb/s" in known
     virtual = msgspec.structs.replace(DISK, name="vda", transport="virtio", rotational=NONE, link=NONE)
-    unknown = describe_single_target(target(virtual))
+    unknown = describe_yardsticks_of_single_target(target(virtual))
     assert "vda" in unknown and "SSD" not in unknown and "Gb/s" not in unknown
 
 

@@ -12,7 +12,7 @@ from tests.every_case import every_case
 def test_one_directory_is_measured_by_real_files(
     directories: int, keeps: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "keeps_inodes", lambda host, place: keeps)
+    monkeypatch.setattr(plan, "delays_inode_reuse", lambda host, place: keeps)
     setup = StorageSetup.__new__(StorageSetup)
     setup.targets = [type("Target", (), {"place": None})() for _ in range(directories)]
     assert setup.uses_links(Host("/")) is expected

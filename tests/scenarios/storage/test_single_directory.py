@@ -24,7 +24,7 @@ class Bench:
         self.clock, self.left, self.why = clock, blocks, why
         self.late_s = 0.0
 
-    async def start_workers(self, _load: str) -> None:
+    async def start_workers_and_rehearse(self, _load: str) -> None:
         return
 
     async def measure_block(self, load: str, seconds: float) -> Measured:

@@ -114,12 +114,12 @@ def test_the_files_are_the_variants_own(tmp_path: Path, supervisors: Supervisors
     run = FakeRun()
     cold = Cold(run, one, supervisors, ("$WHERE/data",))
     for _ in range(2):
-        asyncio.run(cold.make(60.0))
+        asyncio.run(cold.drop_caches(60.0))
     assert [note.text for note in run.of(ev.Note)] == [
         "a: dropped from the cache before each run: 2 KiB in 1 file"
     ]
     with pytest.raises(NotApplicable, match="No such file"):
-        asyncio.run(Cold(run, one, supervisors, ("$WHERE/none",)).make(60.0))
+        asyncio.run(Cold(run, one, supervisors, ("$WHERE/none",)).drop_caches(60.0))
 
 
 def test_the_whole_cache_is_dropped_with_consent_only(
@@ -133,7 +133,7 @@ def test_the_whole_cache_is_dropped_with_consent_only(
     cold = scenario.prepare(Host(), Options(values | {"cold": ["all"]}, scenario.options)).plan
     assert cold.needs_consent and WHOLE in cold.actions
     run = FakeRun()
-    asyncio.run(Cold(run, parse_variant("a:", "true", "/"), supervisors, ("all",)).make(60.0))
+    asyncio.run(Cold(run, parse_variant("a:", "true", "/"), supervisors, ("all",)).drop_caches(60.0))
     assert run.applied == [WHOLE]
 
 

@@ -90,10 +90,10 @@ def captured(root: Path, sda: int, sdb: int) -> None:
 def test_the_disks_below_a_run_move_everybodys_bytes(tmp_path: Path) -> None:
     captured(tmp_path, 100, 100)
     below = LeafBytes(Host(str(tmp_path)), ())
-    below.begin()
+    below.note_counters()
     assert below.bytes_moved() is None
     below.leaves = ("sda", "sdb")
-    below.begin()
+    below.note_counters()
     captured(tmp_path, 150, 101)
     assert below.bytes_moved() == BytesMoved(51 * 512, 102 * 512)
     captured(tmp_path, 5, 101)

@@ -12,7 +12,7 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.model import Options
 from hostdx.scenarios.workload import group
 from hostdx.scenarios.workload.group import carry_limits, explain_missing, group_action, parse_limit
-from hostdx.scenarios.workload.scenario import CommandUnderVariants, _enter_group
+from hostdx.scenarios.workload.scenario import CommandUnderVariants, _make_group_and_get_path
 from hostdx.scenarios.workload.variants import parse_variant
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
@@ -119,7 +119,7 @@ def test_a_variant_has_the_limits_of_the_callers_own_group(limited: Host) -> Non
 def test_the_run_makes_the_group_that_the_plan_shows(limited: Host) -> None:
     async def made(run: FakeRun) -> None:
         async with AsyncExitStack() as stay:
-            await _enter_group(run, stay, parse_variant("a: memory.max=2G", "true", "/"))
+            await _make_group_and_get_path(run, stay, parse_variant("a: memory.max=2G", "true", "/"))
 
     run = FakeRun(host=limited)
     asyncio.run(made(run))

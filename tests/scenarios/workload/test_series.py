@@ -10,7 +10,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Options
 from hostdx.scenarios.contract.plan import Plan
 from hostdx.scenarios.workload.request import parse_request
-from hostdx.scenarios.workload.scenario import judge, measure_series
+from hostdx.scenarios.workload.scenario import judge_and_emit_trend, measure_series
 from hostdx.scenarios.workload.variant_bench import WALL, CommandVariantBench
 from tests.fakes.run import FakeRun
 
@@ -31,7 +31,7 @@ def walls(slower: float, given_back: float, runs: int = 20, every: int = 5) -> l
 
 def judged(found: list[float]) -> tuple[ev.SeriesVerdict, FakeRun]:
     run = FakeRun()
-    judge(run, "command", found, {5, 10, 15})
+    judge_and_emit_trend(run, "command", found, {5, 10, 15})
     return run.of(ev.SeriesVerdict)[0], run
 
 

@@ -11,11 +11,11 @@ from hostdx.scenarios.workload.difference import (
     REST,
     lines_by_call,
     lines_by_state,
-    lines_of,
     rank_moved_parts,
+    wall_time_parts,
 )
 from hostdx.scenarios.workload.findings import list_sentences, undecided_finding
-from hostdx.scenarios.workload.split import divide_wall_time, split_wall_time, values_beside
+from hostdx.scenarios.workload.split import divide_wall_time, split_wall_time, values_beside_verdicts
 from hostdx.scenarios.workload.variant_bench import (
     BLOCKED,
     MEMORY,
@@ -82,7 +82,7 @@ def test_the_parts_sum_to_the_values_beside_the_verdict() -> None:
         t=0.0, workload="command", metric=WALL, baseline="A", variant="B", verdict="faster", ratio=1.9, groups=4,
         delta_ci95=(-6.0, -4.0),
     )  # fmt: skip
-    values = values_beside(blocks, [verdict])[0]
+    values = values_beside_verdicts(blocks, [verdict])[0]
     assert values is not None and values[0] / values[1] == pytest.approx(1.9)
     found = split_wall_time(blocks, "A", "B", None, verdict, values)
     assert found is not None and found.groups == 4
@@ -130,7 +130,7 @@ def test_waits_divide_the_exact_parts_and_the_first_line_names_the_largest() -> 
     largest, alike = rank_moved_parts(found)
     assert [part.name for part in largest] == ["directory-lock"]
     assert {part.name for part in alike} == {USER, SYSTEM}
-    lines = math.fsum(part.difference_s for part in lines_of(found))
+    lines = math.fsum(part.difference_s for part in wall_time_parts(found))
     assert lines == pytest.approx(parts[WALL].difference_s), "each second stands in one line"
 
 

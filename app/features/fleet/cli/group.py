@@ -11,7 +11,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "Run a scenario on many nodes; measure the outliers again together with peers.",
     ),
     "triage": ("hostdx.app.features.fleet.cli.run", "Check many nodes with every read-only rule."),
-    "show": ("hostdx.app.features.fleet.cli.show", "Open the app on a folder of many nodes."),
+    "show": ("hostdx.app.features.fleet.cli.show:open_fleet", "Open the app on a folder of many nodes."),
     "judge": (
         "hostdx.app.features.fleet.cli.judge",
         "Name the outlier from recordings or triages, whatever launched them.",

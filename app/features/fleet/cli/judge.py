@@ -88,7 +88,7 @@ def judge(
 def _save_class(name: str, judgement: FleetJudgement) -> None:
     """Of each node that is no outlier its first recording; a triage has no loads."""
     from hostdx.app.features.health import node_class
-    from hostdx.app.recordings.reader import BrokenRecording, load
+    from hostdx.app.recordings.reader import BrokenRecording, load_recording
 
     outliers = {odd.node for odd in judgement.odd}
 
@@ -96,6 +96,6 @@ def _save_class(name: str, judgement: FleetJudgement) -> None:
         for node, file in judgement.files.items():
             if node not in outliers and not file.endswith(".json"):
                 with suppress(BrokenRecording):
-                    yield node, load(Path(file))
+                    yield node, load_recording(Path(file))
 
     print_note(f"class: {node_class.save_class(name, read_runs())}")

@@ -21,7 +21,7 @@ def triage(**values: object) -> int:
     return report_outcome(fleet, MARGIN)
 
 
-def _run(scenario: Scenario, options: tuple[Option, ...], chosen: dict[str, Json], **values: object) -> int:
+def _run(scenario: Scenario, _options: tuple[Option, ...], chosen: dict[str, Json], **values: object) -> int:
     from hostdx.app.features.fleet.launch.rounds import margin_of, retest_suspects
 
     if scenario.remembers:

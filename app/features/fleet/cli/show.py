@@ -9,9 +9,9 @@ from hostdx.app.cli.screen import open_screen
 from hostdx.app.terminal.failure import USAGE, Failure
 
 
-@click.command(params=look_options(), short_help="The app on a folder of many nodes.")
+@click.command("show", params=look_options(), short_help="The app on a folder of many nodes.")
 @click.argument("folder", metavar="DIR")
-def show(folder: str, **look: object) -> int:
+def open_fleet(folder: str, **look: object) -> int:
     """Every node a dot in a strip a measure, and a table to sort and filter (node[001-020]); Enter opens a node's own
     recording. DIR: of a `fleet run`, or of recordings and triages that anything else launched."""
     if not Path(folder).exists():

@@ -54,10 +54,10 @@ class AgentTrouble(Exception):
 
 
 def say_fields(**fields: object) -> None:
-    emit_bytes(MARK + json.dumps(fields).encode() + b"\n")
+    write_stdout_or_drop(MARK + json.dumps(fields).encode() + b"\n")
 
 
-def emit_bytes(data: bytes) -> None:
+def write_stdout_or_drop(data: bytes) -> None:
     """Lost where nobody reads any more: the command is ended all the same, with its changes undone."""
     try:
         while data:
@@ -101,7 +101,7 @@ def lock_folder(folder: str) -> int:
     return held
 
 
-def make_own_folder(size: int) -> tuple[str, int]:
+def make_locked_folder(size: int) -> tuple[str, int]:
     """A private directory (mode 700) where programs may be executed, and the lock on it. Raises Trouble."""
     refused = []
     for place in candidate_places():
@@ -122,7 +122,7 @@ def make_own_folder(size: int) -> tuple[str, int]:
     raise AgentTrouble(f"no place for the bundle: {'; '.join(refused)}")
 
 
-def receive_bundle(source: IO[bytes], asked: AgentOrder, folder: str) -> str:
+def receive_and_check_bundle(source: IO[bytes], asked: AgentOrder, folder: str) -> str:
     """The bundle's path here, checked. Raises Trouble, OSError."""
     size, path = asked["size"], f"{folder}/{FILE}"
     left, digest = size, hashlib.sha256()
@@ -145,7 +145,7 @@ def open_regular_file(path: str) -> int:
     return fd
 
 
-def command_environment(folder: str, node: str) -> tuple[dict[str, str], str]:
+def environment_and_state_folder(folder: str, node: str) -> tuple[dict[str, str], str]:
     """With a cache of its own. A user's home may be all nodes' own: then the journals must not lie in one directory."""
     variables = {**os.environ, "XDG_CACHE_HOME": folder}
     if os.geteuid() == 0 or "XDG_STATE_HOME" in os.environ:
@@ -182,7 +182,7 @@ class AgentCommand:
             self._process.send_signal(signal.SIGINT)
 
     @property
-    def _is_stuck(self) -> bool:
+    def _is_overdue_to_stop(self) -> bool:
         return self._stop_s is not None and time.monotonic() > self._stop_s + STOPPING_S
 
     def pump_output(self, wake: int) -> dict[str, object]:
@@ -191,11 +191,11 @@ class AgentCommand:
         assert out is not None and err is not None
         watched = {out.fileno(), err.fileno(), wake, 0}
         closed_s = 0.0
-        while watched & {out.fileno(), err.fileno()} and not self._is_stuck:
+        while watched & {out.fileno(), err.fileno()} and not self._is_overdue_to_stop:
             for ready in select.select(sorted(watched), [], [], 1.0)[0]:
                 data = os.read(ready, CHUNK)
                 if ready == out.fileno():
-                    self._hand_on(data)
+                    self._hand_output_on(data)
                 elif ready == err.fileno():
                     self._last_words = (self._last_words + data)[-MAX_LAST_WORDS_BYTES:]
                 elif ready == wake or not data:
@@ -203,7 +203,7 @@ class AgentCommand:
                 if not data:
                     watched.discard(ready)
         status = self._process.poll()
-        while status is None and not self._is_stuck:  # its output is closed, and it may live on
+        while status is None and not self._is_overdue_to_stop:  # its output is closed, and it may live on
             if select.select([wake], [], [], 0.05)[0]:
                 os.read(wake, CHUNK)
                 self.stop()
@@ -216,15 +216,15 @@ class AgentCommand:
             return {"left": self._process.pid, "said": self._last_words_text()}
         return {"exit": status, "said": self._last_words_text(), "cut": self._left < 0}
 
-    def _hand_on(self, data: bytes) -> None:
+    def _hand_output_on(self, data: bytes) -> None:
         self._left -= len(data)
         # our last word begins a line, also where the output was cut within one
         if not data and not self._fresh:
-            emit_bytes(b"\n")
+            write_stdout_or_drop(b"\n")
         elif self._left < 0:
             self.stop()
         elif data and self._hands_on_output:
-            emit_bytes(data)
+            write_stdout_or_drop(data)
             self._fresh = data.endswith(b"\n")
 
     def _last_words_text(self) -> str:
@@ -249,13 +249,13 @@ def main(source: IO[bytes]) -> None:
     try:
         if not 0 < asked["size"] <= MAX_BUNDLE_BYTES:
             raise AgentTrouble("a bundle of no size that one has")
-        folder, held = make_own_folder(asked["size"])
+        folder, held = make_locked_folder(asked["size"])
         if asked["path"]:
             with os.fdopen(open_regular_file(asked["path"]), "rb") as shared:
-                bundle = receive_bundle(shared, asked, folder)
+                bundle = receive_and_check_bundle(shared, asked, folder)
         else:
-            bundle = receive_bundle(source, asked, folder)
-        env, state = command_environment(folder, asked["node"])
+            bundle = receive_and_check_bundle(source, asked, folder)
+        env, state = environment_and_state_folder(folder, asked["node"])
         start = [sys.executable, "-I", bundle]
         if asked["ahead"]:
             first = AgentCommand([*start, *asked["ahead"]], env, held, asked["most"], hands_on_output=False)

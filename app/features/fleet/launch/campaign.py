@@ -10,7 +10,7 @@ from msgspec import structs
 from hostdx.app.features.fleet.folder import TRIAGE, FleetFolder, FleetRunHead, NodeAnswer, State
 from hostdx.app.features.fleet.launch.agreement import ask_consent, read_plan
 from hostdx.app.features.fleet.launch.call import NodeCall
-from hostdx.app.features.fleet.launch.engine import ConnectionEngine, fold_nodes, racks_by_node
+from hostdx.app.features.fleet.launch.engine import ConnectionEngine, fold_nodes, groups_by_node
 from hostdx.app.features.fleet.launch.errand import Errand, Parcel
 from hostdx.app.features.fleet.summary import summarise_answer
 from hostdx.app.recordings.reader import BrokenRecording, read_events
@@ -52,7 +52,7 @@ class FleetCampaign:
         self._engine = ConnectionEngine(
             manner.rsh, manner.connect_s, self._take_answer, self._report_if_due, shared=bool(parcel.shared)
         )
-        self._racks = racks_by_node(head.nodes, manner.per) if manner.per else {}
+        self._racks = groups_by_node(head.nodes, manner.per) if manner.per else {}
         self._answers = folder.read_answers()
         self._errand = Errand(
             **structs.asdict(parcel), argv=(), python=manner.python, become=manner.become, connect_s=manner.connect_s

@@ -83,7 +83,7 @@ def is_node_name(name: str) -> bool:
     return 0 < len(name) <= 200 and name[0].isalnum() and NAME.issuperset(name)
 
 
-def racks_by_node(names: Sequence[str], source: str) -> dict[str, str]:
+def groups_by_node(names: Sequence[str], source: str) -> dict[str, str]:
     """Of each node its group in this source of the site's groups.conf; of one in none, "". Raises Failure."""
     try:
         groups = NodeSet.fromlist(list(names)).groups(source)

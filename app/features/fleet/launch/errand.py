@@ -65,10 +65,10 @@ def _bundle_of_tree() -> Path:
     place = make_private(state_dir() / "bundles")
     path = place / f"hostdx-{__version__}-{_tree_digest()}.pyz"
     if not path.exists():
-        from hostdx.app.features.bundle.build import build_bundle
+        from hostdx.app.features.bundle.build import build_portable_archive
 
         print_note("making the bundle for the nodes (once; pip fetches the wheels)")
-        new_bundle = build_bundle()
+        new_bundle = build_portable_archive()
         for old in place.glob("hostdx-*.pyz"):
             old.unlink(missing_ok=True)
         part = f"{path}.{os.getpid()}"

@@ -38,7 +38,7 @@ def answer_of(book: Book, folder: Path, hours: Sequence[HourSummary] = ()) -> Bo
         return BookAnswer(str(folder), len(book.looks), book.unreadable, None, ())
     incidents = timeline.incidents
     first_s = book.looks[0].wall_s
-    usual = {incident: find_usual_hour(incident, timeline, first_s, hours) for incident in incidents}
+    usual = {incident: find_usual_hour(incident, first_s, hours) for incident in incidents}
     # the worst stays first, behind it what happens at that hour anyway
     ordered = tuple(sorted(incidents, key=lambda incident: usual[incident].is_usual))
     timeline = structs.replace(timeline, incidents=ordered)

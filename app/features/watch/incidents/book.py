@@ -68,7 +68,7 @@ class BookWriter:
         if hour == self._hour and self._fd >= 0:
             return
         self.close()
-        self._prune()
+        self._remove_oldest_segments()
         name = f"looks-{time.time_ns():020d}-{_boot_name()}-{os.getpid()}.jsonl"
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
         self._fd = os.open(self.folder / name, flags, 0o600)
@@ -77,7 +77,7 @@ class BookWriter:
             with contextlib.suppress(OSError, Failure):
                 self._after_segment(self.folder)
 
-    def _prune(self) -> None:
+    def _remove_oldest_segments(self) -> None:
         """The newest segments stay, up to the limit, with room for one more."""
         room = self._max_bytes - self._max_bytes // 32
         for path in reversed(segments(self.folder)):

@@ -44,8 +44,8 @@ def update_summaries(folder: Path) -> None:
 
     Raises OSError and Failure.
     """
-    known = read_summaries(folder)
-    last_s = known[-1].hour_s if known else 0
+    earlier_summaries = read_summaries(folder)
+    last_s = earlier_summaries[-1].hour_s if earlier_summaries else 0
     *complete, under_way = segments(folder)
     looks: defaultdict[int, list[HostLook]] = defaultdict(list)
     for path in complete:
@@ -62,8 +62,10 @@ def update_summaries(folder: Path) -> None:
     if not new:
         return
     newest_s = new[-1].hour_s
-    kept = [summary for summary in (*known, *new) if summary.hour_s > newest_s - KEPT_S]
-    lines = [msgspec.json.encode(summary) + b"\n" for summary in kept]
+    recent_summaries = [
+        summary for summary in (*earlier_summaries, *new) if summary.hour_s > newest_s - KEPT_S
+    ]
+    lines = [msgspec.json.encode(summary) + b"\n" for summary in recent_summaries]
     while lines and sum(map(len, lines)) > MAX_BYTES:
         lines = lines[len(lines) // 8 + 1 :]
     write_bytes("watch", str(folder / FILE_NAME), 0o600, b"".join(lines))

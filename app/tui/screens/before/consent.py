@@ -17,7 +17,7 @@ from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.plan import Plan
 
 
-def _count_changes(count: int) -> str:
+def _changes_text(count: int) -> str:
     return "1 change" if count == 1 else f"{count} changes"
 
 
@@ -66,7 +66,7 @@ class ConsentScreen(Base):
             out += [*wrap_text(command, width, "strong", indent=2, hang=2), BLANK]
         if asked:
             out += [
-                text_line(f"▲ This run makes {_count_changes(len(asked))} to this host.", "warning"),
+                text_line(f"▲ This run makes {_changes_text(len(asked))} to this host.", "warning"),
                 *_aftermath_lines(asked, width),
                 BLANK,
             ]

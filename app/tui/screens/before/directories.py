@@ -104,7 +104,7 @@ class DirectoriesScreen(Base):
         chosen: Sequence[str],
         several: bool,
         then: Callable[[list[str]], None],
-        known: Sequence[str] = (),
+        known_paths: Sequence[str] = (),
         *,
         proposed: bool = False,
     ) -> None:
@@ -114,7 +114,7 @@ class DirectoriesScreen(Base):
         self._then = then
         self._is_proposed = proposed
         self._places: list[ListedDirectory] = [
-            ListedDirectory(path) for path in dict.fromkeys((*chosen, *known))
+            ListedDirectory(path) for path in dict.fromkeys((*chosen, *known_paths))
         ]
 
     @property
@@ -143,10 +143,14 @@ class DirectoriesScreen(Base):
     def on_mount(self) -> None:
         self.query_one(Picker).focus()
         self.show()
-        run_hostdx(self.app, ["places", "--mounts", "--", *(p.path for p in self._places)], self._show_mounts)
+        run_hostdx(
+            self.app,
+            ["places", "--mounts", "--", *(p.path for p in self._places)],
+            self._take_listed_directories,
+        )
 
-    def _show_mounts(self, outcome: CommandOutcome) -> None:
-        if not self.in_use:
+    def _take_listed_directories(self, outcome: CommandOutcome) -> None:
+        if not self.is_in_use:
             return
         if outcome.error:
             self.shell.show_message(f"the mounts could not be read: {outcome.error}; / types a path")
@@ -167,7 +171,7 @@ class DirectoriesScreen(Base):
     def _show_typed_path(self, before: list[str], outcome: CommandOutcome) -> None:
         """Show what carries a path that was typed. A path that cannot be measured loses its mark, one that does not
         exist also loses its row; the message line gives the reason."""
-        if outcome.error or not self.in_use:
+        if outcome.error or not self.is_in_use:
             return
         listed_by_path = {
             place.path: place for place in Decoder(list[ListedDirectory]).decode(outcome.output.encode())
@@ -271,9 +275,9 @@ class DirectoriesScreen(Base):
         self._ask_path("/")
 
     def _ask_path(self, beginning: str) -> None:
-        self.app.push_screen(path_prompt(self.app, "directory", beginning), self._add_path)
+        self.app.push_screen(path_prompt(self.app, "directory", beginning), self._add_and_examine_path)
 
-    def _add_path(self, path: str | None) -> None:
+    def _add_and_examine_path(self, path: str | None) -> None:
         if path is None:
             return
         path = normalize_path(path)

@@ -56,7 +56,7 @@ class OptionsScreen(Base):
         options = self._about.offer.options
         return [PickerRow(o.name, partial(self._option_line, o), f"{o.name} {o.help}") for o in options]
 
-    def _option_line(self, option: Option, width: int) -> Line:
+    def _option_line(self, option: Option, _width: int) -> Line:
         value, role = format_value(option, self._about.values), "text"
         if not value and option.required:
             value, role = "needed", "warning"

@@ -27,7 +27,7 @@ from hostdx.app.terminal.lines import (
     wrap_text,
 )
 from hostdx.app.tui.children.event_child import EventChild
-from hostdx.app.tui.option_values import explain_wrong, format_value, parse_proposed, parse_value
+from hostdx.app.tui.option_values import explain_wrong, format_value, parse_proposable_options, parse_value
 from hostdx.app.tui.plan_text import (
     exact_lines,
     needs_lines,
@@ -171,7 +171,7 @@ class PlanScreen(Base):
         super().show()
 
     def on_mount(self) -> None:
-        self.set_interval(0.1, self._poll)
+        self.set_interval(0.1, self._poll_child)
         self.set_interval(2, self._check_busy)
         self._busy = measuring_holder()
         self._restart_planner()
@@ -222,14 +222,14 @@ class PlanScreen(Base):
         self._child = None if self.missing_options else start_planner(asked)
         self.shell.draw()  # the list of options may be on top
 
-    def _poll(self) -> None:
+    def _poll_child(self) -> None:
         self._take_triage()
         if self._child is not None and not self._child.ended and self._child.poll():
             if self._child.ended and self.plan is None and self._former is not None:
-                self._restore_former(self._child.error)
+                self._restore_former_plan(self._child.error)
             self.show()
 
-    def _restore_former(self, error: str) -> None:
+    def _restore_former_plan(self, error: str) -> None:
         """Go back to the plan before an option that the planner refuses, and ask for that option again."""
         assert self._former is not None
         (self._child, self.values), asked = self._former, self._asked
@@ -244,7 +244,7 @@ class PlanScreen(Base):
         current_offer = next((o for o in self.shell.home_session().offers if o.id == self.offer.id), None)
         if self._propose is None or current_offer is None:
             return
-        values = parse_proposed(self._propose(), current_offer.options)
+        values = parse_proposable_options(self._propose(), current_offer.options)
         if self.shell.triage is None or self.shell.triage.ended:
             self._propose = None
         if current_offer != self.offer or values != self.values:
@@ -345,7 +345,7 @@ class PlanScreen(Base):
 
     def action_attach(self) -> None:
         self.shell.look_for_runs()
-        self.shell.attach_running()
+        self.shell.open_running_recording()
 
     def action_wait(self) -> None:
         """Start this when the other run has ended; pressed once more, do not."""
@@ -366,13 +366,13 @@ class PlanScreen(Base):
             self.shell.show_message(f"it cannot be done here: {plan.refusal}")
             return
         if not plan.needs_consent and not plan.commands:
-            self._begin(plan)
+            self._begin_or_wait(plan)
             return
         from hostdx.app.tui.screens.before.consent import ConsentScreen
 
-        self.app.push_screen(ConsentScreen(plan), lambda yes: self._begin(plan) if yes else None)
+        self.app.push_screen(ConsentScreen(plan), lambda yes: self._begin_or_wait(plan) if yes else None)
 
-    def _begin(self, plan: Plan) -> None:
+    def _begin_or_wait(self, plan: Plan) -> None:
         self._check_busy()
         if self.blocking_run is not None:  # it began while this was read
             self.waits_for_end = True
@@ -423,9 +423,11 @@ class PlanScreen(Base):
         chosen = [str(path) for path in now] if isinstance(now, list) else [str(now)] if now else []
         if not chosen and option.multiple:
             chosen = self._default_directories()
-        known = self.shell.earlier_results.directories
+        known_directories = self.shell.earlier_results.directories
         self.app.push_screen(
-            DirectoriesScreen(chosen, option.multiple, self._set_directories, known, proposed=proposed)
+            DirectoriesScreen(
+                chosen, option.multiple, self._set_directories, known_directories, proposed=proposed
+            )
         )
 
     def _set_directories(self, paths: list[str]) -> None:

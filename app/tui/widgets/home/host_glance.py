@@ -17,7 +17,7 @@ MIN_FINDING_CELLS = 30  # for a finding beside what the host is made of
 _NOT_DISKS = ("loop", "zram", "ram")
 
 
-def _count(session: RunSession, subject: str, name: str, word: str) -> str:
+def _count_words(session: RunSession, subject: str, name: str, word: str) -> str:
     fact = session.facts.get(f"{subject} {name}")
     return "" if fact is None else f"{value_words(fact.value)} {word}{'' if fact.value == 1 else 's'}"
 
@@ -27,7 +27,10 @@ def host_lines(session: RunSession, width: int) -> list[Line]:
     parts = text_line(_choose_fitting(_part_forms(session), " · ", width), "dim")
     room = width - cell_width(parts) - 3
     finding_line = _worst_finding(session, room) if room >= MIN_FINDING_CELLS else []
-    return [_name(session, width), [*parts, ("   ", "text"), *finding_line] if finding_line else parts]
+    return [
+        _host_name_line(session, width),
+        [*parts, ("   ", "text"), *finding_line] if finding_line else parts,
+    ]
 
 
 def _worst_finding(session: RunSession, width: int) -> Line:
@@ -39,7 +42,7 @@ def _worst_finding(session: RunSession, width: int) -> Line:
     return crop_line([(f"{SIGNS[worst.severity]} ", worst.severity), (clean_text(worst.title), role)], width)
 
 
-def _name(session: RunSession, width: int) -> Line:
+def _host_name_line(session: RunSession, width: int) -> Line:
     host = clean_text(session.began.host) if session.began else "reading this host"
     kinds = [fact_words(session, "virtualisation", n) for n in ("hypervisor", "container")]
     kind = ", ".join(k for k in kinds if k not in ("", "none"))
@@ -66,10 +69,13 @@ def _part_forms(session: RunSession) -> list[list[str]]:
     model = " ".join(_NOISE.sub(" ", fact_words(session, "cpu", "model")).split())
     sockets = session.facts.get("cpu sockets")
     many = f"{value_words(sockets.value)} × " if model and sockets is not None and sockets.value != 1 else ""
-    cores, threads = _count(session, "cpu", "cores", "core"), _count(session, "cpu", "threads", "thread")
+    cores, threads = (
+        _count_words(session, "cpu", "cores", "core"),
+        _count_words(session, "cpu", "threads", "thread"),
+    )
     if fact_words(session, "cpu", "cores") == fact_words(session, "cpu", "threads"):
         threads = ""
-    rest = [_count(session, "numa", "nodes", "node"), fact_words(session, "memory", "total")]
+    rest = [_count_words(session, "numa", "nodes", "node"), fact_words(session, "memory", "total")]
     plain = model.removeprefix("Intel ").removeprefix("AMD ")
     return [[many + model, cores, threads, *rest], [many + model, cores, *rest], [many + plain, cores, *rest]]
 

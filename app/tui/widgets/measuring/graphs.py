@@ -20,7 +20,7 @@ from hostdx.app.terminal.lines import (
     text_line,
     two_columns,
 )
-from hostdx.app.tui.widgets.measuring.variants import leading_metric, variant_label, variant_marks
+from hostdx.app.tui.widgets.measuring.variants import leading_metric_and_unit, variant_label, variant_marks
 from hostdx.probes import units
 from hostdx.probes.units import DisplayQuantity, abbreviate_unit
 from hostdx.scenarios.contract import events as ev
@@ -103,7 +103,7 @@ def scale_for(graphs: Sequence[Graph]) -> Scale:
     return Scale(low, high)
 
 
-def window_seconds(elapsed_s: float) -> float:
+def time_axis_seconds(elapsed_s: float) -> float:
     """Return the length of a time axis: one of a few, so that what is drawn moves seldom."""
     return float(next((window for window in WINDOWS_S if window >= elapsed_s), elapsed_s))
 
@@ -186,12 +186,12 @@ def draw_graphs(
     drawable = [graph for graph in drawable if graph.points]
     if not drawable or height < MIN_GRAPH_LINES + 1 or width < MIN_WIDTH:
         return []
-    beside = width >= TWO_COLUMNS_CELLS and len(drawable) * (MIN_GRAPH_LINES + 1) > height - 1
-    room = half_width(width) if beside else width
+    is_two_columns = width >= TWO_COLUMNS_CELLS and len(drawable) * (MIN_GRAPH_LINES + 1) > height - 1
+    room = half_width(width) if is_two_columns else width
     per_column = max(1, (height - 1) // MIN_GRAPH_LINES)
-    shown = drawable[: per_column * (2 if beside else 1)]
-    columns = [shown[0::2], shown[1::2]] if beside and len(shown) > 1 else [shown]
-    window_s, scales = window_seconds(now_s - start_s), _scales_by_group(shown)
+    shown = drawable[: per_column * (2 if is_two_columns else 1)]
+    columns = [shown[0::2], shown[1::2]] if is_two_columns and len(shown) > 1 else [shown]
+    window_s, scales = time_axis_seconds(now_s - start_s), _scales_by_group(shown)
     names, ends = _label_cells(shown, scales, room)
     axis = _time_axis(window_s, names + ends + 2, room)
     drawn: list[list[Line]] = []
@@ -213,7 +213,7 @@ def draw_graphs(
         more_keys = key_line(f"{hidden} more: [o]")  # below the names, where the axis has nothing
         out[-1] = [
             *pad_line(crop_line(more_keys, names + ends), names + ends),
-            *_after_cells(out[-1], names + ends),
+            *_without_first_cells(out[-1], names + ends),
         ]
     return out[:height]
 
@@ -247,7 +247,7 @@ def _time_axis(window_s: float, left: int, width: int) -> Line:
     return [(" " * (left - 1), "text"), ("└", "dim"), (rule, "dim")]
 
 
-def _after_cells(line: Line, cells: int) -> Line:
+def _without_first_cells(line: Line, cells: int) -> Line:
     """Return the line without its first blanks."""
     (blanks, role), *rest = line
     return [(blanks[cells:], role), *rest]
@@ -280,9 +280,11 @@ def _shown_devices(session: RunSession, pulses: Sequence[ev.Pulse]) -> list[str]
     planned = [
         name.strip() for w in (session.plan.writes if session.plan else ()) for name in w.device.split(",")
     ]
-    known = [name for name in dict.fromkeys(planned) if any(name in pulse.devices for pulse in pulses)]
-    if known:
-        return known[:4]
+    planned_devices = [
+        name for name in dict.fromkeys(planned) if any(name in pulse.devices for pulse in pulses)
+    ]
+    if planned_devices:
+        return planned_devices[:4]
     moved: dict[str, float] = {}
     for pulse in pulses:
         for name, (read, written, _) in pulse.devices.items():
@@ -317,7 +319,7 @@ def write_graphs(session: RunSession) -> list[Graph]:
 
 def block_graphs(session: RunSession, workload: str) -> list[Graph]:
     """Return the load's leading figure block by block, a graph a side on one scale."""
-    metric, unit = leading_metric(session, workload)
+    metric, unit = leading_metric_and_unit(session, workload)
     points: dict[str, list[Point]] = {}
     for block in session.blocks.get(workload, ()):
         if metric in block.values:
@@ -403,7 +405,7 @@ def run_graph_lines(session: RunSession, width: int, height: int, *, writing: bo
         session.time,
     )
     if session.scenario_card.role == "whole":
-        part = [graph for graph in samples if graph.group.startswith(f"{session.at_step}: ")]
+        part = [graph for graph in samples if graph.group.startswith(f"{session.current_step_id}: ")]
         start_s = min((graph.points[0][0] for graph in part), default=0.0)
         upper = draw_graphs(part[:MAX_SAMPLE_GRAPHS], now_s, width, height // 2, start_s=start_s)
         return [*upper, *draw_graphs(host, now_s, width, height - len(upper))]

@@ -133,8 +133,8 @@ def _plot_axis(values: Sequence[float], edge: float, lines: int) -> tuple[PlotAx
     is_far = abs(nearest) > max(FAR_FROM_ONE * edge, size) and min(values) * max(values) > 0
     if not is_far or lines < MIN_BROKEN_LINES:
         span, beyond = _plot_limits(values, edge)
-        whole = PlotAxis(span, 0, lines, 0, None)
-        return whole._replace(unity=whole.line_of(0.0)), beyond
+        whole_axis = PlotAxis(span, 0, lines, 0, None)
+        return whole_axis._replace(unity=whole_axis.line_of(0.0)), beyond
     span = Scale(min(values) - 0.1 * size, max(values) + 0.1 * size)
     if nearest < 0:
         return PlotAxis(span, 2, lines - 2, 0, 1), 0
@@ -173,15 +173,17 @@ def group_plot_lines(
             grid[y] = [("░", "shade@band")] * columns
     for pair in pairs:
         own = roles.get(pair.variant, "b")
-        y = axis.line_of(_estimate(pair, verdicts.get((pair.baseline, pair.variant))))
-        grid[y] = [("─", own + _ground(grid[y][0])) for _ in range(columns)]
+        y = axis.line_of(_log_ratio_estimate(pair, verdicts.get((pair.baseline, pair.variant))))
+        grid[y] = [("─", own + _band_role_suffix(grid[y][0])) for _ in range(columns)]
     for pair in pairs:
         for (y, x), sign in _half_marks(pair.values, axis, columns, longest).items():
             own = roles.get(pair.variant, "b")
             counted = pair.counted is None or x < columns * pair.counted / longest
-            grid[y][x] = (sign, f"{own if counted else 'dim'}{_ground(grid[y][x])}")
+            grid[y][x] = (sign, f"{own if counted else 'dim'}{_band_role_suffix(grid[y][x])}")
     labels = _tick_labels(axis)
-    out = [_title(session, workload, pairs, metric, beyond, width, roles, has_interval=bool(interval))]
+    out = [
+        _plot_title_line(session, workload, pairs, metric, beyond, width, roles, has_interval=bool(interval))
+    ]
     for y, row in enumerate(grid):
         tick = labels.get(y, "")
         row = [("·", "rule") if tick and sign == " " else (sign, role) for sign, role in row]
@@ -198,14 +200,14 @@ def group_plot_lines(
     return [*out, *([text_line("")] * (height - len(out)))][:height]
 
 
-def _estimate(pair: PairRatios, verdict: ev.RunVerdict | None) -> float:
+def _log_ratio_estimate(pair: PairRatios, verdict: ev.RunVerdict | None) -> float:
     """Return the verdict's log ratio, before there is one the median of the groups."""
     if verdict is not None and verdict.ratio and is_drawable_value(verdict.ratio):
         return math.log(verdict.ratio)
     return median(pair.values)
 
 
-def _ground(cell: Cell) -> str:
+def _band_role_suffix(cell: Cell) -> str:
     return "@band" if cell[1].endswith("@band") else ""
 
 
@@ -224,7 +226,7 @@ def _tick_labels(axis: PlotAxis) -> dict[int, str]:
     return {y: f"{words} ×" for y, words in labels.items()}
 
 
-def _title(
+def _plot_title_line(
     session: RunSession, workload: str, pairs: Sequence[PairRatios], metric: str, beyond: int, width: int,
     roles: dict[str, str], *, has_interval: bool,
 ) -> Line:  # fmt: skip

@@ -35,7 +35,7 @@ def _own_devices(session: RunSession) -> list[str]:
 
 
 def pulse_lines(session: RunSession, width: int, most: int = 2, *, has_label: bool = True) -> list[Line]:
-    """As many lines as it takes, at most `most`; `named`: nothing above says that it is the host's."""
+    """As many lines as it takes, at most `most`; `has_label`: nothing above says that it is the host's."""
     if not session.pulses:
         return [
             text_line(

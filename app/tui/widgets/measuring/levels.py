@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.values import shown_value
-from hostdx.app.tui.widgets.measuring.variants import leading_metric, variant_marks
+from hostdx.app.tui.widgets.measuring.variants import leading_metric_and_unit, variant_marks
 from hostdx.probes import units
 from hostdx.probes.units import DisplayQuantity
 
@@ -33,7 +33,7 @@ class VariantLevels(NamedTuple):
 def variant_levels(session: RunSession, workload: str, room: int) -> list[VariantLevels]:
     """In the plan's order; before the first block those that the plan compares, as long as these are few."""
     marks = variant_marks(session)
-    metric, unit = leading_metric(session, workload)
+    metric, unit = leading_metric_and_unit(session, workload)
     blocks = session.blocks.get(workload, [])
     blocks = [b for b in blocks if b.phase not in ("warmup", "onset")] or blocks
     values: dict[str, list[float]] = {}
@@ -42,13 +42,13 @@ def variant_levels(session: RunSession, workload: str, room: int) -> list[Varian
             values.setdefault(block.variant, []).append(value)
     top = max((max(own) for own in values.values()), default=0.0)
     planned = [v.id for v in session.planned_variants] or list(marks)
-    absent = _variants_of_other_loads(session, workload)
+    absent = _variants_missing_here(session, workload)
     few = len(planned) <= MAX_WAITING_VARIANTS
     shown_variants = [v for v in planned if v in values or (few and v not in absent)]
     out = []
     for variant in shown_variants:
         own = values.get(variant, [])
-        drawn = bin_values(own, room) if _under_way(session, workload) else spread_values(own, room)
+        drawn = bin_values(own, room) if _is_under_way(session, workload) else spread_values(own, room)
         shares = tuple(max(0.0, v / top) for v in drawn) if top > 0 else ()
         level = shown_value(session, workload, metric, variant)
         level = median(own) if level is None and own else level  # the warm-up, as long as it is all there is
@@ -60,7 +60,7 @@ def variant_levels(session: RunSession, workload: str, room: int) -> list[Varian
     return out
 
 
-def _variants_of_other_loads(session: RunSession, workload: str) -> set[str]:
+def _variants_missing_here(session: RunSession, workload: str) -> set[str]:
     """Return those that two groups of this load went without, though other loads have them."""
     own = session.blocks.get(workload, ())
     if len({block.group for block in own}) <= MIN_GROUPS_TO_TELL:
@@ -86,7 +86,7 @@ def spread_values(values: Sequence[float], room: int) -> list[float]:
     return [fmean(values[low : max(high, low + 1)]) for low, high in parts]
 
 
-def _under_way(session: RunSession, workload: str) -> bool:
+def _is_under_way(session: RunSession, workload: str) -> bool:
     return session.ended is None and session.workload == workload
 
 
@@ -97,7 +97,7 @@ def values_per_bin(count: int, room: int) -> int:
     return each
 
 
-def group_marks(session: RunSession, workload: str, room: int) -> tuple[str, int]:
+def group_marks_and_groups_per_mark(session: RunSession, workload: str, room: int) -> tuple[str, int]:
     """A mark a group (or a power of two of them), `!` where one was disturbed; how many groups a mark stands for."""
     groups = session.groups.get(workload, ())
     each = values_per_bin(len(groups), room)

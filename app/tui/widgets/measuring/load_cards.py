@@ -33,10 +33,14 @@ from hostdx.app.tui.widgets.measuring.graphs import (
     run_graph_lines,
 )
 from hostdx.app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
-from hostdx.app.tui.widgets.measuring.levels import VariantLevels, group_marks, variant_levels
+from hostdx.app.tui.widgets.measuring.levels import (
+    VariantLevels,
+    group_marks_and_groups_per_mark,
+    variant_levels,
+)
 from hostdx.app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
 from hostdx.app.tui.widgets.measuring.times import Times
-from hostdx.app.tui.widgets.measuring.variants import leading_metric
+from hostdx.app.tui.widgets.measuring.variants import leading_metric_and_unit
 from hostdx.probes import units
 from hostdx.probes.units import abbreviate_unit
 from hostdx.scenarios.contract.plan import Workload
@@ -217,7 +221,7 @@ def _course_lines(session: RunSession, load: Workload, width: int, room: int) ->
     """Group by group what the sides' ratio is, where a load has the screen for itself; before that block by block."""
     if room < MIN_COURSE_LINES:
         return []
-    name, _ = leading_metric(session, load.id)
+    name, _ = leading_metric_and_unit(session, load.id)
     ratios = pair_ratios(session, load.id, name)
     high = min(room, MAX_COURSE_LINES)
     if any(len(pair.values) > 1 for pair in ratios):
@@ -265,7 +269,7 @@ def _group_lines(session: RunSession, load: Workload, width: int) -> list[Line]:
         else units.count_noun(len(groups), "group")
     )
     head += f", {again} repeated" if again else ""
-    marks, _ = group_marks(session, load.id, width - len(head) - 1)
+    marks, _ = group_marks_and_groups_per_mark(session, load.id, width - len(head) - 1)
     spans: list[Span] = [(f"{head} ", "dim")]
     spans += [(sign, "warning" if sign == "!" else "ok") for sign in marks]
     return [merge_spans(spans)]
@@ -302,13 +306,13 @@ def _row_heights(session: RunSession, rows: Sequence[Pairs], height: int, across
     if None not in least:
         least = [None] * len(rows)
     fair = height // len(rows)
-    kept = [None if high is None else min(high, fair) for high in least]
-    rest, sharers = height - sum(high or 0 for high in kept), kept.count(None)
-    out, given = [], 0
-    for high in kept:
+    fixed_heights = [None if high is None else min(high, fair) for high in least]
+    rest, sharers = height - sum(high or 0 for high in fixed_heights), fixed_heights.count(None)
+    out, sharer_number = [], 0
+    for high in fixed_heights:
         if high is None:
-            high = rest // sharers + (given < rest % sharers)
-            given += 1
+            high = rest // sharers + (sharer_number < rest % sharers)
+            sharer_number += 1
         out.append(high)
     return out
 
@@ -354,11 +358,11 @@ def spread_shares(sides: Sequence[Sequence[float | None]]) -> list[list[float | 
 
     The middle of the range is half a row. A range below 20 % of the middle counts as 20 %: noise stays a flat line.
     """
-    known = [share for shares in sides for share in shares if share is not None]
-    if not known:
+    known_shares = [share for shares in sides for share in shares if share is not None]
+    if not known_shares:
         return [[*shares] for shares in sides]
-    middle = (min(known) + max(known)) / 2
-    span = max(max(known) - min(known), MIN_TRACE_RANGE * middle) or 1.0
+    middle = (min(known_shares) + max(known_shares)) / 2
+    span = max(max(known_shares) - min(known_shares), MIN_TRACE_RANGE * middle) or 1.0
     return [
         [None if share is None else 0.5 + TRACE_HEIGHT * (share - middle) / span for share in shares]
         for shares in sides

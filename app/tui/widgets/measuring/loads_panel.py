@@ -37,7 +37,7 @@ _GAP = "  "
 _MAX_NAME_CELLS, _MIN_NAME_CELLS = 44, 16
 
 
-def _value(value: float, unit: str) -> str:
+def _format_value(value: float, unit: str) -> str:
     """`1.37 k loops/s`, `24 %`."""
     if unit == "share":
         return units.format_percent(value)
@@ -54,7 +54,7 @@ def _series_line(samples: Sequence[ev.SampleTaken], width: int) -> Line:
     most = max(*values, 0.0) or 1.0
     drawn = "".join(spark_cell(v / most) for v in values)
     last = samples[-1]
-    return [(f"{drawn:<{_TRACE}}{_GAP}", "accent"), (_value(last.value, last.unit), "text")]
+    return [(f"{drawn:<{_TRACE}}{_GAP}", "accent"), (_format_value(last.value, last.unit), "text")]
 
 
 def figure_lines(session: RunSession, width: int, most: int) -> tuple[Line, list[Line]]:
@@ -82,7 +82,7 @@ def figure_lines(session: RunSession, width: int, most: int) -> tuple[Line, list
             for n, s in shown
         ]
     else:
-        cells = [{v: _median(samples, v) for v in columns} for _, samples in shown]
+        cells = [{v: _median_text(samples, v) for v in columns} for _, samples in shown]
         widths = {v: max(len(clean_text(v)), *(len(row[v]) for row in cells)) for v in columns}
         names = min(longest, max(_MIN_NAME_CELLS, width - sum(widths.values()) - len(_GAP) * len(columns)))
         head = _GAP.join(f"{clean_text(v):>{widths[v]}}" for v in columns)
@@ -106,9 +106,9 @@ def _order_by_kind(read_series: dict[str, list[ev.SampleTaken]]) -> list[tuple[s
     return sorted(read_series.items(), key=lambda row: (first[kinds[row[0]]], row[0]))
 
 
-def _median(samples: Sequence[ev.SampleTaken], variant: str) -> str:
+def _median_text(samples: Sequence[ev.SampleTaken], variant: str) -> str:
     own = [s for s in samples if s.variant == variant]
-    return _value(statistics.median(s.value for s in own), own[-1].unit) if own else ""
+    return _format_value(statistics.median(s.value for s in own), own[-1].unit) if own else ""
 
 
 MAX_TRACE_LINES = 9  # lines of what a watch draws

@@ -26,7 +26,7 @@ def step_rows(session: RunSession, width: int, most: int = 2) -> list[Line]:
     items: list[tuple[Line, bool]] = []
     for ident, title in titles.items():
         state = session.steps[ident].state if ident in session.steps else ""
-        now = state == "started" and ident == session.at_step
+        now = state == "started" and ident == session.current_step_id
         sign, role = _WAITS if state == "started" and not now else _SIGNS.get(state, ("·", "dim"))
         words = "strong" if now else "dim" if not state or state == "skipped" else "text"
         parts: list[Span] = [(f"{sign} ", role), (clean_text(title), words), ("   ", "text")]

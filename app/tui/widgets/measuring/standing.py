@@ -9,7 +9,7 @@ from hostdx.app.report.wording import (
     is_measured,
     load_title,
     metric_title,
-    too_few,
+    too_few_groups_text,
     verdict_role,
     word_without_figures,
     workload_title,
@@ -21,7 +21,7 @@ from hostdx.scenarios.contract.plan import Workload
 from hostdx.scenarios.contract.results.document import Bar
 from hostdx.scenarios.contract.verdict.verdict import OPEN, Word, ratio_of
 from hostdx.scenarios.experiment.statistics.stats import interval_over_groups
-from hostdx.scenarios.experiment.wording import effect_cells, title_of_workload
+from hostdx.scenarios.experiment.wording import effect_size_and_interval_cells, title_of_workload
 
 KNOWN_WITHIN = 2.0  # an interval that goes beyond this factor both ways says nothing yet
 
@@ -120,9 +120,9 @@ def _judged_standing(session: RunSession, verdict: ev.RunVerdict, name: str) -> 
             None,
             verdict,
         )
-    if few := too_few(session, verdict):
+    if few := too_few_groups_text(session, verdict):
         return Standing(name, few, "", "unknown", None, verdict)
-    words, figures = effect_cells(verdict)
+    words, figures = effect_size_and_interval_cells(verdict)
     title = clean_text(load_title(session, verdict) + (f", {name}" if name else ""))
     bar = None
     if is_drawable_value(verdict.ratio):

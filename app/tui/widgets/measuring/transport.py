@@ -35,13 +35,13 @@ def transport_line(feed: RunFeed, width: int) -> Line:
     state = ("▶ ", "ok") if play.playing else ("‖ ", "warning")
     times = f"{format_clock(play.time)} / {format_clock(play.end)}"
     # at the end nothing moves at any speed: there it looks the same whether it was followed live or replayed
-    over = play.at_end and not play.playing and not feed.is_growing
+    over = play.is_at_end and not play.playing and not feed.is_growing
     words = "at the end" if over else speed_words(play.speed)
     left: Line = [state, (words, "text"), (f"   {times}", "strong")]
     if feed.is_growing:
         left.append(("   still running, Z returns to live", "accent"))
         return left
-    mark = clean_text(play.next_mark)
+    mark = clean_text(play.next_mark_text)
     most = min(MAX_MARK_CELLS, width - cell_width(left) - MIN_TRACK_CELLS - 6)
     jump: Line = [("n", "key"), (f" jumps to: {mark}", "dim")]
     right = crop_line(jump, max(30, width // 3, most)) if mark else []

@@ -33,7 +33,7 @@ def variant_label(session: RunSession, variant: str, width: int = 18) -> str:
     return cleaned if len(cleaned) <= width else cleaned[: width - 1] + "…"
 
 
-def leading_metric(session: RunSession, workload: str) -> tuple[str, str]:
+def leading_metric_and_unit(session: RunSession, workload: str) -> tuple[str, str]:
     """(name, unit) of the workload's first metric."""
     load = session.find_workload(workload)
     if load is not None and load.metrics:

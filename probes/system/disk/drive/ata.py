@@ -34,7 +34,7 @@ class AtaPort(msgspec.Struct, frozen=True, kw_only=True):
 
 def ata_port(host: Host, path: str) -> AtaPort | Absent:
     """Of the disk at the real sysfs path `path`."""
-    port_link = find_port_links(path)
+    port_link = find_port_host_and_links(path)
     if port_link is None:
         return Absent(f"{path} is not behind a libata port", "unsupported", path)
     port, scsi_host, names = port_link
@@ -61,7 +61,7 @@ def ata_port(host: Host, path: str) -> AtaPort | Absent:
     )
 
 
-def find_port_links(path: str) -> tuple[str, str, tuple[str, str]] | None:
+def find_port_host_and_links(path: str) -> tuple[str, str, tuple[str, str]] | None:
     """The port's folder, the number of its SCSI host, and by what names its link may go."""
     match = re.match(r"(.*/ata(\d+))/host(\d+)/target\d+:(\d+):", path)
     if match is None:

@@ -50,11 +50,11 @@ def pcie_bytes_per_s(gigatransfers: float, width: int) -> int:
 
 def pcie_link(host: Host, folder: str) -> BusLink | Absent:
     """Of the PCI device at the sysfs folder: `8.0 GT/s PCIe` (kernels before 5.x: `8 GT/s`), width `4`."""
-    now = _pcie_pair(host, folder, "current")
+    now = _pcie_rate_and_width(host, folder, "current")
     if isinstance(now, Absent):
         return now
-    most = _pcie_pair(host, folder, "max")
-    port = _pcie_pair(host, folder.rsplit("/", 1)[0], "max")
+    most = _pcie_rate_and_width(host, folder, "max")
+    port = _pcie_rate_and_width(host, folder.rsplit("/", 1)[0], "max")
     both = [pair for pair in (most, port) if not isinstance(pair, Absent)]
     best = (min(p[0] for p in both), min(p[1] for p in both)) if both else None
     below = best is not None and len(both) == 2 and pcie_bytes_per_s(*now) < pcie_bytes_per_s(*best)
@@ -145,7 +145,7 @@ def sas_link(host: Host, path: str) -> BusLink | Absent:
     )
 
 
-def _pcie_pair(host: Host, folder: str, which: str) -> tuple[float, int] | Absent:
+def _pcie_rate_and_width(host: Host, folder: str, which: str) -> tuple[float, int] | Absent:
     speed = host.read_file_text(f"{folder}/{which}_link_speed")
     width = host.read_integer(f"{folder}/{which}_link_width")
     if isinstance(speed, Absent):

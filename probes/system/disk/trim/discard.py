@@ -4,7 +4,7 @@ import msgspec
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import BlockDevice, block_devices, list_below
-from hostdx.probes.system.disk.drive.ata import find_port_links
+from hostdx.probes.system.disk.drive.ata import find_port_host_and_links
 from hostdx.probes.system.disk.mounts import Mount
 from hostdx.probes.system.disk.topology import DiskTopology, read_disk_topology
 from hostdx.probes.types import Absent, is_present
@@ -133,7 +133,7 @@ def _sata_mode(host: Host, device: BlockDevice) -> str:
     """`forced_unqueued` and its kin; "" where it is no SATA disk or the kernel does not say."""
     if device.transport != "sata":
         return ""
-    port_links = find_port_links(device.path)
+    port_links = find_port_host_and_links(device.path)
     if port_links is None:
         return ""
     port, _, links = port_links

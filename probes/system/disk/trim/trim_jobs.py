@@ -156,7 +156,7 @@ def _calls_in(line: str, source: str) -> Iterator[TrimJob]:
     for at, word in enumerate(words):
         name = word.rsplit("/", 1)[-1]
         if name == "fstrim":
-            job = _parse_call(words[at + 1 :], source)
+            job = _parse_fstrim_call(words[at + 1 :], source)
             if job is not None:
                 yield job
         elif " " in word and _CALL.search(word):  # sh -c '...'
@@ -165,7 +165,7 @@ def _calls_in(line: str, source: str) -> Iterator[TrimJob]:
             yield TrimJob(where=source, reach="all")
 
 
-def _parse_call(words: Sequence[str], source: str) -> TrimJob | None:
+def _parse_fstrim_call(words: Sequence[str], source: str) -> TrimJob | None:
     """None where it is not run: `[ -x /sbin/fstrim ]`, `command -v fstrim`, a dry run."""
     arguments: list[str] = []
     for word in words:

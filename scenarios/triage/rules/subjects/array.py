@@ -35,11 +35,11 @@ def pool_rows(host: Host) -> list[SubjectRow] | Absent:
                 shares = dict(zip(("data", "metadata", "mode"), parsed, strict=True))
                 pools[label] = SubjectRow(label, {"name": label, "lv": _volume_name(label), **shares})
         if not pools:
-            pools = _pools_of_lvs(host)
+            pools = _captured_lvs_pools(host)
     return list(pools.values())
 
 
-def _pools_of_lvs(host: Host) -> dict[str, SubjectRow]:
+def _captured_lvs_pools(host: Host) -> dict[str, SubjectRow]:
     """By a sosreport's `lvs -a -o ...`: LV, VG, Attr (`t` first: lvs(8)), size, data and metadata in %."""
     pools: dict[str, SubjectRow] = {}
     for path in host.glob_paths("/sos_commands/lvm2/lvs_-a_-o_*"):
@@ -60,7 +60,7 @@ def _volume_name(mapped: str) -> Value:
     return "/".join(parts) if len(parts) == 2 else Absent(f"{mapped} is no name of LVM", "unsupported")
 
 
-def btrfs_rows(host: Host) -> list[SubjectRow]:
+def btrfs_device_rows(host: Host) -> list[SubjectRow]:
     """One row per device of each btrfs file system (fs/btrfs/sysfs.c): `mounted`, a place where it is mounted."""
     table = read_mounts(host)
     rows = []

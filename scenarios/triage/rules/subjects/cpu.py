@@ -117,7 +117,7 @@ def policy_rows(host: Host) -> list[SubjectRow] | Absent:
     clock = host.compute_once(read_frequency)
     driver: Value = clock if isinstance(clock, Absent) else clock.driver
     active: Value = (
-        clock if isinstance(clock, Absent) else _driver_active(clock.driver, clock.is_driver_active)
+        clock if isinstance(clock, Absent) else _active_or_absent(clock.driver, clock.is_driver_active)
     )
     rows = []
     for folder in folders:
@@ -139,12 +139,15 @@ def policy_rows(host: Host) -> list[SubjectRow] | Absent:
     return rows
 
 
-def _driver_active(driver: str | Absent, active: bool) -> Value:
+def _active_or_absent(driver: str | Absent, active: bool) -> Value:
     return driver if isinstance(driver, Absent) and not active else active
 
 
-def package_rows(host: Host) -> list[SubjectRow] | Absent:
-    """One row per RAPL package: `limit_w`, `most_w` (the limit that the maker sets), each in watts."""
+def rapl_package_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per RAPL package: `limit_w`, `most_w` (the limit that the maker sets), each in watts.
+
+    None without RAPL on a live or a virtual host; Absent where a capture of a physical host has no RAPL.
+    """
     rapl_packages = read_power_packages(host)
     if isinstance(rapl_packages, Absent):
         return [] if host.live or read_virtualisation(host).is_virtual else rapl_packages

@@ -42,11 +42,11 @@ def job_daemon_rows(host: Host) -> list[SubjectRow] | Absent:
         if isinstance(name, Absent) or name not in _JOB_DAEMONS:
             continue
         limits = host.read_file_text(f"/proc/{pid}/limits")
-        found = _LOCKED.search(limits) if is_present(limits) else None
+        limit_match = _LOCKED.search(limits) if is_present(limits) else None
         locked: Value = Absent("no limit is named", "missing", f"/proc/{pid}/limits")
-        if found is not None and (number := parse_unsigned(found[1])) is not None:
+        if limit_match is not None and (number := parse_unsigned(limit_match[1])) is not None:
             locked = number
-        elif found is not None:
+        elif limit_match is not None:
             locked = -1
         columns: dict[str, Value] = {
             "name": name,

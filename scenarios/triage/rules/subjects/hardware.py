@@ -35,13 +35,13 @@ def model_rows(host: Host) -> list[SubjectRow]:
                 "instead": model.instead,
                 "effect": model.effect,
                 "references": "; ".join(model.sources),
-                "member": _member_of(host, disk),
+                "member": _array_or_pool_of(host, disk),
             }
             rows.append(SubjectRow(disk.name, columns, f"/sys/block/{disk.name}"))
     return rows
 
 
-def _member_of(host: Host, disk: BlockDevice) -> str | Absent:
+def _array_or_pool_of(host: Host, disk: BlockDevice) -> str | Absent:
     devices = block_devices(host)
     own = {disk.name, *(d.name for d in devices.values() if d.parent == disk.name)}
     for above in devices.values():
@@ -119,8 +119,8 @@ def volume_rows(host: Host) -> list[SubjectRow] | Absent:
     cloud = host.compute_once(_find_cloud)
     rows = []
     for disk in block_devices(host).values():
-        whole = not disk.parent and not disk.slaves and disk.name in counters
-        if not whole or not is_virtual_disk(disk.transport, disk.model):
+        is_whole_disk = not disk.parent and not disk.slaves and disk.name in counters
+        if not is_whole_disk or not is_virtual_disk(disk.transport, disk.model):
             continue
         counts = counters[disk.name]
         enough = counts.reads + counts.writes >= 1000
@@ -246,15 +246,15 @@ def ruleset_rows(host: Host) -> list[SubjectRow]:
     return rows
 
 
-def unit_rows(host: Host) -> list[SubjectRow]:
+def captured_failed_unit_rows(host: Host) -> list[SubjectRow]:
     """One row per unit of systemd that failed, as a sosreport lists them."""
     return [
         SubjectRow(unit, {"name": unit, "path": path, "about": about}, "")
-        for unit, (path, about) in dict(_failed_units(host)).items()
+        for unit, (path, about) in dict(_captured_failed_units(host)).items()
     ]
 
 
-def _failed_units(host: Host) -> Iterator[tuple[str, tuple[str, str]]]:
+def _captured_failed_units(host: Host) -> Iterator[tuple[str, tuple[str, str]]]:
     for path in host.glob_paths("/sos_commands/systemd/systemctl_list-units*") if not host.live else ():
         text = host.read_file_text(path, 4 << 20)
         line = r"^\W*([\w@.:\\-]+\.\w+)\s+loaded\s+failed\s+\S+\s*(.*)$"

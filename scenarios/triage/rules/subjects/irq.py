@@ -51,13 +51,13 @@ def irqs_of(host: Host, device: str | Absent, names: Sequence[str]) -> tuple[str
     return tuple(busy or [number for number, _ in counted])
 
 
-def cpus_of(host: Host, numbers: Sequence[str]) -> Value:
+def interrupt_cpus(host: Host, numbers: Sequence[str]) -> Value:
     """Return how many CPUs serve these interrupts."""
     sets = [cpus for number in numbers if (cpus := _affinity_cpus(host, number))]
     return len(frozenset[int]().union(*sets)) if sets else _unknown_affinity(host)
 
 
-def nodes_of(host: Host, numbers: Sequence[str]) -> Value:
+def interrupt_nodes(host: Host, numbers: Sequence[str]) -> Value:
     """The NUMA nodes of the CPUs that serve these interrupts."""
     table = read_numa(host)
     if isinstance(table, Absent):

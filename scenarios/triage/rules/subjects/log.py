@@ -57,7 +57,7 @@ def lines_of(
     index = host.compute_once(log_index)
     matching = index.find_matches([(pattern, words)], range(len(index.lines)))
     if not matching:
-        return _line_rows(host, log.source, {}, lambda _: False)
+        return _rows_by_device(host, log.source, {}, lambda _: False)
     is_worse = re.compile(worse).search if worse else None
     is_settling = re.compile(settled).search if settled else None
     lines: dict[str, list[str]] = {}
@@ -71,7 +71,9 @@ def lines_of(
                 over.discard(name)
         elif is_settling is not None and is_settling(message):
             over.update(named_devices(message))
-    return _line_rows(host, log.source, lines, lambda message: bool(is_worse and is_worse(message)), over)
+    return _rows_by_device(
+        host, log.source, lines, lambda message: bool(is_worse and is_worse(message)), over
+    )
 
 
 def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[SubjectRow] | Absent:
@@ -91,18 +93,18 @@ def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[Subj
         # what a start says at a lower priority is about what it finds, not about what fails
         if line.priority is None or (line.time_s is not None and line.time_s >= START_SECONDS):
             settled.add(number)
-    spoken = index.find_matches(patterns_of_words("fault", "limit"), settled)
-    heads = [number for number in sorted(loud | spoken) if not _BODY.match(index.lines[number])]
+    faulty_lines = index.find_matches(patterns_of_words("fault", "limit"), settled)
+    heads = [number for number in sorted(loud | faulty_lines) if not _BODY.match(index.lines[number])]
     few = LineIndex([index.lines[number] for number in heads])  # little to search, by hundreds of patterns
-    known = few.find_matches((*harmless_patterns(), *listed.items()), range(len(heads)))
-    unlisted = {number for place, number in enumerate(heads) if place not in known}
+    known_places = few.find_matches((*harmless_patterns(), *listed.items()), range(len(heads)))
+    unlisted = {number for place, number in enumerate(heads) if place not in known_places}
     lines: dict[str, list[str]] = {}
     for number in sorted(unlisted):
         lines.setdefault(speaker_of(index.lines[number]), []).append(index.lines[number])
     without_priority = {number for number in unlisted if log.lines[number].priority is None}
     grave_numbers = index.find_matches(patterns_of_words("grave"), loud & unlisted | without_priority)
     grave = {index.lines[number] for number in grave_numbers}
-    return _line_rows(host, log.source, lines, grave.__contains__)
+    return _rows_by_device(host, log.source, lines, grave.__contains__)
 
 
 # What a report of the kernel's holds below its first line: stacks, registers, tables; and lines of no driver.
@@ -135,17 +137,19 @@ def speaker_of(message: str) -> str:
     return speaker if not names or names[0] in speaker else f"{speaker} {names[0]}"
 
 
-def _line_rows(
+def _rows_by_device(
     host: Host,
     source: str,
-    lines: dict[str, list[str]],
+    lines: Mapping[str, Sequence[str]],
     is_worse: Callable[[str], bool],
     over: Collection[str] = (),
 ) -> list[SubjectRow]:
-    if len(lines) > 1 and "" in lines and not any(map(is_worse, lines[""])):
-        del lines[""]  # what stands beside lines that name their device is mostly of the same
+    """One row per key of `lines`, a device; "" is no device, and gives the only row where there are no lines."""
+    if len(lines) > 1 and not any(map(is_worse, lines.get("", ()))):
+        # what stands beside lines that name their device is mostly of the same
+        lines = {name: messages for name, messages in lines.items() if name}
     rows = []
-    for name, messages in (lines or {"": []}).items():
+    for name, messages in (lines or {"": ()}).items():
         last = messages[-1][:MAX_LINE_CHARACTERS] if messages else ""
         columns: dict[str, Value | Reader] = {
             "name": name,
@@ -184,10 +188,10 @@ def named_devices(message: str) -> tuple[str, ...]:
     for kind in _NAMES:
         if names := [next(filter(None, name_match.groups())) for name_match in kind.finditer(message)]:
             # NVIDIA's driver leaves the function out; a graphics card is the first
-            whole = (
+            device_names = (
                 f"{name}.0" if re.fullmatch(r"0000:[0-9a-f]{2}:[0-9a-f]{2}", name) else name for name in names
             )
-            return tuple(dict.fromkeys(whole))
+            return tuple(dict.fromkeys(device_names))
     return ()
 
 

@@ -27,7 +27,7 @@ def dimm_rows(host: Host) -> list[SubjectRow] | Absent:
     slots: list[tuple[str, int, int, str]] = []
     for block in re.findall(r"Memory Device\n(.*?)(?=\n\s*\n|\Z)", text, re.DOTALL):
         size, configured = _field_text(block, "Size"), _field_text(block, "Configured (?:Memory|Clock) Speed")
-        speeds_told = _speed_mt(_field_text(block, "Speed")), _speed_mt(configured)
+        speeds_told = _speed_in_mt_s(_field_text(block, "Speed")), _speed_in_mt_s(configured)
         slots.append((_field_text(block, "Locator"), *speeds_told, size if re.match(r"[0-9]", size) else ""))
     if not slots:
         return Absent("dmidecode lists no memory devices", "unsupported", "dmidecode -t 17")
@@ -64,7 +64,7 @@ def _field_text(block: str, name: str) -> str:
     return field_match[1] if field_match else ""
 
 
-def _speed_mt(text: str) -> int:
+def _speed_in_mt_s(text: str) -> int:
     speed_match = re.match(r"([0-9]{2,6}) M(?:T/s|Hz)", text)
     return int(speed_match[1]) if speed_match else 0
 
@@ -114,7 +114,7 @@ def node_rows(host: Host) -> list[SubjectRow] | Absent:
     return rows
 
 
-def group_rows(host: Host) -> list[SubjectRow] | Absent:
+def own_control_group_rows(host: Host) -> list[SubjectRow] | Absent:
     """Our own control group and each above it, the nearest first; version 2, and 1's memory and cpu controllers."""
     text = host.read_file_text("/proc/self/cgroup")
     table = read_mounts(host)
@@ -154,7 +154,7 @@ _KINDS = (
 )
 
 
-def groups_rows(host: Host) -> list[SubjectRow]:
+def control_group_rows(host: Host) -> list[SubjectRow]:
     """One row per control group, to a depth of four: version 2, and 1's memory, pids and blkio controllers."""
     rows: dict[str, SubjectRow] = {}
     for controller, files in _KINDS:

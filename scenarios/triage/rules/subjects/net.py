@@ -108,15 +108,15 @@ def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         "steered_cpus": lambda: (
             queues if isinstance(queues := steered(), Absent) else frozenset().union(*queues.values())
         ),
-        "irq_cpus": lambda: irq.cpus_of(host, _irq_numbers(host, card)),
+        "irq_cpus": lambda: irq.interrupt_cpus(host, _irq_numbers(host, card)),
         "irqs": lambda: len(_irq_numbers(host, card)) or Absent("no interrupt has its name"),
-        "irq_nodes": lambda: irq.nodes_of(host, _irq_numbers(host, card)),
+        "irq_nodes": lambda: irq.interrupt_nodes(host, _irq_numbers(host, card)),
         **{name: partial(_spreading_value, host, card, name) for name in irq.BY_HAND},
         "cut_off": partial(_driver_sum, host, card.name, _CUT_OFF),
         "exceeded": partial(_driver_sum, host, card.name, r"allowance_exceeded$"),
-        "paused": partial(_largest_sum, host, card.name, _PAUSED),
-        "pausing": partial(_largest_sum, host, card.name, _PAUSING),
-        "damaged": partial(_largest_sum, host, card.name, _DAMAGED),
+        "paused": partial(_largest_driver_sum, host, card.name, _PAUSED),
+        "pausing": partial(_largest_driver_sum, host, card.name, _PAUSING),
+        "damaged": partial(_largest_driver_sum, host, card.name, _DAMAGED),
         "stuck": partial(_driver_sum, host, card.name, _STUCK),
         **{name: partial(_card_counter, host, card.name, name) for name in _COUNTERS},
     }
@@ -159,20 +159,20 @@ def _max_speed_bits(ethtool_text: str | Absent) -> Value:
 
 def _peer_speed_bits(host: Host, card: Nic) -> Value:
     """The fastest link of a card of the same make and kind that is up: one driver serves cards of many speeds."""
-    made_as = _make_of(host, card)
+    made_as = _vendor_and_device(host, card)
     speeds = [
         other.speed_mbit
         for other in host.compute_once(read_nics).values()
         if other.physical
         and (other.driver, other.kind) == (card.driver, card.kind)
-        and _make_of(host, other) == made_as
+        and _vendor_and_device(host, other) == made_as
         and is_present(other.speed_mbit)
         and other.state == "up"
     ]
     return max(speeds) * 1_000_000 if speeds else Absent("no other card is of this make")
 
 
-def _make_of(host: Host, card: Nic) -> tuple[str, ...]:
+def _vendor_and_device(host: Host, card: Nic) -> tuple[str, ...]:
     """Vendor and device of its PCI function; empty texts where they cannot be read."""
     base = f"{ROOT}/{card.name}/device"
     words = (host.read_file_text(f"{base}/{name}") for name in ("vendor", "device"))
@@ -275,7 +275,7 @@ def _driver_sum(host: Host, card: str, pattern: str) -> Value:
     return sum(counts) if counts else Absent("its driver has no such counter", "unsupported")
 
 
-def _largest_sum(host: Host, card: str, patterns: Sequence[str]) -> Value:
+def _largest_driver_sum(host: Host, card: str, patterns: Sequence[str]) -> Value:
     sums = [_driver_sum(host, card, pattern) for pattern in patterns]
     known_sums = [count for count in sums if is_present(count)]
     return max(known_sums) if known_sums else sums[0]

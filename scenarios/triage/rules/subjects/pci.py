@@ -65,7 +65,7 @@ def _unread_reason(host: Host, device: PciDevice) -> Value:
 
 
 def _irq_nodes(host: Host, device: PciDevice) -> Value:
-    return irq.nodes_of(host, _irq_numbers(host, device))
+    return irq.interrupt_nodes(host, _irq_numbers(host, device))
 
 
 def _irq_numbers(host: Host, device: PciDevice) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ _DEVICE = re.compile(r"^(?:[0-9a-f]{4}:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7] ", re.MU
 _LINK = r"Speed ([0-9.]{1,4})GT/s[^,\n]{0,20}, Width x([0-9]{1,2})"
 
 
-def lspci_rows(host: Host) -> list[SubjectRow]:
+def captured_lspci_rows(host: Host) -> list[SubjectRow]:
     """One row per device of a captured `lspci -vv` without sysfs: GT/s and lanes, now and at most."""
     if host.live or (host.list_names("/sys/bus/pci/devices") or ()):
         return []

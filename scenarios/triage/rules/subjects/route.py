@@ -37,7 +37,7 @@ def network_rows(host: Host) -> list[SubjectRow] | Absent:
     table = read_ipv4_routes(host)
     if isinstance(table, Absent):
         return table
-    physical = {name for name, card in _cards(host).items() if card.physical}
+    physical = {name for name, card in _read_cards(host).items() if card.physical}
     cards_by_network: dict[str, set[str]] = {}
     for route in table.unicast:
         if route.interface in physical and route.prefix != _EVERYWHERE and not route.prefix.endswith("/32"):
@@ -48,7 +48,7 @@ def network_rows(host: Host) -> list[SubjectRow] | Absent:
     ]
 
 
-def _cards(host: Host) -> dict[str, Nic]:
+def _read_cards(host: Host) -> dict[str, Nic]:
     return host.compute_once(read_nics)
 
 
@@ -56,7 +56,7 @@ def _speeds_of_cards(host: Host) -> dict[str, int]:
     """In bit/s, of physical cards that are up; a fabric of InfiniBand seldom leads to other networks."""
     return {
         name: card.speed_mbit * 1_000_000
-        for name, card in _cards(host).items()
+        for name, card in _read_cards(host).items()
         if card.physical
         and card.kind != "infiniband"
         and card.state == "up"

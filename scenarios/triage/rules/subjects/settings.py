@@ -192,5 +192,5 @@ def key_user_rows(host: Host) -> list[SubjectRow] | Absent:
     if isinstance(text, Absent):
         return text
     names = ("uid", "keys", "most_keys", "bytes", "most_bytes")
-    rows = ([int(number) for number in found] for found in _KEYS.findall(text))
+    rows = ([int(number) for number in numbers] for numbers in _KEYS.findall(text))
     return [SubjectRow(str(row[0]), dict(zip(names, row, strict=True))) for row in rows]

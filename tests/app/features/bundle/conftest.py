@@ -12,7 +12,7 @@ def made() -> bytes:
     """For this Python alone, of what is installed here."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(build, "fetch_wheels", installed.fetched)
-        return build.build_bundle().data
+        return build.build_portable_archive().data
 
 
 @pytest.fixture(scope="session")

@@ -29,10 +29,10 @@ def two_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_is_reproducible(two_wheels: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(build.EPOCH, "1700000000")
-    first, again = build.build_bundle(), build.build_bundle()
+    first, again = build.build_portable_archive(), build.build_portable_archive()
     assert first == again
     monkeypatch.setenv(build.EPOCH, "1700000002")
-    assert build.build_bundle().data != first.data
+    assert build.build_portable_archive().data != first.data
     manifest = json.loads(zipfile.ZipFile(io.BytesIO(first.data)).read("manifest.json"))
     assert manifest["time_s"] == 1700000000
 
@@ -41,7 +41,7 @@ def test_it_is_reproducible(two_wheels: None, monkeypatch: pytest.MonkeyPatch) -
 def test_an_epoch_that_is_none_is_refused(epoch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(build.EPOCH, epoch)
     with pytest.raises(Failure) as refused:
-        build.build_bundle()
+        build.build_portable_archive()
     assert refused.value.status == USAGE
 
 

@@ -13,7 +13,7 @@ import pytest
 from hostdx.app.cli.entry import run_command_line
 from hostdx.app.features.export.schema import COLUMNS
 from hostdx.app.recordings import store
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from tests.needs import ROOT, module, need, needs
 from tests.probes.imports import originals
@@ -47,7 +47,7 @@ def export_rows(folder: Path, *arguments: object, status: int = 0) -> Callable[[
 
 def test_each_table_holds_what_the_recordings_hold(demos: Path, tmp_path: Path) -> None:
     rows = export_rows(tmp_path / "out", demos)
-    sessions: list[RunSession] = [load(path) for path in sorted(demos.iterdir())]
+    sessions: list[RunSession] = [load_recording(path) for path in sorted(demos.iterdir())]
     assert len(rows("runs")) == 3
     assert len(rows("facts")) == sum(len(s.facts) + len(s.absent) for s in sessions)
     assert len(rows("effects")) == sum(len(s.verdicts) + len(s.series) for s in sessions)

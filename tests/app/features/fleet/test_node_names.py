@@ -1,6 +1,6 @@
 """Node expressions without ClusterShell: ranges with their padding, and what is left out."""
 
-from hostdx.app.features.fleet.node_names import _own_matcher
+from hostdx.app.features.fleet.node_names import _matcher_without_clustershell
 from tests.every_case import every_case
 
 
@@ -19,10 +19,10 @@ from tests.every_case import every_case
     ],
 )
 def test_who_is_meant(words: str, name: str, meant: bool) -> None:
-    fits = _own_matcher(words)
+    fits = _matcher_without_clustershell(words)
     assert fits is not None and fits(name) is meant
 
 
 @every_case("words", ["node[1-3", "node[a]", "node[1-]", "@group"])
 def test_what_is_no_expression(words: str) -> None:
-    assert _own_matcher(words) is None
+    assert _matcher_without_clustershell(words) is None

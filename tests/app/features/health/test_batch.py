@@ -16,7 +16,7 @@ from hostdx.app.features.health.speed import LoadStanding
 from hostdx.app.features.watch.nights import history_of_recordings
 from hostdx.app.features.watch.openmetrics import metrics_text
 from hostdx.app.recordings import store
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from tests.needs import needs, program
 from tests.syntax import ROOT
 
@@ -109,7 +109,7 @@ def test_condor(tmp_path: Path, status: int, fit: str) -> None:
 def test_the_dashboard_asks_for_gauges_that_are_written() -> None:
     standing = LoadStanding("cpu-integer", "one", 0.9, 0.8, 12, True)
     health = spell_check(HealthCheck(standings=[standing]), "openmetrics")
-    report = metrics_of_session(load(store.resolve_recording("demo:storage")), "demo:storage")
+    report = metrics_of_session(load_recording(store.resolve_recording("demo:storage")), "demo:storage")
     nights = history_of_recordings([store.resolve_recording(f"demo:kernel{name}") for name in ("", "-6-1")])
     assert nights is not None
     written = set(

@@ -7,10 +7,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hostdx.app.cli.entry import run_command_line
 from hostdx.app.features.health.check import Answer, HealthCheck, Reason
-from hostdx.app.features.health.forms import FORMS, MAX_REASON, Form, spell_check, status_of
+from hostdx.app.features.health.forms import FORMS, MAX_REASON, Form, exit_status_of, spell_check
 from hostdx.app.features.health.speed import LoadStanding
 from hostdx.app.recordings import store
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 
 pytestmark = pytest.mark.usefixtures("own_state")
 STANDING = LoadStanding("cpu-integer", "one", 0.7512, 0.88, 12, True)
@@ -34,7 +34,7 @@ def check(*answers: Answer) -> HealthCheck:
 def test_answers_and_statuses(answers: tuple[Answer, ...], answer: str, status: int, nagios: int) -> None:
     made = check(*answers)
     assert made.answer == answer
-    assert {form: status_of(made, form) for form in FORMS} == {
+    assert {form: exit_status_of(made, form) for form in FORMS} == {
         form: nagios if form == "nagios" else status for form in FORMS
     }
     document = json.loads(spell_check(made, "json"))
@@ -80,7 +80,7 @@ def test_findings_of_a_recording_are_read_by_prometheus(
 ) -> None:
     assert run_command_line(["report", name, "--format", "openmetrics"]) == 0
     families = {f.name: f for f in text_string_to_metric_families(capsys.readouterr().out)}
-    session = load(store.resolve_recording(name))
+    session = load_recording(store.resolve_recording(name))
     counts = {sample.labels["severity"]: sample.value for sample in families["hostdx_findings"].samples}
     assert sum(counts.values()) == len(session.findings) > 0
     ratios = [v.ratio for v in session.verdicts.values() if v.ratio is not None]

@@ -27,7 +27,7 @@ from hostdx.app.features.health.speed import (
     is_surely_fit,
 )
 from hostdx.app.recordings import store
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.terminal.failure import Failure
 from tests.measured.simulation import health as simulation
 
@@ -65,9 +65,11 @@ def test_few_rounds_decide_nothing() -> None:
 
 def test_rates_of_explain_are_those_of_the_test() -> None:
     (even,), (uneven,) = error_rates(node_class(0.01)), error_rates(node_class(0.06))
-    assert even.false_drain < FALSE_DRAINS and even.hold and even.found_in_two > 0.999
-    assert uneven.false_drain < FALSE_DRAINS and not uneven.hold
-    assert uneven.found < uneven.found_in_two < 1 - (1 - uneven.found) ** 2  # both checks are of one node
+    assert even.false_drain < FALSE_DRAINS and even.keeps_promise and even.found_in_two_share > 0.999
+    assert uneven.false_drain < FALSE_DRAINS and not uneven.keeps_promise
+    assert (
+        uneven.found_share < uneven.found_in_two_share < 1 - (1 - uneven.found_share) ** 2
+    )  # both checks are of one node
 
 
 @pytest.mark.parametrize("noise", ["cpu", "cpu-2", "fsync4k-qd1"])
@@ -80,7 +82,7 @@ def test_slow_nodes_are_found_and_fit_ones_kept_on_recorded_noise(noise: str) ->
 
 
 def test_a_class_is_kept_and_read(tmp_path: Path) -> None:
-    session = load(store.resolve_recording("demo:kernel"))
+    session = load_recording(store.resolve_recording("demo:kernel"))
     runs = [(f"n{number}", session) for number in range(MIN_RUNS)]
     for name in ("wn", str(tmp_path / "wn.json")):
         save_class(name, runs)

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from hostdx.app.cli.entry import run_command_line
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report.forms import html, markdown
 from hostdx.app.report.full_report import report
 from hostdx.app.report.results.result_parts import result_parts
@@ -39,7 +39,7 @@ def files(tmp_path: Path, **texts: str) -> list[str]:
 @pytest.mark.parametrize("kind", made.ALL)
 def test_every_kind_becomes_a_recording_that_loads_and_reports(kind: str, tmp_path: Path) -> None:
     assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, result=made.ALL[kind])]) == 0
-    session = load(Path("r.jsonl"))
+    session = load_recording(Path("r.jsonl"))
     assert session.ended is not None and session.ended.status == "done"
     assert session.began is not None and session.began.scenario == "import"
     document = report(session, "r.jsonl")
@@ -55,7 +55,7 @@ def test_each_file_has_its_own_recording_and_all_have_one_together(
     assert run_command_line(["import", *names]) == 0
     kept = list((tmp_path / "state/hostdx/recordings").iterdir())
     assert len(kept) == 8 and sum("together" in p.name for p in kept) == 1
-    together = load(next(p for p in kept if "together" in p.name))
+    together = load_recording(next(p for p in kept if "together" in p.name))
     assert {s.workload for s in together.series} == {"HEPscoreTEST", "a-bmk"}
     assert "7 files together" in capsys.readouterr().out
 
@@ -63,7 +63,7 @@ def test_each_file_has_its_own_recording_and_all_have_one_together(
 def test_the_odd_runs_are_the_answer_and_the_box_is_drawn(tmp_path: Path) -> None:
     rows = "".join(f"0.9\t{0.47 if n % 2 else 1.9}\t11\t130\n" for n in range(9))
     assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, t=TABLE + rows)]) == 0
-    document = report(load(Path("r.jsonl")), "r.jsonl")
+    document = report(load_recording(Path("r.jsonl")), "r.jsonl")
     text, page = markdown.render_markdown(document), html.render_html(document)
     assert "IOR easy lies below IOR hard in 4 of 9 runs: runs 2, 4, 6, 8" in text.splitlines()[0]
     assert "| ior-easy |" in text
@@ -75,7 +75,7 @@ def test_a_summary_of_another_run_is_contradicted(tmp_path: Path) -> None:
     names = files(tmp_path, **{"job.txt": made.PRMON_TEXT, "job.json": other})
     assert run_command_line(["import", *names]) == 0
     kept = (tmp_path / "state/hostdx/recordings").glob("import-prmon-json*")
-    findings = load(next(kept)).findings.values()
+    findings = load_recording(next(kept)).findings.values()
     assert "import.prmon.other-run" in {f.id for f in findings}
 
 
@@ -122,7 +122,7 @@ def test_hostile_names_in_a_file_reach_no_terminal(
     text = made.fio(made.fio_job(name)).replace("3.33", "3.33\\u001b[2J")
     assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, f=text)]) == 0
     out, err = capsys.readouterr()
-    document = report(load(Path("r.jsonl")), "r.jsonl")
+    document = report(load_recording(Path("r.jsonl")), "r.jsonl")
     page = html.render_html(document)
     for shown in (out, err, markdown.render_markdown(document), page):
         assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
@@ -132,7 +132,7 @@ def test_hostile_names_in_a_file_reach_no_terminal(
 def test_a_foreign_box_and_history_are_drawn_as_letters_or_not_at_all() -> None:
     corner = BoxCorner(workload="\x1b[2Jw", unit="B/s", values=(1.0,), median=1.0, low=1.0, high=1.0)
     hostile = BoundingBoxFigures(title="\x1b]0;x\x07<script>", runs=("\u202e<b>",), corners=(corner,) * 4)
-    session = load(Path(__file__).parents[4] / "app/recordings/demos/io500.jsonl")
+    session = load_recording(Path(__file__).parents[4] / "app/recordings/demos/io500.jsonl")
     [picture] = result_parts(session, Boxes(t=1.0, value=(hostile,)))
     assert isinstance(picture, Picture)
     shown = "".join((*picture.lines, picture.svg))

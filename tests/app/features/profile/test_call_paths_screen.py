@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hostdx.app.features.profile.flame import merge_addresses
+from hostdx.app.features.profile.flame import merge_unnamed_addresses
 from hostdx.app.features.profile.icicle import CallPathsScreen, Icicle
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.verdict import VerdictScreen
@@ -75,7 +75,7 @@ def test_addresses_of_one_library_are_one_frame() -> None:
         node("main", -1, 1.0, 2.0), node(lib, 0, 0.3, 0.6, True), node("[libcrypto.so.3+0x2a]", 0, 0.2, 0.4),
         node("[libcrypto.so.3+0x3b]", 1, 0.1, 0.2), node("memcpy", 3, 0.1, 0.1), node(other, 0, 0.1, 0.1),
     )  # fmt: skip
-    merged = merge_addresses(msgspec.structs.replace(tree(), nodes=nodes)).nodes
+    merged = merge_unnamed_addresses(msgspec.structs.replace(tree(), nodes=nodes)).nodes
     assert [(n.up, round(n.baseline_s, 9), round(n.variant_s, 9)) for n in merged] == [
         (-1, 1.0, 2.0), (0, 0.5, 1.0), (1, 0.1, 0.1), (0, 0.1, 0.1),
     ]  # fmt: skip

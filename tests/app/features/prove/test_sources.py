@@ -56,7 +56,7 @@ def test_a_profile_gives_its_settings_and_those_it_includes(tmp_path: Path) -> N
         "sysctl:vm.dirty_ratio=30",
         f"sysfs:{sources.THP}=always",
     }
-    assert len(choice.left_out) == 2 and not choice.wholly
+    assert len(choice.left_out) == 2 and not choice.is_applied_whole
     with pytest.raises(UsageError):
         sources.settings_of_profile(Host(str(tmp_path)), "none")
 
@@ -64,7 +64,7 @@ def test_a_profile_gives_its_settings_and_those_it_includes(tmp_path: Path) -> N
 @pytest.mark.usefixtures("allowed")
 def test_a_finding_gives_its_remedy_its_load_and_its_key() -> None:
     choice = sources.settings_of_finding(Host(), finding(load="page-fault", subject="x"))
-    assert choice.settings == ("sysctl:vm.swappiness=10",) and choice.wholly
+    assert choice.settings == ("sysctl:vm.swappiness=10",) and choice.is_applied_whole
     assert (choice.load, choice.finding) == ("page-fault", "memory.swappiness|x")
 
 

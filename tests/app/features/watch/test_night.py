@@ -176,7 +176,7 @@ def test_its_baseline_is_a_baseline_as_any_other(later_host: Clocked, tmp_path: 
     assert [one.name for one in baselines.list_baselines()] == [baselines.WATCH]
     assert baselines.compare_since(baselines.WATCH, recorded(tmp_path, "later", 800.0)).a.runs == 28
     with pytest.raises(Failure):
-        baselines.save(baselines.WATCH, [recorded(tmp_path, "mine", 1.0)])
+        baselines.save_baseline(baselines.WATCH, [recorded(tmp_path, "mine", 1.0)])
 
 
 def test_open_metrics_are_written_in_one_step(later_host: Clocked, tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_a_night_is_not_for_a_busy_host(tmp_path: Path, files: dict[str, str], b
 def test_a_run_under_way_is_not_disturbed_and_the_next_night_runs(host: Clocked) -> None:
     lock = locks.lock_measuring("storage", "02:29:00 UTC", lambda text: None)
     try:
-        measure = nights.measure_of(
+        measure = nights.make_battery_measure(
             WatchSettings(), ["hostdx", "watch", "--night"], lambda event: None, lambda text: None
         )
         found = nights.measure_night(

@@ -47,7 +47,7 @@ def test_installed_it_stays_until_it_is_removed(timer: WatchTimer, tmp_path: Pat
     assert (units / f"{NAME}.service").read_text() == timer.service_unit
     assert (units / f"{NAME}.timer").read_text() == timer.timer_unit
     found = timers.find_installation()
-    assert found is not None and found.header.kept == REMOVE and not found.open and len(found.entries) == 4
+    assert found is not None and found.header.kept == REMOVE and not found.is_open and len(found.entries) == 4
     assert leftovers.leftover_lines() == []
     assert all(change.on_purpose and change.state == "kept" for change in undo.foresee_changes(found))
     journal = undo.lock_journal(found.path)

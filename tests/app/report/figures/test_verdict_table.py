@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.delivery import WIDE, summary_lines
 from hostdx.app.report.next_steps import list_remedies
@@ -102,7 +102,7 @@ def test_each_sign_of_trust(events: tuple[ev.AnyEvent, ...], state: str, says: s
 
 @every_case("path", sorted(DEMOS.glob("*.jsonl")))
 def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
-    told = load(path)
+    told = load_recording(path)
     pasted = {command for step in list_remedies(told) for command in step.commands}  # a line each, whole
 
     def words(width: int, *, charts: bool = False) -> list[str]:

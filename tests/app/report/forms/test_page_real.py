@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.sides import read_run_summaries
 from hostdx.app.recordings.store import list_demos, resolve_recording
 from hostdx.app.report.forms import html
@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.real, needs(BROWSER)]
 
 
 def documents() -> dict[str, ReportDocument]:
-    made = {name: report(load(resolve_recording(name)), name) for name in list_demos()}
+    made = {name: report(load_recording(resolve_recording(name)), name) for name in list_demos()}
     sides = (read_run_summaries([resolve_recording(name)]) for name in ("demo:kernel-5-10", "demo:kernel"))
     return made | {"compare": comparison_document(compare_recordings(*sides))}
 
@@ -38,6 +38,6 @@ def test_the_measure_sees_what_stands_over() -> None:
 
 @pytest.mark.parametrize("name", some_always(("demo:box",), list_demos()))
 def test_the_first_page_prints_on_one_sheet(name: str) -> None:
-    made = report(load(resolve_recording(name)), name)
+    made = report(load_recording(resolve_recording(name)), name)
     front = tuple(section for section in made.sections if not section.appendix)
     assert sheets(html.render_html(msgspec.structs.replace(made, sections=front))) == 1

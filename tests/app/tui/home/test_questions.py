@@ -258,7 +258,7 @@ async def test_an_answer_may_come_while_a_screen_goes(
             app.push_screen(screen)
             await settled(pilot)
             if isinstance(screen, DirectoriesScreen):
-                screen._add_path("/srv/typed")
+                screen._add_and_examine_path("/srv/typed")
             elif isinstance(screen, RecordingsScreen):
                 screen._import_file("result.json")
             else:
@@ -291,7 +291,7 @@ async def test_the_plan_is_filled_in_while_the_host_is_read_until_the_user_sets_
         assert isinstance(screen, PlanScreen)
         screen.set_option(next(o for o in screen.offer.options if o.name == "budget"), "90")
         proposed.append("--dir=/data")
-        screen._poll()
+        screen._poll_child()
         assert asked[-1] == ["storage", "--dir=/scratch", "--budget=90"]
 
 

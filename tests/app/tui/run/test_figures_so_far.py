@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hostdx.app.recordings import store
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.headline import find_answer
 from hostdx.app.report.next_steps import next_steps_for
@@ -44,7 +44,7 @@ def test_figures_of_a_kind_stand_together_by_name_in_whatever_order_they_were_re
 
 
 def test_a_plots_title_has_a_whole_name_instead_of_a_torn_label() -> None:
-    session = load(store.resolve_recording("demo:numa"))
+    session = load_recording(store.resolve_recording("demo:numa"))
     assert variant_label(session, "far") == "far" and variant_label(session, "small") == "small pages"
     assert figure_lines(RunSession(), 78, 11) == ([], [])
 

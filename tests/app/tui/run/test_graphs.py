@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from hostdx.app.recordings import store
-from hostdx.app.recordings.reader import load
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.lines import Line
 from hostdx.app.tui.children.feed import RunFeed
@@ -101,7 +101,7 @@ def test_graphs_of_one_group_share_a_scale_and_zeros_are_left_out() -> None:
 
 def test_a_checkup_draws_the_part_under_way() -> None:
     session = RunSession()
-    began = load(store.resolve_recording("demo:null")).began
+    began = load_recording(store.resolve_recording("demo:null")).began
     assert began is not None
     session.apply(replace(began, scenario="checkup"))
     session.apply(ev.RunStep(t=1.0, id="null", title="null", state="done"))

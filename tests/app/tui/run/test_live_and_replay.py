@@ -61,7 +61,7 @@ async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
             ):  # as a runner writes: some at a time, the screen drawn between
                 file.write(b"".join(lines[start : start + 40]))
                 file.flush()
-                app.feed.poll()
+                app.run_feed.poll()
                 app.settle_view()
                 await pilot.pause()
         await settled(pilot)
@@ -114,7 +114,7 @@ async def test_a_closed_terminal_ends_the_app_and_leaves_the_runner(
 ) -> None:
     sent: list[int] = []
     async with opened(tmp_path, run=feed("storage", 30.0)) as (app, pilot):
-        app.feed.stop = lambda: sent.append(1) or ""  # type: ignore[method-assign, func-returns-value]
+        app.run_feed.stop = lambda: sent.append(1) or ""  # type: ignore[method-assign, func-returns-value]
         os.kill(os.getpid(), number)
         await pilot.pause(0.05)
         [last_resort] = [one for one in threading.enumerate() if isinstance(one, threading.Timer)]

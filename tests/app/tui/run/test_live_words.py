@@ -13,7 +13,7 @@ from hostdx.app.terminal.lines import Line
 from hostdx.app.tui.screens.before.plan import PlanScreen
 from hostdx.app.tui.widgets.measuring.forest import describe_outlook
 from hostdx.app.tui.widgets.measuring.group_plot import WAY, PlotSubject, group_plot_lines, pair_ratios
-from hostdx.app.tui.widgets.measuring.variants import leading_metric
+from hostdx.app.tui.widgets.measuring.variants import leading_metric_and_unit
 from tests.every_case import every_case
 from tests.fakes.terminals.screen import grid, keys, opened, planned, ready
 
@@ -52,7 +52,7 @@ def test_the_next_look_is_never_one_that_is_over(demo: str) -> None:
 @every_case("demo", ["storage", "rpfilter", "iosched"])
 def test_a_plot_of_ratios_always_says_which_way_is_slower(demo: str, width: int) -> None:
     session = at(demo, {"storage": 60.0, "rpfilter": 12.0, "iosched": 300.0}[demo])
-    chosen = PlotSubject(session.workload, leading_metric(session, session.workload)[0])
+    chosen = PlotSubject(session.workload, leading_metric_and_unit(session, session.workload)[0])
     found = pair_ratios(session, *chosen)
     title, *_, foot = group_plot_lines(session, chosen.workload, found, chosen.metric, width, 12)
     assert words([title]).count(found[0].baseline) == 1 and ("…" not in words([title]) or width == 58)

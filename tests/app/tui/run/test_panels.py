@@ -34,7 +34,7 @@ def blank(shown: str, height: int) -> int:
 
 def from_first_block(demo: str) -> RunFeed:
     run = RunFeed(store.resolve_recording(f"demo:{demo}"))
-    run.playback.begin()
+    run.playback.play_from_first_measured()
     return run
 
 
@@ -113,12 +113,12 @@ async def test_what_is_proposed_does_not_flip_with_every_pulse(tmp_path: Path) -
 async def test_a_run_opened_over_another_goes_back_to_it(tmp_path: Path) -> None:
     """`1` in a checkup's verdict, then `q`, lost the ranked list."""
     async with opened(tmp_path, run=feed("storage"), size="wide") as (app, pilot):
-        before, under = app.screen, app.feed
+        before, under = app.screen, app.run_feed
         app.open_recording(store.resolve_recording("demo:null"), over=True)
         await settled(pilot)
-        assert app.feed is not under
+        assert app.run_feed is not under
         await keys(pilot, "q")
-        assert app.screen is before and app.feed is under
+        assert app.screen is before and app.run_feed is under
 
 
 async def test_a_row_is_copied_a_text_searched_and_a_screen_saved(
@@ -132,7 +132,7 @@ async def test_a_row_is_copied_a_text_searched_and_a_screen_saved(
         assert len(copied) == 1 and "synced write 4k" in copied[0]
         await keys(pilot, "p")
         assert (tmp_path / "hostdx-verdict.svg").read_text("utf-8").lstrip().startswith("<svg")
-        app.open_facts(app.feed.session)
+        app.open_facts(app.run_feed.session)
         await keys(pilot, "slash", *"no such words", "enter")
         assert "not found" in grid(app)
 
@@ -142,7 +142,7 @@ async def test_the_end_of_a_run_that_took_long_is_told(tmp_path: Path) -> None:
         written: list[str] = []
         assert app._driver is not None
         app._driver.write = written.append  # type: ignore[method-assign]
-        app._tell_end(app.feed)
+        app._tell_end(app.run_feed)
         assert [one.startswith("\x07\x1b]9;") for one in written] == [True]
 
 

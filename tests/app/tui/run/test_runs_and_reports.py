@@ -61,9 +61,9 @@ async def test_a_run_is_started_followed_left_and_stopped(
         assert isinstance(app.screen, LiveScreen)
         for _ in range(1000):
             await pilot.pause(0.01)
-            if app.feed.playback.events:
+            if app.run_feed.playback.events:
                 break
-        runner = app.feed.playback.events[0].pid  # type: ignore[union-attr]
+        runner = app.run_feed.playback.events[0].pid  # type: ignore[union-attr]
         assert os.getsid(runner) == runner
         await keys(pilot, "q")
         assert isinstance(app.screen, HomeScreen)
@@ -71,15 +71,15 @@ async def test_a_run_is_started_followed_left_and_stopped(
         await settled(pilot)
         assert "a follows it" in grid(app) and "storage" in grid(app)
         await keys(pilot, "a")
-        assert isinstance(app.screen, LiveScreen) and app.feed.playback.live and "● live" in grid(app)
+        assert isinstance(app.screen, LiveScreen) and app.run_feed.playback.live and "● live" in grid(app)
         await keys(pilot, "space")
-        assert not app.feed.playback.live and "Z returns to live" in grid(app)
+        assert not app.run_feed.playback.live and "Z returns to live" in grid(app)
         await keys(pilot, "Z", "s")
         assert "press s again" in grid(app) and start_time(runner) is not None
         await keys(pilot, "s")
         for _ in range(1000):
             await pilot.pause(0.01)
-            if app.feed.session.ended is not None and isinstance(app.screen, VerdictScreen):
+            if app.run_feed.session.ended is not None and isinstance(app.screen, VerdictScreen):
                 break
         await settled(pilot)
         assert "interrupted" in grid(app)
@@ -153,7 +153,7 @@ async def test_recordings_reports_and_saving(
         await keys(pilot, "escape")
         assert isinstance(app.screen, RecordingsScreen)
         await keys(pilot, "R", "slash", *["backspace"] * 4, "enter", "home", "0")
-        assert isinstance(app.screen, LiveScreen) and app.feed.playback.playing
+        assert isinstance(app.screen, LiveScreen) and app.run_feed.playback.playing
 
 
 async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from hostdx.app.recordings import store
 from hostdx.app.recordings.progress import find_next_analysis
-from hostdx.app.recordings.reader import load, read_events
+from hostdx.app.recordings.reader import load_recording, read_events
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.groups import GroupsScreen
@@ -17,7 +17,7 @@ from hostdx.app.tui.widgets.measuring.group_plot import PairRatios, group_plot_l
 from hostdx.app.tui.widgets.measuring.standing import list_standings
 from hostdx.app.tui.widgets.verdict_list import (
     VerdictList,
-    effect_of,
+    effect_text,
     lay_out_columns,
     list_effects,
 )
@@ -29,25 +29,25 @@ from tests.fakes.terminals.screen import feed, grid, keys, opened
 
 @pytest.fixture(scope="module")
 def storage() -> RunSession:
-    return load(RECORDINGS / "storage-loop.jsonl")
+    return load_recording(RECORDINGS / "storage-loop.jsonl")
 
 
 @every_case("demo", ["demo:storage", "demo:rpfilter", "demo:iosched"])
 @every_case("width", [58, 76, 96, 130, 200])
 def test_no_width_cuts_the_effects_words(demo: str, width: int) -> None:
-    found = list_effects(load(store.resolve_recording(demo)))
+    found = list_effects(load_recording(store.resolve_recording(demo)))
     at = lay_out_columns(found, width)
     whole = at.name + sum(
         2 + c for c in (at.left.total_cells, at.right.total_cells, at.bar, at.size, at.interval) if c
     )
     assert whole <= width
     wide = width >= 96
-    assert at.size == max(len(effect_of(e, wide=wide)) for e in found if e.measured)
-    assert not wide or all(effect_of(e, wide=wide) == e.size for e in found)
+    assert at.size == max(len(effect_text(e, wide=wide)) for e in found if e.measured)
+    assert not wide or all(effect_text(e, wide=wide) == e.size for e in found)
 
 
 def test_a_red_sign_stands_first_and_in_the_headline(storage: RunSession) -> None:
-    session = load(RECORDINGS / "storage-loop.jsonl")
+    session = load_recording(RECORDINGS / "storage-loop.jsonl")
     session.groups = {
         name: [
             ev.Group(t=g.t, workload=name, index=g.index, order=g.order, disturbed="rsync") for g in groups
@@ -119,14 +119,14 @@ async def test_a_wide_screen_shows_the_values_under_the_ratios(tmp_path: Path) -
 @every_case("log", [700.0, -700.0])
 def test_a_plot_draws_the_farthest_ratios_that_a_recording_may_hold(log: float) -> None:
     """The axis reaches further out than its values, where an exponential overflows."""
-    session = load(store.resolve_recording("demo:storage"))
+    session = load_recording(store.resolve_recording("demo:storage"))
     pairs = [PairRatios("a", "b", [0.0, log])]
     assert len(group_plot_lines(session, "read-1m-qd8", pairs, "iops", 80, 24)) == 24
 
 
 def test_an_axis_far_from_one_is_broken_and_has_the_interval_as_a_band() -> None:
     """A dozen dots lay in the lowest eighth of the plot, because 1 had to be seen."""
-    session = load(store.resolve_recording("demo:storage"))
+    session = load_recording(store.resolve_recording("demo:storage"))
     verdict = next(v for v in session.verdicts.values() if v.workload == "read-1m-qd8")
     pairs = pair_ratios(session, verdict.workload, verdict.metric)
     _, *lines = group_plot_lines(session, verdict.workload, pairs, verdict.metric, 80, 24)

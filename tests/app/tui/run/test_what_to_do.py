@@ -12,7 +12,7 @@ from hostdx.app.recordings import store
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.lines import Line
 from hostdx.app.tui.children.feed import RunFeed
-from hostdx.app.tui.details import named_process, planned_argv
+from hostdx.app.tui.details import pid_to_measure, scenario_argv
 from hostdx.app.tui.screens.before.plan import PlanScreen
 from hostdx.app.tui.shell import Shell
 from hostdx.app.tui.widgets.answer import Next, advised_steps
@@ -144,7 +144,9 @@ OFFER = ScenarioOffer(
     ],
 )
 def test_a_digit_opens_no_other_run_than_the_one_beside_it(commands: list[str], opens: bool) -> None:
-    assert bool(planned_argv(Remedy(title="do it", commands=tuple(commands)), [OFFER], lambda _: "")) is opens
+    assert (
+        bool(scenario_argv(Remedy(title="do it", commands=tuple(commands)), [OFFER], lambda _: "")) is opens
+    )
 
 
 def run_on(host: str, found: Finding | None = None, **options: Json) -> RunSession:
@@ -159,15 +161,15 @@ def run_on(host: str, found: Finding | None = None, **options: Json) -> RunSessi
 def test_a_process_that_is_known_is_not_asked_for() -> None:
     waits = Finding(id="a.b", severity="notice", title="", prove="storage", prove_options=("--pid", "17"))
     none, seen = run_on("h"), run_on("h", waits)
-    assert named_process("storage", none, seen) == "17" and named_process("numa", none, seen) == ""
-    assert named_process("storage", run_on("h", pid=[4]), seen) == "4"
-    assert named_process("storage", run_on("another", pid=[4]), none) == ""  # a number of another machine
+    assert pid_to_measure("storage", none, seen) == "17" and pid_to_measure("numa", none, seen) == ""
+    assert pid_to_measure("storage", run_on("h", pid=[4]), seen) == "4"
+    assert pid_to_measure("storage", run_on("another", pid=[4]), none) == ""  # a number of another machine
     step = Remedy(title="", commands=("hostdx run storage --pid PID",))
     offer = msgspec.structs.replace(
         OFFER, options=(*OFFER.options, Option(name="pid", kind="integer", help=""))
     )
-    assert planned_argv(step, [offer], lambda _: "17") == ["storage", "--pid", "17"]
-    assert planned_argv(step, [offer], lambda _: "") == ["storage"]
+    assert scenario_argv(step, [offer], lambda _: "17") == ["storage", "--pid", "17"]
+    assert scenario_argv(step, [offer], lambda _: "") == ["storage"]
 
 
 async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path) -> None:
@@ -191,7 +193,7 @@ async def test_after_a_resize_stands_what_a_start_at_that_size_shows(demo: str, 
     async with opened(tmp_path, run=ended(demo), size="narrow") as (app, pilot):
         await screens.settled(pilot)
         started, steps = grid(app), app.screen.query_one(Next).shown_steps
-        note = "".join(words([app.screen.query_one(Next)._keys(steps)]))
+        note = "".join(words([app.screen.query_one(Next)._key_line(steps)]))
         hidden = len(advised_steps(ended(demo))) - len(steps)
         assert (str(hidden) in note.partition(": o")[0]) == (hidden > 0)
     async with opened(tmp_path, run=ended(demo), size="wide") as (app, pilot):

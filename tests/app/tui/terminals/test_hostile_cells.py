@@ -69,12 +69,12 @@ async def test_run_screens(shown: tuple[str, str], tmp_path: Path, monkeypatch: 
     async with on(tmp_path, size, monkeypatch, run=RunFeed(path)) as (app, pilot):
         for at in (0.0, 3.5, 1e6):
             for which in ("live", "verdict"):
-                app.feed.playback.seek(at)
+                app.run_feed.playback.seek(at)
                 app.show_run(which)
                 await settled(pilot)
                 assert harmless(app) or at == 0.0
         await keys(pilot, "f")
-        assert harmless(app) or not app.feed.session.facts
+        assert harmless(app) or not app.run_feed.session.facts
         await keys(pilot, "escape", "question_mark")
         harmless(app)
         await keys(pilot, "escape")
@@ -87,8 +87,8 @@ async def test_run_screens(shown: tuple[str, str], tmp_path: Path, monkeypatch: 
             await keys(pilot, "c")
             assert copied and hostile.leaks(copied[0]) == []
             await keys(pilot, "escape")
-        for finding in list(app.feed.session.findings.values())[:3]:
-            app.open_finding(finding, app.feed.session)
+        for finding in list(app.run_feed.session.findings.values())[:3]:
+            app.open_finding(finding, app.run_feed.session)
             await settled(pilot)
             assert harmless(app)
             await keys(pilot, "escape")

@@ -31,7 +31,7 @@ def test_a_command_and_its_children_are_counted() -> None:
     child = subprocess.Popen(["sh", "-c", f"{spin}; {spin}; true"])
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
-    found = counters.end()
+    found = counters.read_and_close()
     assert child.returncode == 0 and "none" not in found and "alone" not in found
     if "task" not in found:
         not_here("perf events are not allowed here")
@@ -40,7 +40,7 @@ def test_a_command_and_its_children_are_counted() -> None:
 
 
 def test_what_is_not_there_is_none() -> None:
-    assert set(PerfCounters().end()) <= set(EVENTS)
+    assert set(PerfCounters().read_and_close()) <= set(EVENTS)
 
 
 def test_the_clock_of_running_processes() -> None:
@@ -56,14 +56,14 @@ def test_the_clock_of_running_processes() -> None:
         for child in (busy, idle):
             child.kill()
             child.wait()
-    gigahertz, ran = clocks.end()
+    gigahertz, ran = clocks.read_and_close()
     if gigahertz is None:
         not_here("perf events are not allowed here")
     assert gigahertz == pytest.approx(1.0, rel=0.05) and ran
 
 
 def test_a_clock_that_nobody_counts_is_none() -> None:
-    assert Clocks((os.getpid(),), PerfEvent(99, 99)).end() == (None, 0)
+    assert Clocks((os.getpid(),), PerfEvent(99, 99)).read_and_close() == (None, 0)
 
 
 def _cpu_s(pid: int) -> float:

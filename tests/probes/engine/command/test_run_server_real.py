@@ -137,7 +137,7 @@ def test_its_own_start_is_not_in_the_wall_time(supervisors: Supervisors) -> None
 
 
 def test_a_group_that_is_not_there(supervisors: Supervisors) -> None:
-    assert group_counters.fork_into("/nonexistent") is None
+    assert group_counters.fork_into_group("/nonexistent") is None
     with pytest.raises(BenchRefused, match="cannot be started: No such file"):
         asyncio.run(supervisors.run(order("true", group="/nonexistent")))
     assert asyncio.run(supervisors.run(order("true"))).status == 0

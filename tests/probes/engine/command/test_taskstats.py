@@ -2,7 +2,13 @@
 
 import struct
 
-from hostdx.probes.engine.command.taskstats import EndedTask, Exits, ended_tasks, tasks_below, time_spent
+from hostdx.probes.engine.command.taskstats import (
+    EndedTask,
+    Exits,
+    ended_tasks,
+    task_time_if_complete,
+    tasks_below,
+)
 from tests.every_case import every_case
 
 FAMILY = 31
@@ -57,17 +63,17 @@ def test_whose_they_are() -> None:
 
 def test_one_that_is_missing_makes_all_unknown() -> None:
     both = [task(11, 10), task(13, 11)]
-    found = time_spent(both, {11}, 0.2)
+    found = task_time_if_complete(both, {11}, 0.2)
     assert found is not None and (found.waited_s, found.blocked_s) == (2.0, 4.0)
-    assert time_spent(both, {11, 14}, 0.2) is None  # waited for, and never told
-    assert time_spent(both, {11}, 0.5) is None  # in a container with numbers of its own
-    assert time_spent(None, set(), 0.0) is None
-    assert time_spent([task(11, 10, 0.0)], {11}, 0.009) is not None  # shorter than a tick
+    assert task_time_if_complete(both, {11, 14}, 0.2) is None  # waited for, and never told
+    assert task_time_if_complete(both, {11}, 0.5) is None  # in a container with numbers of its own
+    assert task_time_if_complete(None, set(), 0.0) is None
+    assert task_time_if_complete([task(11, 10, 0.0)], {11}, 0.009) is not None  # shorter than a tick
 
 
 def test_what_is_lost_is_not_told() -> None:
     exits = Exits()
-    exits.end()
+    exits.close()
     exits._complete = False
-    assert exits.ended_below(1) is None
+    assert exits.ended_tasks_below(1) is None
     exits.take_messages()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.engine.command.topdown import BACK, BAD, FRONT, RETIRING, TopDown, top_down
+from hostdx.probes.engine.command.topdown import BACK, BAD, FRONT, RETIRING, TopDown, find_top_down_events
 from tests.every_case import every_case
 
 INTEL = {
@@ -47,7 +47,7 @@ def found(place: Path, device: str, files: Mapping[str, str], cpuinfo: str = "")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"{text}\n")
     (place / "cpuinfo").write_text(cpuinfo)
-    return top_down(str(place), str(place / "cpuinfo"))
+    return find_top_down_events(str(place), str(place / "cpuinfo"))
 
 
 def test_intels_metrics_count_in_a_group_that_slots_lead(tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_amds_since_zen_4(tmp_path: Path, family: int, model: int, width: int) -
 
 
 def test_a_machine_that_shows_none_and_descriptions_that_are_none(tmp_path: Path) -> None:
-    assert top_down(str(tmp_path), str(tmp_path / "none")) is None
+    assert find_top_down_events(str(tmp_path), str(tmp_path / "none")) is None
     assert found(tmp_path, "cpu", X86 | INTEL | {"events/slots": "event=what"}) is None
     assert found(tmp_path, "cpu", X86 | INTEL | {"format/umask": "config:8-999"}) is None
 

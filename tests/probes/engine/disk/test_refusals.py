@@ -9,12 +9,12 @@ import pytest
 
 from hostdx.probes.engine.disk.refusals import (
     check_suitability,
+    file_system_refusal,
+    health_refusal,
     indirect_kind,
+    is_smart_failing,
     refused_directory,
-    refused_file_system,
-    refused_health,
-    refused_stack,
-    smart_failing,
+    stack_refusal,
     suitability_notes,
 )
 from hostdx.probes.reading.host import Host
@@ -55,46 +55,46 @@ class Answering(Host):
 @every_case("explicit", [True, False])
 @every_case("kind", ["tmpfs", "ramfs", "devtmpfs", "hugetlbfs", "rootfs", "proc", "cgroup2"])
 def test_memory_and_the_kernel_s_own_are_always_refused(kind: str, explicit: bool) -> None:
-    line = refused_file_system(placed(kind), explicit)
+    line = file_system_refusal(placed(kind), explicit)
     assert line.startswith(f"/data/x is on {kind}")
     assert "name a directory on a disk" in line or "name another directory" in line
 
 
 def test_compressed_memory_is_memory() -> None:
-    assert "zram0: that is memory" in refused_file_system(placed("ext4", "zram0"), True)
+    assert "zram0: that is memory" in file_system_refusal(placed("ext4", "zram0"), True)
 
 
 @every_case(
     "kind", ["nfs4", "cifs", "lustre", "9p", "ceph", "fuse.sshfs", "fuseblk", "fuse", "ecryptfs", "aufs"]
 )
 def test_what_is_no_disk_of_ours_only_when_named_and_then_noted(kind: str) -> None:
-    line = refused_file_system(placed(kind), False)
+    line = file_system_refusal(placed(kind), False)
     assert f"/data/x is on {kind}, {indirect_kind(kind)}: measured only when it is named" in line
-    assert refused_file_system(placed(kind), True) == ""
+    assert file_system_refusal(placed(kind), True) == ""
     (note,) = suitability_notes(Host("/nonexistent"), placed(kind))
     assert indirect_kind(kind) in note
 
 
 def test_a_container_s_root_is_measured_without_being_named_and_noted() -> None:
-    assert refused_file_system(placed("overlay"), False) == ""
+    assert file_system_refusal(placed("overlay"), False) == ""
     assert len(list(suitability_notes(Host("/nonexistent"), placed("overlay")))) == 1
 
 
 @pytest.mark.parametrize("explicit", [True, False])
 def test_an_overlay_over_memory_is_memory(explicit: bool) -> None:
     over_memory = msgspec.structs.replace(placed("overlay"), memory="tmpfs")
-    assert refused_file_system(over_memory, explicit)
+    assert file_system_refusal(over_memory, explicit)
 
 
 def test_a_read_only_mount_is_refused() -> None:
-    assert "/data/x is mounted read-only (/data)" in refused_file_system(
+    assert "/data/x is mounted read-only (/data)" in file_system_refusal(
         placed("ext4", options="ro,noatime"), True
     )
 
 
 def md(tree: Tree, **values: str | int) -> str:
     tree.files("/sys/block/md0/md", level="raid1", array_state="clean", raid_disks=2, **values)
-    return refused_stack(tree.host(), placed("ext4", "md0", layers=("md0", "sda")), True)
+    return stack_refusal(tree.host(), placed("ext4", "md0", layers=("md0", "sda")), True)
 
 
 def test_a_degraded_array_is_refused(tree: Tree) -> None:
@@ -117,7 +117,7 @@ def thin(tree: Tree, status: str | None, explicit: bool = True) -> str:
     answers = {} if status is None else {"dmsetup": f"vg-pool-tpool: 0 409600 thin-pool {status}"}
     tree.put("/sos_commands/.keep")
     host = Answering(str(tree.root), answers)
-    return refused_stack(host, placed("xfs", "dm-3", layers=("dm-3", "dm-2")), explicit)
+    return stack_refusal(host, placed("xfs", "dm-3", layers=("dm-3", "dm-2")), explicit)
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_a_thin_pool_of_unknown_fill_only_when_named(tree: Tree) -> None:
 
 
 def test_smart_is_believed_only_in_its_own_words() -> None:
-    assert smart_failing('{"smart_status": {"passed": false}}')
+    assert is_smart_failing('{"smart_status": {"passed": false}}')
     for answer in (
         '{"smart_status": {"passed": true}}',
         "{}",
@@ -151,17 +151,17 @@ def test_smart_is_believed_only_in_its_own_words() -> None:
         '{"smart_status": null}',
         "[" * 10**5,
     ):
-        assert not smart_failing(answer)
-    assert not smart_failing(Absent("smartctl is not installed", "tool"))
+        assert not is_smart_failing(answer)
+    assert not is_smart_failing(Absent("smartctl is not installed", "tool"))
 
 
 def test_a_failing_disk_is_refused_to_root(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     tree.disk("/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda")
     host = Answering(str(tree.root), {"smartctl": '{"smart_status": {"passed": false}}'})
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert refused_health(host, placed("ext4")).startswith("/data/x is on sda, which SMART calls failing")
+    assert health_refusal(host, placed("ext4")).startswith("/data/x is on sda, which SMART calls failing")
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert refused_health(host, placed("ext4")) == ""
+    assert health_refusal(host, placed("ext4")) == ""
 
 
 def test_a_directory_that_is_none(tmp_path: Path) -> None:

@@ -44,14 +44,14 @@ async def sides(tmp_path: Path) -> AsyncIterator[dict[str, StorageBench]]:
 async def test_a_train_is_begun_only_where_its_clock_ends_the_slices(sides: dict[str, StorageBench]) -> None:
     """Near the write limit slices of two operations a worker, where the clock gave six, scattered twice as much."""
     trains = StorageBatches(sides, STREAM)
-    await trains.start_workers()
+    await trains.start_workers_and_rehearse()
     expected = trains._bytes_per_s * 0.02 * len(ABBA)
     budget, room, begun, refused = next(iter(sides.values())).budget, [0], 0, 0
-    budget.left_for = lambda load: room[0]  # type: ignore[method-assign]
+    budget.bytes_left_for = lambda load: room[0]  # type: ignore[method-assign]
     for tenths in range(1, 40):
         room[0] = int(expected * tenths / 10)
         try:
-            most = trains._most_operations(len(ABBA), 0.02, 1, True)
+            most = trains._max_operations_per_part(len(ABBA), 0.02, 1, True)
         except WriteBudgetSpent:
             refused += 1
             continue

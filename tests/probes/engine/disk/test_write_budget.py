@@ -9,7 +9,7 @@ MIB = 1 << 20
 
 
 def begun(budget: WriteBudget, load: str = "fsync", share: float = 0.5) -> WriteBudget:
-    budget.begin(load, share, PRESUMED_SYNCED)
+    budget.set_load_share(load, share, PRESUMED_SYNCED)
     return budget
 
 
@@ -29,7 +29,7 @@ def test_what_a_file_system_adds_is_charged_also_for_what_was_written_before_it_
 def test_what_is_not_refused_stays_within_the_share(mib: int, amplified: float, share: float) -> None:
     budget = WriteBudget(8 * GIB)
     budget.charge(2 * GIB, None)
-    budget.begin("fsync", share, PRESUMED_SYNCED)
+    budget.set_load_share("fsync", share, PRESUMED_SYNCED)
     for _ in range(2000):
         if budget.refusal_text(mib * MIB, "fsync"):
             break

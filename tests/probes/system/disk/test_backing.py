@@ -2,7 +2,7 @@
 
 import pytest
 
-from hostdx.probes.system.disk.backing import disks_beneath, served_by_memory
+from hostdx.probes.system.disk.backing import disks_beneath, served_by_memory_reason
 from tests.fakes.hosts.tree import Tree
 
 DISK = "/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sda"
@@ -40,7 +40,7 @@ def host_with(tree: Tree, **loops: tuple[str, int]) -> Tree:
 def test_the_whole_stack_is_looked_through_for_a_loop_without_direct_io(
     tree: Tree, loops: dict[str, tuple[str, int]], leaves: tuple[str, ...], guilty: str
 ) -> None:
-    found = served_by_memory(host_with(tree, **loops).host(), leaves)
+    found = served_by_memory_reason(host_with(tree, **loops).host(), leaves)
     assert guilty in found and bool(found) == bool(guilty)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.files.rights import write_advice
-from hostdx.probes.system.disk.failing import cause_and_advice, whose_error
+from hostdx.probes.system.disk.failing import cause_and_advice, device_error_suffix
 from tests.app.launcher import hostdx
 from tests.needs import ROOT, needs
 from tests.real.loop_disk import LoopDisk
@@ -23,10 +23,14 @@ SHUTDOWN, WITHOUT_LOG = (
 
 
 def test_the_device_is_named_where_the_error_is_its_own() -> None:
-    told = whose_error("/proc/self", errno.EIO)
+    told = device_error_suffix("/proc/self", errno.EIO)
     assert told == " (proc, proc on /proc, fails or is gone: see dmesg)"
-    assert whose_error("/proc/self", errno.EBADMSG) == whose_error("/proc/self", errno.EUCLEAN) == told
-    assert whose_error("/proc/self", errno.ENOSPC) == whose_error("/proc/self", None) == ""
+    assert (
+        device_error_suffix("/proc/self", errno.EBADMSG)
+        == device_error_suffix("/proc/self", errno.EUCLEAN)
+        == told
+    )
+    assert device_error_suffix("/proc/self", errno.ENOSPC) == device_error_suffix("/proc/self", None) == ""
 
 
 @pytest.mark.real
@@ -37,11 +41,11 @@ def test_a_file_system_that_the_kernel_made_read_only_is_told_from_one_that_was_
     with LoopDisk(tmp_path) as disk:
         for options in ("remount,ro", "remount,rw,errors=remount-ro"):
             subprocess.run(["mount", "-o", options, str(disk.mountpoint)], check=True)
-            assert whose_error(str(disk.mountpoint), errno.EROFS) == ""
+            assert device_error_suffix(str(disk.mountpoint), errno.EROFS) == ""
         Path(f"/sys/fs/ext4/{disk.device}/trigger_fs_error").write_text("a test of hostdx")
         with pytest.raises(OSError, match=os.strerror(errno.EROFS)):
             (disk.mountpoint / "new").touch()
-        whose = whose_error(str(disk.mountpoint), errno.EROFS)
+        whose = device_error_suffix(str(disk.mountpoint), errno.EROFS)
         assert f"/dev/{disk.device}, ext4 on {disk.mountpoint}" in whose
         assert cause_and_advice(errno.EROFS, str(disk.mountpoint)).endswith(
             write_advice(errno.EIO, "name another directory")

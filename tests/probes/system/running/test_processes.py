@@ -39,13 +39,13 @@ class Stuck(Host):
 
 
 def test_after_one_that_hangs_no_other_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    read = processes._read
+    read = processes._read_small_file
 
     def waiting(host: Host, path: str) -> bytes | Absent:
         data = read(host, path)
         return data if isinstance(data, Absent) else re.sub(rb"\) [A-Z] ", b") D ", data, count=1)
 
-    monkeypatch.setattr(processes, "_read", waiting)
+    monkeypatch.setattr(processes, "_read_small_file", waiting)
     host = Stuck()
     seen = read_process_table(host, io=True)
     assert (host.asked, seen.hung, seen.unreadable) == (1, True, 0)

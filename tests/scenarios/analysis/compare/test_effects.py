@@ -7,7 +7,7 @@ import pytest
 
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage.io500_table import read_columns
-from hostdx.scenarios.analysis.compare.comparison import match_pattern, score_means
+from hostdx.scenarios.analysis.compare.comparison import match_pattern, score_effects
 from hostdx.scenarios.analysis.compare.effects import Effect, differs_here, effects_between, is_within_margin
 from hostdx.scenarios.analysis.compare.snapshot import summarise_import
 from tests.fakes.streams.takes import boots, key, take
@@ -105,7 +105,7 @@ def test_the_io500_talk_says_what_the_talk_says() -> None:
         "mdtest-hard-write": 3.1,
     }
     assert {e.basis for e in found} == {"values"} and {e.runs for e in found} == {(1, 1)}
-    scores = {e.title: e for e in score_means([before], [after], margin=0.05)}
+    scores = {e.title: e for e in score_effects([before], [after], margin=0.05)}
     assert set(scores) == {"IO500 bandwidth (GiB/s)", "IO500 metadata (kIOPS)", "IO500 score"}
     bandwidth = scores["IO500 bandwidth (GiB/s)"]
     assert bandwidth.a == pytest.approx(1.2795, abs=1e-3)  # (2.019 * 1.731 * 1.410 * 0.544) ** 0.25

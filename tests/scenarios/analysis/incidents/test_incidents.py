@@ -15,8 +15,8 @@ from hostdx.scenarios.analysis.incidents.incidents import (
     Timeline,
     find_culprit,
     find_excursions,
+    find_incidents_in_series,
     judge_samples,
-    judge_series,
     watched_metrics,
 )
 from tests.every_case import every_case
@@ -150,7 +150,7 @@ def test_a_long_run_queue_makes_no_one_incident_of_two() -> None:
         values = array("d", (level if first <= n < last else 0.0 for n in range(400)))
         return SampleSeries(subject=subject, metric=metric, unit="", at_s=at_s, values=values)
 
-    timeline = judge_series(
+    timeline = find_incidents_in_series(
         [
             series("disk:sda", "utilisation", 1.0, 100, 160),
             series("disk:sda", "latency", 0.5, 100, 160),
@@ -250,7 +250,7 @@ def test_nobody_is_named_where_a_disk_fails_and_all_move_less() -> None:
 
     disk = [("utilisation", 1.0, 0.5), ("latency", 0.8, 0.005), ("write rate", 10e6, 100e6)]
     writers = [(ALL_PROCESSES, 10e6, 100e6), ("database", 8e6, 99e6), ("rsyslogd", 1.6e6, 0.2e6)]
-    timeline = judge_series(
+    timeline = find_incidents_in_series(
         [
             *(series("disk:sda", *each) for each in disk),
             *(

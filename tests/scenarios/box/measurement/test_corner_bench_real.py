@@ -52,12 +52,12 @@ async def prepared(
 async def cycles(bench: CornerBench, count: int) -> dict[str, list[float]]:
     rates: dict[str, list[float]] = {}
     for cycle in range(count):
-        bench.begin(cycle, last_pilot=cycle == 1)
+        bench.begin_cycle(cycle, last_pilot=cycle == 1)
         for corner in CORNERS:
             measured = await bench.measure_block(corner)
             rates.setdefault(corner.id, []).append(measured.values[corner.metric_name])
             assert measured.seconds > 0 and measured.operations > 0
-            if corner.moves_bytes and corner.what == "read":
+            if corner.moves_bytes and corner.operation == "read":
                 assert measured.device_bytes is not None
                 assert measured.device_bytes >= 0.95 * measured.bytes
     return rates
@@ -84,12 +84,12 @@ def test_a_file_that_was_just_read_is_dropped_and_one_that_is_held_is_refused(
         os.fsync(fd)
         os.pread(fd, HARD_BYTES * 40, 0)
         assert residency.resident_share(fd) > 0.9
-        assert residency.drop_pages(fd) < 0.01
+        assert residency.drop_pages_and_get_resident_share(fd) < 0.01
         with mmap.mmap(
             fd, 0, prot=mmap.PROT_READ
         ) as mapped:  # such pages stay; dirty ones somebody's sync may clean
             assert len(mapped[:]) == HARD_BYTES * 40
-            assert residency.drop_pages(fd) > 0.9
+            assert residency.drop_pages_and_get_resident_share(fd) > 0.9
     finally:
         os.close(fd)
 
@@ -97,7 +97,7 @@ def test_a_file_that_was_just_read_is_dropped_and_one_that_is_held_is_refused(
 def test_reads_of_pages_that_cannot_be_dropped_are_refused_ten_of_ten(disk: TrimDisk) -> None:
     async def conducted() -> None:
         async with prepared(disk) as bench:
-            bench.begin(0, last_pilot=False)
+            bench.begin_cycle(0, last_pilot=False)
             [file] = bench._files.files_of_kind("read hard")
             refused = 0
             # what is mapped stays in memory (what is dirty only until the kernel has written it)
@@ -132,7 +132,7 @@ def test_no_block_is_written_that_the_budget_has_not(disk: TrimDisk) -> None:
     async def conducted() -> None:
         budget = WriteBudget(2 * SIZE + (1 << 20))
         async with prepared(disk, budget=budget) as bench:
-            bench.begin(0, last_pilot=False)
+            bench.begin_cycle(0, last_pilot=False)
             with pytest.raises(WriteBudgetSpent):
                 for _ in range(10):
                     await bench.measure_block(BY_ID["ior-easy-write"])

@@ -21,7 +21,7 @@ class _Pool:
 def test_what_is_in_memory_is_no_reading_of_the_disk(share: float, refused: bool) -> None:
     bench = CornerBench.__new__(CornerBench)
     bench._pool = _Pool(share)  # type: ignore[assignment]
-    reads = next(corner for corner in CORNERS if corner.what == "read")
+    reads = next(corner for corner in CORNERS if corner.operation == "read")
     drop = bench._drop_caches(reads, [{"fds": [3]}])  # type: ignore[typeddict-item]
     if refused:
         with pytest.raises(Cached):

@@ -69,7 +69,7 @@ def test_what_is_appended_stays_within_its_share(
 async def test_short_points_leave_nothing_that_adds_up(load: str, tmp_path: Path) -> None:
     (tmp_path / "side").mkdir()
     side = os.open(tmp_path / "side", os.O_RDONLY | os.O_DIRECTORY)
-    bench = await ContentionBench.in_directories([side], 2)
+    bench = await ContentionBench.start_in_directories([side], 2)
     try:
         point = await bench.measure_point(load, 0, 2, 0.01)
     finally:

@@ -19,8 +19,8 @@ from hostdx.scenarios.experiment.guards.interference import (
     Reading,
     compute_surroundings,
     foreign_operations,
+    is_worth_repeating,
     list_excesses,
-    worth_repeating,
 )
 from hostdx.scenarios.experiment.guards.thresholds import (
     REPEATED_BLOCKS,
@@ -162,7 +162,7 @@ def test_a_host_that_is_busy_one_block_in_three_is_not_measured_again_for_ever(
     assert [bool(each) for each in found] == busy  # each is told
     repeated = 0
     for judged, each in enumerate(found):
-        repeated += worth_repeating(each, repeated, judged + 1, most)
+        repeated += is_worth_repeating(each, repeated, judged + 1, most)
     assert 1 <= repeated <= bound
 
 

@@ -79,10 +79,10 @@ def block(
     machine: Machine, watch: InterferenceWatch, foreign: int = 0, by: int = 1, **more: int
 ) -> Disturbance | None:
     """5000 of our reads, and `foreign` ones by process `by`."""
-    watch.begin()
+    watch.begin_block()
     machine.operations["vda"] += 5000
     machine.spend(by=by, vda=foreign, **more)
-    return watch.end(
+    return watch.end_block(
         "randread", "A", Measured(seconds=0.5, values={}, operations=5000, device_bytes=5000 * 4096)
     )
 
@@ -136,11 +136,11 @@ async def test_a_device_that_the_variant_does_not_use_disturbs_nobody(tmp_path: 
     await watch.look_before_first_block()
     for _ in range(5):
         assert block(machine, watch) is None
-    watch.begin()
+    watch.begin_block()
     machine.operations["vda"] += 5000
     machine.spend(vdb=50_000)
     measured = Measured(seconds=0.5, values={}, operations=5000, device_bytes=5000 * 4096)
-    assert watch.end("randread", "A", measured) is None
+    assert watch.end_block("randread", "A", measured) is None
     assert run.of(ev.Watched)[-1].told == ()
 
 
@@ -148,9 +148,9 @@ async def test_a_load_that_used_no_device_is_disturbed_by_none(tmp_path: Path) -
     machine, run, watch = started(tmp_path)
     await watch.look_before_first_block()
     for foreign in (0, 0, 0, 0, 50_000):
-        watch.begin()
+        watch.begin_block()
         machine.spend(vda=foreign)
-        assert watch.end("cpu", "A", Measured(seconds=0.5, values={}, operations=5000)) is None
+        assert watch.end_block("cpu", "A", Measured(seconds=0.5, values={}, operations=5000)) is None
     assert run.of(ev.Watched)[-1].told == ()
 
 
@@ -201,11 +201,13 @@ async def test_a_quota_of_our_own_group_is_found_at_any_height(tmp_path: Path) -
     assert find_quota_files(Host(str(tmp_path))) == ("/sys/fs/cgroup/job/cpu.stat",)
     for _ in range(5):
         assert block(machine, watch) is None
-    watch.begin()
+    watch.begin_block()
     machine.quota(200_000)
     machine.operations["vda"] += 5000
     machine.spend()
-    found = watch.end("randread", "A", Measured(seconds=0.5, values={}, operations=5000, device_bytes=1))
+    found = watch.end_block(
+        "randread", "A", Measured(seconds=0.5, values={}, operations=5000, device_bytes=1)
+    )
     assert found is not None
     assert found.kind == "quota"
     assert "40 %" in found.full_sentence
@@ -304,11 +306,11 @@ async def blocks_until_it_pauses(
     machine: Machine, writers: Writers, watch: InterferenceWatch, each_ms: int
 ) -> tuple[int, Disturbance | None]:
     for number in range(1, 20):
-        watch.begin()
+        watch.begin_block()
         writers.pass_on(0.5, 5000, each_ms)
         histogram = [(100_000, 5000)]
         measured = Measured(seconds=0.5, values={}, operations=5000, device_bytes=1, histogram=histogram)
-        watch.end("randread-4k-qd1", "A", measured)
+        watch.end_block("randread-4k-qd1", "A", measured)
         found = await watch.spare_others()
         if found or watch.stopped:
             return number, found

@@ -18,7 +18,7 @@ READS = Workload(id="reads", title="random read", metrics=(Metric("IOPS", "IOPS"
 
 async def measured(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> LoadExperiment:
     experiment = LoadExperiment(BatchScheduler(run, READS, trains), most_s=seconds, family=1)
-    await experiment.begin()
+    await experiment.look_and_warm_up()
     await experiment.measure_for(seconds)
     experiment.conclude_verdicts()
     return experiment
@@ -37,7 +37,7 @@ async def test_the_places_of_a_disturbed_train_are_visited_again() -> None:
     )
     watch = FakeWatch(run, lambda number: Disturbance("device") if number in (1, 6) else None)
     experiment = LoadExperiment(BatchScheduler(run, READS, trains, watch), most_s=12.0, family=1)
-    await experiment.begin()
+    await experiment.look_and_warm_up()
     await experiment.measure_for(12.0)
     steady = [event for event in run.of(ev.SliceBatch) if event.phase == "steady"]
     disturbed = [event for event in steady if event.disturbed]

@@ -28,7 +28,7 @@ READS = Workload(id="reads", title="random read", metrics=(Metric("IOPS", "IOPS"
 
 async def measured(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> LoadExperiment:
     experiment = LoadExperiment(BatchScheduler(run, READS, trains), most_s=seconds, family=1)
-    await experiment.begin()
+    await experiment.look_and_warm_up()
     await experiment.measure_for(seconds)
     experiment.conclude_verdicts()
     return experiment
@@ -179,7 +179,7 @@ async def test_what_another_load_ended_is_judged_by_what_there_is() -> None:
     watch = watch_for(run)
     trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 8_700.0}, noise=white(5, 0.35))
     experiment = LoadExperiment(BatchScheduler(run, READS, trains, watch), most_s=60.0, family=1)
-    await experiment.begin()
+    await experiment.look_and_warm_up()
     await experiment.measure_for(5.0)
     watch.stopped = "others' I/O waits"
     await experiment.measure_for(5.0)
@@ -203,7 +203,7 @@ async def test_others_are_looked_after_also_once_a_train_was_disturbed() -> None
     watch = Waiting(run, lambda _: Disturbance("device"))
     trains = FakeTrains(run.clock, {"A": 10_000.0, "B": 8_700.0}, noise=white(5, 0.35))
     experiment = LoadExperiment(BatchScheduler(run, READS, trains, watch), most_s=60.0, family=1)
-    await experiment.begin()
+    await experiment.look_and_warm_up()
     await experiment.measure_for(60.0)
     assert (watch.asked, len(watch.seen)) == (3, 3) and experiment.broken_off == "others' I/O waits"
 
@@ -225,7 +225,7 @@ async def test_beside_disturbed_groups_only_a_large_effect_is_called(
     trains = BatchScheduler(run, READS, FakeTrains(run.clock, rates, noise=noise), watch)
     scheduler = trains if scheduled == "trains" else BlockScheduler(run, READS, benches, watch)
     experiment = LoadExperiment(scheduler, most_s=200.0, family=1)
-    await experiment.begin()
+    await experiment.look_and_warm_up()
     await experiment.measure_for(200.0)
     [verdict] = experiment.conclude_verdicts()
     assert verdict.verdict == word and bool(verdict.reason) == (word == "inconclusive")

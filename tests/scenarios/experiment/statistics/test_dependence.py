@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from hostdx.scenarios.experiment.sequential import SequentialComparison
-from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means
+from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means_and_weights
 from tests.needs import some_always
 
 
@@ -75,10 +75,10 @@ def test_the_interval_of_a_wandering_side_covers(length: float) -> None:
 
 
 def test_batches_are_weighted_means_and_the_rest_joins_the_last() -> None:
-    means, weights = batch_means([1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 3.0, 1.0, 1.0, 2.0], 2)
+    means, weights = batch_means_and_weights([1.0, 2.0, 3.0, 4.0, 5.0], [1.0, 3.0, 1.0, 1.0, 2.0], 2)
     assert means == pytest.approx([1.75, 4.25])
     assert weights == pytest.approx([4.0, 4.0])
-    assert batch_means([1.0, 2.0], None, 1) == ([1.0, 2.0], [1.0, 1.0])
+    assert batch_means_and_weights([1.0, 2.0], None, 1) == ([1.0, 2.0], [1.0, 1.0])
 
 
 def test_the_verdict_tells_of_batches() -> None:

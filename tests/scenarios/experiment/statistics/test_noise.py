@@ -52,7 +52,7 @@ def four_variants(noise: Noise, true: float, rng: random.Random, groups: int) ->
             value = group_value(values["A"], values[variant])
             assert value is not None
             comparison.add(value.log_ratio, value.scatter)
-            decision = comparison.at_look()
+            decision = comparison.verdict_at_look()
             if variant not in words and decision is not None:
                 words[variant] = decision.verdict
     return words

@@ -13,7 +13,7 @@ from hostdx.scenarios.experiment.statistics.stats import (
     interval_over_groups,
     log_ratio,
     sign_test,
-    slower_pairs,
+    slower_pair_share,
     student_interval,
 )
 from tests.every_case import every_case
@@ -55,9 +55,9 @@ def test_scatter_is_of_equal_blocks_only() -> None:
 
 
 def test_blocks_that_are_equal_agree_on_nothing() -> None:
-    assert slower_pairs([((1.0, 2.0), (1.0, 0.5))]) == 0.75
-    assert slower_pairs([((1.0, 1.0), (1.0, 1.0)), ((2.0,), (1.0,))]) == 3 / 9
-    assert slower_pairs([]) == 0.0
+    assert slower_pair_share([((1.0, 2.0), (1.0, 0.5))]) == 0.75
+    assert slower_pair_share([((1.0, 1.0), (1.0, 1.0)), ((2.0,), (1.0,))]) == 3 / 9
+    assert slower_pair_share([]) == 0.0
 
 
 def not_covering(noise: list[float], alpha: float, weights: list[float] | None) -> float:

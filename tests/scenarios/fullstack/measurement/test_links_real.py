@@ -14,7 +14,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.process_stat import read_own_stat
 from hostdx.scenarios.fullstack.measurement.bench import StreamBench
 from hostdx.scenarios.fullstack.measurement.messages import Open, OwnLink, Side
-from hostdx.scenarios.fullstack.measurement.own_links import FLOWS, mask
+from hostdx.scenarios.fullstack.measurement.own_links import FLOWS, cpu_mask_text
 from tests.needs import NET_NAMESPACE, ROOT, needs, program
 from tests.scenarios.fullstack.test_fullstack_real import STATION, processes
 
@@ -70,7 +70,7 @@ def test_each_link_has_its_setting_and_carries_bytes() -> None:
     steered = [one for one in told if one["queues/rx-0/rps_flow_cnt"] == str(FLOWS)]
     assert len(steered) == 2
     assert {int(one["queues/rx-0/rps_cpus"].replace(",", ""), 16) for one in steered} == {
-        int(mask(cpus).replace(",", ""), 16)
+        int(cpu_mask_text(cpus).replace(",", ""), 16)
     }
     if len(cpus) > 1:
         own = [
@@ -85,4 +85,4 @@ def test_each_link_has_its_setting_and_carries_bytes() -> None:
 
 
 def test_a_mask_of_many_cpus_is_written_in_words() -> None:
-    assert mask([0, 1]) == "00000003" and mask([32]) == "00000001,00000000"
+    assert cpu_mask_text([0, 1]) == "00000003" and cpu_mask_text([32]) == "00000001,00000000"

@@ -45,7 +45,7 @@ class Running:
         self._opened: list[socket.socket] = []
 
     def _serve(self) -> None:
-        self.why = self._peer.serve_until_over()
+        self.why = self._peer.serve_and_get_ending()
 
     def connect(self, token: str | None = None) -> socket.socket:
         made = socket.create_connection(self.address, 5)

@@ -7,12 +7,12 @@ from hostdx.probes.engine.namespaces import draw_addresses
 from hostdx.probes.system.processor.cpu_times import parse_proc_stat
 from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
 from hostdx.scenarios.rpfilter.measurement.lab import choose_cpu
-from hostdx.scenarios.rpfilter.measurement.scheduling_delay import schedstat_numbers, softirq_thread
+from hostdx.scenarios.rpfilter.measurement.scheduling_delay import run_and_wait_ns, softirq_thread
 
 
 def test_only_the_rule_differs_between_the_variants() -> None:
     texts = {
-        what: Treatment(what=what, protocol="IPv6").nft_ruleset.splitlines()
+        what: Treatment(rule_kind=what, protocol="IPv6").nft_ruleset.splitlines()
         for what in ("none", "trivial", "check")
     }
     for name in ("trivial", "check"):
@@ -26,14 +26,14 @@ def test_only_the_rule_differs_between_the_variants() -> None:
 
 def test_iptables_forms() -> None:
     def last(**change: object) -> tuple[str, ...]:
-        return Treatment(what="check", protocol="IPv6", **change).iptables_commands[-1]  # type: ignore[arg-type]
+        return Treatment(rule_kind="check", protocol="IPv6", **change).iptables_commands[-1]  # type: ignore[arg-type]
 
     assert last(loader="iptables-nft")[:5] == ("ip6tables-nft", "-w", "5", "-t", "mangle")
     assert "--validmark" in last(loader="iptables-nft")
     assert "--loose" not in last(loader="iptables-legacy", table="raw")
     assert "--loose" in last(loader="iptables-legacy", flags=("saddr",))
-    assert Treatment(what="check", protocol="IPv6").iptables_commands == ()
-    assert "fib" not in Treatment(what="check", protocol="IPv6", loader="iptables-nft").nft_ruleset
+    assert Treatment(rule_kind="check", protocol="IPv6").iptables_commands == ()
+    assert "fib" not in Treatment(rule_kind="check", protocol="IPv6", loader="iptables-nft").nft_ruleset
 
 
 def test_addresses_are_private_and_drawn_anew() -> None:
@@ -73,4 +73,4 @@ def test_ksoftirqd_is_told_from_a_process_of_that_name(tmp_path: Path) -> None:
     assert softirq_thread(1, tmp_path) == tmp_path / "15" / "schedstat"
     (tmp_path / "15" / "stat").write_text(f"15 (ksoftirqd/11) S 2 {rest}")
     assert softirq_thread(1, tmp_path) is None
-    assert schedstat_numbers(tmp_path / "15" / "schedstat") is None
+    assert run_and_wait_ns(tmp_path / "15" / "schedstat") is None

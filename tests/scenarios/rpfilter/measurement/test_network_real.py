@@ -20,8 +20,8 @@ from tests.real.network_state import namespaces_in_use, network_state
 from tests.real.polled import within
 
 pytestmark = pytest.mark.real  # a network of its own
-NONE = Treatment(what="none", protocol="IPv6", catches=False)
-CHECK = Treatment(what="check", protocol="IPv6")
+NONE = Treatment(rule_kind="none", protocol="IPv6", catches=False)
+CHECK = Treatment(rule_kind="check", protocol="IPv6")
 ROUTES = RouteSet(ipv6=(("::/0", "eth0"), ("2001:db8::/32", "eth1")), ipv4=(("0.0.0.0/0", "eth0"),))
 
 
@@ -56,9 +56,9 @@ async def test_the_check_costs_and_the_live_system_is_as_before() -> None:
         for treatment in (NONE, CHECK, CHECK, NONE) * 2:
             await network.make_active(treatment)
             measured = await network.measure("udp", "IPv6", 0.3)
-            costs[treatment.what].append(measured.values["ns/packet"])
+            costs[treatment.rule_kind].append(measured.values["ns/packet"])
         await network.make_active(
-            Treatment(what="none", protocol="IPv4", rp_filter=1, ends="input")
+            Treatment(rule_kind="none", protocol="IPv4", rp_filter=1, ends="input")
         )  # writes a setting
     finally:
         await network.close()
@@ -70,15 +70,15 @@ async def test_the_check_costs_and_the_live_system_is_as_before() -> None:
     "treatment",
     [
         NONE,
-        Treatment(what="trivial", protocol="IPv6", catches=False),
+        Treatment(rule_kind="trivial", protocol="IPv6", catches=False),
         CHECK,
-        Treatment(what="check", protocol="IPv6", flags=("saddr",)),
-        Treatment(what="check", protocol="IPv6", hook="input", ends="input"),
-        Treatment(what="check", protocol="IPv6", priority=-290),
-        Treatment(what="check", protocol="IPv4", ends="input"),
-        Treatment(what="none", protocol="IPv4", ends="input", rp_filter=2),
+        Treatment(rule_kind="check", protocol="IPv6", flags=("saddr",)),
+        Treatment(rule_kind="check", protocol="IPv6", hook="input", ends="input"),
+        Treatment(rule_kind="check", protocol="IPv6", priority=-290),
+        Treatment(rule_kind="check", protocol="IPv4", ends="input"),
+        Treatment(rule_kind="none", protocol="IPv4", ends="input", rp_filter=2),
     ],
-    ids=lambda t: f"{t.what}-{t.protocol}-{t.hook}-{t.priority}-{len(t.flags)}-{t.rp_filter}",
+    ids=lambda t: f"{t.rule_kind}-{t.protocol}-{t.hook}-{t.priority}-{len(t.flags)}-{t.rp_filter}",
 )
 async def test_every_variant_is_proved(network: Network, treatment: Treatment) -> None:
     ready = await network.make_active(treatment)
@@ -92,7 +92,7 @@ async def test_every_variant_is_proved(network: Network, treatment: Treatment) -
 async def test_the_forms_of_iptables_and_no_trace_of_them_afterwards(network: Network, loader: str) -> None:
     command = f"ip6tables-{loader.removeprefix('iptables-')}"
     need(program(command))
-    treatment = Treatment(what="check", protocol="IPv6", loader=loader, table="raw")  # type: ignore[arg-type]
+    treatment = Treatment(rule_kind="check", protocol="IPv6", loader=loader, table="raw")  # type: ignore[arg-type]
     try:
         assert (await network.make_active(treatment)).spoofed == 20
     except NotApplicable as why:
@@ -102,7 +102,7 @@ async def test_the_forms_of_iptables_and_no_trace_of_them_afterwards(network: Ne
 
 async def test_a_variant_that_is_not_what_it_says_is_not_applicable(network: Network) -> None:
     with pytest.raises(NotApplicable, match="spoofed packets arrived"):
-        await network.make_active(Treatment(what="none", protocol="IPv6", catches=True))
+        await network.make_active(Treatment(rule_kind="none", protocol="IPv6", catches=True))
     with pytest.raises(NotApplicable, match="not active"):
         await network.measure("udp", "IPv6", 0.05)
     await network.make_active(NONE)  # and it goes on
@@ -116,7 +116,7 @@ async def test_without_ipv6_the_ipv4_variants_work_and_the_others_say_why() -> N
         not_here(f"no network namespace can be made here: {why}")
     try:
         assert (await network.set_up(ROUTES, ipv6=False)).ipv6_routes == 0
-        assert (await network.make_active(Treatment(what="check", protocol="IPv4"))).spoofed == 20
+        assert (await network.make_active(Treatment(rule_kind="check", protocol="IPv4"))).spoofed == 20
         with pytest.raises(NotApplicable, match="no IPv6"):
             await network.make_active(CHECK)
     finally:
@@ -213,9 +213,9 @@ def test_without_root_in_a_user_namespace() -> None:
         except BenchRefused as why:
             print("refused", why); sys.exit(0)
         lab.serve(SetUp(ipv6=True, routes=RouteSet()))
-        ready = lab.serve(Activate(treatment=Treatment(what="check", protocol="IPv6")))
+        ready = lab.serve(Activate(treatment=Treatment(rule_kind="check", protocol="IPv6")))
         lab.serve(SetUp(ipv6=True, routes=RouteSet(), pair=1))
-        lab.serve(Activate(treatment=Treatment(what="none", protocol="IPv6", catches=False), pair=1))
+        lab.serve(Activate(treatment=Treatment(rule_kind="none", protocol="IPv6", catches=False), pair=1))
         train = lab.serve(MeasureSlices(protocol="IPv6", order=[0, 1], slice_s=0.02))
         moved = lab.serve(MeasureRequest(load="udp", protocol="IPv6", seconds=0.05))
         print(lab.in_user_namespace, ready.spoofed, moved.sent.packets > 0, train.sent == train.arrived)

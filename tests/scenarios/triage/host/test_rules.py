@@ -63,8 +63,8 @@ def test_a_pressure_that_names_nobody_says_why(monkeypatch: pytest.MonkeyPatch, 
     host = tree.host()
     monkeypatch.setattr(host, "live", True)
     monkeypatch.setattr(rules, "top_users", lambda host, kind: ())
-    monkeypatch.setattr(rules, "last_look", lambda host: ProcessTable(1.0, {}))
-    monkeypatch.setattr(rules, "nobody_named", lambda host, kind, seen: NobodyNamed("namespace"))
+    monkeypatch.setattr(rules, "process_table_of_look", lambda host: ProcessTable(1.0, {}))
+    monkeypatch.setattr(rules, "reason_nobody_is_named", lambda host, kind, seen: NobodyNamed("namespace"))
     [found] = rules.check_pressure(host)
     assert found.title.endswith(NobodyNamed("namespace").reason_sentence) and found.remedy == (
         NobodyNamed("namespace").next_remedy,

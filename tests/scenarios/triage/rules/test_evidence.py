@@ -7,7 +7,7 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.triage.knowledge.waits import wait_reason
-from hostdx.scenarios.triage.rules.engine import rule_of
+from hostdx.scenarios.triage.rules.engine import host_rule_of
 from hostdx.scenarios.triage.rules.known import written_rules
 from hostdx.scenarios.triage.rules.subjects.log import unlisted_lines
 from hostdx.scenarios.triage.triage import apply_rule
@@ -44,7 +44,9 @@ def finding(tmp_path: Path, host: Host) -> Finding:
     site.mkdir()
     (site / "own.toml").write_text(RULE)
     [text] = [rule for rule in written_rules(site).rules if rule.id == "site.queue"]
-    [found] = [e.finding for e in apply_rule(rule_of(text), host, lambda: 0.0) if isinstance(e, ev.Found)]
+    [found] = [
+        e.finding for e in apply_rule(host_rule_of(text), host, lambda: 0.0) if isinstance(e, ev.Found)
+    ]
     return found
 
 

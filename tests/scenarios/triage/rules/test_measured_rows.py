@@ -5,7 +5,12 @@ from typing import Any
 
 import pytest
 
-from hostdx.scenarios.triage.rules.subjects.cpu import package_rows, sensor_rows, stat_rows, throttle_rows
+from hostdx.scenarios.triage.rules.subjects.cpu import (
+    rapl_package_rows,
+    sensor_rows,
+    stat_rows,
+    throttle_rows,
+)
 from hostdx.scenarios.triage.rules.subjects.disk import disk_rows
 from hostdx.scenarios.triage.rules.subjects.memory import dimm_rows
 from tests.fakes.hosts.tree import Tree
@@ -48,7 +53,7 @@ def test_power_limits_are_in_microwatts(tree: Tree) -> None:
         constraint_0_power_limit_uw=125_000_000,
         constraint_0_max_power_uw=250_000_000,
     )
-    row = only(package_rows(tree.host()))
+    row = only(rapl_package_rows(tree.host()))
     assert (row["limit_w"], row["most_w"]) == (125.0, 250.0)
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.triage.rules.engine import answer_of, complete_row, rule_finding, severity_of
+from hostdx.scenarios.triage.rules.engine import answer_and_reason_of, complete_row, rule_finding, severity_of
 from hostdx.scenarios.triage.rules.expression import _FUNCTIONS, _LAZY
 from hostdx.scenarios.triage.rules.known import written_rules
 from hostdx.scenarios.triage.rules.rule_file import RuleText, parse_rule_file
@@ -52,7 +52,7 @@ def check_rows(rule: RuleText, tmp_path: Path) -> None:
     assert {"found", "fine"} <= answers, "a rule without a row for each answer"
     for row in rule.tests:
         full = filled(rule, row.row, tmp_path)
-        assert answer_of(rule, full)[0] == row.answer, (row, answer_of(rule, full))
+        assert answer_and_reason_of(rule, full)[0] == row.answer, (row, answer_and_reason_of(rule, full))
         if row.answer == "found":
             said = rule_finding(rule, Host(str(tmp_path)), severity_of(rule, full), [full])
             assert "{" not in said.title and said.evidence
@@ -72,7 +72,7 @@ def check_titles(rule: RuleText, tmp_path: Path) -> None:
         usual = rule_finding(rule, host, severity_of(rule, full), [full]).title
         for missing in whole.keys() & rule.read.keys():
             row = filled(rule, {key: value for key, value in whole.items() if key != missing}, tmp_path)
-            if answer_of(rule, row)[0] != "found":
+            if answer_and_reason_of(rule, row)[0] != "found":
                 continue
             title = rule_finding(rule, host, severity_of(rule, row), [row]).title
             assert title.count("unknown") == usual.count("unknown"), (missing, title)

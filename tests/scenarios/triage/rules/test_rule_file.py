@@ -7,7 +7,7 @@ import pytest
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.triage.rules.engine import rule_of
+from hostdx.scenarios.triage.rules.engine import host_rule_of
 from hostdx.scenarios.triage.rules.expression import Invalid, Value, parse_expression
 from hostdx.scenarios.triage.rules.known import written_rules
 from hostdx.scenarios.triage.rules.read import Read, read_value
@@ -37,7 +37,7 @@ def test_a_sites_own_rule_is_asked(tmp_path: Path) -> None:
         (tree / f"sys/x/{name}").mkdir(parents=True)
         if now:
             (tree / f"sys/x/{name}/now").write_text(now)
-    events = list(apply_rule(rule_of(text), Host(str(tree)), lambda: 0.0))
+    events = list(apply_rule(host_rule_of(text), Host(str(tree)), lambda: 0.0))
     assert [e.finding.title for e in events if isinstance(e, ev.Found)] == ["a is 9"]
     last = events[-1]
     assert isinstance(last, ev.Checked) and last.state == "spoke" and "/sys/x/c/now" in last.reason

@@ -16,8 +16,8 @@ import pytest
 from hostdx.app.features.fleet.launch.agent import (
     MARK,
     PREFIX,
-    command_environment,
-    make_own_folder,
+    environment_and_state_folder,
+    make_locked_folder,
     sweep_leftovers,
 )
 from hostdx.app.features.fleet.launch.errand import Errand
@@ -201,21 +201,21 @@ def test_a_place_without_room_is_passed_over(tmp_path: Path, monkeypatch: pytest
     from hostdx.app.features.fleet.launch import agent
 
     monkeypatch.setattr(agent, "candidate_places", lambda: [str(tmp_path / "none"), str(tmp_path)])
-    folder, held = make_own_folder(1)
+    folder, held = make_locked_folder(1)
     os.close(held)
     assert Path(folder).parent == tmp_path and Path(folder).stat().st_mode & 0o777 == 0o700
     with pytest.raises(agent.AgentTrouble):
-        make_own_folder(1 << 60)
+        make_locked_folder(1 << 60)
 
 
 def test_a_users_journals_of_each_node_are_its_own(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    one, two = (command_environment("/x", node)[0]["XDG_STATE_HOME"] for node in ("n1", "n2"))
+    one, two = (environment_and_state_folder("/x", node)[0]["XDG_STATE_HOME"] for node in ("n1", "n2"))
     assert one != two and one.startswith(str(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert "XDG_STATE_HOME" not in command_environment("/x", "n1")[0]
+    assert "XDG_STATE_HOME" not in environment_and_state_folder("/x", "n1")[0]
 
 
 def test_a_shell_without_a_python(tmp_path: Path) -> None:

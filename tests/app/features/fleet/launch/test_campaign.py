@@ -128,14 +128,14 @@ def test_one_of_each_rack_at_a_time(
 ) -> None:
     from ClusterShell.NodeSet import set_std_group_resolver_config
 
-    from hostdx.app.features.fleet.launch.engine import ConnectionEngine, racks_by_node
+    from hostdx.app.features.fleet.launch.engine import ConnectionEngine, groups_by_node
 
     (tmp_path / "groups.conf").write_text(GROUPS)
     set_std_group_resolver_config(str(tmp_path / "groups.conf"))
     try:
         found = campaign(fleet, "fake", *(f"n{n}" for n in range(1, 8)), per="racks", at_once=at_once)
         with pytest.raises(Failure):
-            racks_by_node(found.head.nodes, "switches")
+            groups_by_node(found.head.nodes, "switches")
     finally:
         set_std_group_resolver_config(None)
     assert found._racks == {
