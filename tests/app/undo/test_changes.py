@@ -201,4 +201,4 @@ def test_a_way_back_that_hangs_keeps_the_target_locked(tmp_path: Path, hung: Hun
         second.apply_action(setting(tmp_path))
     hung.finishes(tmp_path / "attribute", "old\n")
     assert [one.outcome.state for one in first.retry_open()] == ["reverted"]
-    assert first.close_journal() == [] and second.close() == []
+    assert first.close_journal() == [] and second.close_journal() == []

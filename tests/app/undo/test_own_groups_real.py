@@ -74,10 +74,10 @@ AS_USER = f"""
 import os, subprocess, sys
 from pathlib import Path
 from hostdx.app.undo import effects
-from hostdx.probes.engine.command.group_counters import enter
+from hostdx.probes.engine.command.group_counters import enter_group
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.workload.group import explain_missing, find_group_root, group_action
-enter(sys.argv[1] + "/shell")
+enter_group(sys.argv[1] + "/shell")
 os.setgroups([]); os.setgid({USER}); os.setuid({USER})
 root = find_group_root(Host())
 limits = {{"pids.max": "77"}} if not explain_missing(Host(), root, {{"pids.max": "77"}}) else {{}}
