@@ -121,7 +121,9 @@ def drained_share(
     for number in range(classes):
         rng = random.Random(f"{simulated.name} {seed} {number} {slow}")
         node_class = make_class(simulated, rng)
-        if slow is not None and not any(rate.keeps_promise for rate in error_rates(node_class) if rate.key == slow):
+        if slow is not None and not any(
+            rate.keeps_promise for rate in error_rates(node_class) if rate.key == slow
+        ):
             continue
         counted += 1
         for _ in range(nodes // classes):
