@@ -70,9 +70,7 @@ async def _try_settings(run: Run, request: ProofRequest, proof_load: ProofLoad) 
         record = await _screen_settings(run, request, switch, load, watch) if request.is_screened else None
         dummy = dummy_finding(record) if record is not None else None
         variants = _variants_to_compare(request, record)
-        measured, unsettled = await _compare_variants(
-            run, request, proof_load, variants, switch, load, watch
-        )
+        measured, unsettled = await _compare_variants(run, request, proof_load, variants, switch, load, watch)
     with run.begin_step("restore", "put every setting back"):
         switch.check()
     control = control_finding(next((v for v in measured.verdicts if v.variant == AGAIN), None))
