@@ -37,6 +37,7 @@ from hostdx.scenarios.iosched.scheduler_setup import (
     estimate_need,
     layout,
     needed_seconds,
+    pace_of,
 )
 from hostdx.scenarios.iosched.switch import MixedVariantBench, MixedWatch, Switcher
 from hostdx.scenarios.iosched.target import ScheduledDisks
@@ -121,7 +122,9 @@ class Iosched(Scenario):
         watch = MixedWatch(run, bench, target.leaf_names, (target.directory,))
         by_variant: dict[str, list[ev.RunVerdict]] = {}
         held_back: list[Finding] = []
+        pace = 1.0
         for number, job in enumerate(setup.jobs):
+            began_s = run.clock.now()
             with run.begin_step(job.workload.id, job.workload.title):
                 bench.write_rate = job.write_rate or None
                 compared = [
@@ -132,11 +135,12 @@ class Iosched(Scenario):
                     run,
                     job.workload,
                     compared,
-                    budget_s=self._share_seconds(budget, setup.jobs[number:], bench),
+                    budget_s=self._share_seconds(budget, setup.jobs[number:], bench, pace),
                     family=len(setup.jobs),
                     watch=watch,
                     scope="this stack",
                 )
+                pace = max(pace, pace_of(job.workload, blocks, run.clock.now() - began_s))
                 by_variant.setdefault(job.variant, []).extend(verdicts)
                 for variant_bench in compared:
                     self._report_onset(run, target, job, variant_bench.variant, blocks)
@@ -153,10 +157,15 @@ class Iosched(Scenario):
             run.emit_finding(held)
 
     @staticmethod
-    def _share_seconds(budget: Budget, jobs: Sequence[PairLoad], bench: MixedBench) -> float:
-        """What it needs for its fewest groups comes first; the writers' seconds are bounded by their bytes."""
+    def _share_seconds(budget: Budget, jobs: Sequence[PairLoad], bench: MixedBench, pace: float) -> float:
+        """What it needs for its fewest groups comes first; the writers' seconds are bounded by their bytes.
+
+        `pace`: how many times as long as planned the groups of an earlier load took, where switching is slow.
+        """
         job = jobs[0]
-        seconds = seconds_for_first(budget.left_s, [estimate_need(j) for j in jobs])
+        needs = [estimate_need(j) for j in jobs]
+        slower = [need._replace(seconds=need.seconds * pace) for need in needs]
+        seconds = seconds_for_first(budget.left_s, slower)
         if not job.mix.has_writers:
             return seconds
         # What the budget does not reach to has no bytes planned either.

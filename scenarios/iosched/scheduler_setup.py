@@ -174,6 +174,12 @@ def _hold_rate(job: PairLoad, rate: int, pairs: int, size: int, directory: str) 
     return msgspec.structs.replace(job, write_rate=own, workload=held_workload)
 
 
+def pace_of(workload: Workload, blocks: Sequence[ev.Block], seconds: float) -> float:
+    """Return how many times as long as planned the groups of a load took, its warm-up among them; 0.0 of none."""
+    groups = 1 + max((block.group for block in blocks), default=-1)
+    return seconds * MIN_GROUPS / (groups * needed_seconds(workload)) if groups >= MIN_GROUPS else 0.0
+
+
 def needed_seconds(workload: Workload) -> float:
     """Wall seconds in which a pair gets its fewest groups: with the warm-up and two switches a group.
 

@@ -7,7 +7,9 @@ import pytest
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placement
 from hostdx.probes.types import Absent
+from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.scenarios.experiment.budget import Budget
 from hostdx.scenarios.iosched import scheduler_setup as iosched_layout
 from hostdx.scenarios.iosched.plan import _format_needed_seconds, _left_out, _list_switch_effects
 from hostdx.scenarios.iosched.scenario import Iosched
@@ -15,8 +17,11 @@ from hostdx.scenarios.iosched.scheduler_setup import (
     PairLoad,
     SchedulerSetup,
     layout,
+    needed_seconds,
+    pace_of,
 )
 from hostdx.scenarios.iosched.target import ScheduledDisks, find_scheduled_disks
+from tests.fakes import FakeRun
 from tests.scenarios.iosched.test_scenario import target_on, tree
 
 SIZE = 1 << 30
@@ -58,6 +63,20 @@ def test_a_budget_that_is_too_short_names_what_is_not_measured(planned) -> None:
     assert not planned(scheduler=["bfq", "none"], budget=named).unreached_jobs
     seconds = _format_needed_seconds(found)
     assert len(seconds) == 2 and "needs for bfq at least 471 s" in seconds[0]
+
+
+def test_a_host_that_switches_slowly_keeps_more_for_the_loads_behind(planned) -> None:  # type: ignore[no-untyped-def]
+    first, *_, last = planned(budget=900).jobs
+    needed_s = needed_seconds(first.workload)
+    blocks = [
+        ev.Block(t=0.0, workload="w", variant="a", group=n, index=n, seconds=1.0, values={}) for n in range(8)
+    ]
+    pace = pace_of(first.workload, blocks, 3.0 * needed_s)
+    assert pace == pytest.approx(1.5), "eight groups in three times what four need"
+    assert pace_of(first.workload, blocks[:3], 999.0) == 0.0, "too few groups tell nothing"
+    clock = FakeRun().clock
+    shares = [Iosched._share_seconds(Budget(900.0, clock), [last, last], None, pace) for pace in (1.0, pace)]  # type: ignore[arg-type]
+    assert shares[0] - shares[1] == pytest.approx(0.5 * needed_seconds(last.workload))
 
 
 def test_only_a_hard_disk_gets_many_writers_by_itself(planned, monkeypatch) -> None:  # type: ignore[no-untyped-def]
