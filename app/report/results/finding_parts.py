@@ -10,7 +10,16 @@ from hostdx.app.report.wording import SIGNS
 from hostdx.probes.units import format_duration
 from hostdx.scenarios.contract.finding import Finding, Remedy
 from hostdx.scenarios.contract.results import document as doc
-from hostdx.scenarios.contract.results.document import Bullets, Code, Mono, Part, Strong, Toned, paragraph_of
+from hostdx.scenarios.contract.results.document import (
+    Bullets,
+    Code,
+    Mono,
+    Part,
+    Strong,
+    Toned,
+    paragraph_of,
+    split_code,
+)
 from hostdx.scenarios.contract.results.result import Item
 
 
@@ -26,7 +35,10 @@ def finding_parts(finding: Finding, session: RunSession) -> list[Part]:
     if finding.evidence:
         parts.append(
             Bullets(
-                tuple((e.text, *((Mono(f"[{e.source}]"),) if e.source else ())) for e in finding.evidence)
+                tuple(
+                    (*split_code(e.text), *((Mono(f"[{e.source}]"),) if e.source else ()))
+                    for e in finding.evidence
+                )
             )
         )
     for remedy in finding.remedy:
@@ -52,11 +64,11 @@ def finding_parts(finding: Finding, session: RunSession) -> list[Part]:
 
 
 def _remedy_parts(remedy: Remedy) -> list[Part]:
-    parts: list[Part] = [paragraph_of(Strong(f"What to do: {remedy.title}"))]
+    parts: list[Part] = [paragraph_of(*split_code(f"What to do: {remedy.title}", strong=True))]
     if remedy.no_command and not remedy.commands:
         parts.append(paragraph_of(f"No command does it: {remedy.no_command}."))
     if remedy.warning:
-        parts.append(paragraph_of(Strong("Beware:"), remedy.warning))
+        parts.append(paragraph_of(Strong("Beware:"), *split_code(remedy.warning)))
     command_groups = (
         ("", remedy.commands),
         ("To make it last:", remedy.persistent),
@@ -73,9 +85,9 @@ def _remedy_parts(remedy: Remedy) -> list[Part]:
 
 def incident_parts(finding: Finding) -> Iterator[doc.Part]:
     if finding.evidence:
-        yield doc.Bullets(tuple((row.text,) for row in finding.evidence))
+        yield doc.Bullets(tuple(split_code(row.text) for row in finding.evidence))
     for remedy in finding.remedy:
-        yield doc.paragraph_of(f"What to do: {remedy.title}.")
+        yield doc.paragraph_of(*split_code(f"What to do: {remedy.title}"))
     if finding.prove:
         yield doc.paragraph_of("To measure it now: ", doc.Mono(f"hostdx run {finding.prove}"))
 

@@ -222,6 +222,15 @@ class ReportDocument(msgspec.Struct, frozen=True):
     sections: tuple[ReportSection, ...]
 
 
+def split_code(text: str, *, strong: bool = False) -> Words:
+    """Return the words of a text in which commands stand between backticks: ``see `dmesg` `` holds one."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        parts = [text]
+    plain = Strong if strong else str
+    return tuple(Mono(part) if n % 2 else plain(part.strip()) for n, part in enumerate(parts) if part.strip())
+
+
 def paragraph_of(*words: Cell | Strong) -> Paragraph:
     """Return a paragraph of these words."""
     return Paragraph(words)

@@ -15,8 +15,8 @@ from hostdx.scenarios.contract.results import document as doc
 PICTURE_CELLS = 100
 METHOD = (
     "Each metric is compared with its own quiet level, the median of the looks. An incident lies above it by six "
-    "robust standard deviations and by a fixed amount, and lasts at least three minutes. A process is named if it did "
-    "at least half of what all processes did more than at other times."
+    "robust standard deviations and by a fixed amount, and lasts at least three minutes, or 2 % of a shorter book. A "
+    "process is named if it did at least half of what all processes did more than at other times."
 )
 
 
