@@ -102,7 +102,7 @@ def TASKSTATS() -> str:
     """What a task waited is told at its end, however short it was."""
     exits = Exits()
     told = exits.ended_tasks_below(os.getpid()) is not None
-    exits.end()
+    exits.close()
     return "" if told else "taskstats needs root and the host's own process numbers"
 
 

@@ -183,7 +183,7 @@ def _scaling_findings(result: CpuResult, around: CpuConditions) -> Iterator[Find
 
 def timer_findings(
     clock: Clocksource | Absent,
-    loop_cost_ns: RoundsFigure | None,
+    clock_cost_ns: RoundsFigure | None,
     system_call_ns: RoundsFigure | None = None,
     proof: str = "",
 ) -> Iterator[Finding]:
@@ -191,10 +191,10 @@ def timer_findings(
     slow_source = is_present(clock) and clock.is_slow
     call = system_call_ns.value if system_call_ns is not None else 0.0
     least = max(SLOW_CLOCK_NS, 0.8 * call)
-    slow_call = loop_cost_ns is not None and loop_cost_ns.low is not None and loop_cost_ns.low > least
+    slow_call = clock_cost_ns is not None and clock_cost_ns.low is not None and clock_cost_ns.low > least
     if not is_present(clock) or not (slow_source or slow_call):
         return
-    cost = f": reading the time costs {loop_cost_ns.value:.0f} ns" if loop_cost_ns is not None else ""
+    cost = f": reading the time costs {clock_cost_ns.value:.0f} ns" if clock_cost_ns is not None else ""
     yield SAYS.finding(
         "clocksource",
         severity="warning" if slow_source else "notice",

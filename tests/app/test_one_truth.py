@@ -150,7 +150,7 @@ def figures_of_results(session: RunSession) -> Iterator[tuple[str, float | None,
     if (cost := session.find_result(Cost)) is not None:
         [checked] = [v for v in verdicts.values() if v.variant == CHECK and v.metric == "ns/packet"]
         yield "path", cost.value.path_ns, value_of(session, checked.workload, checked.metric, NONE)
-        yield "check", cost.value.loop_cost_ns, with_difference_beside(session, checked).delta
+        yield "check", cost.value.cost_ns, with_difference_beside(session, checked).delta
     if (resolution := session.find_result(Resolution)) is not None:
         for reach in resolution.value.reaches:
             [judged] = [v for v in verdicts.values() if v.workload == reach.workload]
