@@ -88,7 +88,6 @@ DRIVERS: list[tuple[str, str]] = [
     ("notice", "bond0: (slave eth1): link status definitely down, disabling slave"),
     ("warning", "WARNING: Pool 'tank' has encountered an I/O failure and has been suspended."),
     ("warning", "mpt3sas_cm0: SAS host is non-operational !!!!"),
-    ("notice", "libceph: osd12 down"),
     (
         "notice",
         "mlx5_core 0000:c1:00.0: mlx5_pcie_event:301:(pid 9): Detected insufficient power on the PCIe slot (27W).",

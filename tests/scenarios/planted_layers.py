@@ -134,6 +134,10 @@ def clock(behind_s: int) -> dict[str, str]:
     }
 
 
+OMSA = (
+    "Nov 29 14:21:53 big01 Server Administrator: Storage Service EventID: 2188  The controller write policy has been "
+    "changed to Write {}.:  Battery 0 Controller 0\n"
+)
 NO_UNITS = {"etc/systemd/system/default.target": ""}
 ENCRYPTED = "44 30 0:53 / /data rw,relatime - nfs4 filer:/data rw,vers=4.2,proto=tcp,sec={}\n"
 
@@ -295,7 +299,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.beegfs-tcp", "warning", beegfs("TCP: 8 (10.20.0.11:8003 [fallback route]); ")),
     ("storage.inode32", "warning", xfs_of("rw,relatime,attr2,inode32,noquota")),
     ("net.steered-to-one", "warning", {f"{QUEUES}/rx-{n}/rps_cpus": "00000000,00000008" for n in range(4)}),
-    ("fabric.locked-memory", "warning", slurmd("8388608              8388608              bytes     ")),
+    ("fabric.locked-memory", "notice", slurmd("8388608              8388608              bytes     ")),
     ("net.conntrack-buckets", "warning", connections(241233)),
     ("net.bond-unwatched", "warning", bond(watched_ms=0)),
     ("host.open-files", "warning", xrootd(980)),
@@ -313,6 +317,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("power.time", "warning", {f"{SOS}/chrony/chronyc_tracking": "Leap status     : Not synchronised\n",
                                f"{SOS}/chrony/chronyc_sources": "^x 10.0.20.5  2   6   377    41  +1591ms[+1591ms]\n"}),
     ("net.mtu", "warning", bridged(cut=81231)),
+    ("storage.write-policy", "warning", {"var/log/messages": OMSA.format("Through")}),
     ("memory.offline", "warning", blocks("offline")),
     ("host.hardware-clock", "warning", clock(2486)),
     ("host.costly-setting", "notice", {"sys/module/mpt3sas/parameters/msix_disable": "1"}),
@@ -392,6 +397,7 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("storage.ceph-memory", osds(4294967296)),
     ("fabric.trust", trusted("dscp")),
     ("net.mtu", bridged(cut=3)),
+    ("storage.write-policy", {"var/log/messages": OMSA.format("Through") + OMSA.format("Back")}),
     ("net.conntrack-buckets", connections(24123)),
     ("net.bond-unwatched", bond(watched_ms=100)),
     ("host.open-files", xrootd(700)),

@@ -43,6 +43,7 @@ from hostdx.scenarios.triage.rules.services import read_processes
 from hostdx.scenarios.triage.rules.texts import texts
 
 MIN_SHARE = 0.5  # of a CPU
+MIN_SHARE_OF_SEVERAL = 0.05  # of each thread of a name
 MIN_LIFE_S = 600.0  # a thread that has just started may be in its first work
 MAX_SHOWN = 8
 # top(1): PID USER PR NI VIRT RES SHR S %CPU %MEM TIME+ COMMAND. A kernel thread has no memory of its own.
@@ -91,16 +92,19 @@ def check_busy_kernel_threads(host: Host) -> Iterator[Finding]:
 
 
 def _busy_since_start(table: ProcessTable) -> Iterator[BusyThread]:
+    """Threads of one name that work only when something is wrong count together."""
+    groups: dict[tuple[str, int], list[tuple[float, Process]]] = {}
     for process in table.processes.values():
         life_s = table.uptime_s - process.start_ticks / TICKS_PER_S
-        if process.kernel_thread and life_s >= MIN_LIFE_S and process.own_s / life_s >= MIN_SHARE:
-            yield BusyThread(
-                process.pid,
-                process.name,
-                process.own_s / life_s,
-                _since_words(process),
-                f"/proc/{process.pid}/stat",
-            )
+        if process.kernel_thread and life_s >= MIN_LIFE_S:
+            kind = kernel_thread(process.name) if process.own_s / life_s >= MIN_SHARE_OF_SEVERAL else None
+            pid = 0 if kind is not None and kind.fault else process.pid
+            groups.setdefault((process.name, pid), []).append((process.own_s / life_s, process))
+    for (name, _), members in groups.items():
+        share, (_, busiest) = sum(part for part, _ in members), max(members, key=lambda member: member[0])
+        if share >= MIN_SHARE:
+            source = f"/proc/{busiest.pid}/stat"
+            yield BusyThread(busiest.pid, name, share, _since_words(busiest), source)
 
 
 def _since_words(process: Process) -> str:

@@ -1,5 +1,6 @@
 """Rows about processors and the host as a whole."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 
@@ -22,6 +23,18 @@ from hostdx.scenarios.triage.knowledge.kernels import release_family, release_nu
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.services import read_processes, service_state
 from hostdx.scenarios.triage.rules.table import SubjectRow, field_value
+
+
+def _largest_slab(host: Host) -> tuple[Value, Value]:
+    """Return the name and the bytes of the slab that takes most (slabinfo(5); root)."""
+    text = host.read_file_text("/proc/slabinfo")
+    if isinstance(text, Absent):
+        return text, text
+    slabs = re.findall(r"^(\S+) +[0-9]{1,18} +([0-9]{1,18}) +([0-9]{1,9}) ", text, re.MULTILINE)
+    sizes = [(int(objects) * int(size), name) for name, objects, size in slabs]
+    if not sizes:
+        return (none := Absent("slabinfo lists no slab", "invalid")), none
+    return max(sizes)[1], max(sizes)[0]
 
 
 def host_rows(host: Host) -> list[SubjectRow]:
@@ -66,6 +79,8 @@ def host_rows(host: Host) -> list[SubjectRow]:
         "lowest_khz": lambda: _policy_khz(host, "cpuinfo_min_freq", min),
         "highest_khz": lambda: _policy_khz(host, "cpuinfo_max_freq", max),
         "tuned": lambda: tuned_profile(host),
+        "slab_name": lambda: host.compute_once(_largest_slab)[0],
+        "slab_bytes": lambda: host.compute_once(_largest_slab)[1],
         "nscd": lambda: service_state(host, "nscd"),
         "sssd": lambda: service_state(host, "sssd"),
         "osds": lambda: sum(

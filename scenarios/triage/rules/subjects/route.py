@@ -59,6 +59,7 @@ def _speeds_of_cards(host: Host) -> dict[str, int]:
         for name, card in _read_cards(host).items()
         if card.physical
         and card.kind != "infiniband"
+        and not name.startswith("ib")
         and card.state == "up"
         and is_present(card.speed_mbit)
         and card.speed_mbit > 0
