@@ -83,7 +83,7 @@ root = find_group_root(Host())
 limits = {{"pids.max": "77"}} if not explain_missing(Host(), root, {{"pids.max": "77"}}) else {{}}
 entry = effects.carry_out_entry(effects.prepare_entry(group_action("a", root, limits), "x"), ())
 told = Path("/proc/self/cgroup")
-subprocess.run(["cat", str(told)], preexec_fn=lambda: enter(entry.value), check=True)
+subprocess.run(["cat", str(told)], preexec_fn=lambda: enter_group(entry.value), check=True)
 held = [Path(entry.value, name).read_text().strip() for name in limits]
 state = effects.revert_entry(entry).state
 print(root, entry.value, state, os.path.exists(entry.value), *held)
