@@ -37,7 +37,7 @@ _NAMES = tuple(
         r"Request device \[((?:0000:)?[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])\]",
         rf"(?<![\w:])(?:PCI:)?({_ADDRESS}|0000:[0-9a-f]{{2}}:[0-9a-f]{{2}})(?![\w.]|:[0-9a-f])",
         r"(?i)^(?!.*(?:HANDLING MCE|Machine Check Event)).*?\b(?:EDAC )?(mc\d+)\b",
-        r"libceph: ((?:osd|mds|mon)\d+) ",
+        r"libceph(?: \([^)]*\))?: ((?:osd|mds|mon)\d+) ",
         r"(?:server|mds|osd|ceph:?) (\S+?)[,:]? (?:not responding|hung|session lost|OK|down)",
         r"[Ll]ustre\w*: (\S+-(?:OST|MDT)\w+)",
     )
