@@ -6,7 +6,8 @@ Documentation/admin-guide/sysctl/kernel.rst (hung_task_*, dmesg_restrict).
 
 import os
 import re
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -31,6 +32,7 @@ _OF_KERNEL = lazy_pattern(r'"_TRANSPORT"\s*:\s*"kernel"')
 _LEVEL = lazy_pattern(r"^<([0-9]{1,3})>|^\w+\s*:(\w+)\s*: (?=\[)")
 _MONOTONIC = lazy_pattern(r"^\[\s*([0-9]{1,15}\.[0-9]{1,15})\]\s?(.*)$")
 _SYSLOG = lazy_pattern(r"^(?:\w{3}\s+\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) \S+ kernel: (.*)$")
+_HOST = lazy_pattern(r"^(?:\w{3}\s+\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) ([^.\s]+)\S* kernel: ")
 _CALENDAR = lazy_pattern(r"^\[\w{3} \w{3}\s+\d+ [\d:]+ \d{4}\]\s?(.*)$")
 _HUNG = lazy_pattern(
     r"INFO: task (?P<comm>.{1,32}?):(?P<pid>[0-9]{1,10}) "
@@ -132,17 +134,38 @@ def read_kernel_log(host: Host) -> KernelLog | Absent:
     log = _read_newest_lines(host)
     if host.live or isinstance(log, Absent) or log.source in _FILES[1:]:
         return log
-    known = {line.message for line in log.lines}
     for path in _FILES[1:]:
         text = host.read_file_text(path, MAX_LOG_BYTES)
         if is_present(text) and " kernel: " in text:
-            lines = _kernel_lines(text)
-            boot = max(
-                (n for n, line in enumerate(lines) if line.message.startswith(_FIRST_WORDS)), default=0
-            )
-            older = tuple(line for line in lines[boot:] if line.message not in known)
+            older = _lines_before(_kernel_lines(_of_this_host(host, text)), log.lines)
             return KernelLog((*older, *log.lines), f"{log.source}, {path}") if older else log
     return log
+
+
+def _of_this_host(host: Host, text: str) -> str:
+    """Leave out the lines that a log server received from other hosts."""
+    names = Counter(match[1] for line in text.splitlines() if (match := _HOST.match(line)))
+    if len(names) < 2:
+        return text
+    own = host.read_word("/etc/hostname")
+    short = own.partition(".")[0] if is_present(own) else ""
+    name = short if short in names else max(names, key=lambda each: names[each])
+    return "\n".join(line for line in text.splitlines() if (match := _HOST.match(line)) and match[1] == name)
+
+
+def _lines_before(system_lines: Sequence[LogLine], newest: Sequence[LogLine]) -> tuple[LogLine, ...]:
+    """Return the lines of this boot in the system's log that the kernel's own no longer has: of equal lines the last
+    ones are those that both have.
+    """
+    boot = max((n for n, line in enumerate(system_lines) if line.message.startswith(_FIRST_WORDS)), default=0)
+    left = Counter(line.message for line in newest)
+    older = []
+    for line in reversed(system_lines[boot:]):
+        if left[line.message] > 0:
+            left[line.message] -= 1
+        else:
+            older.append(line)
+    return tuple(reversed(older))
 
 
 def _read_newest_lines(host: Host) -> KernelLog | Absent:

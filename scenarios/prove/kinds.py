@@ -227,7 +227,8 @@ def _change_action(path: str, value: str, kind: SettingKind) -> Action:
         raise UsageError(
             f"setting {path}: a smaller value than {action.old} drops packets; name a larger one"
         )
-    return replace(action, risk=kind.risk, side_paths=action.side_paths or _side_paths(path))
+    way_back = "; the way back drops packets beyond the old value" if name in _ONLY_LARGER else ""
+    return replace(action, risk=kind.risk + way_back, side_paths=action.side_paths or _side_paths(path))
 
 
 def _change_by_call(label: str, value: str, kind: SettingKind) -> Action:

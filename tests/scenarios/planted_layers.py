@@ -148,7 +148,7 @@ def connections(count: int) -> dict[str, str]:
 
 
 def bond(watched_ms: int) -> dict[str, str]:
-    ports = "".join(f"\nSlave Interface: eth{n}\nMII Status: up\nSpeed: 25000 Mbps\n" for n in range(2))
+    ports = "".join(f"\nSlave Interface: ens9f{n}\nMII Status: up\nSpeed: 25000 Mbps\n" for n in range(2))
     folder = "sys/class/net/bond0/bonding"
     return {
         "proc/net/bonding/bond0": f"Bonding Mode: load balancing (xor)\nMII Status: up\n{ports}",
@@ -212,7 +212,8 @@ def nscd(cached: str) -> dict[str, str]:
 def kubelet(by_systemd: str) -> dict[str, str]:
     return {
         "var/lib/kubelet/config.yaml": "kind: KubeletConfiguration\ncgroupDriver: systemd\n",
-        "etc/containerd/config.toml": f"version = 2\n  [runc.options]\n    SystemdCgroup = {by_systemd}\n",
+        "etc/containerd/config.toml": "[plugins.cri.containerd.runtimes.runc.options]\n"
+        f"    SystemdCgroup = {by_systemd}\n",
     }
 
 
@@ -227,6 +228,8 @@ def osds(target: int) -> dict[str, str]:
 
 def trusted(state: str) -> dict[str, str]:
     return {
+        "sys/class/infiniband/mlx5_0/ports/1/state": "4: ACTIVE",
+        "sys/class/infiniband/mlx5_0/device/net/eth0/address": "02:00:00:00:00:01",
         "sys/class/infiniband/mlx5_0/tc/1/traffic_class": "Global tclass=106\n",
         f"{SOS}/networking/mlnx_qos_-i_eth0": f"Priority trust state: {state}\nPFC configuration:\n"
         "\tpriority    0   1   2   3   4   5   6   7\n\tenabled     0   0   0   1   0   0   0   0   \n",
@@ -236,13 +239,13 @@ def trusted(state: str) -> dict[str, str]:
 def bridged(cut: int) -> dict[str, str]:
     ports = {
         f"sys/class/net/{name}/mtu": mtu
-        for name, mtu in (("br0", "1500"), ("vnet2", "1500"), ("vnet3", "9000"))
+        for name, mtu in (("br0", "1500"), ("vnet2", "1500"), ("eth1", "9000"))
     }
-    links = {f"sys/class/net/br0/brif/{name}/state": "3" for name in ("vnet2", "vnet3")}
+    links = {f"sys/class/net/br0/brif/{name}/state": "3" for name in ("vnet2", "eth1")}
     return ports | links | {
         "sys/class/net/br0/bridge/stp_state": "0",
         "sys/class/net/br0/lower_vnet2/mtu": "1500",
-        "sys/class/net/br0/lower_vnet3/mtu": "9000",
+        "sys/class/net/br0/lower_eth1/mtu": "9000",
         "proc/net/snmp": f"Ip: {'Name ' * 19}\nIp: {'1 ' * 17}{cut} 0\n",
     }  # fmt: skip
 

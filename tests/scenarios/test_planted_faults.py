@@ -146,7 +146,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.state", "warning", {f"{SDB}/device/iotmo_cnt": "0x7"}),
     ("storage.alignment", "warning", {f"{SDB}/sdb1/start": "63"}),
     ("storage.sas-link", "warning", {"sys/class/sas_phy/phy-1:0/invalid_dword_count": "90000"}),
-    ("storage.sas-link", "notice", {"sys/class/sas_phy/phy-1:0/negotiated_linkrate": "6.0 Gbit"}),
+    ("storage.sas-link", "warning", {"sys/class/sas_phy/phy-1:0/negotiated_linkrate": "3.0 Gbit"}),
     ("iosched.choice", "notice", {f"{SDB}/queue/scheduler": "mq-deadline [none] bfq"}),
     ("iosched.wbt", "notice", {f"{SDB}/queue/wbt_lat_usec": "9"}),
     ("log.machine-check", "warning", log("mce: [Hardware Error]: Machine check events logged")),

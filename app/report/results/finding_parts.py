@@ -35,10 +35,7 @@ def finding_parts(finding: Finding, session: RunSession) -> list[Part]:
     if finding.evidence:
         parts.append(
             Bullets(
-                tuple(
-                    (*split_code(e.text), *((Mono(f"[{e.source}]"),) if e.source else ()))
-                    for e in finding.evidence
-                )
+                tuple((e.text, *((Mono(f"[{e.source}]"),) if e.source else ())) for e in finding.evidence)
             )
         )
     for remedy in finding.remedy:
@@ -85,7 +82,7 @@ def _remedy_parts(remedy: Remedy) -> list[Part]:
 
 def incident_parts(finding: Finding) -> Iterator[doc.Part]:
     if finding.evidence:
-        yield doc.Bullets(tuple(split_code(row.text) for row in finding.evidence))
+        yield doc.Bullets(tuple((row.text,) for row in finding.evidence))
     for remedy in finding.remedy:
         yield doc.paragraph_of(*split_code(f"What to do: {remedy.title}"))
     if finding.prove:

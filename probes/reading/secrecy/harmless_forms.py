@@ -42,7 +42,8 @@ _RANDOM = re.compile(
 _FILE = re.compile(
     r"[\w@.+-]{1,80}\.(?:py|sh|jar|toml|ya?ml|json|conf|cfg|ini|txt|csv|tsv|ipynb|tfvars|pol|mkv|mp4|wav|lock|log|fio|dat|data|bin|root|h5|nc|pl|rb|js|so|img|iso|"
     r"war|jmx|jtl|prof|pt|ckpt|npy|parquet|safetensors|png|zip|db|ko|qcow2|tar|gz|xz|zst|bz2|rpm|deb|service|mount|slice|scope|socket|"
-    r"timer|exe|out|md|html|xml|sql|in|tmp|c|C|cc|cpp|go|rs|f90|R|r|jl|sub|sif|spec|raw|vmdk|vdi|bam|sam|cram|vcf|fastq|fq|fasta|fa|bed|fits|dcd|gro|xtc|trr|edr|cu|f|f03|F90|h|hpp|hh|a|d|lst|list|ndjson|jsonl|avro|orc|pkl|model|onnx|ckp|chk|cube|pdb|msh|stl|cas|k|inc|rules|target|path|desktop|repo|crt|pdf|jpg|tif|tiff|tex|rst|lua|ps|awk|sed|bat|exe|dll|class|gem|whl|crate|namd|mdp|tpr|inp|lmp|m|o|mac|cxx|hxx|cmnd|blend|hepmc|lhe|gdml|sbatch|slurm|job|dag|jdl|xyz|gjf|com)"
+    r"timer|exe|out|md|html|xml|sql|in|tmp|c|C|cc|cpp|go|rs|f90|R|r|jl|sub|sif|spec|raw|vmdk|vdi|bam|sam|cram|vcf|fastq|fq|fasta|fa|bed|fits|dcd|gro|xtc|trr|edr|cu|f|f03|F90|h|hpp|hh|a|d|lst|list|ndjson|jsonl|avro|orc|pkl|model|onnx|ckp|chk|cube|pdb|msh|stl|cas|k|inc|rules|target|path|desktop|repo|crt|pdf|jpg|tif|tiff|tex|rst|lua|ps|awk|sed|bat|exe|dll|class|gem|whl|crate|namd|mdp|tpr|inp|lmp|m|o)|"
+    r"(?![^.]*(?i:pass|login|secret))[\w+-]{1,80}\.(?:mac|cxx|hxx|cmnd|blend|hepmc|lhe|gdml|sbatch|slurm|jdl|gjf)"
 )
 _NUMBER = re.compile(
     r"[+-]?\d[\d.,:x/-]*(?:e[+-]?\d{1,3}|[kmgtpe]i?b?|[ciB]|[nµu]?s|ms|min|h|d|%)?", re.IGNORECASE

@@ -78,7 +78,8 @@ def _mask_arguments(words: Sequence[str]) -> list[str | None]:
         name_match = _NAMED.fullmatch(word) if _ASSIGNS.fullmatch(before) else None
         is_named = _OPTION.fullmatch(before) or (setting and _BARE.fullmatch(before))
         if is_named and not word.startswith("-"):
-            begins = None if _ONE_OR_TWO_DIGITS.fullmatch(word) or is_program_word(before, word) else 0
+            is_count = before == "--pass" and _ONE_OR_TWO_DIGITS.fullmatch(word)
+            begins = None if is_count or is_program_word(before, word) else 0
         elif name_match:
             begins = name_match.end(1)
         masked_arguments.append(None if begins is None else word[:begins] + MASK)

@@ -56,7 +56,8 @@ class ProcessUse(msgspec.Struct, frozen=True, array_like=True):
     """What all processes of a name and a user did a second between two looks: CPUs (1.0 is one whole CPU), bytes read
     and written, major faults (pages that they waited for).
 
-    `pid`, `group`: of the one that did most. `user` is "" for users of whom each did little, and where it is not known.
+    `pid`, `group`: of the one that did most. `user` is "" if it is not known, and for all but
+    the MAX_USERS who used most.
     """
 
     name: str

@@ -56,8 +56,8 @@ def look_series(looks: Sequence[HostLook]) -> Iterator[SampleSeries]:
                 values[subject, metric][number] = value
         for (metric, _), total in zip(_USES, look.total, strict=False):
             values[ALL_PROCESSES, metric][number] = total
+        commands.update({use.name for use in look.processes})
         for use in look.processes:
-            commands[use.name] += 1
             for metric, value in zip((name for name, _ in _USES), resources_used(use), strict=True):
                 values[f"{PROCESS_PREFIX}{use.name}", metric][number] += value
     frequent_processes = {f"{PROCESS_PREFIX}{name}" for name, _ in commands.most_common(MAX_COMMANDS)}

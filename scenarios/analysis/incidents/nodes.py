@@ -22,7 +22,7 @@ SERVERS = ("file-server", "stuck", "network")  # causes that lie outside of the 
 OPEN_CAUSE = (
     "waiting"  # for I/O with idle disks: for a server, or for whatever a job of all nodes does at that time
 )
-MAX_UNAFFECTED_SHARE = 0.5  # of the other nodes, that mount a server which such nodes are said to wait for
+MAX_UNAFFECTED_SHARE = 0.5  # of the other nodes: if more of them mount a server too, it is not named
 
 
 class ServerMount(msgspec.Struct, frozen=True):

@@ -223,9 +223,15 @@ class ReportDocument(msgspec.Struct, frozen=True):
 
 
 def split_code(text: str, *, strong: bool = False) -> Words:
-    """Return the words of a text in which commands stand between backticks: ``see `dmesg` `` holds one."""
+    """Return the words of a sentence of our own in which commands stand between backticks: ``see `dmesg` `` holds one.
+
+    A text whose backticks make no pairs, or touch other signs, stays whole: words are joined by blanks.
+    """
     parts = text.split("`")
-    if len(parts) % 2 == 0:
+    touches = any(part[:1] not in ("", " ") for part in parts[2::2]) or any(
+        part[-1:] not in ("", " ") for part in parts[:-1:2]
+    )
+    if len(parts) % 2 == 0 or touches:
         parts = [text]
     plain = Strong if strong else str
     return tuple(Mono(part) if n % 2 else plain(part.strip()) for n, part in enumerate(parts) if part.strip())

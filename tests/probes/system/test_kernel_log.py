@@ -3,11 +3,15 @@
 import os
 from pathlib import Path
 
+from hostdx.probes.reading.host import Host
 from hostdx.probes.system.kernel_log import (
+    KernelLog,
     KernelLogFollower,
     LogLine,
+    find_hung_tasks,
     parse_line,
     parse_record,
+    read_kernel_log,
 )
 from tests.every_case import every_case
 
@@ -46,3 +50,31 @@ def test_following_gives_only_what_is_new(tmp_path: Path) -> None:
     assert "kmsg" in follower.problem and follower.read_new() == []
     missing = KernelLogFollower(str(tmp_path / "none"))
     assert "needs root" in missing.problem and missing.read_new() == []
+
+
+def test_an_older_report_of_the_systems_log_keeps_its_stack_and_other_hosts_lines_are_none(
+    tmp_path: Path,
+) -> None:
+    """Both reports have the same frames; the kernel's own log has the second one alone."""
+
+    def report(pid: int) -> list[str]:
+        return [
+            f"INFO: task cp:{pid} blocked for more than 120 seconds.",
+            " io_schedule+0x1/0x2",
+            " vfs_read+0x1/0x2",
+        ]
+
+    older, newer = report(10), report(11)
+    files = {
+        "dmesg": "".join(f"[  9.0] {line}\n" for line in newer),
+        "var/log/messages": "".join(f"Nov 29 11:00:00 disk17 kernel: {line}\n" for line in [*older, *newer])
+        + "Nov 29 11:00:01 other kernel: EXT4-fs error (device sda1): bad\n",
+        "etc/hostname": "disk17.example.org\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    log = read_kernel_log(Host(str(tmp_path)))
+    assert isinstance(log, KernelLog) and log.source.endswith("dmesg, /var/log/messages")
+    assert [line.message for line in log.lines] == [*older, *newer]
+    assert [(task.pid, len(task.stack)) for task in find_hung_tasks(log.lines)] == [(10, 2), (11, 2)]

@@ -24,14 +24,22 @@ from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.services import read_processes, service_state
 from hostdx.scenarios.triage.rules.table import SubjectRow, field_value
 
+_RECLAIMABLE = re.compile(
+    r"dentry|\w*inode\w*|buffer_head|radix_tree_node|xfs_(?:ili|inode|buf)|ext4_extent_status"
+)
+
 
 def _largest_slab(host: Host) -> tuple[Value, Value]:
-    """Return the name and the bytes of the slab that takes most (slabinfo(5); root)."""
+    """Return the name and the bytes of the slab that takes most (slabinfo(5); root), without those that the kernel can
+    reclaim: names and inodes of files.
+    """
     text = host.read_file_text("/proc/slabinfo")
     if isinstance(text, Absent):
         return text, text
     slabs = re.findall(r"^(\S+) +[0-9]{1,18} +([0-9]{1,18}) +([0-9]{1,9}) ", text, re.MULTILINE)
-    sizes = [(int(objects) * int(size), name) for name, objects, size in slabs]
+    sizes = [
+        (int(objects) * int(size), name) for name, objects, size in slabs if not _RECLAIMABLE.fullmatch(name)
+    ]
     if not sizes:
         return (none := Absent("slabinfo lists no slab", "invalid")), none
     return max(sizes)[1], max(sizes)[0]

@@ -50,7 +50,7 @@ def dimm_rows(host: Host) -> list[SubjectRow] | Absent:
         "uneven": len(set(groups.values())) > 1,
         "sizes": tuple(sorted({slot[3] for slot in filled})),
         "odd": by_socket and any(count > 1 and count % 2 == 1 for count in groups.values()),
-        "unlike": by_socket and len(groups) > 1 and len(set(groups.values())) > 1,
+        "unlike": by_socket and len({count for count in groups.values() if count}) > 1,
         "empty_slots": tuple(slot[0] for slot in slots if not slot[3]),
         "channels": len(groups),
         "empty_channels": list(groups.values()).count(0),

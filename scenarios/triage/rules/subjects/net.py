@@ -210,6 +210,7 @@ def stack_rows(host: Host) -> list[SubjectRow] | Absent:
         mtus = {mtu for mtu in below.values() if is_present(mtu)}
         if mtus and not card.physical:
             each = ", ".join(f"{name} {mtu}" for name, mtu in below.items() if is_present(mtu))
+            uplinks = {name for name in below if cards[name].physical or cards[name].below}
             columns: dict[str, Value] = {
                 "name": card.name,
                 "mtu": card.mtu,
@@ -217,11 +218,10 @@ def stack_rows(host: Host) -> list[SubjectRow] | Absent:
                 # a container's end of a bridge may have a smaller MTU on purpose: only cards count
                 "mtus": tuple(sorted({m for n, m in below.items() if is_present(m) and cards[n].physical})),
                 "each": each,
-                # a bridge takes the smallest MTU of its ports (net/bridge/br_if.c): which ports hold it below its cards
-                "held_by": tuple(
-                    sorted(n for n, m in below.items() if m == min(mtus) and min(mtus) < max(mtus))
-                ),
-                "widest": max(mtus),
+                # a bridge takes the smallest MTU of its ports (net/bridge/br_if.c): the ports of guests and containers
+                # that hold it below what its uplinks have
+                "held_by": tuple(sorted(n for n, m in below.items() if n not in uplinks and m == min(mtus))),
+                "widest": max((m for n, m in below.items() if n in uplinks and is_present(m)), default=0),
                 "bridge": card.kind == "bridge" or is_present(host.list_names(f"{ROOT}/{card.name}/bridge")),
             }
             rows.append(SubjectRow(card.name, columns))
