@@ -210,7 +210,7 @@ def stack_rows(host: Host) -> list[SubjectRow] | Absent:
         mtus = {mtu for mtu in below.values() if is_present(mtu)}
         if mtus and not card.physical:
             each = ", ".join(f"{name} {mtu}" for name, mtu in below.items() if is_present(mtu))
-            uplinks = {name for name in below if cards[name].physical or cards[name].below}
+            uplinks = {name for name in below if _leads_out(host, cards[name])}
             columns: dict[str, Value] = {
                 "name": card.name,
                 "mtu": card.mtu,
@@ -228,9 +228,17 @@ def stack_rows(host: Host) -> list[SubjectRow] | Absent:
     return rows
 
 
+def _leads_out(host: Host, card: Nic) -> bool:
+    """True of a card, and of a bond or VLAN over cards."""
+    is_bond = is_present(host.list_names(f"{ROOT}/{card.name}/bonding"))
+    return card.physical or bool(card.below) or is_bond or card.kind in ("bond", "vlan", "team")
+
+
 def _bridge_ports(host: Host, bridge: str, names: Iterable[str]) -> tuple[str, ...]:
     masters = ((name, host.read_link(f"{ROOT}/{name}/master")) for name in names if name != bridge)
-    return tuple(name for name, to in masters if is_present(to) and to.rsplit("/", 1)[-1] == bridge)
+    by_master = (name for name, to in masters if is_present(to) and to.rsplit("/", 1)[-1] == bridge)
+    listed = host.list_names(f"{ROOT}/{bridge}/brif")
+    return tuple(dict.fromkeys((*by_master, *(listed if is_present(listed) else ()))))
 
 
 def _duplex_word(host: Host, base: str, ethtool_text: str | Absent) -> Value:
