@@ -80,8 +80,9 @@ def incident(at: str | None, since_s: float | None, worst: bool, form: str, outp
         }  # fmt: skip
         deliver_text("incident", output, encode_document(document) + "\n")
         return 0
-    from hostdx.app.features.watch.incidents.report import incident_document
+    from hostdx.app.features.watch.incidents.report import PICTURE_CELLS, SCREEN_CELLS, incident_document
     from hostdx.app.report.delivery import deliver_document
 
-    deliver_document("incident", output, incident_document(answer, chosen, at), form)
+    cells = SCREEN_CELLS if form == "document" else PICTURE_CELLS
+    deliver_document("incident", output, incident_document(answer, chosen, at, cells=cells), form)
     return 0

@@ -12,7 +12,7 @@ from hostdx.scenarios.analysis.incidents.incidents import Incident
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.results import document as doc
 
-PICTURE_CELLS = 100
+PICTURE_CELLS, SCREEN_CELLS = 100, 76  # of a document, and of the narrowest screen
 METHOD = (
     "Each metric is compared with its own quiet level, the median of the looks. An incident lies above it by six "
     "robust standard deviations and by a fixed amount, and lasts at least three minutes, or 2 % of a shorter book. A "
@@ -21,13 +21,17 @@ METHOD = (
 
 
 def incident_document(
-    answer: BookAnswer, chosen: Sequence[tuple[Incident, Finding]], at: str | None
+    answer: BookAnswer,
+    chosen: Sequence[tuple[Incident, Finding]],
+    at: str | None,
+    *,
+    cells: int = PICTURE_CELLS,
 ) -> doc.ReportDocument:
-    """`at`: the minute that was asked for."""
+    """`at`: the minute that was asked for. `cells`: the width of the picture."""
     timeline = answer.timeline
     picture: tuple[doc.Part, ...] = ()
     if timeline is not None and timeline.rows and timeline.seconds > 0:
-        picture = (doc.Picture(tuple(timeline_lines(timeline, PICTURE_CELLS)), timeline_svg(timeline)),)
+        picture = (doc.Picture(tuple(timeline_lines(timeline, cells)), timeline_svg(timeline)),)
     sections = (
         doc.ReportSection("Over time", picture),
         *(
