@@ -144,13 +144,14 @@ def read_kernel_log(host: Host) -> KernelLog | Absent:
 
 def _of_this_host(host: Host, text: str) -> str:
     """Leave out the lines that a log server received from other hosts."""
-    names = Counter(match[1] for line in text.splitlines() if (match := _HOST.match(line)))
+    named_lines = [(match[1], line) for line in text.splitlines() if (match := _HOST.match(line))]
+    names = Counter(name for name, _ in named_lines)
     if len(names) < 2:
         return text
     own = host.read_word("/etc/hostname")
     short = own.partition(".")[0] if is_present(own) else ""
-    name = short if short in names else max(names, key=lambda each: names[each])
-    return "\n".join(line for line in text.splitlines() if (match := _HOST.match(line)) and match[1] == name)
+    kept_name = short if short in names else max(names, key=lambda each: names[each])
+    return "\n".join(line for name, line in named_lines if name == kept_name)
 
 
 def _lines_before(system_lines: Sequence[LogLine], newest: Sequence[LogLine]) -> tuple[LogLine, ...]:

@@ -6,6 +6,7 @@ each process (14 microseconds each).
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import NamedTuple
 
 import msgspec
@@ -267,7 +268,7 @@ def _process_use(
     workers = frozenset(pid for pid, p in after.processes.items() if _works_for_others(p))
     totals, rates = [0.0] * len(_MIN_RATES), dict[tuple[str, str], list[float]]()
     pids = dict[tuple[str, str], int]()
-    owner: Callable[[int], str] = owner_of if host.live else lambda _pid: ""
+    owner: Callable[[int], str] = cache(owner_of) if host.live else lambda _pid: ""
     for place, (resource, least) in enumerate(_MIN_RATES.items()):
         commands = rank_commands(before, after, resource, workers if resource == "io" else frozenset())
         totals[place] = sum(process.rate for processes in commands for process in processes)
