@@ -96,7 +96,7 @@ def make_parameters(options: Sequence[Option]) -> list[click.Parameter]:
     return click_parameters
 
 
-def chosen_options(options: Sequence[Option], values: dict[str, Any]) -> dict[str, Json]:
+def take_chosen_options(options: Sequence[Option], values: dict[str, Any]) -> dict[str, Json]:
     """Return what was typed; what was not typed is left out, so that the scenario's default holds. Raises
     UsageError.
     """
@@ -138,7 +138,8 @@ def _make_parameter(option: Option) -> click.Option:
         type=kind,
         multiple=True,
         callback=None if option.multiple else _single_value,
-        required=option.required and option.name != DIRECTORIES,  # it may stand alone: `chosen_options` looks
+        required=option.required
+        and option.name != DIRECTORIES,  # it may stand alone: `take_chosen_options` looks
         help=_help_sentence(option),
         hidden=option.hidden,
         metavar=_option_metavar(option),

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from hostdx.app.cli.commands import MIN_SIMILARITY
-from hostdx.app.cli.options import chosen_options, declared_options, make_parameters
+from hostdx.app.cli.options import declared_options, make_parameters, take_chosen_options
 from hostdx.app.state import state_dir
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.probes.types import Json
@@ -56,7 +56,7 @@ class Scenarios(click.Group):
         options = declared_options(scenario)
 
         def callback(**values: Any) -> int:
-            own: dict[str, Json] = chosen_options(options, values)
+            own: dict[str, Json] = take_chosen_options(options, values)
             if scenario.remembers:
                 own.setdefault("state", str(state_dir()))
             rest = {key: value for key, value in values.items() if not key.startswith("opt_")}

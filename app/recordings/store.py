@@ -253,13 +253,13 @@ def _last_event(path: Path) -> ev.AnyEvent | None:
     if path.name.endswith(".gz"):
         return None
     for length in (HEAD, LINE_LIMIT):  # most last lines are short
-        event = _last_event_within(path, length)
+        event = _last_event_in_tail(path, length)
         if event is not None:
             return event
     return None
 
 
-def _last_event_within(path: Path, length: int) -> ev.AnyEvent | None:
+def _last_event_in_tail(path: Path, length: int) -> ev.AnyEvent | None:
     try:
         with os.fdopen(open_regular(path), "rb") as file:
             file.seek(max(0, path.stat().st_size - length))

@@ -60,7 +60,7 @@ def _without_secrets(event: ev.AnyEvent) -> ev.AnyEvent:
 def _encode_mended(event: ev.AnyEvent) -> bytes:
     try:
         tree = mask_tree(msgspec.to_builtins(event))
-        line = encode(_remove_non_finite(tree))
+        line = encode(_drop_non_finite_fields(tree))
         Decoder(type(event)).decode(line)
         return line
     except (msgspec.MsgspecError, RecursionError):
@@ -68,13 +68,15 @@ def _encode_mended(event: ev.AnyEvent) -> bytes:
         return encode(ev.Note(t=event.t, text=f"left out: an event ({kind}) with a value that is not finite"))
 
 
-def _remove_non_finite(value: object) -> object:
+def _drop_non_finite_fields(value: object) -> object:
     if isinstance(value, dict):
         return {
-            k: _remove_non_finite(v) for k, v in value.items() if not isinstance(v, float) or math.isfinite(v)
+            k: _drop_non_finite_fields(v)
+            for k, v in value.items()
+            if not isinstance(v, float) or math.isfinite(v)
         }
     if isinstance(value, list | tuple):
-        return [_remove_non_finite(v) for v in value]
+        return [_drop_non_finite_fields(v) for v in value]
     return value
 
 

@@ -8,7 +8,7 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.store import shortest_argument
 from hostdx.app.report.first_page import first_page
 from hostdx.app.report.forms import html, markdown
-from hostdx.app.report.forms.cells import brief_lines, fold_spans
+from hostdx.app.report.forms.cells import fold_spans, run_end_lines
 from hostdx.app.report.headline import find_answer
 from hostdx.app.report.json_document import encode_document
 from hostdx.app.report.short_forms import shorten
@@ -48,7 +48,7 @@ def summary_lines(session: RunSession, recording: Path | None, width: int = WIDE
         role = headline.weight if headline.weight != "notice" else "strong"
         lines += map(clean_line, fold_spans([(headline.sentence, role)], width, hang="  "))
     name = shortest_argument(recording) if recording is not None else ""
-    lines += brief_lines(first_page(session, name, narrow=width <= WIDE), width)
+    lines += run_end_lines(first_page(session, name, narrow=width <= WIDE), width)
     if recording is not None:
         lines += [[], [(f"report: {command_to_paste(f'hostdx report {shlex.quote(name)}')}", "dim")]]
     return lines

@@ -3,7 +3,7 @@
 from collections import Counter
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.forms.cells import brief_lines
+from hostdx.app.report.forms.cells import run_end_lines
 from hostdx.app.report.results.finding_parts import finding_parts, finding_title
 from hostdx.app.terminal.lines import Line, clean_line
 from hostdx.probes.units import count_noun
@@ -27,7 +27,7 @@ def triage_lines(session: RunSession, *, facts: bool = False, unknown: bool = Fa
     return [
         *lines,
         clean_line([(f"{of}{headline_text(session)}", "strong")]),
-        *brief_lines(document.sections, _WHOLE),
+        *run_end_lines(document.sections, _WHOLE),
     ]
 
 

@@ -210,7 +210,7 @@ _KEY = re.compile(r"\[([^\[\]]+)\]")
 KEY = "key"  # the role of a key's name: the screen that shows it binds the key
 
 
-def key_line(value: str, role: str = "dim") -> Line:
+def line_with_key_names(value: str, role: str = "dim") -> Line:
     """Return words in which `[Enter]` names a key: `[Enter] opens the whole answer`."""
     parts = _KEY.split(clean_text(value))
     return [(part, KEY if number % 2 else role) for number, part in enumerate(parts) if part]

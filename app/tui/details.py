@@ -14,7 +14,7 @@ from hostdx.app.terminal.lines import (
     crop_line,
     digit_target,
     flow_parts,
-    key_line,
+    line_with_key_names,
     link_line,
     process_target,
     split_line,
@@ -73,7 +73,7 @@ def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool =
     for number, (head, step, below) in enumerate(zip(heads, steps, commands, strict=True), 1):
         if len(below) > left:
             copied_words = f"{len(step.commands)} commands" if len(step.commands) > 1 else "it"
-            more = key_line(f"  [c] copies {copied_words}")
+            more = line_with_key_names(f"  [c] copies {copied_words}")
             below = [split_line(crop_line(below[0], width - 18), more, width)] if below and left > 0 else []
         left -= len(below)
         out += [link_line(line, digit_target(number) if digits else "") for line in (*head, *below)]

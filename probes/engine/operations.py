@@ -97,7 +97,7 @@ class WorkerState:
         at = self.position.get((fd, first, size), 0) + drawn
         return iter(array("q", [first + number % blocks * size for number in range(at, at + count)]))
 
-    def advance_position(self, fd: int, first: int, size: int, blocks: int) -> None:
+    def add_to_position(self, fd: int, first: int, size: int, blocks: int) -> None:
         self.position[fd, first, size] = self.position.get((fd, first, size), 0) + blocks
 
 
@@ -198,7 +198,7 @@ def prepare_operation(spec: Spec, source: WorkerState) -> PreparedOperation:
             return source.sequential_offsets(fd, first, length, size, count, drawn - count)
 
         def finish_block(done: int) -> None:
-            source.advance_position(fd, first, size, done)
+            source.add_to_position(fd, first, size, done)
     else:
 
         def offsets(count: int) -> Iterator[int]:

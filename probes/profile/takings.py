@@ -37,7 +37,7 @@ def tracepoint_numbers(names: tuple[str, ...], places: tuple[str, ...] = MOUNTED
         except OSError:
             continue
         return _read_event_ids(folder, "", names)
-    mount = _open_detached() if places == MOUNTED and os.geteuid() == 0 else -1
+    mount = _mount_tracefs_detached() if places == MOUNTED and os.geteuid() == 0 else -1
     return _read_event_ids(mount, "events/", names) if mount >= 0 else {}
 
 
@@ -65,7 +65,7 @@ def _read_text_at(folder: int, name: str) -> str:
         os.close(file)
 
 
-def _open_detached() -> int:
+def _mount_tracefs_detached() -> int:
     """The descriptor of tracefs, mounted nowhere; -1 where the kernel refuses."""
     call = ctypes.CDLL(None, use_errno=True).syscall
     call.restype = ctypes.c_long

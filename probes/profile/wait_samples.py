@@ -117,9 +117,9 @@ class WaitSamples:
         listed_threads = Counter(pid for pid, _ in self._order)
         if any(listed_threads[pid] != threads for pid, threads in self._thread_counts.items()):
             self.follow_pids(self._pids)  # threads that began since
-        self._plan_next_look(began)
+        self._account_look_and_plan_next(began)
 
-    def _plan_next_look(self, now: float) -> None:
+    def _account_look_and_plan_next(self, now: float) -> None:
         cpu_s = time.process_time()
         spent_s = cpu_s - self._cpu_s if self.looks else 0.0  # not what came before the command
         self._cpu_s, self.looks = cpu_s, self.looks + 1

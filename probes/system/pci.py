@@ -64,11 +64,11 @@ def read_pci_devices(host: Host) -> tuple[PciDevice, ...] | Absent:
     if isinstance(names, Absent):
         return names
     table = read_numa(host)
-    devices = (_read_device(host, name, table) for name in names)
+    devices = (_read_device_of_known_kind(host, name, table) for name in names)
     return tuple(device for device in devices if device is not None)
 
 
-def _read_device(host: Host, address: str, table: NumaTable | Absent) -> PciDevice | None:
+def _read_device_of_known_kind(host: Host, address: str, table: NumaTable | Absent) -> PciDevice | None:
     code = host.read_file_text(f"{DEVICES}/{address}/class", 64)
     digits = code.strip().lower().removeprefix("0x") if is_present(code) else ""
     kind = next((kind for start, kind in _KINDS if digits.startswith(start)), None)

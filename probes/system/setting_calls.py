@@ -74,17 +74,17 @@ def _word_setting(
     """One word of a structure, by the setting's name. `words`: what the numbers 0, 1, … are called."""
     get, put, size = commands
 
-    def read_all(card: str) -> list[int]:
+    def read_fields(card: str) -> list[int]:
         return list(send_ethtool_command(card, get, *([0] * (size - 1))))
 
     def read(name: str) -> str:
         card, _, field = name.partition("/")
-        value = read_all(card)[places[field]]
+        value = read_fields(card)[places[field]]
         return words[value] if words else str(value)
 
     def write(name: str, value: str) -> None:
         card, _, field = name.partition("/")
-        values = read_all(card)
+        values = read_fields(card)
         values[0], values[places[field]] = put, words.index(value) if words else int(value)
         send_ethtool_command(card, *values)
 

@@ -157,7 +157,7 @@ def _all_disk_facts(host: Host) -> Iterator[Entry]:
         yield Unread("disk", "devices", none)
     shown = [d for d in everything.values() if not d.parent and _is_worth_showing(d)]
     shown.sort(key=lambda d: d.kind != "disk")  # what is built on disks must not crowd them out
-    mounted = read_disk_topology(host).file_systems()
+    mounted = read_disk_topology(host).file_system_types_by_device()
     for disk in shown[:MAX_DISKS]:
         yield from _disk_facts(host, disk)
         if types := mounted.get(disk.name):

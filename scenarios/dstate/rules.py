@@ -35,7 +35,7 @@ def _first_scan(host: Host) -> tuple[float, Scan | Absent]:
     return time.monotonic(), find_blocked_tasks(host)
 
 
-def find_tasks_in_d(host: Host) -> Iterator[Finding]:
+def find_tasks_stuck_in_d(host: Host) -> Iterator[Finding]:
     """Tasks in D, with what their kernel stack says, or their wait channel where the stack cannot be read."""
     look_s, scan = _first_scan(host)
     first = require_readable(scan, "the tasks' states")
@@ -206,7 +206,7 @@ def hung_watch_off_findings(host: Host) -> Iterator[Finding]:
 
 
 RULES: tuple[HostRule, ...] = (
-    HostRule("iosched.tasks-in-d", "dstate", "tasks in D now", find_tasks_in_d, first_look=_first_scan),
+    HostRule("iosched.tasks-in-d", "dstate", "tasks in D now", find_tasks_stuck_in_d, first_look=_first_scan),
     HostRule("iosched.hung-tasks", "dstate", "hung tasks in the kernel's log", hung_task_findings),
     HostRule("iosched.null-pointer", "dstate", "null pointers in the block layer", null_pointer_findings),
     HostRule(

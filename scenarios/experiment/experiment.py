@@ -293,7 +293,7 @@ class LoadExperiment:
     def _settled_longer(self) -> bool:
         """Return whether the load begins anew because the two orders of a pair contradict each other."""
         contradicted = any(judge.comparison.is_contradicted for judge in self._open_judges)
-        return contradicted and self.scheduler.settle_longer(self.pace.left_s)
+        return contradicted and self.scheduler.try_restart_with_settling(self.pace.left_s)
 
     def _emit_progress(self) -> None:
         left = [judge.seconds_left(self.pace) for judge in self._open_judges]

@@ -84,7 +84,7 @@ class LoadScheduler(Protocol):
         """Return whether, after these groups, the load begins anew and is measured in another way."""
         return False
 
-    def settle_longer(self, left_s: float) -> bool:
+    def try_restart_with_settling(self, left_s: float) -> bool:
         """Wait longer from now on before another variant is measured, and return True: earlier groups no longer
         count. Return False where it waits already, or where too few groups would fit into `left_s` seconds.
         """

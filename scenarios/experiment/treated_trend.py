@@ -119,7 +119,10 @@ def _fit_treated_trend(
         for k in range(len(steps))
     )
     return TreatedTrend(
-        _explained_trend(fit.coefficient_at(1), n, _change_per_gb(ys, bytes_written, steps), treatment), jumps
+        _explained_trend(
+            fit.coefficient_at(1), n, _relative_change_per_gb(ys, bytes_written, steps), treatment
+        ),
+        jumps,
     )
 
 
@@ -233,7 +236,7 @@ def _explain_trend(trend: Trend, treatment: str) -> str:
     return f"Inconclusive after {rounds_text}: {format_percent(MATTERS_A_ROUND)} a round {later}"
 
 
-def _change_per_gb(
+def _relative_change_per_gb(
     ys: Sequence[float], written: Sequence[float] | None, steps: Sequence[Sequence[float]]
 ) -> PerGB:
     xs = gigabytes_written(written, len(ys))

@@ -121,7 +121,7 @@ def fit_rounds(
     slope = line.value
     low, high = line.interval_95
     interval = (_change_per_round(low, span), _change_per_round(high, span))
-    per_gb = _change_per_gb(ys, bytes_written, line.correlation)
+    per_gb = _relative_change_per_gb(ys, bytes_written, line.correlation)
     concluded = conclude_trend(line, n, _change_per_round(slope, span), interval, per_gb)
     return msgspec.structs.replace(concluded, explain=explain_trend(concluded, math.expm1(slope * span)))
 
@@ -167,7 +167,9 @@ def gigabytes_written(written: Sequence[float] | None, rounds: int) -> list[floa
     return [(b - written[0]) / _GB for b in written]
 
 
-def _change_per_gb(ys: Sequence[float], written: Sequence[float] | None, correlation: float) -> PerGB:
+def _relative_change_per_gb(
+    ys: Sequence[float], written: Sequence[float] | None, correlation: float
+) -> PerGB:
     xs = gigabytes_written(written, len(ys))
     if xs is None:
         return None, None

@@ -139,7 +139,9 @@ def onset_finding(device: str, phase: OnsetComparison) -> Finding | None:
     )
 
 
-def held_finding(device: str, job: PairLoad, written: Sequence[Sequence[float]]) -> Finding | None:
+def writers_reached_bound_finding(
+    device: str, job: PairLoad, written: Sequence[Sequence[float]]
+) -> Finding | None:
     """Where the writers reached the rate that the write bound leaves them, under every scheduler.
 
     `written` is MB/s of all writers together, a block each, by scheduler. Then nobody had to wait for them.

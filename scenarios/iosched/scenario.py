@@ -22,10 +22,10 @@ from hostdx.scenarios.experiment.schedule.guarded import metric_values
 from hostdx.scenarios.iosched.findings import (
     OnsetComparison,
     device_class_finding,
-    held_finding,
     onset_finding,
     throttling_finding,
     verdict_finding,
+    writers_reached_bound_finding,
 )
 from hostdx.scenarios.iosched.measurement.mixed import MixedBench
 from hostdx.scenarios.iosched.plan import build_plan
@@ -144,7 +144,7 @@ class Iosched(Scenario):
                 by_variant.setdefault(job.variant, []).extend(verdicts)
                 for variant_bench in compared:
                     self._report_onset(run, target, job, variant_bench.variant, blocks)
-                held = held_finding(
+                held = writers_reached_bound_finding(
                     target.names_text,
                     job,
                     [job.written_rates(blocks, variant_bench.variant) for variant_bench in compared],

@@ -117,7 +117,7 @@ def _describe_throttling(values: dict[str, int], quota: float) -> Answer:
     return f"stopped in {format_percent(stopped / periods)} of the periods, {format_percent(share)} of the quota used"
 
 
-def check_raid5(host: Host) -> Answer:
+def parity_arrays_text(host: Host) -> Answer:
     levels = [
         (a.name, a.level)
         for a in md_arrays(host)
@@ -195,7 +195,7 @@ def first_look(host: Host) -> None:
     """Read the counters that move, for the rule that looks at them again."""
     if host.live:
         _first_counters(host)
-        if check_raid5(host):
+        if parity_arrays_text(host):
             _first_array_threads(host)
 
 
@@ -257,7 +257,7 @@ NEEDS: dict[str, Probe] = {
         lambda host: read_cpu(host).threads, lambda count: count > MAX_UNCONTENDED_CPUS, "{} CPUs"
     ),
     "smt": _make_probe(lambda host: read_cpu(host).smt, lambda word: word == "on", "two threads a core"),
-    "raid5": check_raid5,
+    "raid5": parity_arrays_text,
     "xfs": partial(_file_system, "xfs", "XFS"),
     "ext4": partial(_file_system, "ext4", "ext4"),
     "sata-link-sleeps": sata_link_sleeps,

@@ -20,7 +20,7 @@ from hostdx.scenarios.triage.knowledge.disks import (
     cloud_disks_of_size,
     disk_class,
     disk_classes,
-    job_kinds,
+    disk_uses,
 )
 from hostdx.scenarios.triage.rules.texts import texts
 
@@ -53,7 +53,7 @@ def first_answer(
         return []
     jobs = [
         (kind, value, rate_disk_for_use(kind, value))
-        for kind in job_kinds()
+        for kind in disk_uses()
         for value in own
         if value.workload == kind.load
     ]

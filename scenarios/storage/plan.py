@@ -161,7 +161,7 @@ def planned_writes(targets: Sequence[ComparedDirectory], most: int) -> tuple[Wri
     return tuple(writes)
 
 
-def list_sentences(plan: Plan, size_bytes: int, count: int, notes: Sequence[str]) -> tuple[str, ...]:
+def extra_plan_sentences(plan: Plan, size_bytes: int, count: int, notes: Sequence[str]) -> tuple[str, ...]:
     """Return what the plan's fields do not say."""
     lines = [STOPS_ITSELF, *([MAY_BE_LEFT_OUT] if len(plan.variants) > 1 else [])]
     if len(plan.writes) > 1:
@@ -264,6 +264,6 @@ def make_plan_and_setup(
     plan_sentences = (
         ()
         if plan.refusal
-        else list_sentences(plan, layout.files_bytes // max(1, len(targets)), layout.place_count, notes)
+        else extra_plan_sentences(plan, layout.files_bytes // max(1, len(targets)), layout.place_count, notes)
     )
     return msgspec.structs.replace(plan, sentences=plan_sentences).with_digest(), layout

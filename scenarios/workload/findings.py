@@ -32,7 +32,7 @@ def wall_finding(verdict: ev.RunVerdict, time_split: Split, limit: AtLimit | Non
         effect=effect_words(verdict),
         baseline=time_split.baseline,
         cause=cause,
-        evidence=[Evidence(text) for text in list_sentences(time_split, limit)],
+        evidence=[Evidence(text) for text in time_split_sentences(time_split, limit)],
     )
 
 
@@ -45,7 +45,7 @@ def undecided_finding(verdict: ev.RunVerdict, time_split: Split, limit: AtLimit 
         baseline=time_split.baseline,
         verdict=verdict.verdict,
         cause=moved_words(time_split),
-        evidence=[Evidence(text) for text in list_sentences(time_split, limit)],
+        evidence=[Evidence(text) for text in time_split_sentences(time_split, limit)],
     )
 
 
@@ -54,7 +54,7 @@ def failing_finding(variant: str, failed: int, runs: int, last: str) -> Finding:
     return SAYS.finding("failed", variant=variant, failed=failed, runs=runs, last=last)
 
 
-def list_sentences(time_split: Split, limit: AtLimit | None = None) -> list[str]:
+def time_split_sentences(time_split: Split, limit: AtLimit | None = None) -> list[str]:
     """The whole difference, what a memory limit did, each part by its size, and what could not be told apart."""
     wall_part, *parts = time_split.parts
     lines = [

@@ -45,12 +45,12 @@ def parse_limit(name: str, value: str, context: str) -> str:
     if name == "pids.max" and (value == "max" or _NUMBER.fullmatch(value)):
         return value
     if name == "io.max":
-        return _parse_io_limit(value, context)
+        return _io_max_line(value, context)
     wanted = "1 to 10000" if name == "cpu.weight" else "a number (bytes with K, M, G or T) or max"
     raise UsageError(f"{context}: {name}={value}: {wanted}")
 
 
-def _parse_io_limit(value: str, context: str) -> str:
+def _io_max_line(value: str, context: str) -> str:
     """`sda,rbps=10M,wiops=100` or with blanks; a kernel that knows no suffix gets plain numbers."""
     device, *rest = value.replace(",", " ").split() or [""]
     if not rest or not all(_IO.fullmatch(word) for word in rest):

@@ -11,7 +11,7 @@ from hostdx.probes.engine.command.perf_events import PerfCounters
 from hostdx.probes.engine.command.topdown import find_top_down_events
 from hostdx.probes.files.path_ownership import find_known_rulers
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.secrecy.secrets import digest_text, mask_tree
+from hostdx.probes.reading.secrecy.secrets import mask_tree, text_stand_in
 from hostdx.probes.types import Absent
 from hostdx.probes.units import format_size
 from hostdx.scenarios.contract.action import Action
@@ -33,7 +33,9 @@ def make_variant(job: CommandVariant, *, private: bool) -> Variant:
     """Secrets masked: it is on the screen before a recording masks anything."""
     shown_words = mask_tree(job.own)
     if private:
-        shown_words = {k: digest_text(v) if k in COMMANDS or k in job.env else v for k, v in job.own.items()}
+        shown_words = {
+            k: text_stand_in(v) if k in COMMANDS or k in job.env else v for k, v in job.own.items()
+        }
     return worded_variant(job.id, shown_words)
 
 
@@ -41,7 +43,7 @@ def list_commands(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
     """All that is started, as it would be typed."""
     helper_commands = [argv for argv in (wanted.prepare, wanted.cleanup, wanted.treat) if argv]
     lines = [shlex.join(argv) for argv in (*dict.fromkeys(j.argv for j in wanted.jobs), *helper_commands)]
-    return tuple(digest_text(text) if private else text for text in lines)
+    return tuple(text_stand_in(text) if private else text for text in lines)
 
 
 def list_actions(wanted: CommandRequest, root: str | Absent, own: InheritedLimits) -> tuple[Action, ...]:
@@ -99,7 +101,7 @@ def cold_sentences(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
     )
 
 
-def list_sentences(
+def planned_sentences(
     wanted: CommandRequest, budget_s: float, limits: InheritedLimits, *, private: bool
 ) -> tuple[str, ...]:
     treated = f", with the treatment before every {wanted.every} runs" if wanted.treat else ""

@@ -40,8 +40,13 @@ from hostdx.scenarios.workload.group import (
     find_group_root,
     group_action,
 )
-from hostdx.scenarios.workload.plan import left_out_sentences, list_actions, list_commands, make_variant
-from hostdx.scenarios.workload.plan import list_sentences as planned_sentences
+from hostdx.scenarios.workload.plan import (
+    left_out_sentences,
+    list_actions,
+    list_commands,
+    make_variant,
+    planned_sentences,
+)
 from hostdx.scenarios.workload.request import MIN_SERIES_RUNS, CommandRequest, parse_request
 from hostdx.scenarios.workload.results import MemoryLimits, Splits
 from hostdx.scenarios.workload.split import (

@@ -63,7 +63,7 @@ def recording_bytes(pile: ResultSet, command: Sequence[str]) -> bytes:
 def _make_began(files: Sequence[Imported], command: Sequence[str]) -> ev.Began:
     """`wall` is when it was measured, by the files; where they do not say, when they were last changed."""
     hosts = {f.result.host for f in files if f.result.host}
-    dates = sorted(_with_zone(f.result.began) or f.modified for f in files)
+    dates = sorted(_as_if_utc(f.result.began) or f.modified for f in files)
     return ev.Began(
         t=0.0, schema=ev.SCHEMA, version=__version__, scenario=CARD.id, command=list(command),
         host=next(iter(hosts)) if len(hosts) == 1 else UNKNOWN_HOST, wall=dates[0], seed=0, pid=0, pid_start=0,
@@ -71,7 +71,7 @@ def _make_began(files: Sequence[Imported], command: Sequence[str]) -> ev.Began:
     )  # fmt: skip
 
 
-def _with_zone(began: str | None) -> str | None:
+def _as_if_utc(began: str | None) -> str | None:
     """A date without a zone is taken as it stands: no zone is known."""
     return f"{began.removesuffix('Z')}+00:00" if began else None
 

@@ -78,7 +78,7 @@ def measure_night(
         removed = 0
         try:
             removed = len(nights.prune_nights(wanted.keep))
-            nights.refresh()
+            nights.write_index()
         except (OSError, Failure) as why:
             complain(f"watch: {why}; the nights are kept, their index is made again later")
         fleet = read_fleet_nights(wanted.fleet) if wanted.fleet else FleetNights()

@@ -50,7 +50,7 @@ _decoder = Decoder(_Index)
 
 
 class Nights:
-    """One folder of nights. Reading it writes nothing; `refresh` writes the index."""
+    """One folder of nights. Reading it writes nothing; `write_index` writes the index."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -78,7 +78,7 @@ class Nights:
         """Of every recording, from the index where it has it."""
         return [entry.run for entry in self._read_entries().values()]
 
-    def refresh(self) -> None:
+    def write_index(self) -> None:
         """Writes the index anew, in one step. Raises Failure."""
         write_bytes("watch", str(self.folder / INDEX), 0o600, encode(_Index(SCHEMA, self._read_entries())))
 

@@ -55,7 +55,7 @@ def parts_lines(parts: Sequence[doc.Part], width: int) -> list[Line]:
     return out
 
 
-def brief_lines(sections: Sequence[doc.ReportSection], width: int) -> list[Line]:
+def run_end_lines(sections: Sequence[doc.ReportSection], width: int) -> list[Line]:
     """For the end of a run on a terminal, of which a command is copied: that is a line, however long it is."""
     out: list[Line] = []
     for section in (candidate for candidate in sections if candidate.parts):

@@ -23,7 +23,7 @@ from hostdx.app.terminal.lines import (
     Line,
     crop_line,
     frame_rows,
-    key_line,
+    line_with_key_names,
     pad_line,
     split_line,
     text_line,
@@ -209,7 +209,7 @@ class RecordingsScreen(Base):
     def _answer_lines(self, listing: RecordingRow, width: int) -> list[Line]:
         read, entry = self._answers.get(listing.name, UNREAD), listing.entry
         if read.answer is None and entry.state == "running":
-            out = [key_line("under way: [Enter] follows it", "strong")]
+            out = [line_with_key_names("under way: [Enter] follows it", "strong")]
         else:
             sentence = read.answer.sentence if read.answer is not None else entry.reason or _NOTHING
             out = wrap_text(sentence, width, "strong")
@@ -298,15 +298,15 @@ class RecordingsScreen(Base):
 
     @property
     def _open_answer_hint(self) -> Line:
-        return key_line(f"[{'o' if self.has_both_sides else 'Enter'}] opens the whole answer")
+        return line_with_key_names(f"[{'o' if self.has_both_sides else 'Enter'}] opens the whole answer")
 
     def _note_line(self) -> Line:
         """Return what is listed, or what the marks are good for."""
         if self.has_both_sides:
-            return key_line("A is the baseline: [Enter] or [c] compares B with it", "accent")
+            return line_with_key_names("A is the baseline: [Enter] or [c] compares B with it", "accent")
         if self._marks:
             marked, other = "AB" if "A" in self._marks.values() else "BA"
-            return key_line(f"{marked} is marked: [space] on another row marks {other}", "accent")
+            return line_with_key_names(f"{marked} is marked: [space] on another row marks {other}", "accent")
         own = sum(not row.is_example for row in self._listed.values())
         return [(f"{own} recorded here, {len(self._listed) - own} examples", "dim")]
 

@@ -20,7 +20,7 @@ from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     ground_line,
-    key_line,
+    line_with_key_names,
     split_line,
     text_line,
 )
@@ -76,7 +76,7 @@ def _change_lines(feed: RunFeed, width: int) -> list[Line]:
     if feed.dead and feed.playback.is_at_end:
         alert: Line = [(f" ! STILL CHANGED  {change_text}", "critical")]
         for words in (" puts it back now ", " puts it back "):
-            key = key_line(f"[u]{words}", "strong")
+            key = line_with_key_names(f"[u]{words}", "strong")
             if cell_width(alert) + cell_width(key) < width:
                 break
         return [ground_line(split_line(alert, key, width), width, "critical")]

@@ -17,7 +17,7 @@ from hostdx.app.terminal.lines import (
     crop_line,
     frame_rows,
     ground_line,
-    key_line,
+    line_with_key_names,
     ruled_head,
     split_line,
     text_line,
@@ -175,7 +175,7 @@ class VerdictDetails(Panel):
             if len(signs) > left:  # the red ones come first
                 signs = [
                     *whole_signs(list_trust_signs(session), width, left - 1),
-                    key_line("[o] shows the rest"),
+                    line_with_key_names("[o] shows the rest"),
                 ]
             out += [*signs, *on_top_lines(session, width, min(self._max_lines + 1, left - len(signs)))]
         else:
@@ -282,5 +282,5 @@ class Preview(Panel):
             rows += [text_line(""), *about_lines(session, width - 4)][: height - 2 - len(rows)]
             rows = with_graphs(session, rows, width - 4, height - 2)
         if len(rows) > height - 2:
-            rows = [*rows[: height - 3], key_line("[Enter] shows all of it")]
+            rows = [*rows[: height - 3], line_with_key_names("[Enter] shows all of it")]
         return frame_rows("THE FINDING", rows, width, height)

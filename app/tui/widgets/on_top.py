@@ -9,7 +9,7 @@ from hostdx.app.terminal.lines import (
     Line,
     clean_line,
     crop_line,
-    key_line,
+    line_with_key_names,
     ruled_head,
     text_line,
 )
@@ -66,7 +66,7 @@ def on_top_lines(session: RunSession, width: int, most: int) -> list[Line]:
         return []
     if section.hidden_count:
         count = units.count_noun(section.hidden_count, "line")
-        return [ruled_head(section.title, key_line(f"{count}: [o]", "dim"), width)]
+        return [ruled_head(section.title, line_with_key_names(f"{count}: [o]", "dim"), width)]
     return [ruled_head(section.title, section.note, width), *section.rows]
 
 

@@ -17,7 +17,7 @@ from hostdx.app.terminal.lines import (
     crop_line,
     frame_rows,
     highlight_line,
-    key_line,
+    line_with_key_names,
     pad_line,
     ruled_head,
     split_line,
@@ -277,7 +277,7 @@ class Whole(Panel):
         shown = picker.shown_rows
         lines = shown[picker.index].full_lines(width - 2) if shown else []
         if len(lines) > room:
-            more = key_line("[Enter] shows all of it")
+            more = line_with_key_names("[Enter] shows all of it")
             lines = [
                 *lines[: room - 1],
                 split_line(crop_line(lines[room - 1], width - 26), more, width - 2),

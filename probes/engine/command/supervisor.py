@@ -74,7 +74,7 @@ class Supervisor:
         self.peak_rss = 0
         self.peak_pss = self.pss_samples = 0
         self.pss: int | None = None  # since the last sample inside the run
-        self.inside = TreeTimeline(_send_sample)
+        self.inside = TreeTimeline(_send_sample_if_read)
         self.exits = taskstats.Exits()
         self.reaped: set[int] = set()
         self.began_ns = 0
@@ -359,7 +359,7 @@ class Supervisor:
                 self.status = os.waitstatus_to_exitcode(status)
 
 
-def _send_sample(sample: Sample) -> None:
+def _send_sample_if_read(sample: Sample) -> None:
     """Left out where nobody reads them: one that is stopped must not hold up who watches the command."""
     if select.select((), (1,), (), 0)[1]:
         _send_json(sample)

@@ -272,7 +272,7 @@ def make_compress(_spec: Spec) -> Operation:
     return lambda _number: (zlib.compress(data, 1), None)[1]
 
 
-def _make_matrix(_spec: Spec) -> Operation:
+def _make_matrix_product(_spec: Spec) -> Operation:
     """numpy's product of 128x128 doubles, on one thread: vector multiply-add. Only where numpy is installed."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = "1"
@@ -353,7 +353,7 @@ WORKS: dict[str, Callable[[Spec], Operation]] = {
     "large-numbers": _make_large_numbers,
     "hash": make_hash,
     "compress": make_compress,
-    "matrix": _make_matrix,
+    "matrix": _make_matrix_product,
     "copy": _make_copy,
     "chase": _make_chase,
     "own-cache": _make_own_cache,

@@ -171,11 +171,11 @@ def _csv_counts(source: ImportSource) -> Iterator[_PerfCount]:
 
 def parse_text(source: ImportSource) -> ImportResult:
     counts = _Counts()
-    counts.add_all(_text_counts(source, counts))
+    counts.add_all(_read_text_counts(source, counts))
     return _make_result("perf-text", counts)
 
 
-def _text_counts(source: ImportSource, counts: _Counts) -> Iterator[_PerfCount]:
+def _read_text_counts(source: ImportSource, counts: _Counts) -> Iterator[_PerfCount]:
     begun = False
     for line in source.read_lines():
         begun = begun or _BEGINS.decode() in line
@@ -212,7 +212,7 @@ def _parse_decimal(value: Json) -> float | None:
     return parse_number(value.replace(",", ".") if is_comma and isinstance(value, str) else value)
 
 
-def _split_event(event: str) -> tuple[str, str]:
+def _split_pmu_and_event(event: str) -> tuple[str, str]:
     """`cpu_core/cycles/` → ("cpu_core", "cycles"); `cycles:u` → ("", "cycles"); what has another form stays whole."""
     match = _EVENT.match(event)
     return (match[1] or "", match[2]) if match else ("", event)
@@ -249,7 +249,7 @@ def _count_measures(counts: _Counts) -> Iterator[ImportedMeasure]:
     for event, value in counts.totals.items():
         if value is None:
             continue
-        printed = counts.units[event] or _UNITS_OF.get(_split_event(event)[1], "")
+        printed = counts.units[event] or _UNITS_OF.get(_split_pmu_and_event(event)[1], "")
         unit, factor = _UNITS.get(printed, ("", 1.0))
         yield ImportedMeasure(
             workload="perf stat", metric=event, value=value * factor, unit=unit, better="less", judged=False
@@ -270,7 +270,7 @@ def _ratio_measures(totals: dict[str, float | None]) -> Iterator[ImportedMeasure
     """For each kind of core; its name is told where there are several."""
     cores: dict[str, dict[str, float]] = {}
     for event, value in totals.items():
-        core, name = _split_event(event)
+        core, name = _split_pmu_and_event(event)
         if value is not None:
             cores.setdefault(core, {}).setdefault(name, value)
     counted = {

@@ -183,12 +183,12 @@ def _make_job(printed: _PrintedJob, planned: re.Match[str] | None, numjobs: int)
     if planned is None:
         return job
     return msgspec.structs.replace(
-        job, rw=planned[2], bs=_block_size(planned[3], planned[2]), ioengine=planned[4], iodepth=int(planned[5]),
+        job, rw=planned[2], bs=_block_size_of_direction(planned[3], planned[2]), ioengine=planned[4], iodepth=int(planned[5]),
         options_known=True, options_whole=False,
     )  # fmt: skip
 
 
-def _block_size(text: str, pattern: str) -> str:
+def _block_size_of_direction(text: str, pattern: str) -> str:
     """`(R) 4096B-4096B, (W) …, (T) …` or `4K-4K/4K-4K/4K-4K`: that of the job's direction, a range as one."""
     parts = [part.strip() for part in re.split(r"\([RWT]\)|/", text) if part.strip(" ,")]
     place = 1 if "write" in pattern and len(parts) > 1 else 2 if "trim" in pattern and len(parts) > 2 else 0

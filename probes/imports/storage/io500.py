@@ -243,7 +243,7 @@ def _make_result(
         contradictions += score.find_contradictions(extended, beyond, "SCOREX ")[0]
     hashed = None
     for stored in hashes:
-        hashed = score.matching_hash(
+        hashed = score.expected_hash(
             stored.version, stored.phases, stored.totals, stored.hash,
             invalid="INVALID" in stored.totals.get("SCORE", "").upper(),
         )  # fmt: skip

@@ -54,7 +54,7 @@ class _LimitedArchiveReader:
             raise ArchiveRefusedError(f"{self._archive}: a header of more than {MAX_HEADER_BYTES} bytes")
         return data
 
-    def allow_member(self, member_bytes: int) -> None:
+    def set_limit_past_member(self, member_bytes: int) -> None:
         """A member's data, and the next header."""
         self.allowed = self._read_bytes + member_bytes + MAX_HEADER_BYTES
 
@@ -162,7 +162,7 @@ def unpack_archive(archive: str, into: str) -> Unpacked:
             while (member := tar.next()) is not None:
                 tar.members.clear()  # it would keep half a million of them
                 count += 1
-                stream.allow_member(member.size)
+                stream.set_limit_past_member(member.size)
                 if count > MAX_MEMBERS:
                     raise ArchiveRefusedError(f"{archive}: more than {MAX_MEMBERS} members")
                 path = tree.path_of(member.name)

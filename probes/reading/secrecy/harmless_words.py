@@ -28,9 +28,9 @@ from hostdx.probes.reading.secrecy.known_programs import (
 from hostdx.probes.reading.secrecy.secret_forms import MASK
 from hostdx.probes.reading.secrecy.secret_positions import is_made_up, names_secret, takes_a_name
 from hostdx.probes.reading.secrecy.secrets import (
-    digest_text,
     mask_by_position,
     mask_secrets,
+    text_stand_in,
 )
 
 LEFT_OUT = "…"
@@ -181,7 +181,7 @@ def harmless_text(text: str, first: re.Pattern[str] = _FIRST, with_names: bool =
     kept_text = _kept_command(words, (), with_names, first) if words else ""
     if words and LEFT_OUT not in kept_text and MASK not in kept_text:
         return text if mask_secrets(text) == text else kept_text
-    return f"{kept_text or LEFT_OUT} #{digest_text(text)[-2:]}" if text else text
+    return f"{kept_text or LEFT_OUT} #{text_stand_in(text)[-2:]}" if text else text
 
 
 def harmless_value(name: str, value: str, with_names: bool = False) -> str:

@@ -32,7 +32,7 @@ _HINT = re.compile(
 _PROGRAM = re.compile(rf"\b(?:{'|'.join(TAKING_SECRETS)})\b")
 
 
-def digest_text(text: str) -> str:
+def text_stand_in(text: str) -> str:
     """Return what stands for a text that is not recorded: the same for the same text. A short one can be guessed."""
     import hashlib  # loads OpenSSL, which the first screen does without
 

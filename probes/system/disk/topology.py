@@ -31,7 +31,7 @@ class DiskTopology(msgspec.Struct, frozen=True):
     def leaves_under(self, tops: Iterable[str]) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for top in tops for name in list_leaves(self.devices, top)))
 
-    def file_systems(self) -> dict[str, tuple[str, ...]]:
+    def file_system_types_by_device(self) -> dict[str, tuple[str, ...]]:
         """The types of the mounted file systems by device: the one that is mounted, and all that lie under it."""
         types_by_device: dict[str, dict[str, None]] = {}
         for (_, source, fstype), tops in self.tops.items():

@@ -115,7 +115,7 @@ def _read_once(
     host: Host, card: str, option: str, read: Callable[[str], dict[str, T]]
 ) -> dict[str, T] | Absent:
     """Several rules want the same of a card, and each question is a process."""
-    answers = host.compute_once(_answer_cache)
+    answers = host.compute_once(_new_answer_cache)
     if (card, option) not in answers or not host.is_static:
         text = host.read_command("ethtool", option, card)
         answers[card, option] = text if isinstance(text, Absent) else read(text)
@@ -123,7 +123,7 @@ def _read_once(
     return answer
 
 
-def _answer_cache(_host: Host) -> dict[tuple[str, str], Any]:
+def _new_answer_cache(_host: Host) -> dict[tuple[str, str], Any]:
     return {}
 
 

@@ -182,7 +182,7 @@ def release_of(run: RunSummary) -> str:
     return _kernel_fact(run, "release")
 
 
-def known_faults(a: Sequence[RunSummary], b: Sequence[RunSummary]) -> tuple[KnownFault, ...]:
+def kernel_faults_by_side(a: Sequence[RunSummary], b: Sequence[RunSummary]) -> tuple[KnownFault, ...]:
     """Those of one side only first: what both kernels have explains no difference."""
     sides_by_fault: dict[tuple[str, str], tuple[list[str], KernelFault]] = {}
     for side, runs in (("A", a), ("B", b)):
@@ -314,7 +314,7 @@ def compare_recordings(
         only_a=tuple(sorted(left - right)),
         only_b=tuple(sorted(right - left)),
         pattern=match_pattern(load_effects),
-        faults=known_faults(a, b),
+        faults=kernel_faults_by_side(a, b),
     )
 
 

@@ -96,7 +96,7 @@ def looks_within(looks: Sequence[HostLook], incident: Incident) -> list[HostLook
     return [look for look in looks if incident.began_s < look.wall_s - first_s <= incident.ended_s]
 
 
-def count_victims(
+def count_close_looks_and_waits(
     looks: Sequence[HostLook], close_looks: Sequence[CloseLook], incident: Incident
 ) -> tuple[int, list[tuple[str, str, int]]]:
     """Return how many close looks the incident has, and (command, innermost function, in how many it waited)."""

@@ -80,7 +80,7 @@ def next_suspects(screened: Screen, rounds: Sequence[Round], silent: Collection[
         return ()
     before = [name for name in screened.suspects if name in rounds[-1] or name in silent]
     far: dict[str, float] = {}
-    for standing in _open_standings(screened, rounds):
+    for standing in _standings_to_retest(screened, rounds):
         if standing.node in before:
             far[standing.node] = max(far.get(standing.node, 0.0), standing.log_distance)
     beyond = sum(off > margin_edge(screened.margin) for off in far.values())
@@ -90,7 +90,7 @@ def next_suspects(screened: Screen, rounds: Sequence[Round], silent: Collection[
 def loads_left(screened: Screen, rounds: Sequence[Round], names: Sequence[str]) -> set[str]:
     """The ids of the loads in which one of these suspects is still to be measured again."""
     left = (
-        {(standing.node, standing.column) for standing in _open_standings(screened, rounds)}
+        {(standing.node, standing.column) for standing in _standings_to_retest(screened, rounds)}
         if rounds
         else None
     )
@@ -102,7 +102,7 @@ def loads_left(screened: Screen, rounds: Sequence[Round], names: Sequence[str]) 
     }
 
 
-def _open_standings(screened: Screen, rounds: Sequence[Round]) -> list[RetestedSuspect]:
+def _standings_to_retest(screened: Screen, rounds: Sequence[Round]) -> list[RetestedSuspect]:
     return [
         standing
         for standing in suspect_standings(screened, rounds)

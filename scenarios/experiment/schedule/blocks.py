@@ -177,7 +177,7 @@ class BlockScheduler(LoadScheduler):
         self._emit_new_beginning("switch")
         return True
 
-    def settle_longer(self, left_s: float) -> bool:
+    def try_restart_with_settling(self, left_s: float) -> bool:
         """Begin every window after a flush and an idle second, also the second of two windows of one variant."""
         group_s = self._group_s + 2 * len(self.benches) * SETTLE_S
         if self._settle_s or left_s < self.fewest * group_s:

@@ -322,7 +322,7 @@ class BatchScheduler(LoadScheduler):
         self._begin_anew(then.seconds, "carry-over", bias=rounded, blocks=then.todo == "blocks")
         return True
 
-    def settle_longer(self, left_s: float) -> bool:
+    def try_restart_with_settling(self, left_s: float) -> bool:
         """Measure in windows, with a flush and a wait after each."""
         block_s = max(self.slice_s, self.workload.block_s)
         is_in_blocks = self.carry.in_blocks or self._is_settled

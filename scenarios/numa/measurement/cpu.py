@@ -189,7 +189,7 @@ class CpuBench:
         rows = [row for load in self._loads if (row := self._make_row(load)) is not None]
         return CpuResult(
             rows=tuple(rows),
-            curve=self._scaling_curve(),
+            curve=self._scaling_efficiency_by_workers(),
             clock_ns=estimate_figure([s.nanoseconds_a_call() for s in self._slices["clock", "one"]]),
             system_call_ns=estimate_figure(
                 [s.nanoseconds_a_call() for s in self._slices["system-call", "one"]]
@@ -214,7 +214,7 @@ class CpuBench:
             of_n=ratio([s.calm_rate for s in sums["cores"]], [s.calm_rate for s in single_slices], 1 / count),
         )
 
-    def _scaling_curve(self) -> dict[int, RoundsFigure]:
+    def _scaling_efficiency_by_workers(self) -> dict[int, RoundsFigure]:
         single_rates = [s.calm_rate for s in self._slices[SCALED_BY, "one"]]
         figures = {
             n: ratio([s.calm_rate for s in self._slices[SCALED_BY, f"{n} workers"]], single_rates, 1 / n)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Entry, Fact
-from hostdx.scenarios.triage.knowledge.defaults import BOOT_LINE, boot_words, changed_settings
+from hostdx.scenarios.triage.knowledge.defaults import BOOT_LINE, changed_settings, known_boot_parameters
 
 MAX_FACTS = 60
 
@@ -23,7 +23,7 @@ def glance(host: Host) -> Iterator[Entry]:
             changed.path,
         )
     values_by_parameter: dict[str, list[str]] = {}
-    for word in host.compute_once(boot_words):
+    for word in host.compute_once(known_boot_parameters):
         values_by_parameter.setdefault(word.parameter.name, []).append(word.value or "set")
     for name, values in values_by_parameter.items():
         yield Fact("changed settings", f"boot parameter {name}", ", ".join(values), BOOT_LINE)

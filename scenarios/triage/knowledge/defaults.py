@@ -91,7 +91,7 @@ def changed_settings(host: Host) -> tuple[ChangedSetting, ...]:
     return tuple(changed)
 
 
-def boot_words(host: Host) -> tuple[BootWord, ...]:
+def known_boot_parameters(host: Host) -> tuple[BootWord, ...]:
     """The known boot parameters of this host, in the order of its command line; empty where that cannot be read."""
     text = host.read_file_text(BOOT_LINE, 1 << 16)
     return tuple(_known_words(text)) if is_present(text) else ()

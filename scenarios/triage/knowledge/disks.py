@@ -119,7 +119,7 @@ def _size_gib(device: BlockDevice) -> float:
     return device.size_bytes / 2**30 if is_present(device.size_bytes) else 0.0
 
 
-def job_kinds() -> tuple[JobKind, ...]:
+def disk_uses() -> tuple[JobKind, ...]:
     """Return what disks are used for, in the file's order."""
     return load("storage", "job", JobKind).entries
 

@@ -1,7 +1,7 @@
 """IO500: phases of both layouts, what counts in the score, three spellings of invalid, and the hash."""
 
 from hostdx.probes.imports.storage.io500 import Io500
-from hostdx.probes.imports.storage.io500_score import _io500_hash, matching_hash
+from hostdx.probes.imports.storage.io500_score import _io500_hash, expected_hash
 from tests.every_case import every_case
 from tests.probes.imports import originals as made
 from tests.probes.imports.test_kinds import imported, value
@@ -79,7 +79,7 @@ def _result(easy: str = "8.000000", version: str = "v1") -> str:
     )
     for key, text in (("MD", "2.000000"), ("BW", "8.000000"), ("SCORE", "4.000000")):
         hashed ^= _io500_hash(key + text)
-    assert matching_hash("v1", scores, {"MD": "2.000000", "BW": "8.000000", "SCORE": "4.000000"}, f"{hashed:08X}",
+    assert expected_hash("v1", scores, {"MD": "2.000000", "BW": "8.000000", "SCORE": "4.000000"}, f"{hashed:08X}",
                          invalid=False) == f"{hashed:08X}"  # fmt: skip
     return RESULT.format(hash=f"{hashed:08X}", easy=easy, version=version)
 

@@ -12,7 +12,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.tasks import Scan, explain_hidden_tasks, find_blocked_tasks
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.rule import HostRule
-from hostdx.scenarios.dstate.rules import find_tasks_in_d
+from hostdx.scenarios.dstate.rules import find_tasks_stuck_in_d
 from hostdx.scenarios.triage.triage import apply_rule
 from tests.needs import ROOT, needs, not_here
 
@@ -29,7 +29,7 @@ def as_nobody(prepare: Callable[[], None]) -> tuple[Scan | Absent, str]:
             os.setgid(65534)
             os.setuid(65534)
             host = Host()
-            rule = HostRule("iosched.tasks-in-d", "iosched", "tasks in D now", find_tasks_in_d)
+            rule = HostRule("iosched.tasks-in-d", "iosched", "tasks in D now", find_tasks_stuck_in_d)
             told = list(apply_rule(rule, host, lambda: 0.0))[-1]
             os.write(writer, pickle.dumps((find_blocked_tasks(host), getattr(told, "state", ""))))
         except BaseException as error:

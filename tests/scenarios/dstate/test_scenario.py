@@ -16,7 +16,7 @@ from hostdx.scenarios.contract.model import Options, UsageError
 from hostdx.scenarios.contract.rule import Unreadable
 from hostdx.scenarios.dstate.location import place_of
 from hostdx.scenarios.dstate.results import InD
-from hostdx.scenarios.dstate.rules import find_tasks_in_d
+from hostdx.scenarios.dstate.rules import find_tasks_stuck_in_d
 from hostdx.scenarios.dstate.scenario import Dstate
 from tests.every_case import every_case
 from tests.fakes import FakeRun
@@ -62,7 +62,7 @@ def test_nothing_is_well_where_tasks_are_hidden(tmp_path: Path, monkeypatch: pyt
     (absent,) = run.of(ev.AbsentFact)[-1:]
     assert (absent.name, absent.reason) == ("of other users", why.reason)
     with pytest.raises(Unreadable, match="are hidden"):
-        list(find_tasks_in_d(run.host))
+        list(find_tasks_stuck_in_d(run.host))
 
 
 def test_a_storm_stays_readable(tmp_path: Path) -> None:

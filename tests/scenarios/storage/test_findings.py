@@ -23,7 +23,7 @@ from hostdx.scenarios.storage.findings import (
     lesson_finding,
     link_findings,
 )
-from hostdx.scenarios.storage.plan import describe_yardsticks_of_single_target, list_sentences
+from hostdx.scenarios.storage.plan import describe_yardsticks_of_single_target, extra_plan_sentences
 from hostdx.scenarios.storage.scenario import scope_words
 from hostdx.scenarios.storage.targets import are_on_same_device, fill_level, list_differences, make_variant
 from hostdx.scenarios.triage.knowledge.disks import endurance_share
@@ -191,10 +191,12 @@ def test_what_is_written_to_two_devices_is_said_once_for_both() -> None:
     writes = tuple(Written(device=name, bytes=8 << 30) for name in ("vda", "loop0"))
     plan = Plan(scenario="storage", title="", question="", writes=writes)
     together = "the limit of writing is for all devices together"
-    said = list_sentences(plan, 64 << 20, 16, [])
+    said = extra_plan_sentences(plan, 64 << 20, 16, [])
     assert together in said
     assert not any("GiB" in line for line in said)  # `writes` says it
-    assert together not in list_sentences(msgspec.structs.replace(plan, writes=writes[:1]), 64 << 20, 16, [])
+    assert together not in extra_plan_sentences(
+        msgspec.structs.replace(plan, writes=writes[:1]), 64 << 20, 16, []
+    )
 
 
 def test_a_side_that_falls_while_it_is_measured_is_a_finding_of_its_own() -> None:

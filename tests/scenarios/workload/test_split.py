@@ -14,7 +14,7 @@ from hostdx.scenarios.workload.difference import (
     rank_moved_parts,
     wall_time_parts,
 )
-from hostdx.scenarios.workload.findings import list_sentences, undecided_finding
+from hostdx.scenarios.workload.findings import time_split_sentences, undecided_finding
 from hostdx.scenarios.workload.split import divide_wall_time, split_wall_time, values_beside_verdicts
 from hostdx.scenarios.workload.variant_bench import (
     BLOCKED,
@@ -61,7 +61,7 @@ def test_the_planted_part_is_named_with_its_interval() -> None:
     assert parts[WAITING].ci95_s[0] < 4.0 < parts[WAITING].ci95_s[1] < 4.3
     assert parts[USER].difference_s == pytest.approx(0.0)
     assert sum(part.difference_s for part in found.parts[1:]) == pytest.approx(parts[WALL].difference_s)
-    assert len(list_sentences(found)) == 8
+    assert len(time_split_sentences(found)) == 8
     for word, severity in (("inconclusive", "notice"), ("no material difference", "ok")):
         verdict = ev.RunVerdict(
             t=1.0, workload="command", metric=WALL, baseline="A", variant="B", verdict=word

@@ -63,7 +63,7 @@ def make_parcel(shared: str) -> Parcel:
 def _bundle_of_tree() -> Path:
     """Of this very tree, kept for the next time; what older trees left goes."""
     place = make_private(state_dir() / "bundles")
-    path = place / f"hostdx-{__version__}-{_tree_digest()}.pyz"
+    path = place / f"hostdx-{__version__}-{_tree_stat_digest()}.pyz"
     if not path.exists():
         from hostdx.app.features.bundle.build import build_portable_archive
 
@@ -77,7 +77,7 @@ def _bundle_of_tree() -> Path:
     return path
 
 
-def _tree_digest() -> str:
+def _tree_stat_digest() -> str:
     """Of the names, sizes and times of our files: a tree that was worked on is another one."""
     digest = hashlib.sha256()
     for folder in ("app", "probes", "scenarios"):

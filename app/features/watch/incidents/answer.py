@@ -13,7 +13,7 @@ from hostdx.probes import units
 from hostdx.scenarios.analysis.incidents.findings import SAYS, incident_findings
 from hostdx.scenarios.analysis.incidents.hours import MIN_DAYS, HourSummary, UsualHour, find_usual_hour
 from hostdx.scenarios.analysis.incidents.incidents import Incident, Timeline
-from hostdx.scenarios.analysis.incidents.looks import count_victims, find_process, judge_looks
+from hostdx.scenarios.analysis.incidents.looks import count_close_looks_and_waits, find_process, judge_looks
 from hostdx.scenarios.contract.finding import Evidence, Finding
 
 MIN_VICTIM_SHARE = 0.2  # of the close looks: who waited in fewer is not named
@@ -87,7 +87,7 @@ def _detail_evidence(book: Book, incident: Incident, source: str) -> list[Eviden
                 file=source,
             )
         )
-    looks, victims = count_victims(book.looks, book.close_looks, incident)
+    looks, victims = count_close_looks_and_waits(book.looks, book.close_looks, incident)
     evidence += [
         SAYS.evidence("victim", process=name, function=function or "–", count=count, looks=looks, file=source)
         for name, function, count in victims

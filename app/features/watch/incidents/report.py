@@ -44,7 +44,7 @@ def incident_document(
             )
             for incident, finding in chosen
         ),
-        doc.ReportSection("The book", (doc.Bullets(tuple(_book_lines(answer))),), appendix=True),
+        doc.ReportSection("The book", (doc.Bullets(tuple(_book_extent_lines(answer))),), appendix=True),
         doc.ReportSection("How it is judged", (doc.paragraph_of(METHOD),), appendix=True),
     )
     return doc.ReportDocument(
@@ -65,7 +65,7 @@ def _finding_parts(finding: Finding) -> Iterator[doc.Part]:
     yield from incident_parts(finding)
 
 
-def _book_lines(answer: BookAnswer) -> Iterator[doc.Words]:
+def _book_extent_lines(answer: BookAnswer) -> Iterator[doc.Words]:
     timeline = answer.timeline
     span = f" over {format_duration(timeline.seconds)}" if timeline is not None else ""
     yield (f"{count_noun(answer.looks, 'look')}{span}, in ", doc.Mono(answer.folder))

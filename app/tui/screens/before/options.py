@@ -20,12 +20,12 @@ from hostdx.scenarios.contract.plan import Option
 
 
 class Asking(Protocol):
-    """The plan whose options are listed; `ask_option` asks for a value of one."""
+    """The plan whose options are listed; `change_option` asks for a value of one."""
 
     offer: ScenarioOffer
     values: dict[str, Json]
 
-    def ask_option(self, option: Option) -> None: ...
+    def change_option(self, option: Option) -> None: ...
 
     def default_text(self, option: Option) -> str: ...
 
@@ -89,5 +89,5 @@ class OptionsScreen(Base):
     def action_change(self) -> None:
         option = self._selected_option
         if option is not None:
-            self._about.ask_option(option)
+            self._about.change_option(option)
             self.show()

@@ -20,7 +20,7 @@ from hostdx.app.terminal.lines import (
     Line,
     cell_width,
     ground_line,
-    key_line,
+    line_with_key_names,
     split_line,
     text_line,
     wrap_keys,
@@ -71,7 +71,7 @@ class PlanHead(TopBar):
                 "this starts when it has ended" if screen.waits_for_end else "[Enter] starts this afterwards"
             )
             for words in (f"[a] follows it; {then} ", "[a] follows it "):
-                follow = key_line(words, "strong")
+                follow = line_with_key_names(words, "strong")
                 if cell_width(under_way) + cell_width(follow) < width:
                     break
             out.append(ground_line(split_line(under_way, follow, width), width, "warning"))
@@ -164,14 +164,16 @@ class PlanScreen(Base):
     def _beside_lines(self, width: int, height: int) -> list[Line]:
         """On a broad screen: what the plan's words stand for, step by step and load by load."""
         rows = exact_lines(self.plan, width) if self.plan is not None else [BLANK]
-        return rows if len(rows) <= height else [*rows[: height - 1], key_line("[x] shows all of it")]
+        return (
+            rows if len(rows) <= height else [*rows[: height - 1], line_with_key_names("[x] shows all of it")]
+        )
 
     def show(self) -> None:
         self.set_class(self.plan is not None and not self._exact, "-planned")
         super().show()
 
     def on_mount(self) -> None:
-        self.set_interval(0.1, self._poll_child)
+        self.set_interval(0.1, self._poll_triage_and_child)
         self.set_interval(2, self._check_busy)
         self._busy = measuring_holder()
         self._restart_planner()
@@ -184,7 +186,7 @@ class PlanScreen(Base):
             return
         self._ask = ""
         if option.kind != "path":
-            self.ask_option(option)
+            self.change_option(option)
             return
         self._choose_directories(option, proposed=True)
 
@@ -222,7 +224,7 @@ class PlanScreen(Base):
         self._child = None if self.missing_options else start_planner(asked)
         self.shell.draw()  # the list of options may be on top
 
-    def _poll_child(self) -> None:
+    def _poll_triage_and_child(self) -> None:
         self._take_triage()
         if self._child is not None and not self._child.ended and self._child.poll():
             if self._child.ended and self.plan is None and self._former is not None:
@@ -235,7 +237,7 @@ class PlanScreen(Base):
         (self._child, self.values), asked = self._former, self._asked
         self._former, self._asked, self._planned_values = None, None, dict(self.values)
         if asked is not None and asked[0].name != "dir" and self.app.screen is self:
-            self.ask_option(*asked, trouble=error)
+            self.change_option(*asked, trouble=error)
         else:
             self.shell.show_message(f"no plan with that: {error}")
 
@@ -341,7 +343,7 @@ class PlanScreen(Base):
         self._opens_page = False
 
     def action_name(self) -> None:
-        self.ask_option(self.missing_options[0])
+        self.change_option(self.missing_options[0])
 
     def action_attach(self) -> None:
         self.shell.look_for_runs()
@@ -392,7 +394,7 @@ class PlanScreen(Base):
             self.values[option.name] = value
         self._restart_planner()
 
-    def ask_option(self, option: Option, typed: str = "", trouble: str = "") -> None:
+    def change_option(self, option: Option, typed: str = "", trouble: str = "") -> None:
         """`typed`: what was refused by the planner, with its reason in `trouble`; it stands in the field again."""
         if option.name == "dir" and option.kind == "path":
             self._choose_directories(option)
@@ -443,10 +445,10 @@ class PlanScreen(Base):
         return next(o for o in self.offer.options if o.name == name)
 
     def action_directories(self) -> None:
-        self.ask_option(self._find_option("dir"))
+        self.change_option(self._find_option("dir"))
 
     def action_budget(self) -> None:
-        self.ask_option(self._find_option("budget"))
+        self.change_option(self._find_option("budget"))
 
     def action_longer(self, seconds: int) -> None:
         option = self._find_option("budget")

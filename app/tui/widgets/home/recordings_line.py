@@ -6,7 +6,7 @@ from hostdx.app.terminal.lines import (
     cell_width,
     crop_line,
     frame_rows,
-    key_line,
+    line_with_key_names,
     pad_line,
     text_line,
 )
@@ -59,7 +59,7 @@ class RecordingsLine(Panel):
         rows += [recording_line(example, inner) for example in shown]
         hidden = len(self.shell.earlier_results.examples) - len(shown)
         if hidden and len(shown) > 1:
-            rows[-1] = key_line(f"{hidden + 1} more: [r]")
+            rows[-1] = line_with_key_names(f"{hidden + 1} more: [r]")
         return frame_rows("RECORDINGS", rows, width, height, note=self._state_line())
 
     def _state_line(self) -> Line:
@@ -70,12 +70,14 @@ class RecordingsLine(Panel):
                 ("● ", "ok"),
                 (running, "strong"),
                 ("  ", "text"),
-                *key_line("[a] follows it"),
+                *line_with_key_names("[a] follows it"),
                 ("   ", "text"),
             ]
         if left := len(self.shell.left):
             line += [
-                *key_line(f"▲ {count_noun(left, 'change')} not undone, [u] shows them", "critical"),
+                *line_with_key_names(
+                    f"▲ {count_noun(left, 'change')} not undone, [u] shows them", "critical"
+                ),
                 ("   ", "text"),
             ]
         count, examples = self.shell.recorded, len(self.shell.earlier_results.examples)
@@ -83,4 +85,4 @@ class RecordingsLine(Panel):
         many = (
             f"{examples} bundled examples" if examples and not count else "them all, and the bundled examples"
         )
-        return [*line, ("   ", "text"), *key_line(f"[r] lists {many}")]
+        return [*line, ("   ", "text"), *line_with_key_names(f"[r] lists {many}")]

@@ -13,7 +13,7 @@ from hostdx.app.terminal.lines import (
     cell_width,
     crop_line,
     half_width,
-    key_line,
+    line_with_key_names,
     pad_line,
     shorten_middle,
     split_line,
@@ -210,7 +210,7 @@ def draw_graphs(
     else:
         out = [*drawn[0], axis]
     if hidden := len(drawable) - len(shown):
-        more_keys = key_line(f"{hidden} more: [o]")  # below the names, where the axis has nothing
+        more_keys = line_with_key_names(f"{hidden} more: [o]")  # below the names, where the axis has nothing
         out[-1] = [
             *pad_line(crop_line(more_keys, names + ends), names + ends),
             *_without_first_cells(out[-1], names + ends),

@@ -29,7 +29,7 @@ def pool_rows(host: Host) -> list[SubjectRow] | Absent:
             }
             pools.setdefault(pool.name, SubjectRow(pool.name, columns))
     if not pools and not host.live:  # a sosreport without sysfs
-        for name, kind, status in mapped_devices(host):
+        for name, kind, status in mapped_device_statuses(host):
             if kind == "thin-pool" and (parsed := parse_thin_status(f"thin-pool {status}")) is not None:
                 label = name.removesuffix("-tpool")
                 shares = dict(zip(("data", "metadata", "mode"), parsed, strict=True))
@@ -85,7 +85,7 @@ def btrfs_device_rows(host: Host) -> list[SubjectRow]:
 def mapped_rows(host: Host) -> list[SubjectRow]:
     """One row per snapshot or mirror of the device mapper: `used` 0..1 of a snapshot, `bad`: failed or lost a leg."""
     rows = []
-    for name, kind, status in mapped_devices(host):
+    for name, kind, status in mapped_device_statuses(host):
         share = re.match(r"([0-9]{1,18})/([0-9]{1,18})", status)
         legs = (
             re.match(r"\S+ [0-9]+ (\w+)", status)
@@ -107,7 +107,7 @@ def mapped_rows(host: Host) -> list[SubjectRow]:
     return rows
 
 
-def mapped_devices(host: Host) -> list[tuple[str, str, str]]:
+def mapped_device_statuses(host: Host) -> list[tuple[str, str, str]]:
     """`dmsetup status` (root): name, kind of target, and what the target says of itself."""
     if host.live and not host.glob_paths("/sys/block/dm-*"):
         return []

@@ -7,7 +7,7 @@ from hostdx.probes.number_text import parse_signed
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.software.tuned import tuned_sections
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.triage.knowledge.defaults import BOOT_LINE, boot_words, changed_settings
+from hostdx.scenarios.triage.knowledge.defaults import BOOT_LINE, changed_settings, known_boot_parameters
 from hostdx.scenarios.triage.rules.expression import Value, parse_expression
 from hostdx.scenarios.triage.rules.table import SubjectRow
 
@@ -155,7 +155,7 @@ def boot_rows(host: Host) -> list[SubjectRow] | Absent:
     if isinstance(line, Absent):
         return line
     rows = []
-    for word in host.compute_once(boot_words):
+    for word in host.compute_once(known_boot_parameters):
         parameter = word.parameter
         columns: dict[str, Value] = {
             "name": word.text,

@@ -127,7 +127,7 @@ def test_a_full_disk_costs_that_night_only(host: Clocked, monkeypatch: pytest.Mo
 
     host.now += timedelta(days=1)
     with monkeypatch.context() as patched:
-        patched.setattr(Nights, "refresh", no_room)
+        patched.setattr(Nights, "write_index", no_room)
         host.nights(1)
     assert host.nights(1).history.measured_count == 3
 

@@ -1,6 +1,6 @@
 """Whose I/O the live screen says it was: our own is never others', and what cannot be told is a question mark."""
 
-from hostdx.app.recordings.interference import foreign_rate_by_pulses as others
+from hostdx.app.recordings.interference import latest_foreign_rate as others
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.tui.widgets.measuring.host_panel import pulse_lines
 from hostdx.scenarios.contract import events as ev

@@ -291,7 +291,7 @@ async def test_the_plan_is_filled_in_while_the_host_is_read_until_the_user_sets_
         assert isinstance(screen, PlanScreen)
         screen.set_option(next(o for o in screen.offer.options if o.name == "budget"), "90")
         proposed.append("--dir=/data")
-        screen._poll_child()
+        screen._poll_triage_and_child()
         assert asked[-1] == ["storage", "--dir=/scratch", "--budget=90"]
 
 

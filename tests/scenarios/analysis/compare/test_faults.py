@@ -1,7 +1,7 @@
 """Known faults of the compared kernels: those that the recorded facts rule out are not said."""
 
 from hostdx.probes.types import Json
-from hostdx.scenarios.analysis.compare.comparison import _TELLS, known_faults
+from hostdx.scenarios.analysis.compare.comparison import _TELLS, kernel_faults_by_side
 from hostdx.scenarios.analysis.compare.run_summary import FactKey
 from hostdx.scenarios.kernel.rules import NEEDS
 from tests.every_case import every_case
@@ -13,7 +13,7 @@ RETBLEED, HUGE = "mitigation__retbleed", "memory__transparent_huge_pages"
 def _ids(release: str, **facts: Json) -> list[str]:
     recorded: dict[FactKey, Json] = {("kernel", "release"): release}
     recorded |= {tuple(k.split("__")): v for k, v in facts.items()}  # type: ignore[misc]
-    return [f.id for f in known_faults([take({"a": 1.0}, facts=recorded)], [take({"a": 1.0})])]
+    return [f.id for f in kernel_faults_by_side([take({"a": 1.0}, facts=recorded)], [take({"a": 1.0})])]
 
 
 @every_case(
