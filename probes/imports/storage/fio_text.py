@@ -183,8 +183,8 @@ def _make_job(printed: _PrintedJob, planned: re.Match[str] | None, numjobs: int)
     if planned is None:
         return job
     return msgspec.structs.replace(
-        job, rw=planned[2], bs=_block_size_of_direction(planned[3], planned[2]), ioengine=planned[4], iodepth=int(planned[5]),
-        options_known=True, options_whole=False,
+        job, rw=planned[2], bs=_block_size_of_direction(planned[3], planned[2]),
+        ioengine=planned[4], iodepth=int(planned[5]), options_known=True, options_whole=False,
     )  # fmt: skip
 
 
