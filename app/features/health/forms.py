@@ -24,6 +24,7 @@ NAGIOS: dict[Answer, tuple[int, str]] = {
     Answer.NOT_SURE: (3, "UNKNOWN"),
 }
 _NO_BAR = {ord("|"): "/"}  # it separates the performance data
+_NO_QUOTE = {ord("'"): '"'}  # NHC's `die` gives the reason to the shell once more, between single quotes
 MAX_REASON = 200  # characters: what squeue and sinfo show of a node's reason
 
 
@@ -49,9 +50,8 @@ def _slurm_lines(check: HealthCheck) -> Iterator[str]:
 
 def _nhc_lines(check: HealthCheck) -> Iterator[str]:
     if check.answer is not Answer.FIT:
-        yield f"{'ERROR' if check.answer is Answer.NOT_FIT else 'WARNING'}:  hostdx: {check.sentence}"[
-            :MAX_REASON
-        ]
+        word = "ERROR" if check.answer is Answer.NOT_FIT else "WARNING"
+        yield f"{word}:  hostdx: {check.sentence}".translate(_NO_QUOTE)[:MAX_REASON]
 
 
 def _nagios_lines(check: HealthCheck) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from hostdx.app.features.health.check import Answer, HealthCheck
+from hostdx.app.features.health.check import Answer, HealthCheck, Reason
 from hostdx.app.features.health.forms import spell_check
 from hostdx.app.features.health.metrics import metrics_of_session
 from hostdx.app.features.health.speed import LoadStanding
@@ -92,6 +92,18 @@ def test_nhc(tmp_path: Path, status: int, outcome: str) -> None:
         ["bash", "-c", script], env=environment, capture_output=True, text=True, timeout=30, check=False
     )
     assert done.stdout.split() == outcome.split()
+
+
+@needs(program("bash", "timeout"))
+def test_a_process_name_is_no_command_for_nhc(tmp_path: Path) -> None:
+    """NHC 1.4.3 marks a node offline by `eval $OFFLINE_NODE "'$HOSTNAME'" "'$*'"` in its `die`."""
+    make_program(tmp_path / "hostdx", f"""echo "x';touch {tmp_path}/run;'"; exit 1""")
+    script = f"""die() {{ eval : "'$*'"; }}; . {BATCH}/hostdx.nhc; check_hostdx"""
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    subprocess.run(["bash", "-c", script], env=environment, timeout=30, check=False)
+    assert not (tmp_path / "run").exists()
+    check = HealthCheck(reasons=[Reason("left behind", Answer.NOT_FIT, "x';reboot;'")])
+    assert "'" not in spell_check(check, "nhc")
 
 
 @needs(program("timeout"))
