@@ -17,9 +17,24 @@ import sys
 import tempfile
 from typing import Any
 
-from tests.scenarios.prove.planters import Plant, busier_cpus, larger_share, long_way
+from tests.scenarios.prove.planters import (
+    Plant,
+    busier_cpus,
+    larger_share,
+    lonely_share,
+    long_way,
+    longer_read_ahead,
+    nicer_process,
+)
 
-PLANTERS = {"shares": larger_share, "cpuset": busier_cpus, "way": long_way}
+PLANTERS = {
+    "shares": larger_share,
+    "cpuset": busier_cpus,
+    "way": long_way,
+    "nice": nicer_process,
+    "ahead": longer_read_ahead,
+    "nothing": lonely_share,
+}
 
 
 def prove_once(plant: Plant, budget: float, state: str) -> dict[str, Any]:
@@ -57,11 +72,12 @@ def main() -> None:
             print(f"  {number + 1:2} (load {os.getloadavg()[0]:.1f}): {answer}", flush=True)
             assert plant.file.read_text().split() == plant.old.split(), "the value of before"
         truths.append(plant.measure_truth(asked.rounds))
-    right = "helps" if min(truths) > 1 else "harms" if max(truths) < 1 else ""
-    called = sum(line["outcome"] == right for line in lines)
+    helped, harmed = (sum(line["outcome"] == word for line in lines) for word in ("helps", "harms"))
     held = [line["ci95"][0] <= truths[0] <= line["ci95"][1] for line in lines if line.get("ci95")]
     print(
-        f"true {truths[0]:.3f} before, {truths[1]:.3f} after; {right} in {called} of {len(lines)}; ", end=""
+        f"true {truths[0]:.3f} before, {truths[1]:.3f} after; "
+        f"helps in {helped}, harms in {harmed} of {len(lines)}; ",
+        end="",
     )
     print(f"the true value of before in the interval of {sum(held)} of {len(held)}")
 

@@ -17,12 +17,13 @@ import statistics
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tests.real.polled import within
 
@@ -33,12 +34,20 @@ _CLONE_NEWNET = 0x40000000
 _TUNSETIFF, _IFF_TUN, _IFF_NO_PI = 0x400454CA, 0x1, 0x1000
 
 
+class TextFile(Protocol):
+    """What a setting is read from and written to: a path, or what does as one."""
+
+    def read_text(self) -> str: ...
+
+    def write_text(self, data: str, /) -> object: ...
+
+
 class Plant(NamedTuple):
     """A setting with its two values, the words of its load, and how a plain reading of that load is made."""
 
     setting: str
     words: tuple[str, ...]
-    file: Path
+    file: TextFile
     old: str
     new: str
     read_progress: Callable[[], float]
@@ -117,6 +126,15 @@ def busier_cpus() -> Iterator[Plant]:
         yield _group_plant(group, "cpuset.cpus", str(few), str(many), burners[0].pid)
 
 
+@contextmanager
+def lonely_share() -> Iterator[Plant]:
+    """A group that has its core alone: its share changes nothing."""
+    one, other = sorted(os.sched_getaffinity(0))[-2:]
+    with own_groups("cpu", "one") as [group], burning(one, other) as burners:
+        (group / "cgroup.procs").write_text(str(burners[0].pid))
+        yield _group_plant(group, "cpu.shares", "1024", "2048", burners[0].pid)
+
+
 def _group_plant(group: Path, name: str, old: str, new: str, pid: int) -> Plant:
     return Plant(
         f"cgroup:{group.relative_to(GROUPS)}/{name}={new}",
@@ -124,8 +142,74 @@ def _group_plant(group: Path, name: str, old: str, new: str, pid: int) -> Plant:
         group / name,
         old,
         new,
-        lambda: float(Path(f"/proc/{pid}/schedstat").read_text().split()[0]),
+        lambda: _cpu_ns(pid),
     )
+
+
+def _cpu_ns(pid: int) -> float:
+    return float(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
+
+
+class _NiceValue(NamedTuple):
+    pid: int
+
+    def read_text(self) -> str:
+        return str(os.getpriority(os.PRIO_PROCESS, self.pid))
+
+    def write_text(self, data: str) -> None:
+        os.setpriority(os.PRIO_PROCESS, self.pid, int(data))
+
+
+@contextmanager
+def nicer_process() -> Iterator[Plant]:
+    """One of two processes on a core gets the nice value -5: the weights are 3121 to 1024 (kernel/sched/core.c)."""
+    cpu = max(os.sched_getaffinity(0))
+    with burning(cpu, cpu) as burners:
+        pid = burners[0].pid
+        words = ("--pid", str(pid), "--progress", "cpu")
+        yield Plant(f"nice:{pid}=-5", words, _NiceValue(pid), "0", "-5", lambda: _cpu_ns(pid))
+
+
+READS_A_SECOND = 200
+IMAGE_BYTES = 8 << 20
+READ_FOR_EVER = """
+import os, sys
+while True:  # opened anew: a file keeps the read-ahead of when it was opened
+    fd = os.open(sys.argv[1], os.O_RDONLY)
+    while os.read(fd, 1 << 16): pass
+    os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+    os.close(fd)
+"""
+
+
+@contextmanager
+def longer_read_ahead() -> Iterator[Plant]:
+    """A reader that gets so many requests a second of a loop device (on a file below /var/tmp): twice the read-ahead
+    is twice the rate.
+    """
+    with (
+        tempfile.TemporaryDirectory(dir="/var/tmp") as folder,
+        own_groups("blkio", "one") as [group],
+        ExitStack() as stack,
+    ):
+        image = Path(folder, "image")
+        image.write_bytes(os.urandom(IMAGE_BYTES))
+        command = ["losetup", "--find", "--show", "--read-only", str(image)]
+        loop = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        stack.callback(subprocess.run, ["losetup", "-d", loop], check=True)
+        number = Path(loop).stat().st_rdev
+        limit = f"{os.major(number)}:{os.minor(number)} {READS_A_SECOND}"
+        (group / "blkio.throttle.read_iops_device").write_text(limit)
+        name = Path(loop).name
+        file = Path(f"/sys/block/{name}/queue/read_ahead_kb")
+        file.write_text("128")
+        reader = subprocess.Popen([sys.executable, "-c", READ_FOR_EVER, loop])
+        stack.callback(reader.wait)
+        stack.callback(reader.kill)
+        (group / "cgroup.procs").write_text(str(reader.pid))
+        words = ("--pid", str(reader.pid), "--progress", "bytes")
+        setting = f"block:{name}/read_ahead_kb=256"
+        yield Plant(setting, words, file, "128", "256", lambda: _bytes_read(reader.pid))
 
 
 # --- a network with a long way, in namespaces of its own
