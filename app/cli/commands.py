@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, cast
 
 import click
@@ -130,6 +129,8 @@ class RootCommands(LazyGroup):
             and not args[0].startswith("-")
             and args[0] not in (names := self.list_commands(ctx))
         ):
+            from difflib import get_close_matches  # 3 ms of a start
+
             from hostdx.scenarios.contract import registry
 
             suggestions = {name: name for name in names} | {
