@@ -17,6 +17,7 @@ import sys
 import tempfile
 from typing import Any
 
+from tests.measured.running.guest_plants import GUEST_PLANTERS
 from tests.scenarios.prove.planters import (
     Plant,
     busier_cpus,
@@ -34,7 +35,7 @@ PLANTERS = {
     "nice": nicer_process,
     "ahead": longer_read_ahead,
     "nothing": lonely_share,
-}
+} | GUEST_PLANTERS
 
 
 def prove_once(plant: Plant, budget: float, state: str) -> dict[str, Any]:

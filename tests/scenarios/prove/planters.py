@@ -142,11 +142,11 @@ def _group_plant(group: Path, name: str, old: str, new: str, pid: int) -> Plant:
         group / name,
         old,
         new,
-        lambda: _cpu_ns(pid),
+        lambda: cpu_ns(pid),
     )
 
 
-def _cpu_ns(pid: int) -> float:
+def cpu_ns(pid: int) -> float:
     return float(Path(f"/proc/{pid}/schedstat").read_text().split()[0])
 
 
@@ -167,7 +167,7 @@ def nicer_process() -> Iterator[Plant]:
     with burning(cpu, cpu) as burners:
         pid = burners[0].pid
         words = ("--pid", str(pid), "--progress", "cpu")
-        yield Plant(f"nice:{pid}=-5", words, _NiceValue(pid), "0", "-5", lambda: _cpu_ns(pid))
+        yield Plant(f"nice:{pid}=-5", words, _NiceValue(pid), "0", "-5", lambda: cpu_ns(pid))
 
 
 READS_A_SECOND = 200
@@ -209,7 +209,7 @@ def longer_read_ahead() -> Iterator[Plant]:
         (group / "cgroup.procs").write_text(str(reader.pid))
         words = ("--pid", str(reader.pid), "--progress", "bytes")
         setting = f"block:{name}/read_ahead_kb=256"
-        yield Plant(setting, words, file, "128", "256", lambda: _bytes_read(reader.pid))
+        yield Plant(setting, words, file, "128", "256", lambda: bytes_read(reader.pid))
 
 
 # --- a network with a long way, in namespaces of its own
@@ -225,22 +225,22 @@ def long_way() -> Iterator[Plant]:
     """A job that pulls a megabyte again and again through a relay that holds each packet back for 10 ms. This process
     enters a network namespace of its own for it, and stays there.
     """
-    _enter_namespace()
+    enter_namespace()
     file = Path("/proc/sys/net/ipv4/tcp_rmem")
     file.write_text(SMALL)
     near = _open_tunnel(NEAR, FAR)
     mine, other = socket.socketpair()
     with ExitStack() as stack:
         pids: list[int] = []
-        for work in (lambda: _serve_far(other), lambda: _relay(near, mine), _pull_for_ever):
-            pids.append(_fork(work))
-            stack.callback(_end, pids[-1])
+        for work in (lambda: _serve_far(other), lambda: _relay(near, mine), pull_for_ever):
+            pids.append(fork_worker(work))
+            stack.callback(end_process, pids[-1])
         job = pids[-1]
         words = ("--pid", str(job), "--progress", "bytes")
-        yield Plant(f"sysctl:net.ipv4.tcp_rmem={LARGE}", words, file, SMALL, LARGE, lambda: _bytes_read(job))
+        yield Plant(f"sysctl:net.ipv4.tcp_rmem={LARGE}", words, file, SMALL, LARGE, lambda: bytes_read(job))
 
 
-def _enter_namespace() -> None:
+def enter_namespace() -> None:
     if ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWNET):
         raise OSError(ctypes.get_errno(), "unshare")
 
@@ -254,7 +254,7 @@ def _open_tunnel(own: str, other: str) -> int:
     return fd
 
 
-def _fork(work: Callable[[], None]) -> int:
+def fork_worker(work: Callable[[], None]) -> int:
     pid = os.fork()
     if pid == 0:
         try:
@@ -264,15 +264,19 @@ def _fork(work: Callable[[], None]) -> int:
     return pid
 
 
-def _end(pid: int) -> None:
+def end_process(pid: int) -> None:
     os.kill(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
 
 
 def _serve_far(channel: socket.socket) -> None:
     """Answer each connection with zeros, in a namespace at the far end of the way."""
-    _enter_namespace()
+    enter_namespace()
     socket.send_fds(channel, [b"t"], [_open_tunnel(FAR, NEAR)])
+    serve_zeros()
+
+
+def serve_zeros() -> None:
     server, zeros = socket.create_server((FAR, PORT)), bytes(1 << 16)
     while True:
         client, _ = server.accept()
@@ -293,7 +297,7 @@ def _relay(near: int, channel: socket.socket) -> None:
             os.write(fd, packet)
 
 
-def _pull_for_ever() -> None:
+def pull_for_ever() -> None:
     while True:
         with suppress(OSError), socket.create_connection((FAR, PORT), timeout=5) as server:
             server.settimeout(None)  # a descriptor that is read by itself must wait
@@ -302,5 +306,5 @@ def _pull_for_ever() -> None:
                 left -= len(data)
 
 
-def _bytes_read(pid: int) -> float:
+def bytes_read(pid: int) -> float:
     return float(Path(f"/proc/{pid}/io").read_text().split()[1])
