@@ -83,10 +83,10 @@ def main() -> None:
         for path, count in kinds.most_common(MAX_SHOWN):
             print(f"  {count:5} {path}")
     if options.sos is not None:
-        asked = asked_outputs()
+        outputs = asked_outputs()
         for plugin, command in dict.fromkeys(sos_outputs(options.sos)):
             name = captured_file_name(tuple(command.split(" ")))
-            if not any(fnmatchcase(name, pattern) or fnmatchcase(name, f"*{pattern}") for pattern in asked):
+            if not any(fnmatchcase(name, pattern) or fnmatchcase(name, f"*{pattern}") for pattern in outputs):
                 print(f"  {plugin:16} {command}")
 
 

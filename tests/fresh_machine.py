@@ -63,10 +63,10 @@ def bare_system(release: str) -> Path:
     root = place / f"hostdx-bare-{release}"
     if (root / "made").exists():
         return root
-    said = subprocess.run(
+    words = subprocess.run(
         ["apt-get", "indextargets", "--format", "$(SITE)"], capture_output=True, text=True, check=True
     ).stdout.split()
-    mirror = next((site for site in said if re.search(r"debian/?$", site) and "security" not in site), "")
+    mirror = next((site for site in words if re.search(r"debian/?$", site) and "security" not in site), "")
     print(f"making a bare {release} in {root} (debootstrap, a minute)", flush=True)
     subprocess.run(["rm", "-rf", "--one-file-system", str(root)], check=True)
     argv = [

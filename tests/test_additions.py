@@ -173,24 +173,24 @@ LISTED = {
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    there = tmp_path_factory.mktemp("copy")
+    folder = tmp_path_factory.mktemp("copy")
     for name in COPIED:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, there / name, symlinks=True)  # with what is compiled
+            shutil.copytree(ROOT / name, folder / name, symlinks=True)  # with what is compiled
         else:
-            (there / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / name, there / name)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
     for name, text in ADDED.items():
-        assert not (there / name).exists()
-        (there / name).parent.mkdir(exist_ok=True)
-        (there / name).write_text(text)
+        assert not (folder / name).exists()
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
     for name, changes in LISTED.items():
-        text = (there / name).read_text()
+        text = (folder / name).read_text()
         for old, new in changes:
             assert text.count(old) == 1
             text = text.replace(old, new)
-        (there / name).write_text(text)
-    return there
+        (folder / name).write_text(text)
+    return folder
 
 
 def told(copy: Path, *words: str) -> str:

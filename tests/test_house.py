@@ -36,8 +36,8 @@ def test_no_floor_is_crowded() -> None:
 
 
 def test_each_file_and_folder_is_named_by_a_noun() -> None:
-    named = {part.removesuffix(".py") for path in _sources() for part in path.parts}
-    assert named & NO_NOUNS == set()
+    names = {part.removesuffix(".py") for path in _sources() for part in path.parts}
+    assert names & NO_NOUNS == set()
 
 
 def test_one_place_decides_what_a_test_needs() -> None:

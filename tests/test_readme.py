@@ -16,10 +16,10 @@ def test_it_stays_a_page() -> None:
 
 
 def test_each_path_that_it_names_is_there() -> None:
-    named = re.findall(r"`((?:app|probes|scenarios|tests|\.ci)/[\w./-]+)`", README)
+    matches = re.findall(r"`((?:app|probes|scenarios|tests|\.ci)/[\w./-]+)`", README)
     linked = re.findall(r"\]\(([\w./-]+)\)", README)
-    assert len(named) > 10 and len(linked) > 3
-    assert [path for path in named + linked if not (ROOT / path).exists()] == []
+    assert len(matches) > 10 and len(linked) > 3
+    assert [path for path in matches + linked if not (ROOT / path).exists()] == []
 
 
 def test_each_command_and_scenario_is_there() -> None:

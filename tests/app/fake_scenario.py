@@ -63,8 +63,8 @@ class Fake(Scenario):
         how = run.options.as_string("how")
         parents = run.options.as_strings("dir")
         if parents:
-            async with run.apply_change(private_directory(parents[0])) as made:
-                await asyncio.to_thread(Path(made.value, "file").write_text, "something")
+            async with run.apply_change(private_directory(parents[0])) as journal:
+                await asyncio.to_thread(Path(journal.value, "file").write_text, "something")
                 await self._changed(run, how)
         else:
             await self._changed(run, how)

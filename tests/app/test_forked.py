@@ -68,9 +68,9 @@ def test_it_sees_what_a_start_sees(environment: dict[str, str], tmp_path: Path, 
         os.dup2(0, 2**8 + 1)
     started, made = (outcome(run, SEEN, **options) for run in (subprocess.run, forked.run))
     assert started[0] == made[0] == 0, made[2]
-    seen = json.loads(made[1])
-    assert seen == json.loads(started[1])
-    assert (seen["parent"], seen["directory"], seen["read"]) == (os.getpid(), str(tmp_path), "in")
+    loads = json.loads(made[1])
+    assert loads == json.loads(started[1])
+    assert (loads["parent"], loads["directory"], loads["read"]) == (os.getpid(), str(tmp_path), "in")
 
 
 def test_an_own_module_sees_what_a_start_of_it_sees(environment: dict[str, str], tmp_path: Path) -> None:

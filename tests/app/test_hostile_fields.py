@@ -41,11 +41,11 @@ def test_every_type_of_event_and_every_text_field_is_attacked() -> None:
 
 def assert_letters_only(argv: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(argv) == 0
-    said = capfd.readouterr()
-    assert hostile.leaks(said.out + said.err) == [], argv
-    assert "owned" in said.out, argv
+    captured = capfd.readouterr()
+    assert hostile.leaks(captured.out + captured.err) == [], argv
+    assert "owned" in captured.out, argv
     if "json" in argv or "--json" in argv:
-        assert json.loads(said.out)
+        assert json.loads(captured.out)
 
 
 def test_lists_hold_letters_only(
@@ -79,9 +79,9 @@ def test_a_damaged_recording_is_complained_about_in_letters(
     path = tmp_path / f"x{hostile.ATTACK.replace(chr(0), '')}.jsonl"
     path.write_text(json.dumps({"type": "run", "schema": f"hostdx/{hostile.ATTACK}"}) + "\n")
     assert run_command_line(["report", str(path)]) == 3
-    said = capfd.readouterr().err
-    assert "was written in the schema" in said and said.count("\n") == 1
-    assert hostile.leaks(said) == []
+    err = capfd.readouterr().err
+    assert "was written in the schema" in err and err.count("\n") == 1
+    assert hostile.leaks(err) == []
 
 
 @pytest.mark.parametrize("stream", STREAMS)
@@ -92,10 +92,10 @@ def test_what_a_run_says_meanwhile(stream: str, capfd: pytest.CaptureFixture[str
     for event in STREAMS[stream]():
         plain.show(event)
         drawn.show(event)
-    shown = drawn._console.file.getvalue()  # type: ignore[attr-defined]
-    said = capfd.readouterr().err
-    assert "owned" in said and "owned" in shown
-    assert hostile.leaks(said) == [] and hostile.leaks(shown) == []
+    text = drawn._console.file.getvalue()  # type: ignore[attr-defined]
+    err = capfd.readouterr().err
+    assert "owned" in err and "owned" in text
+    assert hostile.leaks(err) == [] and hostile.leaks(text) == []
 
 
 def test_lines_of_events_are_escaped_and_read_back_the_same() -> None:
@@ -107,6 +107,6 @@ def test_lines_of_events_are_escaped_and_read_back_the_same() -> None:
 
 def test_json_keeps_what_it_says() -> None:
     said = {"a\x7f\x9b\u202e": ["\U000e0041", "é\u2028", "\U0001f4be"]}
-    shown = result_encoded(said)
-    assert json.loads(shown) == said and hostile.leaks(shown) == []
-    assert "\\u009b" in shown and "\\udb40\\udc41" in shown and "\U0001f4be" in shown
+    encoded = result_encoded(said)
+    assert json.loads(encoded) == said and hostile.leaks(encoded) == []
+    assert "\\u009b" in encoded and "\\udb40\\udc41" in encoded and "\U0001f4be" in encoded

@@ -25,7 +25,9 @@ def faults(module: Sequence[ast.AST]) -> Iterator[str]:
         named = _strings(node) & IDS if held else set()
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
-            if named and any(isinstance(one, ast.Attribute) and one.attr in OF_A_SCENARIO for one in sides):
+            if named and any(
+                isinstance(side, ast.Attribute) and side.attr in OF_A_SCENARIO for side in sides
+            ):
                 yield f"line {node.lineno}: compares with {', '.join(sorted(named))}"
         elif isinstance(node, ast.MatchValue | ast.Tuple | ast.List | ast.Set | ast.Dict) and named & PLAIN:
             yield f"lists {', '.join(sorted(named))}"

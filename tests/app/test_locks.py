@@ -73,14 +73,14 @@ def test_a_pid_that_is_another_process_by_now_is_not_to_be_signalled(
     held = measuring()
     text = claim(tmp_path).read_text()
     claim(tmp_path).write_text(text.replace(f'"start":{identity_of().start}', '"start":1'))
-    with pytest.raises(locks.LockHeld) as told:
+    with pytest.raises(locks.LockHeld) as error_info:
         measuring()
-    assert "kill" not in told.value.text and str(os.getpid()) not in told.value.text
+    assert "kill" not in error_info.value.text and str(os.getpid()) not in error_info.value.text
     claim(tmp_path).write_text(text)
     monkeypatch.setattr(locks, "is_running_hostdx", lambda pid: False)
-    with pytest.raises(locks.LockHeld) as told:
+    with pytest.raises(locks.LockHeld) as error_info:
         measuring()
-    assert "kill" not in told.value.text
+    assert "kill" not in error_info.value.text
     held.release_lock()
 
 
@@ -212,7 +212,10 @@ def test_where_others_locks_lie(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_who_measures_now_is_known_before_a_second_run_is_started() -> None:
     assert locks.measuring_holder() is None
     held = measuring("storage")
-    found = locks.measuring_holder()
-    assert found is not None and (found.pid, found.scenario) == (os.getpid(), "storage")
+    measuring_holder = locks.measuring_holder()
+    assert measuring_holder is not None and (measuring_holder.pid, measuring_holder.scenario) == (
+        os.getpid(),
+        "storage",
+    )
     held.release_lock()
     assert locks.measuring_holder() is None

@@ -112,8 +112,8 @@ def test_a_difference_is_the_one_of_the_values_beside_it_in_every_form(path: Pat
             low, high = document["delta_ci95"]
             assert low <= delta <= high
             assert (low <= 0 <= high) is (verdict.ci95[0] <= 1 <= verdict.ci95[1])
-        shown = str(units.metric_quantity(abs(delta), session.metric_of(verdict).unit)).strip()
-        assert any(plain_text(cell)[1:] == shown for cell in row)
+        text = str(units.metric_quantity(abs(delta), session.metric_of(verdict).unit)).strip()
+        assert any(plain_text(cell)[1:] == text for cell in row)
 
 
 def figures_of_results(session: RunSession) -> Iterator[tuple[str, float | None, float | None]]:
@@ -139,7 +139,9 @@ def figures_of_results(session: RunSession) -> Iterator[tuple[str, float | None,
                     judged = verdicts[limit.direction, "MB/s", part, limit.path]
                     yield f"{limit.direction} of {part}", ratio, judged.ratio
     if (corners := session.find_result(Corners)) is not None:
-        boxes = [box for kind in (Jobs, Boxed) if (told := session.find_result(kind)) for box in told.value]
+        boxes = [
+            box for kind in (Jobs, Boxed) if (result := session.find_result(kind)) for box in result.value
+        ]
         for end in (end for box in boxes for end in box.corners):
             yield f"{end.workload} of a box", end.median, corners.value.corner_median(end.workload)
         for corner in CORNERS:
@@ -304,8 +306,8 @@ def instants(path: Path) -> Iterator[RunSession]:
 
 def test_what_a_guard_knows_of_others_is_known_without_a_pulse() -> None:
     session = RunSession()
-    told = Disturbance(kind="device", figure=4e8, unit="B/s", subject="sda")
-    session.apply(ev.Guard(t=3.0, kind="device", disturbance=told))
+    disturbance = Disturbance(kind="device", figure=4e8, unit="B/s", subject="sda")
+    session.apply(ev.Guard(t=3.0, kind="device", disturbance=disturbance))
     known = others_io(session)
     assert known is not None and known.figure == 4e8
 
@@ -313,20 +315,20 @@ def test_what_a_guard_knows_of_others_is_known_without_a_pulse() -> None:
 @every_case("path", RECORDINGS)
 def test_nothing_is_unknown_in_one_place_and_known_in_another(path: Path) -> None:
     for session in instants(path):
-        told = [
+        watched = [
             one for w in session.watched for one in w.told if one.kind == "device" and one.figure is not None
         ]
         known = others_io(session)
-        assert known is not None or not told
+        assert known is not None or not watched
         if session.pulses and session.pulses[-1].devices:
             spans = [text for line in pulse_lines(session, 400, 9) for text, _ in line]
             assert spans.count(OTHERS_IO) == (known is not None)
-        found = list_remarks(session)
+        remarks = list_remarks(session)
         counted = [
             tile for group in summary_tiles(session) for tile in group.tiles if tile.label == "findings"
         ]
-        worst = Counter(f.severity for f in found)
-        assert bool(counted) == bool(found) or not summary_tiles(session)
+        worst = Counter(f.severity for f in remarks)
+        assert bool(counted) == bool(remarks) or not summary_tiles(session)
         for tile in counted:
             assert (
                 sum(int(word) for word in f"{tile.value} {tile.more}".split() if word.isdigit())
@@ -336,4 +338,4 @@ def test_nothing_is_unknown_in_one_place_and_known_in_another(path: Path) -> Non
         lines = [
             plain_text(item[-1]) for part in listed.parts if isinstance(part, Bullets) for item in part.items
         ]
-        assert lines[: len(found)] == [f.title for f in found][: len(lines)]
+        assert lines[: len(remarks)] == [f.title for f in remarks][: len(lines)]

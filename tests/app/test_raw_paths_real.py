@@ -153,13 +153,13 @@ def test_a_run(tmp_path: Path, scenario: str) -> None:
                 15
             )  # refused: another test's disk hangs beside it, and no scheduler is switched meanwhile
         assert done.returncode == 0, done.stderr.decode()
-        told = json.loads(done.stdout)
-        assert told["status"] == "done"
+        loads = json.loads(done.stdout)
+        assert loads["status"] == "done"
         assert list(directory.iterdir()) == [] and list((hostdx.raw / "tmp" / RAW).iterdir()) == []
         if scenario != "iosched":
             assert disk.queue() == before
     session = load_recording(
-        hostdx.raw / "state" / RAW / "hostdx/recordings" / told["recording"].rpartition("/")[2]
+        hostdx.raw / "state" / RAW / "hostdx/recordings" / loads["recording"].rpartition("/")[2]
     )
     assert session.began is not None
     if str(directory) in words:

@@ -63,11 +63,18 @@ def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> No
         pages = [verdict_table.verdicts_table(session, appendix=appendix) for appendix in (False, True)]
         effects = [row[page.header.index("effect")] for page in pages if page for row in page.rows]
         assert effects == [Toned(entry.size, entry.role) for entry in listed]
-        said = find_answer(session)
-        if said.verdict is not None:
-            assert any(said.verdict is verdict for verdict in session.verdicts.values())
-        if said.verdict is not None and said.finding is None and said.verdict.verdict in ("slower", "faster"):
-            assert said.weight in ({"slower": "critical", "faster": "ok"}[said.verdict.verdict], "warning")
+        answer = find_answer(session)
+        if answer.verdict is not None:
+            assert any(answer.verdict is verdict for verdict in session.verdicts.values())
+        if (
+            answer.verdict is not None
+            and answer.finding is None
+            and answer.verdict.verdict in ("slower", "faster")
+        ):
+            assert answer.weight in (
+                {"slower": "critical", "faster": "ok"}[answer.verdict.verdict],
+                "warning",
+            )
         document = json_document.make_document(session, None)["verdicts"]
         assert [one["verdict"] for one in document] == [v.verdict for v in session.verdicts.values()]  # type: ignore[union-attr,call-overload,index]
     assert judged == sum(is_measured(verdict) for verdict in session.verdicts.values())

@@ -74,11 +74,11 @@ class FakeFleet:
         self.ssh.write_text(SSH.replace("PYTHON", python).replace("TRIAGE", triage))
         self.ssh.chmod(0o755)
         self.bundle = place / "hostdx.pyz"
-        made = io.BytesIO()
-        with zipfile.ZipFile(made, "w") as archive:
+        bytes_i_o = io.BytesIO()
+        with zipfile.ZipFile(bytes_i_o, "w") as archive:
             archive.writestr("__main__.py", f"PLACE = {str(place)!r}\n{PROGRAM}")
             archive.writestr("manifest.json", f'{{"parts": {{"{python}": {{}}}}}}')
-        self.bundle.write_bytes(made.getvalue())
+        self.bundle.write_bytes(bytes_i_o.getvalue())
 
     def vendor_names(self) -> list[str]:
         """The nodes, in the order of the connections."""

@@ -65,12 +65,12 @@ class Tree:
     def noticed(self, mutation: Mutation) -> tuple[Word, str]:
         """What the tests near it say of it, and the first of them that failed."""
         path = self.root / mutation.file
-        whole = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
         try:
-            self._write(path, whole.replace(mutation.old, mutation.new))
+            self._write(path, text.replace(mutation.old, mutation.new))
             status, said = self.tested(mutation.near)
         finally:
-            self._write(path, whole)
+            self._write(path, text)
         failed = [
             line.partition(" - ")[0] for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))
         ]

@@ -96,8 +96,10 @@ async def test_a_command_that_huge_pages_help(tmp_path: Path, monkeypatch: pytes
     run = await ran(tmp_path, monkeypatch, never=1.25)
     said = verdicts(run)
     assert said["never"].verdict == "slower" and said["again"].verdict != "slower" and said["again"].control
-    [found] = [event.finding for event in run.of(ev.Found)]
-    assert "always" in found.title and found.remedy[0].commands == (f"echo always > {hostdx_thp.SETTING}",)
+    [finding] = [event.finding for event in run.of(ev.Found)]
+    assert "always" in finding.title and finding.remedy[0].commands == (
+        f"echo always > {hostdx_thp.SETTING}",
+    )
     assert [action.new for action in run.applied if action.kind == "attribute"].count("never") > 4
 
 
@@ -168,7 +170,7 @@ HOSTDX = (sys.executable, "-P", "-m", "hostdx.app.cli")
 
 def test_installed_it_is_offered_and_planned(installed: dict[str, str], tmp_path: Path) -> None:
     listed = forked.run([*HOSTDX, "scenarios", "--json"], env=installed, capture_output=True, text=True)
-    [offer] = [one for one in json.loads(listed.stdout)["scenarios"] if one["id"] == "thp"]
+    [offer] = [scenario for scenario in json.loads(listed.stdout)["scenarios"] if scenario["id"] == "thp"]
     assert offer["question"] == hostdx_thp.Thp.question
     # the home screen: its complaint comes with its offer
     told = tmp_path / "triage.jsonl"

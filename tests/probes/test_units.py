@@ -124,6 +124,6 @@ def test_whatever_comes_no_exponent_and_no_failure(say: object, value: float) ->
 def test_head_and_tail_of_an_effect_speak_alike(a: float, b: float) -> None:
     low, high = sorted((a, b))
     middle = math.sqrt(low * high)
-    said = units.format_interval(low, high, middle)
+    interval = units.format_interval(low, high, middle)
     if not low < 1 < high:
-        assert ("×" in said) == ("×" in units.format_effect(middle))
+        assert ("×" in interval) == ("×" in units.format_effect(middle))

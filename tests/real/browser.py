@@ -64,9 +64,9 @@ def overflowing(pages: Mapping[str, str], widths: Sequence[int]) -> dict[str, li
     )
     code = f"const WIDTHS = {list(widths)}; onload = () => {{ {MEASURE} }};"
     whole = f'{frames}<pre id="out"></pre><script>{code}</script>'
-    shown = chromium(whole, "--dump-dom", "--virtual-time-budget=20000").decode()
-    (found,) = re.findall(r'<pre id="out">(.*?)</pre>', shown, re.DOTALL)
-    measured: dict[str, list[list[str]]] = json.loads(html.unescape(found))
+    text = chromium(whole, "--dump-dom", "--virtual-time-budget=20000").decode()
+    (match,) = re.findall(r'<pre id="out">(.*?)</pre>', text, re.DOTALL)
+    measured: dict[str, list[list[str]]] = json.loads(html.unescape(match))
     return measured
 
 

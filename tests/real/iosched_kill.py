@@ -43,16 +43,16 @@ def start(place: Path, disk: LoopDisk, options: tuple[str, ...] = SHORT) -> subp
 def ours(place: Path) -> list[int]:
     """Every process that was started with this place's state directory: runner, workers, supervisor."""
     mark = f"XDG_STATE_HOME={place / 'state'}".encode()
-    found = forked.list_commands("XDG_STATE_HOME", str(place / "state"))
+    commands = forked.list_commands("XDG_STATE_HOME", str(place / "state"))
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         try:
             if mark in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
+                commands.append(int(entry.name))
         except OSError:
             continue
-    return found
+    return commands
 
 
 def journals(place: Path) -> list[Path]:

@@ -49,12 +49,12 @@ class OwnDisk:
     def copied(self) -> bool:
         """Whether somebody else's mount name space (a container's, a chroot that is being filled, one of another file's
         test) began meanwhile: it has a copy of our mount, and the kernel detaches the device when that one ends."""
-        ours = Path("/proc/self/ns/mnt").stat().st_ino
+        st_ino = Path("/proc/self/ns/mnt").stat().st_ino
         file = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
         mine = f"PYTEST_CURRENT_TEST={file}::".encode()
         for place in Path("/proc").glob("[0-9]*"):
             try:
-                if (place / "ns/mnt").stat().st_ino == ours or mine in (place / "environ").read_bytes():
+                if (place / "ns/mnt").stat().st_ino == st_ino or mine in (place / "environ").read_bytes():
                     continue
             except OSError:
                 continue

@@ -38,8 +38,8 @@ def words_of(scenario: str, directory: Path, device: str) -> list[str]:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[LoopDisk]:
-    with LoopDisk(tmp_path) as made:
-        yield made
+    with LoopDisk(tmp_path) as loop_disk:
+        yield loop_disk
         kill_all(tmp_path)
 
 

@@ -42,8 +42,10 @@ def written(trace: Path) -> dict[str, str]:
                     path = f"(the working directory)/{path}"
                 if path.startswith(("/", "(")):
                     found[path] = line[:200]
-            made = _MADE.search(line)
-            for path in re.findall(r"(?:^|AT_FDCWD(?:<[^>]*>)?, )\"(/[^\"]*)\"", made["all"]) if made else ():
+            match = _MADE.search(line)
+            for path in (
+                re.findall(r"(?:^|AT_FDCWD(?:<[^>]*>)?, )\"(/[^\"]*)\"", match["all"]) if match else ()
+            ):
                 found[path] = line[:200]
     return found
 

@@ -75,9 +75,9 @@ def bundled(place: Path) -> Iterator[Startable]:
     bundle = place / "hostdx.pyz"
     [hostdx] = place.glob("venv-*.whl/bin/hostdx")
     _said(str(hostdx), "bundle", "-o", str(bundle))
-    for found in (shutil.which(f"python3.{minor}") for minor in range(11, NEWEST + 1)):
-        if found and subprocess.run([found, "--version"], capture_output=True).returncode == 0:
-            yield bundle, [found, str(bundle)]
+    for path in (shutil.which(f"python3.{minor}") for minor in range(11, NEWEST + 1)):
+        if path and subprocess.run([path, "--version"], capture_output=True).returncode == 0:
+            yield bundle, [path, str(bundle)]
 
 
 def packaged(place: Path) -> Iterator[Startable]:
@@ -86,10 +86,10 @@ def packaged(place: Path) -> Iterator[Startable]:
     if why := own_python.lacking():
         print(f"left out: the build with a Python of its own: {why}", flush=True)
     else:
-        made = own_python.folder(tree, place)
-        (major, minor), file = own_python.newest_glibc(made)
+        folder = own_python.folder(tree, place)
+        (major, minor), file = own_python.newest_glibc(folder)
         print(f"the build with a Python of its own needs glibc {major}.{minor} ({file})", flush=True)
-        yield own_python.archived(made, place, __version__, machine), [str(made / "hostdx")]
+        yield own_python.archived(folder, place, __version__, machine), [str(folder / "hostdx")]
     for kind, needed, unpack in (
         (deb, "dpkg-deb", "dpkg-deb -x {0} {1}"),
         (rpm, "rpmbuild", "cd {1} && rpm2cpio {0} | cpio -idm --quiet"),
@@ -145,11 +145,11 @@ def main() -> int:
         prog="python -m tests.release", description=(__doc__ or "").partition("\n")[0]
     )
     parser.add_argument("-o", "--output", type=Path, help="an empty directory that keeps what was built")
-    kept: Path | None = parser.parse_args().output
+    output: Path | None = parser.parse_args().output
     os.environ.pop("PYTHONPATH", None)  # what is tried is the artefact, not this tree
     reports = set()
-    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-release-") as made:
-        place = Path(made)
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-release-") as folder:
+        place = Path(folder)
         for number, (artefact, start) in enumerate(
             chain(from_source(place), by_tool(place), bundled(place), packaged(place))
         ):
@@ -162,10 +162,10 @@ def main() -> int:
                 f"{artefact.name:40} {by:12} {size:5.1f} MB, first start {first:.2f} s, then {min(later):.2f} s",
                 flush=True,
             )
-            if kept is not None:
-                kept.mkdir(parents=True, exist_ok=True)
+            if output is not None:
+                output.mkdir(parents=True, exist_ok=True)
                 for file in (artefact, *place.glob(f"{artefact.name}.*")):
-                    shutil.copy2(file, kept)
+                    shutil.copy2(file, output)
     if len(reports) != 1:
         print(f"the report of demo:storage differs: {len(reports)} of them")
     return int(len(reports) != 1)

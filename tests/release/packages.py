@@ -47,10 +47,10 @@ def staged(bundle: Path, root: Path, machine: str) -> Path:
     cache = {"XDG_CACHE_HOME": str(root.parent / "cache")}
     texts = {MAN: ["man"], **{path: ["completion", shell] for shell, path in SHELLS.items()}}
     for path, words in texts.items():
-        said = subprocess.run(
+        stdout = subprocess.run(
             [sys.executable, str(bundle), *words], env=os.environ | cache, capture_output=True, check=True
         ).stdout
-        _write(root / path, gzip.compress(said, mtime=0) if path.endswith(".gz") else said)
+        _write(root / path, gzip.compress(stdout, mtime=0) if path.endswith(".gz") else stdout)
     with pytest.MonkeyPatch.context() as patched:  # as the package's own program would print them
         patched.setattr(timers, "own_command", lambda: ("/usr/bin/hostdx",))
         timer = WatchTimer(at="02:30", wanted=WatchSettings())

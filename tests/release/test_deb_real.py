@@ -63,10 +63,10 @@ def test_installed_upgraded_removed_and_purged(bundle: Path, root: Path, tmp_pat
     assert "ExecStart=/usr/bin/hostdx watch --night" in (root / UNITS / "hostdx-watch.service").read_text()
     assert "ExecStart=/usr/bin/hostdx watch --incidents\n" in (root / UNITS / RECORDER).read_text()
     hostdx = str(root / "usr/bin/hostdx")
-    said = subprocess.run(
+    stdout = subprocess.run(
         [hostdx, "--version", "--json"], env=environment(tmp_path), capture_output=True, text=True, check=True
     ).stdout
-    assert json.loads(said)["code"] == str(root / "usr/lib/hostdx/hostdx")
+    assert json.loads(stdout)["code"] == str(root / "usr/lib/hostdx/hostdx")
     triaged = subprocess.run(
         [hostdx, "triage", "--json"], env=environment(tmp_path), capture_output=True, text=True, check=True
     )

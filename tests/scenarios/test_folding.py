@@ -15,6 +15,8 @@ def one(name: str, severity: Severity = "notice", what: str = "runs none") -> Fi
 
 
 def test_119_disks_are_one_line_with_a_count_and_a_list() -> None:
-    [found] = fold_alike_findings(one(f"sd{n}") for n in range(119))
-    assert all(said in found.title for said in ("sd0", "118", "sd1, sd2, sd3"))
-    assert len(found.subjects) == 119 and all(said in found.evidence[-1].text for said in ("111", "sd8, sd9"))
+    [alike_finding] = fold_alike_findings(one(f"sd{n}") for n in range(119))
+    assert all(said in alike_finding.title for said in ("sd0", "118", "sd1, sd2, sd3"))
+    assert len(alike_finding.subjects) == 119 and all(
+        said in alike_finding.evidence[-1].text for said in ("111", "sd8, sd9")
+    )

@@ -51,10 +51,10 @@ def test_no_text_keeps_triage_busy_or_makes_a_rule_fail(tmp_path: Path) -> None:
         tree.put(path, text)
     tree.put("/sys/fs/cgroup/a/cpu.max", f"{MANY_DIGITS} {MANY_DIGITS}")
     host = Host(str(tmp_path))
-    seen = list(iterate_in_time(triage.examine_host(host, lambda: 0.0), host, 60.0))
-    failed = [e.reason for e in seen if isinstance(e, ev.Checked) and e.fault]
+    iterate = list(iterate_in_time(triage.examine_host(host, lambda: 0.0), host, 60.0))
+    failed = [e.reason for e in iterate if isinstance(e, ev.Checked) and e.fault]
     assert failed == [] and not host.out_of_time
-    assert [e.text for e in seen if isinstance(e, ev.Note)] == []
+    assert [e.text for e in iterate if isinstance(e, ev.Note)] == []
 
 
 def test_the_command_ends_a_rule_that_is_busy_for_ever(
@@ -71,10 +71,10 @@ def test_the_command_ends_a_rule_that_is_busy_for_ever(
     rules = [HostRule(f"test.{n}", "test", "endless", endless) for n in range(2)]
     monkeypatch.setattr(triage, "all_rules", lambda: rules)
     tree = Tree(tmp_path)
-    seen = list(command._triage_events(Host(str(tree.root)), str(tmp_path), facts=False))
-    checks = [(e.rule, e.state, e.reason) for e in seen if isinstance(e, ev.Checked)]
+    triage_events = list(command._triage_events(Host(str(tree.root)), str(tmp_path), facts=False))
+    checks = [(e.rule, e.state, e.reason) for e in triage_events if isinstance(e, ev.Checked)]
     assert checks == [(rule.id, "unreadable", triage.OUT_OF_TIME) for rule in rules]
-    assert isinstance(seen[-1], ev.RunEnded)
+    assert isinstance(triage_events[-1], ev.RunEnded)
 
 
 @every_case(

@@ -83,8 +83,8 @@ def soak(count: int, seed: int) -> Figures:
 def mutated(rng: random.Random, source: bytes) -> bytes:
     lines = source.splitlines()
     if len(lines) > MOST_LINES:
-        kept = sorted(rng.sample(range(1, len(lines)), MOST_LINES))
-        lines = [lines[0], *(lines[n] for n in kept)]
+        sample = sorted(rng.sample(range(1, len(lines)), MOST_LINES))
+        lines = [lines[0], *(lines[n] for n in sample)]
     if rng.random() < 0.33:
         data = bytearray(b"\n".join(lines) + b"\n")
         for _ in range(rng.choice((1, 3, 50))):
@@ -214,14 +214,14 @@ def _compared(path: Path) -> str:
     own, beside = read_run_summaries([path]), _sound()
     said = []
     for a, b in ((own, own), (own, beside), (beside, own)):
-        found = compare_recordings(a, b)
-        made = comparison_document(found)
+        recordings = compare_recordings(a, b)
+        document = comparison_document(recordings)
         said += [
-            markdown.render_markdown(made),
-            html.render_html(made),
-            json_document.encode_document(msgspec.to_builtins(found)),
+            markdown.render_markdown(document),
+            html.render_html(document),
+            json_document.encode_document(msgspec.to_builtins(recordings)),
         ]
-        said.append(make_printable(str(worse.worse_finding(found, "before", "r.jsonl"))))
+        said.append(make_printable(str(worse.worse_finding(recordings, "before", "r.jsonl"))))
     return "\n".join(said)
 
 

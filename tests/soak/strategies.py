@@ -90,7 +90,7 @@ def of(info: inspect.Type, name: str = "") -> st.SearchStrategy[Any]:
         case inspect.ListType() | inspect.VarTupleType():
             return st.lists(of(info.item_type, name), max_size=4)
         case inspect.TupleType():
-            return st.tuples(*(of(one, name) for one in info.item_types)).map(list)
+            return st.tuples(*(of(item_type, name) for item_type in info.item_types)).map(list)
         case inspect.DictType():
             return st.dictionaries(st.sampled_from(_KEYS), of(info.value_type, name), max_size=3)
         case inspect.StructType():
@@ -105,7 +105,9 @@ def struct(kind: type) -> st.SearchStrategy[dict[str, Any]]:
     info = inspect.type_info(kind)
     assert isinstance(info, inspect.StructType)
     fixed = {"type": st.just(info.tag)} if info.tag else {}
-    return st.fixed_dictionaries(fixed | {one.encode_name: of(one.type, one.name) for one in info.fields})
+    return st.fixed_dictionaries(
+        fixed | {field.encode_name: of(field.type, field.name) for field in info.fields}
+    )
 
 
 def made() -> st.SearchStrategy[bytes]:
@@ -138,7 +140,7 @@ def pushed(draw: st.DrawFn) -> bytes:
 def push(rng: Any, info: inspect.Type, value: Any, share: float) -> Any:
     match info, value:
         case inspect.StructType(), dict():
-            known = {one.encode_name: one.type for one in info.fields}
+            known = {field.encode_name: field.type for field in info.fields}
             for key in value:
                 if key in known:
                     value[key] = push(rng, known[key], value[key], share)

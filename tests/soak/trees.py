@@ -148,7 +148,7 @@ def damage(rng: random.Random, tree: Path, outside: Path) -> None:
             victim.unlink()
         else:
             shutil.rmtree(victim)
-        made: Callable[[], object] = rng.choice((
+        choice: Callable[[], object] = rng.choice((
             lambda: None,
             lambda: victim.mkdir(),
             lambda: os.mkfifo(victim),
@@ -159,7 +159,7 @@ def damage(rng: random.Random, tree: Path, outside: Path) -> None:
             lambda: victim.symlink_to("../" * 40 + str(outside / "secret")),
             lambda: victim.write_bytes(rng.choice(TEXTS)),
         ))  # fmt: skip
-        made()
+        choice()
     except OSError:
         return
 

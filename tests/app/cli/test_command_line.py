@@ -114,9 +114,9 @@ def test_each_bad_input_gets_its_one_line(
     capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, says: str
 ) -> None:
     found, out, err = typed(capsys, *arguments)
-    ours = [line for line in err.splitlines() if line.startswith("hostdx: ")]
-    assert (found, len(ours)) == (status, 1), err
-    assert says in ours[0]
+    lines = [line for line in err.splitlines() if line.startswith("hostdx: ")]
+    assert (found, len(lines)) == (status, 1), err
+    assert says in lines[0]
     assert "Traceback" not in err
     assert "report: hostdx" in out or out == "" or "refus" in out or arguments[0] == "plan"
 

@@ -19,6 +19,6 @@ def test_the_version_for_machines(tmp_path: Path) -> None:
         text=True,
         check=True,
     )
-    said = json.loads(done.stdout)
-    assert said["version"] == __version__ and said["bundle"] is None
-    assert said["code"] == str(ROOT) and said["interpreter"] == sys.executable
+    loads = json.loads(done.stdout)
+    assert loads["version"] == __version__ and loads["bundle"] is None
+    assert loads["code"] == str(ROOT) and loads["interpreter"] == sys.executable

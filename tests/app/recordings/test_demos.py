@@ -21,9 +21,9 @@ def test_a_demo_is_whole(name: str) -> None:
 
 def test_headlines_tell_the_demos_apart_where_a_list_cuts_them() -> None:
     """In 30 cells: that is what a list has for them at 80."""
-    told = [
+    headlines = [
         headline_of(recordings.examine_recording(recordings.resolve_recording(name)))
         for name in recordings.list_demos()
     ]
-    beginnings = {one.sentence[:30] for one in told if one is not None}
+    beginnings = {one.sentence[:30] for one in headlines if one is not None}
     assert len(beginnings) == len(recordings.list_demos())

@@ -86,8 +86,8 @@ def test_a_disk_that_fills_up_in_between_costs_nothing_that_was_measured(small: 
         if number == 100:
             filler = fill(small)
     recorder.close()
-    where = re.search(r"kept as (\S+) instead", said[-1])
-    assert len(said) == 2 and where is not None and recorder.path == Path(where[1])
+    match = re.search(r"kept as (\S+) instead", said[-1])
+    assert len(said) == 2 and match is not None and recorder.path == Path(match[1])
     assert recorder.is_complete and not recorder.lost
     assert list(read_events(recorder.path)) == events
     assert recorder.path.stat().st_mode & 0o777 == 0o600

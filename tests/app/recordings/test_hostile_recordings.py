@@ -85,8 +85,8 @@ def test_any_value_in_any_field(tmp_path: Path, source: Path) -> None:
         victim = rng.randrange(1, len(lines))
         changed = json.loads(json.dumps(lines[victim]))
         replace(rng, changed)
-        kept = [json.dumps(changed if n == victim else line) for n, line in enumerate(lines)]
-        path.write_text("\n".join(kept) + "\n")
+        texts = [json.dumps(changed if n == victim else line) for n, line in enumerate(lines)]
+        path.write_text("\n".join(texts) + "\n")
         shown += survived(path)
     assert shown > 0
 

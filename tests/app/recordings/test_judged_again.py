@@ -163,10 +163,10 @@ def test_the_rounds_give_the_same_trend(name: str) -> None:
         [load] = [w for w in plan_of(name).workloads if w.id == verdict.workload]
         lead = load.metrics[0]
         values = [e.values[lead.name] for e in of(name, ev.Block) if e.workload == load.id]
-        found = fit_rounds(values, [1.0] * len(values), None, lead.better)
-        assert (found.verdict, found.rounds) == (verdict.verdict, verdict.rounds)
-        assert found.slope_per_round == pytest.approx(verdict.slope_per_round, **ALIKE)
-        assert found.ci95 == pytest.approx(verdict.ci95, **ALIKE)
+        rounds = fit_rounds(values, [1.0] * len(values), None, lead.better)
+        assert (rounds.verdict, rounds.rounds) == (verdict.verdict, verdict.rounds)
+        assert rounds.slope_per_round == pytest.approx(verdict.slope_per_round, **ALIKE)
+        assert rounds.ci95 == pytest.approx(verdict.ci95, **ALIKE)
 
 
 def test_the_phases_around_a_trim_give_the_same_change() -> None:

@@ -43,7 +43,7 @@ def unbounded(info: inspect.Type, place: str) -> list[str]:
         case inspect.ListType() | inspect.VarTupleType():
             inner = [(info.item_type, "[]")]
         case inspect.TupleType():
-            inner = [(one, "[]") for one in info.item_types]
+            inner = [(item_type, "[]") for item_type in info.item_types]
         case inspect.DictType():
             inner = [(info.key_type, "{}"), (info.value_type, "{}")]
         case inspect.StructType():
@@ -120,9 +120,9 @@ def test_no_comparison_holds_more_facts_than_a_host_has(
 ) -> None:
     monkeypatch.setattr("hostdx.scenarios.analysis.compare.run_summary.MAX_FACTS", 5)
     facts = [ev.FactRead(t=1.0, name=f"n{n}", value=n, source="s") for n in range(9)]
-    [found] = read_run_summaries([written(tmp_path / "r.jsonl", *facts)])
-    assert {name for subject, name in found.facts if not subject} == {f"n{n}" for n in range(5)}
-    assert found.left_out == 4
+    [summary] = read_run_summaries([written(tmp_path / "r.jsonl", *facts)])
+    assert {name for subject, name in summary.facts if not subject} == {f"n{n}" for n in range(5)}
+    assert summary.left_out == 4
 
 
 def test_a_head_out_of_range_is_a_bad_recording_in_the_list(tmp_path: Path) -> None:
@@ -159,9 +159,9 @@ def test_a_headline_that_cannot_be_made_ends_no_list(tmp_path: Path, monkeypatch
         raise OverflowError("cannot convert float infinity to integer")
 
     monkeypatch.setattr("hostdx.app.report.headline.find_answer", broken)
-    found = headline_of(examine_recording(path))
-    assert found is not None
-    assert found.weight == "unknown"
+    headline = headline_of(examine_recording(path))
+    assert headline is not None
+    assert headline.weight == "unknown"
 
 
 def test_a_clock_that_jumped_back_draws_no_time_before_the_beginning() -> None:

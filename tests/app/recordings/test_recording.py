@@ -170,8 +170,8 @@ def test_where_nothing_could_be_written_nothing_is_left(
 def test_a_truncated_gz_keeps_what_can_be_read(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "r.jsonl.gz"
     events: list[ev.AnyEvent] = [HEAD, *(block(t) for t in range(8_000))]
-    whole = gzip.compress(b"".join(encode_event(event) for event in events))
-    path.write_bytes(whole[:-cut])
+    packed = gzip.compress(b"".join(encode_event(event) for event in events))
+    path.write_bytes(packed[:-cut])
     found = list(read_events(path))
     assert 1000 < len(found) < len(events) and found == events[: len(found)]
     follower = RecordingFollower(path)
@@ -179,7 +179,7 @@ def test_a_truncated_gz_keeps_what_can_be_read(tmp_path: Path, cut: int) -> None
         pass
     assert follower.unfinished
     follower.close()
-    path.write_bytes(whole[:12])
+    path.write_bytes(packed[:12])
     with pytest.raises(BrokenRecording, match="unfinished"):
         list(read_events(path))
 

@@ -102,8 +102,8 @@ def test_another_packages_scenario_brings_its_own(tmp_path: Path, monkeypatch: p
 
 
 def test_a_figure_that_is_none_unmasks_no_secret() -> None:
-    told = ev.RunVerdict(
+    run_verdict = ev.RunVerdict(
         t=1.0, workload="w", metric="m", baseline="a", variant="b", verdict=Word.UNDECIDED, ratio=math.nan,
         explain="ran PGPASSWORD=hunter2 psql",
     )  # fmt: skip
-    assert b"hunter2" not in encode_event(told)
+    assert b"hunter2" not in encode_event(run_verdict)

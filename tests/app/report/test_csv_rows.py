@@ -25,19 +25,19 @@ def read(text: str) -> list[dict[str, str]]:
 
 
 def session(title: str = "synced write") -> RunSession:
-    told = RunSession()
+    run_session = RunSession()
     metrics = (Metric("latency", "ns", "less"),)
     load = Workload(id="w", title=title, metrics=metrics)
     plan = Plan(scenario="storage", title="t", question="q", workloads=(load,))
-    told.apply(ev.Planned(t=0.0, plan=plan))
+    run_session.apply(ev.Planned(t=0.0, plan=plan))
     for n, (variant, value) in enumerate((("A", 1000.0), ("B", 4000.0), ("A", 3000.0), ("B", 4000.0))):
-        told.apply(
+        run_session.apply(
             ev.Block(
                 t=n, workload="w", index=n, group=n // 2, seconds=1.0, variant=variant,
                 values={"latency": value}, histogram=[(int(value), 600), (900_000, 10)],
             )
         )  # fmt: skip
-    return told
+    return run_session
 
 
 def verdict(baseline: str = "A", variant: str = "B") -> ev.RunVerdict:

@@ -166,6 +166,6 @@ def test_a_run_has_at_most_200_lines_of_markdown_and_a_first_page_that_stands_al
 def test_a_first_page_of_hundreds_of_rows_is_cut_and_its_commands_are_not() -> None:
     table = Table(("load", "value"), tuple((f"load {n}", str(n)) for n in range(900)))
     commands = Code(tuple(f"command {n}" for n in range(40)), "sh")
-    whole = ReportDocument("t", ("q",), (ReportSection("Result", (table, commands)),))
-    text = document_markdown.render_markdown(shorten(whole, "all"))
+    report_document = ReportDocument("t", ("q",), (ReportSection("Result", (table, commands)),))
+    text = document_markdown.render_markdown(shorten(report_document, "all"))
     assert text.count("\n") <= MAX_LINES and "command 39" in text and "| load 0 |" in text

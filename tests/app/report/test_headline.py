@@ -63,8 +63,8 @@ def test_a_run_that_could_compare_nothing_is_not_said_to_have_stopped_early(word
     session = RunSession()
     session.apply(judged("read", word))
     session.apply(ev.RunEnded(t=2, status="skipped", reason="none: served by a cache", exit=3))
-    said = find_answer(session)
-    assert said.sentence == "skipped: none: served by a cache" and said.weight == "warning"
+    answer = find_answer(session)
+    assert answer.sentence == "skipped: none: served by a cache" and answer.weight == "warning"
 
 
 def test_a_control_that_moved_is_the_headline_of_an_undecided_run_too() -> None:
@@ -72,11 +72,11 @@ def test_a_control_that_moved_is_the_headline_of_an_undecided_run_too() -> None:
     session.apply(judged("read", "inconclusive", 0.9, ci95=(0.7, 1.2)))
     session.apply(judged("cpu", "slower", 0.9, ci95=(0.85, 0.94), control=True))
     session.apply(ev.RunEnded(t=2, status="done"))
-    said = find_answer(session)
-    assert said.sentence.startswith(
+    answer = find_answer(session)
+    assert answer.sentence.startswith(
         f"{DISTRUST}: in the control load cpu, B is 10 % slower than A; the two must not differ. read"
     )
-    assert said.weight == "warning"
+    assert answer.weight == "warning"
 
 
 def test_where_nothing_was_measured_no_verdict_came_before_the_end() -> None:

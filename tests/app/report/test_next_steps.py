@@ -64,8 +64,8 @@ def test_a_run_that_stopped_itself_is_run_again_as_it_was_when_it_is_quiet() -> 
     step = next_steps_for(ended(priced(**{"most-bytes": None}), said, STOPPED))[0]
     assert (step.command, step.seconds) == ("hostdx run storage", 75.0)
     decided = ended(priced(), verdict("faster", ratio=1.5), STOPPED)
-    told = find_answer(decided)
-    assert told.weight == "warning" and told.sentence.startswith(STOPPED.guard_sentence)
+    answer = find_answer(decided)
+    assert answer.weight == "warning" and answer.sentence.startswith(STOPPED.guard_sentence)
 
 
 @pytest.mark.parametrize(

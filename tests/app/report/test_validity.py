@@ -145,9 +145,9 @@ def test_a_load_that_a_cache_served_in_part_has_no_check_mark(reached: int, stat
             bytes=100 << 20, device_bytes=reached << 20,
         )
     )  # fmt: skip
-    said = validity.list_trust_signs(session)
-    assert len(said) == before + 1
-    assert (state == "notice") == any(sign.state == "notice" for sign in said)
+    trust_signs = validity.list_trust_signs(session)
+    assert len(trust_signs) == before + 1
+    assert (state == "notice") == any(sign.state == "notice" for sign in trust_signs)
 
 
 @every_case(
@@ -188,12 +188,12 @@ def test_levels_that_both_sides_climb_alike_are_no_steady_ones(
             ratio=1.1,
         )
     )
-    told = [
+    states = [
         sign.state
         for sign in validity.list_trust_signs(session)
         if "drift" in sign.text or "while" in sign.text
     ]
-    assert told == ([state] if state else [])
+    assert states == ([state] if state else [])
 
 
 def test_comparisons_without_an_interval_leave_no_check_mark() -> None:

@@ -48,9 +48,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_this_hosts_null_run_is_quoted_with_its_date(folder: Path) -> None:
     recording(folder, "a.jsonl", share=0.021)
-    said = resolution_sentence("here")
-    assert all(figure in said for figure in ("/data", "2.1 %", "random reads"))
-    assert said.endswith("(null run of 2026-01-02T03:04:05Z)")
+    sentence = resolution_sentence("here")
+    assert all(figure in sentence for figure in ("/data", "2.1 %", "random reads"))
+    assert sentence.endswith("(null run of 2026-01-02T03:04:05Z)")
 
 
 def streamed(folder: Path, name: str, wall: str, rate: float) -> None:
@@ -89,5 +89,7 @@ def test_a_triage_tells_the_host_before_it_reads_recordings(monkeypatch: pytest.
     """The first facts of the home screen waited for them."""
     read: list[int] = []
     monkeypatch.setattr("hostdx.app.run.earlier_answer.read_line_rates", lambda: read.append(1) or {})
-    told = _triage_events(Host(), None, facts=True)
-    assert any(isinstance(event, ev.FactRead) for event in iter(lambda: next(told), None)) and not read
+    triage_events = _triage_events(Host(), None, facts=True)
+    assert (
+        any(isinstance(event, ev.FactRead) for event in iter(lambda: next(triage_events), None)) and not read
+    )

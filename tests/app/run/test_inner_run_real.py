@@ -44,10 +44,10 @@ def test_what_a_part_measured_until_the_end_of_the_whole_stands(how: str, tmp_pa
         time.sleep(0.1)
     ended = load_recording(part).ended
     assert ended is not None and ended.status == "interrupted"
-    whole = load_recording(part.parent.with_suffix(".jsonl"))
+    recording = load_recording(part.parent.with_suffix(".jsonl"))
     if how == "stop":
-        assert [one.scenario for one in ranked_items(whole) if one.recording] == [
+        assert [ranked_item.scenario for ranked_item in ranked_items(recording) if ranked_item.recording] == [
             "dstate"
         ]  # the host may have its own
-        assert whole.ended is not None and whole.ended.status == "interrupted"
+        assert recording.ended is not None and recording.ended.status == "interrupted"
         assert "dstate" in hostdx(tmp_path, "report").stdout

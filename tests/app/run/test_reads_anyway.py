@@ -33,22 +33,22 @@ def without_nft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_nft_the_rules_speak_before_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["run", "rpfilter"]) == 3
-    said = capsys.readouterr()
-    assert "▲ warning: every packet is asked" in said.out
-    assert "nft is not installed" in said.err
-    (kept,) = recordings_dir().iterdir()
-    types = [json.loads(line)["type"] for line in kept.read_text().splitlines()]
+    captured = capsys.readouterr()
+    assert "▲ warning: every packet is asked" in captured.out
+    assert "nft is not installed" in captured.err
+    (entry,) = recordings_dir().iterdir()
+    types = [json.loads(line)["type"] for line in entry.read_text().splitlines()]
     assert types.index("finding") < types.index("end")
-    assert run_command_line(["report", kept.name]) == 0
+    assert run_command_line(["report", entry.name]) == 0
     report = capsys.readouterr().out
     assert "every packet is asked" in report and "nft is not installed" in report
 
 
 def test_the_plan_says_beforehand_that_it_can_only_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["plan", "rpfilter"]) == 3
-    said = capsys.readouterr()
-    assert "hostdx run rpfilter only reads here: nft list ruleset" in said.out
-    assert "plan rpfilter: nft is not installed" in said.err
+    captured = capsys.readouterr()
+    assert "hostdx run rpfilter only reads here: nft list ruleset" in captured.out
+    assert "plan rpfilter: nft is not installed" in captured.err
     assert run_command_line(["plan", "rpfilter", "--json"]) == 3
     document = json.loads(capsys.readouterr().out)
     assert "nft is not installed" in document["refusal"] and document["reads"] and "actions" not in document

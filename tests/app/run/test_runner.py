@@ -158,8 +158,10 @@ async def test_a_stop_that_takes_longer_says_why(
     state: str, undoing: str, waits_for: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(signals, "PROMISED_S", 0.0)
-    one = Process(7, "worker", state, 1, 1, 0.0, 0.0)
-    monkeypatch.setattr("hostdx.app.run.runner.find_with_descendants", lambda host: {7: one} if state else {})
+    process = Process(7, "worker", state, 1, 1, 0.0, 0.0)
+    monkeypatch.setattr(
+        "hostdx.app.run.runner.find_with_descendants", lambda host: {7: process} if state else {}
+    )
     said = asyncio.Event()
 
     async def work(run: Run) -> None:
@@ -203,8 +205,8 @@ async def test_stopped_with_everything_undone(tmp_path: Path, number: int, code:
     action = Action(kind="attribute", title="set", target=str(target), new="new", consent=True)
 
     async def work(run: Run) -> None:
-        async with run.apply_change(private_directory(str(tmp_path))) as made, run.apply_change(action):
-            assert Path(made.value).is_dir() and target.read_text() == "new\n"
+        async with run.apply_change(private_directory(str(tmp_path))) as journal, run.apply_change(action):
+            assert Path(journal.value).is_dir() and target.read_text() == "new\n"
             bench.stops.request_stop(number)
             bench.stops.request_stop(signal.SIGINT)
             await asyncio.Event().wait()

@@ -53,9 +53,9 @@ def planted(count: int = 60, *, retest: bool = True, hostile: bool = False) -> F
 
 
 async def pushed(app: Shell, found: FleetJudgement) -> FleetScreen:
-    made = FleetScreen(Path("/srv/answers"), found)
-    await app.push_screen(made)
-    return made
+    screen = FleetScreen(Path("/srv/answers"), found)
+    await app.push_screen(screen)
+    return screen
 
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])
@@ -78,8 +78,8 @@ async def test_hostile_names_draw_nothing_but_cells(size: str, tmp_path: Path) -
     async with opened(tmp_path, triage="triage", size=size, ascii_only=True) as (app, pilot):
         await pushed(app, planted(hostile=True))
         await keys(pilot, "end")
-        shown = grid(app)
-        assert shown.isascii() and "\x1b" not in shown and "\x07" not in shown
+        rows = grid(app)
+        assert rows.isascii() and "\x1b" not in rows and "\x07" not in rows
 
 
 async def test_keys_sort_filter_and_choose_a_measure(tmp_path: Path) -> None:
@@ -102,9 +102,9 @@ async def test_keys_sort_filter_and_choose_a_measure(tmp_path: Path) -> None:
 
 async def test_enter_opens_the_nodes_own_recording(tmp_path: Path) -> None:
     source = feed("storage").path
-    found = msgspec.structs.replace(planted(), files={"node0007": str(source)})
+    text = msgspec.structs.replace(planted(), files={"node0007": str(source)})
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        made = await pushed(app, found)
+        made = await pushed(app, text)
         await keys(pilot, "enter")
         await settled(pilot)
         assert app.screen is not made and app.run_feed.path == source

@@ -101,10 +101,10 @@ async def test_ascii_draws_nothing_but_ascii(size: str, tmp_path: Path) -> None:
         ):
             app.open_feed(feed(recording, at))
             await settled(pilot)
-            shown = grid(app)
-            assert shown.isascii(), sorted({c for c in shown if not c.isascii()})
+            rows = grid(app)
+            assert rows.isascii(), sorted({c for c in rows if not c.isascii()})
             if recording == "storage":
-                agrees(f"ascii-{'live' if at != 'end' else 'verdict'}-{size}", shown)
+                agrees(f"ascii-{'live' if at != 'end' else 'verdict'}-{size}", rows)
         for pressed in ("question_mark", "escape", "colon"):
             await keys(pilot, pressed)
             assert grid(app).isascii()

@@ -25,21 +25,21 @@ def slowed(nights: int = 40, suspect: str = "6.12", title: str = "fork") -> Host
     after = steady(6, seed=2, first=nights - 6)
     low = [take.figures for take in steady(6, 880.0, seed=3, first=nights - 6)]
     key = next(key for key in low[0] if key.workload == "fork")
-    made = [
+    texts = [
         msgspec.structs.replace(
             taken(nights - 6 + n, {}, **facts), figures={**take.figures, key: figures[key]}, loads=take.loads
         )
         for n, (take, figures) in enumerate(zip(after, low, strict=True))
     ]
-    for take in (*before, *made):
+    for take in (*before, *texts):
         take.loads[key] = msgspec.structs.replace(take.loads[key], title=title)
-    return folded([*before, *made])
+    return folded([*before, *texts])
 
 
 async def pushed(app: Shell, found: HostHistory) -> HistoryScreen:
-    made = HistoryScreen(["n1"], found)
-    await app.push_screen(made)
-    return made
+    history_screen = HistoryScreen(["n1"], found)
+    await app.push_screen(history_screen)
+    return history_screen
 
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])
@@ -66,8 +66,8 @@ async def test_hostile_names_draw_nothing_but_cells(tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage", size="narrow", ascii_only=True) as (app, pilot):
         await pushed(app, slowed(suspect=HOSTILE, title=HOSTILE))
         await settled(pilot)
-        shown = grid(app)
-        assert shown.isascii() and "\x1b" not in shown and "\x07" not in shown
+        rows = grid(app)
+        assert rows.isascii() and "\x1b" not in rows and "\x07" not in rows
 
 
 async def test_opened_from_the_recordings_and_its_report_from_it(

@@ -278,9 +278,9 @@ async def test_nothing_starts_without_consent(
 async def test_what_cannot_run_here_says_why(tmp_path: Path) -> None:
     async with opened(tmp_path, triage="triage") as (app, pilot):
         await keys(pilot, "down", "down", "down", "enter")
-        said = " ".join(app.message.split())
-        assert isinstance(app.screen, HomeScreen) and said.startswith("rpfilter cannot run here: nft is not")
-        assert said in " ".join(grid(app).split())
+        text = " ".join(app.message.split())
+        assert isinstance(app.screen, HomeScreen) and text.startswith("rpfilter cannot run here: nft is not")
+        assert text in " ".join(grid(app).split())
         await keys(pilot, "down")
         assert "cannot run here" not in grid(app)
 

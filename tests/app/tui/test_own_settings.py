@@ -33,8 +33,8 @@ async def test_a_key_of_ones_own_is_taken_and_the_usual_one_is_free(tmp_path: Pa
         assert isinstance(app.screen, RecordingsScreen)
         await keys(pilot, "f6")
         assert isinstance(app.screen, HomeScreen)
-        shown = {b.binding.action: b.binding.key for b in app.screen.active_bindings.values()}
-        assert shown["recordings"] == "f5"  # what the footer and the help are made of
+        key_by_action = {b.binding.action: b.binding.key for b in app.screen.active_bindings.values()}
+        assert key_by_action["recordings"] == "f5"  # what the footer and the help are made of
 
 
 async def test_without_the_file_keys_are_as_ever(tmp_path: Path) -> None:
@@ -50,9 +50,9 @@ def test_what_is_no_key_is_told_in_one_line(
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     put(tmp_path, own_settings.KEYS_FILE, text)
-    with pytest.raises(ValueError, match=own_settings.KEYS_FILE) as told:
+    with pytest.raises(ValueError, match=own_settings.KEYS_FILE) as error_info:
         own_settings.read_keymap()
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error_info.value)
 
 
 async def test_a_broken_file_is_told_and_the_app_opens_with_the_usual_keys(tmp_path: Path) -> None:
@@ -102,8 +102,8 @@ def test_what_is_no_theme_is_refused(text: str, tmp_path: Path, monkeypatch: pyt
 
 def test_each_action_has_its_name() -> None:
     for kind in (HomeScreen, RecordingsScreen, Picker):
-        named = [b for b in kind.BINDINGS if isinstance(b, Binding)]
-        assert named and all(b.id == b.action for b in named)
+        bindings = [b for b in kind.BINDINGS if isinstance(b, Binding)]
+        assert bindings and all(b.id == b.action for b in bindings)
 
 
 def test_the_names_in_the_page_are_actions() -> None:

@@ -42,10 +42,10 @@ async def test_a_failure_is_told_and_can_be_tried_again(
         await until(pilot, lambda: "A run was killed" in grid(app))
         await keys(pilot, "y")
         await until(pilot, lambda: "it stays in the journal" in grid(app))
-        shown = grid(app)
-        assert "✓ private directory under /data" in shown
-        assert "▲ scheduler of sdb: none to bfq: kept: somebody else" in shown
-        assert "Nothing is left to undo." not in shown and "y undo all of it now" in shown
+        rows = grid(app)
+        assert "✓ private directory under /data" in rows
+        assert "▲ scheduler of sdb: none to bfq: kept: somebody else" in rows
+        assert "Nothing is left to undo." not in rows and "y undo all of it now" in rows
         await keys(pilot, "n")
         assert "1 change not undone" in grid(app)
         await keys(pilot, "u")

@@ -31,9 +31,9 @@ def running(tmp_path: Path, story: list[ev.AnyEvent], until: float, *, alive: bo
         story[0] = msgspec.structs.replace(story[0], pid=me.pid, pid_start=me.start, boot_id=me.boot_id)
     path = tmp_path / "r.jsonl"
     path.write_bytes(b"".join(msgspec.json.encode(e) + b"\n" for e in story if e.t <= until))
-    one = RunFeed(path, live=True)
-    one.playback.seek_end(live=one.is_growing)
-    return one
+    run_feed = RunFeed(path, live=True)
+    run_feed.playback.seek_end(live=run_feed.is_growing)
+    return run_feed
 
 
 async def test_esc_clears_the_filter_and_never_ends_the_program(tmp_path: Path) -> None:
@@ -109,8 +109,8 @@ async def test_a_killed_runners_setting_stands_in_red_with_the_key_that_puts_it_
     one = running(tmp_path, story, at, alive=False)
     async with opened(tmp_path, run=one, size="wide") as (app, pilot):
         assert one.dead and left_changed(app.run_feed.session)
-        shown = grid(app)
-        assert "STILL CHANGED" in shown and "u puts it back now" in shown and "u put it back" in shown
+        rows = grid(app)
+        assert "STILL CHANGED" in rows and "u puts it back now" in rows and "u put it back" in rows
         asked: list[bool] = []
         app.offer_undo = lambda asked_=False, **_: asked.append(True)  # type: ignore[method-assign, misc]
         await keys(pilot, "u")

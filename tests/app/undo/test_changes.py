@@ -183,7 +183,7 @@ def test_a_switch_that_hung_is_undone_by_the_journal(tmp_path: Path, hung: Hung,
     for state in ("failed", "reverted"):
         journal = undo.lock_journal(list_journals(journal_dir())[0])
         assert journal is not None
-        assert [one.outcome.state for one in undo.undo_entries(journal)] == [state]
+        assert [undo_entry.outcome.state for undo_entry in undo.undo_entries(journal)] == [state]
         journal.close()
         if state == "failed":
             hung.finishes(tmp_path / "attribute", f"{after}\n")

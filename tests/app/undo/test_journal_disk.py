@@ -60,8 +60,8 @@ def test_every_device_that_writing_there_needs(host: Host, directory: str, under
 
 
 def test_where_nobody_says_on_which_disk_it_is_not_guessed(host: Host) -> None:
-    found = devices_directly_under(host, "/layered")
-    assert isinstance(found, Absent)
+    under = devices_directly_under(host, "/layered")
+    assert isinstance(under, Absent)
 
 
 @pytest.mark.parametrize(
@@ -121,8 +121,8 @@ def test_a_journal_on_a_loop_device_whose_file_lies_on_the_disk_under_test(tmp_p
             sh("mount", loop, str(inner))
             (inner / "journal").mkdir()
             outer = f"/sys/block/{disk.device}/queue/scheduler"
-            said = journal_on_device_reason(Host(), inner / "journal", outer)
-            assert f"lies on {disk.device} itself (through {loop.removeprefix('/dev/')}" in said
+            journal = journal_on_device_reason(Host(), inner / "journal", outer)
+            assert f"lies on {disk.device} itself (through {loop.removeprefix('/dev/')}" in journal
             assert journal_on_device_reason(Host(), tmp_path, outer) == ""
         finally:
             subprocess.run(["umount", str(inner)], check=False, capture_output=True)

@@ -99,8 +99,8 @@ def test_stopped_where_it_lies_on_the_device_or_may(
 def test_a_plan_says_it(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
     leave()
     assert run_command_line(arguments) == 0
-    said = capsys.readouterr()
-    assert (said.out if "--events" in arguments else said.err).count(
+    captured = capsys.readouterr()
+    assert (captured.out if "--events" in arguments else captured.err).count(
         "an earlier run (r) ended without undoing"
     ) == 1
 
@@ -117,8 +117,8 @@ def test_of_another_host_nothing_is_said(tmp_path: Path, capsys: pytest.CaptureF
     (tmp_path / "sys").mkdir()
     (tmp_path / "proc").mkdir()
     run_command_line(("plan", "dstate", "--root", str(tmp_path)))
-    said = capsys.readouterr()
-    assert "an earlier run" not in said.out + said.err
+    captured = capsys.readouterr()
+    assert "an earlier run" not in captured.out + captured.err
 
 
 @pytest.mark.real("cpu")
@@ -148,6 +148,6 @@ def test_undo_names_the_place(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: uid)
     assert run_command_line(("undo",)) == 0
-    said = capsys.readouterr().out
-    assert said.startswith(f"nothing to undo in {journal_dir()}")
-    assert ("/var/lib/hostdx" in said) is says
+    out = capsys.readouterr().out
+    assert out.startswith(f"nothing to undo in {journal_dir()}")
+    assert ("/var/lib/hostdx" in out) is says

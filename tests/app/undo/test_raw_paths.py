@@ -25,7 +25,7 @@ def test_undo_removes_that_path_and_no_other(tmp_path: Path, name: bytes) -> Non
     folders = [tmp_path / os.fsdecode(one) for one in NAMES]
     for folder in folders:
         folder.mkdir()
-    (folder,) = (one for one in folders if os.fsencode(one.name) == name)
+    (folder,) = (folder for folder in folders if os.fsencode(folder.name) == name)
     nobody = Identity(2**22 + 1, 1, identity_of().boot_id)
     head = JournalHeader(schema=SCHEMA, run="r", who=nobody, command=[str(folder)], recording="", began_s=0.0)
     book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
@@ -33,18 +33,18 @@ def test_undo_removes_that_path_and_no_other(tmp_path: Path, name: bytes) -> Non
     book.record_intent(entry)
     book.record_made(effects.carry_out_entry(entry, ()))
     os.close(book.descriptor)
-    made = Path(entry.value)
-    assert made.parent == folder and made.is_dir()
+    path = Path(entry.value)
+    assert path.parent == folder and path.is_dir()
     for other in folders:  # of that name, not ours
-        (other / made.name).mkdir(exist_ok=True)
+        (other / path.name).mkdir(exist_ok=True)
 
     header, (read,) = read_unlocked(book.path)
     assert header.command == [str(folder)] and read.value == entry.value
-    taken = undo.lock_journal(book.path)
-    assert taken is not None
-    assert [one.outcome.state for one in undo.undo_entries(taken)] == ["reverted"]
-    taken.close()
-    assert [one for one in folders if not (one / made.name).exists()] == [folder]
+    journal = undo.lock_journal(book.path)
+    assert journal is not None
+    assert [undo_entry.outcome.state for undo_entry in undo.undo_entries(journal)] == ["reverted"]
+    journal.close()
+    assert [folder for folder in folders if not (folder / path.name).exists()] == [folder]
 
 
 def test_a_plan_has_one_digest_and_two_directories_have_two(

@@ -31,9 +31,9 @@ def test_it_waits_for_a_child_that_still_changes_something(monkeypatch: pytest.M
             os.close(book.descriptor)
 
     monkeypatch.setattr(time, "sleep", wait)
-    taken = undo.lock_journal(book.path, 60.0)
-    assert taken is not None and len(waits) == 3
-    taken.close()
+    journal = undo.lock_journal(book.path, 60.0)
+    assert journal is not None and len(waits) == 3
+    journal.close()
 
 
 def test_it_gives_up_in_the_end() -> None:

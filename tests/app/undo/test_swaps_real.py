@@ -59,8 +59,8 @@ SWAPPED = {"storage": ".hostdx-", "workload": "data"}
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[TrimDisk]:
-    with TrimDisk(tmp_path, "ext4") as made:
-        yield made
+    with TrimDisk(tmp_path, "ext4") as trim_disk:
+        yield trim_disk
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,8 @@ open("left", "w").write("x")
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[TrimDisk]:
-    with TrimDisk(tmp_path, "ext4") as made:
-        yield made
+    with TrimDisk(tmp_path, "ext4") as trim_disk:
+        yield trim_disk
 
 
 @pytest.fixture
@@ -138,9 +138,9 @@ def abandoned(folder: Path, *, told: bool) -> Path:
     book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", header)
     entry = effects.prepare_entry(private_directory(str(folder)), "r#1")
     book.record_intent(entry)
-    made = effects.carry_out_entry(entry, ())
+    action = effects.carry_out_entry(entry, ())
     if told:
-        book.record_made(made)
+        book.record_made(action)
     os.close(book.descriptor)
     return Path(entry.value)
 

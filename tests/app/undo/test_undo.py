@@ -75,7 +75,7 @@ def test_in_reverse_order_and_the_file_goes(tmp_path: Path) -> None:
     assert [entry.id for entry in leftover.setting_entries] == ["2", "3"]
     taken = undo.lock_journal(leftover.path)
     assert taken is not None
-    assert [(one.entry.id, one.outcome.state) for one in undo.undo_entries(taken)] == [
+    assert [(undo_entry.entry.id, undo_entry.outcome.state) for undo_entry in undo.undo_entries(taken)] == [
         ("3", "reverted"), ("2", "reverted"), ("1", "reverted"),
     ]  # fmt: skip
     taken.close()
@@ -140,8 +140,8 @@ def test_what_fails_stays_open(tmp_path: Path) -> None:
     for _ in range(2):
         taken = undo.lock_journal(path)
         assert taken is not None
-        (one,) = undo.undo_entries(taken)
-        assert one.outcome.state == "failed"
+        (undo_entry,) = undo.undo_entries(taken)
+        assert undo_entry.outcome.state == "failed"
         taken.close()
         assert path.exists()
     Path(made, "in the way").unlink()
@@ -211,7 +211,7 @@ def test_on_a_full_disk_nothing_is_changed(tmp_path: Path) -> None:
         path = abandon(book)
         taken = undo.lock_journal(path)  # undoing needs no room
         assert taken is not None
-        assert [one.outcome.state for one in undo.undo_entries(taken)] == ["reverted"]
+        assert [undo_entry.outcome.state for undo_entry in undo.undo_entries(taken)] == ["reverted"]
         taken.close()
         assert list_journals(journal_dir()) == []
         assert list((tmp_path / "data").iterdir()) == []
@@ -227,7 +227,7 @@ def test_one_bad_entry_does_not_keep_the_others(tmp_path: Path) -> None:
     path = abandon(book)
     taken = undo.lock_journal(path)
     assert taken is not None
-    assert [one.outcome.state for one in undo.undo_entries(taken)] == ["failed", "reverted"]
+    assert [undo_entry.outcome.state for undo_entry in undo.undo_entries(taken)] == ["failed", "reverted"]
     taken.close()
     assert list((tmp_path / "data").iterdir()) == []
     assert [entry.id for entry in read_unlocked(path)[1]] == ["2"]
@@ -366,8 +366,8 @@ def test_a_run_that_was_killed_before_it_changed_anything_leaves_no_trace(
         path.write_bytes(content)
     assert cli_undo.undo.main(["--dry-run"], standalone_mode=False) == 0 and path.exists()
     assert cli_undo.undo.main([], standalone_mode=False) == 0
-    said = capsys.readouterr()
-    assert said.out.count("nothing to undo") == 2 and said.err == "" and not path.exists()
+    captured = capsys.readouterr()
+    assert captured.out.count("nothing to undo") == 2 and captured.err == "" and not path.exists()
 
 
 def test_a_journal_that_was_cleaned_away_while_it_was_made_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -387,8 +387,8 @@ def test_journals_that_cannot_be_listed_are_not_none(
     make_private(journal_dir()).rmdir()
     journal_dir().write_text("")
     assert cli_undo.undo.main([], standalone_mode=False) == 3
-    said = capsys.readouterr()
-    assert "cannot be read" in said.err and "nothing to undo" not in said.out
+    captured = capsys.readouterr()
+    assert "cannot be read" in captured.err and "nothing to undo" not in captured.out
 
 
 def test_root_trusts_no_journal_in_a_folder_that_others_rule(

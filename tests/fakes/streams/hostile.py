@@ -87,13 +87,13 @@ def _value(info: inspect.Type, name: str, copy: int) -> Any:
         case inspect.ListType() | inspect.VarTupleType():
             return [_value(info.item_type, name, n) for n in range(COPIES)]
         case inspect.TupleType():
-            return [_value(one, name, copy) for one in info.item_types]
+            return [_value(item_type, name, copy) for item_type in info.item_types]
         case inspect.DictType() if name == "log_ratios":
             return {f"{text}|{text}|{text}": _value(info.value_type, "", copy)}
         case inspect.DictType():
             return {_value(info.key_type, name, n): _value(info.value_type, name, n) for n in range(COPIES)}
         case inspect.StructType():
-            return {one.encode_name: _value(one.type, one.name, copy) for one in info.fields}
+            return {field.encode_name: _value(field.type, field.name, copy) for field in info.fields}
         case inspect.BoolType():
             return copy % 2 == 0
         case inspect.IntType():
@@ -113,7 +113,7 @@ def _spoilt(info: inspect.Type, name: str, value: Any) -> Any:
             some = [one for one in info.types if not isinstance(one, inspect.NoneType)]
             return _spoilt(some[0], name, value)
         case inspect.StructType(), dict():
-            types = {one.encode_name: one.type for one in info.fields}
+            types = {field.encode_name: field.type for field in info.fields}
             return {key: _spoilt(types[key], key, one) if key in types else one for key, one in value.items()}
         case inspect.DictType(), dict():
             return {_mixed(key): _spoilt(info.value_type, "", one) for key, one in value.items()}

@@ -240,8 +240,8 @@ def storage(host: str = "st-096", *, cut: str = "") -> list[ev.AnyEvent]:
     )
     tell.step("prepare", "prepare", "started")
     for action in plan.actions:
-        made = msgspec.structs.replace(action, new=action.target.replace("*", "a1b2c3"))
-        tell.tell(ev.ActionEvent, id=f"j-{action.target}", action=made, state="applied")
+        text = msgspec.structs.replace(action, new=action.target.replace("*", "a1b2c3"))
+        tell.tell(ev.ActionEvent, id=f"j-{action.target}", action=text, state="applied")
     tell.tell(
         ev.Progress, step="prepare", text="writing 1 GiB of incompressible data", seconds_left=88, done=0.02
     )

@@ -53,12 +53,12 @@ def planned(monkeypatch: pytest.MonkeyPatch, name: str) -> list[list[str]]:
 
 def feed(name: str, at: float | str = "end") -> RunFeed:
     """A recording with the cursor at a time, or at its end."""
-    one = RunFeed(RECORDINGS / f"{name}.jsonl")
+    run_feed = RunFeed(RECORDINGS / f"{name}.jsonl")
     if at == "end":
-        one.playback.seek_end()
+        run_feed.playback.seek_end()
     else:
-        one.playback.seek(float(at))
-    return one
+        run_feed.playback.seek(float(at))
+    return run_feed
 
 
 async def idle(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:

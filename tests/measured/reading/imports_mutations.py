@@ -37,7 +37,7 @@ def mutated(data: bytes, draw: random.Random) -> bytes:
 
 
 def _number(out: bytearray, start: int, draw: random.Random) -> None:
-    found = [m.span() for m in re.finditer(rb"\d+", bytes(out[start : start + 400]))]
-    if found:
-        first, last = draw.choice(found)
+    spans = [m.span() for m in re.finditer(rb"\d+", bytes(out[start : start + 400]))]
+    if spans:
+        first, last = draw.choice(spans)
         out[start + first : start + last] = draw.choice(_NUMBERS)

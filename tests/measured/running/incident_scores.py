@@ -59,15 +59,15 @@ def common_share(incident: Incident, fault: dict[str, Any], first_s: float) -> f
 
 def score(name: str, timeline: Timeline, first_s: float, faults: Sequence[dict[str, Any]]) -> None:
     print(f"{name}: {timeline.samples} samples")
-    left = list(timeline.incidents)
+    incidents = list(timeline.incidents)
     right = {"found": 0, "cause": 0, "culprit": 0, "begin": 0}
     for fault in faults:
-        best = max(left, key=lambda incident: common_share(incident, fault, first_s), default=None)
+        best = max(incidents, key=lambda incident: common_share(incident, fault, first_s), default=None)
         words = f"  {fault['kind']:<8}"
         if best is None or common_share(best, fault, first_s) < 0.1:
             print(f"{words}not found")
             continue
-        left.remove(best)
+        incidents.remove(best)
         culprit = best.culprit.name if best.culprit is not None else ""
         begin_off, end_off = (
             first_s + best.began_s - fault["began"], first_s + best.ended_s - fault["ended"],
@@ -87,7 +87,7 @@ def score(name: str, timeline: Timeline, first_s: float, faults: Sequence[dict[s
             f"{'; WRONG: ' + wrong if wrong else ''}; load {fault['load']:.1f}; {symptom_text(best.symptoms[0])}"
         )
     print("  right of", len(faults), ":", ", ".join(f"{mark} {count}" for mark, count in right.items()))
-    for incident in left:
+    for incident in incidents:
         began, ended = (
             datetime.fromtimestamp(first_s + at_s, UTC).strftime("%H:%M:%S")
             for at_s in (incident.began_s, incident.ended_s)

@@ -125,9 +125,9 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(NEIGHBOURS))
     parser.add_argument("--starts", default=",".join(STARTS))
     parser.add_argument("--keep", type=Path)
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     tally: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as state, two_directories(asked.dir) as pair:
+    with tempfile.TemporaryDirectory() as state, two_directories(arguments.dir) as pair:
         Path(state, "run").mkdir(0o700)
         env = {**os.environ, "XDG_STATE_HOME": state, "XDG_RUNTIME_DIR": f"{state}/run"}
 
@@ -138,20 +138,20 @@ def main() -> None:
             tally[f"{kind} false"] += bool(seen.false)
             said = seen.trouble or "; ".join(f"{MARKS[s.state]} {s.text}" for s in seen.signs)
             print(f"  {label}: {'named' if seen.named else 'told' if seen.told else '-'}; {said}", flush=True)
-            if asked.keep is not None and recording.exists():
-                shutil.copy(recording, asked.keep / f"{label.replace(' ', '-')}.jsonl")
+            if arguments.keep is not None and recording.exists():
+                shutil.copy(recording, arguments.keep / f"{label.replace(' ', '-')}.jsonl")
 
         recording = Path(state, "recording.jsonl")
-        for what in filter(None, asked.only.split(",")):
-            for start in asked.starts.split(","):
-                for number in range(asked.runs):
+        for what in filter(None, arguments.only.split(",")):
+            for start in arguments.starts.split(","):
+                for number in range(arguments.runs):
                     recording.unlink(missing_ok=True)
-                    with neighbour(what, asked.dir, STARTS[start]):
-                        seen = one(pair, asked.budget, env, recording, NEIGHBOURS[what][1])
+                    with neighbour(what, arguments.dir, STARTS[start]):
+                        seen = one(pair, arguments.budget, env, recording, NEIGHBOURS[what][1])
                     counted("disturbed", f"{what} {start} {number + 1}", seen, recording)
-        for number in range(asked.quiet):
+        for number in range(arguments.quiet):
             recording.unlink(missing_ok=True)
-            counted("quiet", f"quiet {number + 1}", one(pair, asked.budget, env, recording), recording)
+            counted("quiet", f"quiet {number + 1}", one(pair, arguments.budget, env, recording), recording)
     print(
         f"neighbours: named {tally['disturbed named']}, named or told {tally['disturbed told']} of "
         f"{tally['disturbed runs']} (asked: 95 %), false verdicts in {tally['disturbed false']}\n"

@@ -71,11 +71,11 @@ def fresh(place: Path, scenario: str, kind: str, budget_s: float) -> Path | None
     """The recording of a run; None where it did not end."""
     recording = place / f"{scenario}-{kind}-{len(list(place.glob('*.jsonl')))}.jsonl"
     with disk(place, kind) as directory:
-        given = [word.format(directory=directory) for word in WORDS[scenario]]
+        texts = [word.format(directory=directory) for word in WORDS[scenario]]
         words = ["run", scenario, "--yes", "--quiet", "--recording", str(recording)]
         words += ["--budget", f"{budget_s:g}"] if scenario in BUDGETED else []
         done = subprocess.run(
-            argv(*words, *given), env=environment(place), capture_output=True, text=True, check=False
+            argv(*words, *texts), env=environment(place), capture_output=True, text=True, check=False
         )
     if done.returncode not in (0, 1):
         print(f"{scenario} on {kind}: exit status {done.returncode}: {done.stderr.strip().splitlines()[-1:]}")
@@ -124,11 +124,11 @@ def main() -> None:
     else:
         with tempfile.TemporaryDirectory(
             dir=os.environ.get("TMPDIR", "/var/tmp"), prefix="hostdx-order-"
-        ) as made:
+        ) as folder:
             for scenario in chosen.scenarios.split(","):
                 for kind in chosen.kinds.split(","):
                     for _ in range(chosen.runs):
-                        recording = fresh(Path(made), scenario, kind, chosen.budget)
+                        recording = fresh(Path(folder), scenario, kind, chosen.budget)
                         if recording is not None:
                             wrong += told(recording.stem, load_recording(recording))
                             sys.stdout.flush()

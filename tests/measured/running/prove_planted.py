@@ -62,17 +62,17 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--budget", type=float, default=60.0)
     parser.add_argument("--rounds", type=int, default=4, help="of plain readings, before and after")
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory() as state, PLANTERS[asked.plant]() as plant:
-        truths, lines = [plant.measure_truth(asked.rounds)], []
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as state, PLANTERS[arguments.plant]() as plant:
+        truths, lines = [plant.measure_truth(arguments.rounds)], []
         print(f"{plant.setting} instead of {plant.old}: true {truths[0]:.3f}", flush=True)
-        for number in range(asked.runs):
-            line = prove_once(plant, asked.budget, state)
+        for number in range(arguments.runs):
+            line = prove_once(plant, arguments.budget, state)
             lines.append(line)
             answer = {name: line.get(name) for name in ("outcome", "ratio", "ci95")}
             print(f"  {number + 1:2} (load {os.getloadavg()[0]:.1f}): {answer}", flush=True)
             assert plant.file.read_text().split() == plant.old.split(), "the value of before"
-        truths.append(plant.measure_truth(asked.rounds))
+        truths.append(plant.measure_truth(arguments.rounds))
     helped, harmed = (sum(line["outcome"] == word for line in lines) for word in ("helps", "harms"))
     held = [line["ci95"][0] <= truths[0] <= line["ci95"][1] for line in lines if line.get("ci95")]
     print(

@@ -28,8 +28,8 @@ class Requirement(NamedTuple):
 
 def exact_interval(hits: int, of: int) -> tuple[float, float]:
     """Clopper and Pearson's 95 % interval of a share."""
-    found = stats.binomtest(hits, of).proportion_ci(0.95, method="exact")
-    return float(found.low), float(found.high)
+    proportion_ci = stats.binomtest(hits, of).proportion_ci(0.95, method="exact")
+    return float(proportion_ci.low), float(proportion_ci.high)
 
 
 def required(text: str, hits: int, of: int, limit: float, where: str, at_least: bool = False) -> Requirement:

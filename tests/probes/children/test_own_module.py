@@ -42,10 +42,10 @@ def test_a_child_finds_its_parents_code(tree: Path, tmp_path: Path, flags: list[
     [*argv] = subprocess.run(
         [sys.executable, *flags, "-c", asks], env=env, capture_output=True, text=True, check=True
     ).stdout.splitlines()
-    said = subprocess.run(
+    stdout = subprocess.run(
         argv, env=env, cwd=other.parents[1], capture_output=True, text=True, check=True
     ).stdout
-    assert said.split() == [
+    assert stdout.split() == [
         *f"{tree}/hostdx/app/__init__.py".split(),
         str(int("-I" in flags)),
         "['a",

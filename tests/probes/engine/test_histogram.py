@@ -40,9 +40,9 @@ def test_merging_is_folding_all(left: list[int], right: list[int]) -> None:
 @given(latencies, st.sampled_from([0.01, 0.5, 0.9, 0.99, 0.999, 1.0]))
 def test_percentiles_are_within_a_bucket_of_the_exact_ones(values: list[int], share: float) -> None:
     exact = sorted(values)[max(1, -int(-share * len(values) // 1)) - 1]
-    found = histogram.percentile(histogram.fold_latencies(values), share)
-    assert found is not None
-    assert abs(found - exact) <= max(1, exact * 0.032)
+    percentile = histogram.percentile(histogram.fold_latencies(values), share)
+    assert percentile is not None
+    assert abs(percentile - exact) <= max(1, exact * 0.032)
 
 
 @given(latencies)

@@ -120,8 +120,8 @@ async def test_a_job_that_never_waits_is_bounded_by_what_could_be_seen(tree: Tre
 
 
 async def test_no_such_process(tree: Tree) -> None:
-    seen = await watch_job(tree.host(), pids=[7], seconds=5, clock=Clock())
-    assert isinstance(seen, Absent) and seen.kind == "missing"
+    job = await watch_job(tree.host(), pids=[7], seconds=5, clock=Clock())
+    assert isinstance(job, Absent) and job.kind == "missing"
 
 
 def group(tree: Tree, version: str, root: str = "/sys/fs/cgroup") -> str:
@@ -165,8 +165,8 @@ async def test_version_one_has_processes_only(tree: Tree) -> None:
 @pytest.mark.parametrize("name", ["nope", "../../../proc", "batch.slice/../../.."])
 async def test_a_group_that_is_none(tree: Tree, name: str) -> None:
     group(tree, "cgroup2")
-    seen = await watch_job(tree.host(), cgroup=name, seconds=2, clock=Clock())
-    assert isinstance(seen, Absent) and seen.kind == "missing"
+    job = await watch_job(tree.host(), cgroup=name, seconds=2, clock=Clock())
+    assert isinstance(job, Absent) and job.kind == "missing"
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=40))

@@ -69,18 +69,18 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("direct", [True, False])
 @pytest.mark.parametrize(("kind", "sync"), [("read", False), ("write", False), ("write", True)])
 def test_each_kind_does_operations_and_counts_them(fd: int, kind: str, sync: bool, direct: bool) -> None:
-    found = run_block(spec(fd, kind, sync=sync, direct=direct), WorkerState(), now)
-    (only,) = found["slices"]
-    assert only["n"] == found["n"] > 0
+    block = run_block(spec(fd, kind, sync=sync, direct=direct), WorkerState(), now)
+    (only,) = block["slices"]
+    assert only["n"] == block["n"] > 0
     assert sum(count for _, count in only["h"]) == only["n"]
-    assert 0 < only["ns"] <= found["ns"]
+    assert 0 < only["ns"] <= block["ns"]
     assert only["cpu"] >= 0
 
 
 def test_a_short_block_goes_on_until_its_least_operations(fd: int) -> None:
-    found = run_block(spec(fd, slices=[0.0], least=5000, at_most_s=60.0), WorkerState(), now)
-    assert found["n"] == 5000
-    assert len(found["slices"]) == 2
+    block = run_block(spec(fd, slices=[0.0], least=5000, at_most_s=60.0), WorkerState(), now)
+    assert block["n"] == 5000
+    assert len(block["slices"]) == 2
 
 
 def test_a_file_that_ends_too_early_is_an_error(fd: int) -> None:
@@ -120,10 +120,10 @@ def test_a_write_that_is_taken_in_parts_is_one_whole_write(
         return moved
 
     monkeypatch.setattr(os, "pwritev", write_half_page_at_most)
-    found = run_block(
+    block = run_block(
         spec(fd, kind="write", sync=sync, sequential=True, most=3, slices=[60.0]), WorkerState(), now
     )
-    assert found["n"] == 3
+    assert block["n"] == 3
     assert written == [(half * PAGE // 2, PAGE // 2) for half in range(6)]
 
 
@@ -173,8 +173,8 @@ def test_metadata_creates_stats_deletes_and_leaves_nothing(tmp_path: Path) -> No
             names.do_operation(number)
             counts.append(len(list((tmp_path / "3").iterdir())))
         assert counts == [1, 2, 3, 4, 4, 4, 4, 4, 3, 2, 1, 0] * 2
-        found = run_block(names_spec(fd, most=30, slices=[60.0]), WorkerState(), now)
-        assert found["n"] == 30
+        block = run_block(names_spec(fd, most=30, slices=[60.0]), WorkerState(), now)
+        assert block["n"] == 30
         assert list(tmp_path.rglob("*")) == [tmp_path / "3"]
     finally:
         os.close(fd)

@@ -47,10 +47,10 @@ def only_places(directory: Path) -> bool:
 
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncIterator[StorageBench]:
-    found = StorageBench(Host(), str(tmp_path), held(tmp_path), SIZE, 1, [])
-    await found.prepare_files()
-    yield found
-    await found.close()
+    storage_bench = StorageBench(Host(), str(tmp_path), held(tmp_path), SIZE, 1, [])
+    await storage_bench.prepare_files()
+    yield storage_bench
+    await storage_bench.close()
 
 
 async def test_every_load_gives_its_metric(bench: StorageBench, tmp_path: Path) -> None:
@@ -247,13 +247,13 @@ async def test_without_o_direct_it_is_buffered_and_said(
 def test_without_o_tmpfile_it_is_unlinked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = held(tmp_path)
     monkeypatch.setattr(os, "open", refusing(errno.EOPNOTSUPP, os.O_TMPFILE))
-    found = files.make_unnamed_file(place.fd, str(tmp_path), 1 << 20)
+    unnamed_file = files.make_unnamed_file(place.fd, str(tmp_path), 1 << 20)
     try:
-        assert not found.unnamed
+        assert not unnamed_file.unnamed
         assert list(tmp_path.iterdir()) == []
-        assert os.fstat(found.fd).st_nlink == 0
+        assert os.fstat(unnamed_file.fd).st_nlink == 0
     finally:
-        os.close(found.fd)
+        os.close(unnamed_file.fd)
 
 
 @every_case(

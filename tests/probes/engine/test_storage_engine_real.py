@@ -77,20 +77,20 @@ def ext4(tmp_path: Path) -> Iterator[Make]:
 
 
 def free_mib(place: Path) -> int:
-    found = os.statvfs(place)
-    return found.f_bavail * found.f_frsize // MIB
+    statvfs = os.statvfs(place)
+    return statvfs.f_bavail * statvfs.f_frsize // MIB
 
 
 @pytest.mark.real
 async def test_reads_reach_the_loop_device_and_nothing_is_left(ext4: Make) -> None:
     place = ext4(400)
     host = Host()
-    found = find_placement(host, str(place))
-    assert is_present(found) and found.leaves and found.leaves[0].startswith("loop")
+    placement = find_placement(host, str(place))
+    assert is_present(placement) and placement.leaves and placement.leaves[0].startswith("loop")
     before = free_mib(place)
     (place / "own").mkdir()
     private = held(place / "own")
-    bench = StorageBench(host, str(place), private, 64 * MIB, 1, found.leaves)
+    bench = StorageBench(host, str(place), private, 64 * MIB, 1, placement.leaves)
     try:
         await bench.prepare_files()
         assert before - free_mib(place) >= 79
@@ -206,9 +206,9 @@ async def test_names_without_a_journal_do_not_favour_a_side_by_its_order(ext4: M
 async def test_what_a_cache_serves_is_found_out(ext4: Make) -> None:
     """Reads without O_DIRECT of what is in memory: the device's counter stands still."""
     place = ext4(400)
-    found = find_placement(Host(), str(place))
-    assert is_present(found)
-    bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, found.leaves)
+    placement = find_placement(Host(), str(place))
+    assert is_present(placement)
+    bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, placement.leaves)
     try:
         await bench.prepare_files(workloads=["randread-4k-qd1"])
         for file in bench._files.files_of_kind("read"):
@@ -239,9 +239,9 @@ while True:
 @pytest.mark.noisy("whoever else writes to the disk counts as the planted neighbour", false_failures="0 of 4")
 async def test_a_neighbour_who_writes_shortens_no_block_and_is_forgotten(ext4: Make) -> None:
     place = ext4(400)
-    found = find_placement(Host(), str(place))
-    assert is_present(found)
-    bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, found.leaves)
+    placement = find_placement(Host(), str(place))
+    assert is_present(placement)
+    bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, placement.leaves)
     foreign = subprocess.Popen([sys.executable, "-c", FOREIGN, str(place)], stdout=subprocess.PIPE)
     assert foreign.stdout is not None
     try:

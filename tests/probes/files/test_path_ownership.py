@@ -19,12 +19,12 @@ def as_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
 
     def seen(path: str) -> os.stat_result:
-        found = list(lstat(path))
+        status = list(lstat(path))
         if not str(path).startswith(f"{tmp_path}/"):
-            found[0] = (found[0] & ~0o022) | 0o755
-        found[4] = 0 if found[4] == me else found[4]
-        found[5] = 7 if found[5] == os.getegid() else found[5]
-        return os.stat_result(found)
+            status[0] = (status[0] & ~0o022) | 0o755
+        status[4] = 0 if status[4] == me else status[4]
+        status[5] = 7 if status[5] == os.getegid() else status[5]
+        return os.stat_result(status)
 
     monkeypatch.setattr(module.os, "lstat", seen)
 
@@ -43,8 +43,8 @@ def test_a_folder_above_by_its_mode(tmp_path: Path, mode: int, says: str) -> Non
     folder = tmp_path / "scratch"
     (folder / "mine").mkdir(parents=True)
     folder.chmod(mode)
-    found = describe_exposure(str(folder / "mine"))
-    assert (says in found and str(folder) in found) if says else not found
+    exposure = describe_exposure(str(folder / "mine"))
+    assert (says in exposure and str(folder) in exposure) if says else not exposure
 
 
 def test_over_a_link_and_where_it_lies(tmp_path: Path) -> None:

@@ -38,10 +38,12 @@ def for_user(uid: int, allowed: int, mask: int = 7) -> bytes:
 
 
 def nfs4_acl(*entries: tuple[int, int, int, str]) -> bytes:
-    made = struct.pack(">I", len(entries))
+    packed = struct.pack(">I", len(entries))
     for kind, flags, allowed, name in entries:
-        made += struct.pack(">4I", kind, flags, allowed, len(name)) + name.encode() + b"\0" * (-len(name) % 4)
-    return made
+        packed += (
+            struct.pack(">4I", kind, flags, allowed, len(name)) + name.encode() + b"\0" * (-len(name) % 4)
+        )
+    return packed
 
 
 @pytest.fixture
@@ -66,9 +68,9 @@ def judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Wri
         monkeypatch.setattr(module.os, "getxattr", attribute)
         monkeypatch.setattr(module.os, "geteuid", lambda: 0)
         monkeypatch.setattr(module, "_find_mount", lambda device: (fstype, options))
-        found = list(tmp_path.stat())
-        found[0], found[4], found[5] = 0o040000 | mode, 0, gid
-        return writers_of(os.stat_result(found), str(tmp_path))
+        status = list(tmp_path.stat())
+        status[0], status[4], status[5] = 0o040000 | mode, 0, gid
+        return writers_of(os.stat_result(status), str(tmp_path))
 
     return judge
 

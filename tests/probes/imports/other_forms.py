@@ -77,7 +77,7 @@ IPERF3_TWICE = IPERF3_BIDIR.replace("_bidir_reverse", "").replace(', "bidir": 1'
 def iperf3_stream(end: bool = True) -> str:
     """`--json-stream`: an event a line."""
     document = json.loads(IPERF3_BIDIR)
-    events = [("start", document["start"]), *(("interval", one) for one in document["intervals"])]
+    events = [("start", document["start"]), *(("interval", interval) for interval in document["intervals"])]
     events += [("end", document["end"])] if end else []
     return "".join(json.dumps({"event": name, "data": data}) + "\n" for name, data in events)
 

@@ -119,14 +119,14 @@ def _extended(random: str = "0.500000", total: str = "2.828427") -> str:
 
 
 def test_a_changed_optional_phase_breaks_the_extended_hash_and_score_only() -> None:
-    found = imported(_extended(random="1.000000")).contradictions
-    assert {(c.id, c.subject) for c in found} == {
+    contradictions = imported(_extended(random="1.000000")).contradictions
+    assert {(c.id, c.subject) for c in contradictions} == {
         ("io500.hash", "SCOREX"), ("io500.score", "SCOREX Bandwidth"), ("io500.score", "SCOREX TOTAL"),
     }  # fmt: skip
 
 
 def test_a_changed_extended_total_is_told_with_both_figures() -> None:
-    found = imported(_extended(total="3.000000")).contradictions
-    assert [(c.claimed, round(float(c.recomputed), 3)) for c in found if c.subject == "SCOREX TOTAL"] == [
-        (3.0, 2.828)
-    ]
+    contradictions = imported(_extended(total="3.000000")).contradictions
+    assert [
+        (c.claimed, round(float(c.recomputed), 3)) for c in contradictions if c.subject == "SCOREX TOTAL"
+    ] == [(3.0, 2.828)]

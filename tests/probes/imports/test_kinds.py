@@ -51,14 +51,16 @@ def value(result: ImportResult, workload: str, metric: str) -> float:
 def test_both_figures_of_a_contradiction(
     text: str, what: str, rule: str, claimed: float | str, gives: float | str
 ) -> None:
-    found = [c for c in imported(text).contradictions if c.id == rule]
-    assert found[0].subject == what
+    contradictions = [c for c in imported(text).contradictions if c.id == rule]
+    assert contradictions[0].subject == what
     assert (
-        found[0].claimed == pytest.approx(claimed)
+        contradictions[0].claimed == pytest.approx(claimed)
         if isinstance(claimed, float)
-        else found[0].claimed == claimed
+        else contradictions[0].claimed == claimed
     )
-    assert found[0].recomputed == (pytest.approx(gives, rel=1e-6) if isinstance(gives, float) else gives)
+    assert contradictions[0].recomputed == (
+        pytest.approx(gives, rel=1e-6) if isinstance(gives, float) else gives
+    )
 
 
 @every_case(

@@ -143,7 +143,7 @@ def test_the_most_of_a_long_table_is_not_read_one_by_one(monkeypatch: pytest.Mon
 
 def test_a_nan_is_looked_for_once_in_a_file_of_many_documents(monkeypatch: pytest.MonkeyPatch) -> None:
     job = '{"jobname": "a", "read": {"bw": 5, "iops": 7, "io_bytes": 9, "x": nan}}'
-    one = f'{{"fio version": "fio-2.1", "jobs": [{job}]}}'
+    text = f'{{"fio version": "fio-2.1", "jobs": [{job}]}}'
     calls: list[int] = []
     cleaned = json_text.replace_non_finite
 
@@ -152,7 +152,7 @@ def test_a_nan_is_looked_for_once_in_a_file_of_many_documents(monkeypatch: pytes
         return cleaned(data, what)
 
     monkeypatch.setattr(json_text, "replace_non_finite", finite)
-    result: ImportResult = kinds.parse(ImportSource("fio", "\n".join([one] * 200).encode()))
+    result: ImportResult = kinds.parse(ImportSource("fio", "\n".join([text] * 200).encode()))
     assert result.measures
     assert len(calls) == 2  # once by the importer, once by the account of its fields
 
@@ -160,10 +160,10 @@ def test_a_nan_is_looked_for_once_in_a_file_of_many_documents(monkeypatch: pytes
 def test_what_is_no_number_is_taken_out_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(json_text, "_STEP", 7)
     data = b'{"a": nan, "b": [-nan, +inf,\n Infinity], "info": "nan, inf", "c":\n  NaN}'
-    made = json_text.replace_non_finite(data, "x")
-    assert made is not None
-    assert len(made) == len(data)
-    assert msgspec.json.decode(made) == {"a": "", "b": ["", "", ""], "info": "nan, inf", "c": ""}
+    document = json_text.replace_non_finite(data, "x")
+    assert document is not None
+    assert len(document) == len(data)
+    assert msgspec.json.decode(document) == {"a": "", "b": ["", "", ""], "info": "nan, inf", "c": ""}
     assert json_text.replace_non_finite(b'{"information": "nan"}', "x") is None
     monkeypatch.setattr(json_text, "NOT_FINITE_LIMIT", 10)
     with pytest.raises(ImportRefusedError):

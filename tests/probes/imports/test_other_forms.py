@@ -59,8 +59,10 @@ def test_a_steady_state_that_was_not_attained_makes_the_figures_invalid() -> Non
     assert not judged(bad) and all(m.invalid for m in bad.measures)
     assert judged(good) and not any(m.invalid for m in good.measures)
     assert "invalid" in {t.id for t in bad.troubles}
-    found = compare_recordings([as_take(bad, "a")], [as_take(good, "b")])
-    assert not found.effects and {(one.run, one.load) for one in found.invalid} == {("a", "steady read")}
+    recordings = compare_recordings([as_take(bad, "a")], [as_take(good, "b")])
+    assert not recordings.effects and {(one.run, one.load) for one in recordings.invalid} == {
+        ("a", "steady read")
+    }
 
 
 def test_a_failed_validation_is_shown_and_not_judged() -> None:

@@ -9,13 +9,13 @@ from tests.every_case import every_case
 
 
 def _columns(text: str) -> dict[str, dict[str, float]]:
-    found = read_columns(ImportSource("t.tsv", text.encode()))
-    return {name: {m.workload: m.value for m in result.measures} for name, result in found.items()}
+    columns = read_columns(ImportSource("t.tsv", text.encode()))
+    return {name: {m.workload: m.value for m in result.measures} for name, result in columns.items()}
 
 
 def test_a_result_a_column() -> None:
-    found = _columns("# a talk\nphase\told\tnew\nior-hard-read\t1\t0.5\nfind\t2\t\n")
-    assert found == {
+    columns = _columns("# a talk\nphase\told\tnew\nior-hard-read\t1\t0.5\nfind\t2\t\n")
+    assert columns == {
         "old": {"ior-hard-read": 1024.0**3, "find": 2000.0},
         "new": {"ior-hard-read": 1024.0**3 / 2},  # an empty cell was not measured
     }

@@ -202,18 +202,18 @@ def test_a_window_ends_where_the_first_ring_stopped_by_itself(monkeypatch: pytes
     monkeypatch.setattr("hostdx.probes.profile.takings.time.monotonic_ns", lambda: next(now))
     windows = Windows((), [0, 1])
     data = b"data"
-    one = FakeRing(sample(5, 7, 110, data=data) * 3, sample(5, 7, 250, data=data) * 160, b"")
+    fake_ring = FakeRing(sample(5, 7, 110, data=data) * 3, sample(5, 7, 250, data=data) * 160, b"")
     other = FakeRing(
         b"", sample(5, 8, 260, data=data), sample(5, 8, 350, data=data) + sample(5, 8, 450, data=data)
     )
-    windows.rings, windows._left = [one, other], [0, 0]
+    windows.rings, windows._left = [fake_ring, other], [0, 0]
     windows.start()  # at 100
     windows.take_records()
     windows.take_records()  # the window goes on until 250; the next one begins at 400
     windows.take_records(last=True)
-    assert one.refreshed == [160, 3, 160, 0] and other.refreshed == [160, 0, 1, 2]
-    found = [windows.take_oldest_window() for _ in range(3)]
-    assert [(len(w.records), w.began_ns, w.ended_ns) for w in found] == [
+    assert fake_ring.refreshed == [160, 3, 160, 0] and other.refreshed == [160, 0, 1, 2]
+    oldest_windows = [windows.take_oldest_window() for _ in range(3)]
+    assert [(len(w.records), w.began_ns, w.ended_ns) for w in oldest_windows] == [
         (3, 100, 0),
         (160, 0, 250),
         (1, 400, 500),

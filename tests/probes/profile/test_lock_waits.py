@@ -82,9 +82,9 @@ def test_a_kernel_without_them_and_a_folder_that_is_no_tracefs_have_none(tmp_pat
 
 def contention_events() -> str:
     profile = LockProfile(sorted(os.sched_getaffinity(0)), set())
-    found = profile.lock_result()
+    lock_result = profile.lock_result()
     profile.close()
-    return "" if found is not None else "this kernel tells of no locks"
+    return "" if lock_result is not None else "this kernel tells of no locks"
 
 
 def tracing_mounts() -> list[str]:
@@ -112,10 +112,10 @@ def test_writers_in_one_directory_are_seen_to_wait_for_it(tmp_path: Path) -> Non
         time.sleep(0.05)
         living -= {pid for pid in living if os.waitpid(pid, os.WNOHANG)[0]}
         profile.take_samples()
-    found = profile.lock_result()
+    lock_result = profile.lock_result()
     profile.close()
-    assert found is not None
-    ways = found["ways"]
+    assert lock_result is not None
+    ways = lock_result["ways"]
     assert isinstance(ways, list) and ways and all(way[3] >= 0 for way in ways)
     assert any(way[0] & (2 | 4 | 32) for way in ways), "a directory's lock is one that is slept for"
     assert tracing_mounts() == mounts

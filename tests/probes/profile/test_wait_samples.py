@@ -41,9 +41,9 @@ def looked(proc: Path, pids: list[int], clock: list[float], looks: int = 10) -> 
     for _ in range(looks):
         clock[0] += 0.01
         samples.take_samples()
-    found = {wait.place: wait for wait in samples.wait_rows(None)}
+    rows_by_place = {wait.place: wait for wait in samples.wait_rows(None)}
     samples.close()
-    return found
+    return rows_by_place
 
 
 def test_threads_in_d_count_each_and_who_waits_for_a_child_does_not_stand_alone(

@@ -136,8 +136,8 @@ def test_what_a_container_hides_says_so(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_root_without_its_capabilities_is_told_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rights, "is_in_container", lambda: False)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    found = rights.explain_denied("/proc/1/environ", "/proc/1/environ", "x")
-    assert found.kind == "permission" and "CAP_SYS_PTRACE" in found.reason
+    reason = rights.explain_denied("/proc/1/environ", "/proc/1/environ", "x")
+    assert reason.kind == "permission" and "CAP_SYS_PTRACE" in reason.reason
 
 
 def test_names_that_are_no_utf_8_can_be_opened(tmp_path: Path) -> None:

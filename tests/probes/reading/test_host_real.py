@@ -92,15 +92,17 @@ def test_a_file_system_in_a_file(workshop: Workshop) -> None:
     Path(place, "inner").mkdir()
     Path(workshop.folder, "link").symlink_to(f"{place}/inner")
     host = Host()
-    found = find_placement(host, str(workshop.folder / "link"))
-    assert is_present(found)
-    assert (found.directory, found.device, found.leaves) == (
+    placement = find_placement(host, str(workshop.folder / "link"))
+    assert is_present(placement)
+    assert (placement.directory, placement.device, placement.leaves) == (
         f"{place}/inner",
         name_of(device),
         (name_of(device),),
     )
     assert (
-        found.mount.fstype == "ext4" and "noatime" in found.mount.options and found.mount.mountpoint == place
+        placement.mount.fstype == "ext4"
+        and "noatime" in placement.mount.options
+        and placement.mount.mountpoint == place
     )
     loop = block_devices(host)[name_of(device)]
     assert (loop.kind, loop.transport, loop.size_bytes) == ("loop", "loop", 16 << 20)
@@ -120,10 +122,10 @@ def test_the_kernel_and_we_find_the_same_mount(workshop: Workshop) -> None:
     workshop.undo.callback(run, "umount", place)
     Path(place, "deep").mkdir()
     for path in (place, f"{place}/deep", "/", "/proc", "/sys", str(workshop.folder)):
-        found = find_mount(read_mounts_now(Host()), path)
-        assert is_present(found)
+        mount = find_mount(read_mounts_now(Host()), path)
+        assert is_present(mount)
         device_number = Path(path).stat().st_dev
-        assert found.devno == f"{os.major(device_number)}:{os.minor(device_number)}", path
+        assert mount.devno == f"{os.major(device_number)}:{os.minor(device_number)}", path
 
 
 def test_partitions_of_a_loop_device(workshop: Workshop) -> None:
@@ -133,15 +135,15 @@ def test_partitions_of_a_loop_device(workshop: Workshop) -> None:
     workshop.undo.callback(run, "delpart", device, "1")
     part = f"{name_of(device)}p1"
     host = Host()
-    it = block_devices(host)[part]
-    assert (it.kind, it.parent, it.transport, it.size_bytes) == (
+    block_device = block_devices(host)[part]
+    assert (block_device.kind, block_device.parent, block_device.transport, block_device.size_bytes) == (
         "partition",
         name_of(device),
         "loop",
         8192 * 512,
     )
-    found = block_devices(host)
-    assert list_layers(found, part) == (part, name_of(device)) and list_leaves(found, part) == (
+    devices = block_devices(host)
+    assert list_layers(devices, part) == (part, name_of(device)) and list_leaves(devices, part) == (
         name_of(device),
     )
 
@@ -150,9 +152,9 @@ def test_btrfs_over_two_devices(workshop: Workshop) -> None:
     need(ROOT, program("losetup", "mkfs.btrfs", "mount"))
     devices = [workshop.loop(name, 120) for name in ("one", "two")]
     run("mkfs.btrfs", "-q", "-d", "single", "-m", "raid1", *devices)
-    found = find_placement(Host(), workshop.mount("-t", "btrfs", devices[0], at="b"))
-    assert is_present(found) and found.mount.devno.startswith("0:")
-    assert sorted(found.leaves) == sorted(map(name_of, devices))
+    placement = find_placement(Host(), workshop.mount("-t", "btrfs", devices[0], at="b"))
+    assert is_present(placement) and placement.mount.devno.startswith("0:")
+    assert sorted(placement.leaves) == sorted(map(name_of, devices))
 
 
 def test_an_overlay_over_memory_says_that_it_lies_there(workshop: Workshop) -> None:
@@ -161,8 +163,8 @@ def test_an_overlay_over_memory_says_that_it_lies_there(workshop: Workshop) -> N
     for name in ("lower", "upper", "work"):
         (base / name).mkdir()
     options = f"lowerdir={base}/lower,upperdir={base}/upper,workdir={base}/work"
-    found = find_placement(Host(), workshop.mount("-t", "overlay", "overlay", "-o", options, at="merged"))
-    assert is_present(found) and found.mount.fstype == "overlay" and found.memory == "tmpfs"
+    placement = find_placement(Host(), workshop.mount("-t", "overlay", "overlay", "-o", options, at="merged"))
+    assert is_present(placement) and placement.mount.fstype == "overlay" and placement.memory == "tmpfs"
 
 
 def test_a_file_system_that_never_answers_does_not_hang_us(workshop: Workshop) -> None:

@@ -130,5 +130,5 @@ def test_a_device_or_a_pipe_is_never_in_it(tmp_path: Path) -> None:
 
 
 def test_the_word_after_a_password_option_is_masked_in_a_command_line() -> None:
-    told = strip_secrets("/proc/123/cmdline", "job\0--password\0hunter2\0-v\0")
-    assert told == "job\0--password\0***\0-v\0"
+    secrets = strip_secrets("/proc/123/cmdline", "job\0--password\0hunter2\0-v\0")
+    assert secrets == "job\0--password\0***\0-v\0"

@@ -67,8 +67,8 @@ def captured(
     ids=[t[0] for t in TOPOLOGY],
 )
 def test_topology(captured: Host, sockets: int, cores: int, threads: int, nodes: int | None) -> None:
-    it = read_cpu(captured)
-    assert (it.sockets, it.cores, it.threads) == (sockets, cores, threads)
+    cpu = read_cpu(captured)
+    assert (cpu.sockets, cpu.cores, cpu.threads) == (sockets, cores, threads)
     table = read_numa(captured)
     assert is_present(table)
     assert (table.with_cpus if not table.doubt else None) == nodes
@@ -93,24 +93,24 @@ def test_every_fact_prints(captured: Host) -> None:
 
 @pytest.mark.parametrize("captured", ["hybrid-1p6c2t-8e"], indirect=True)
 def test_the_hybrid_one(captured: Host) -> None:
-    it = read_cpu(captured)
+    cpu = read_cpu(captured)
     assert (
-        it.hybrid is True
-        and it.threads_per_core == (1, 2)
-        and it.model == "13th Gen Intel(R) Core(TM) i7-1370P"
+        cpu.hybrid is True
+        and cpu.threads_per_core == (1, 2)
+        and cpu.model == "13th Gen Intel(R) Core(TM) i7-1370P"
     )
 
 
 @pytest.mark.parametrize("captured", ["xeon-4s2c2t-offlines"], indirect=True)
 def test_the_one_with_offline_threads(captured: Host) -> None:
-    it = read_cpu(captured)
-    assert it.offline == {2, 5, 13, 14} and it.present == 16 and isinstance(it.hybrid, Absent)
+    cpu = read_cpu(captured)
+    assert cpu.offline == {2, 5, 13, 14} and cpu.present == 16 and isinstance(cpu.hybrid, Absent)
 
 
 @pytest.mark.parametrize("captured", ["epyc-7451"], indirect=True)
 def test_the_epyc(captured: Host) -> None:
-    it = read_cpu(captured)
-    assert it.threads_per_core == (2,)
+    cpu = read_cpu(captured)
+    assert cpu.threads_per_core == (2,)
     table, clock = read_numa(captured), read_frequency(captured)
     assert is_present(table) and table.per_socket == 4.0
     assert is_present(clock) and clock.governors == {"performance": 96}
@@ -119,8 +119,8 @@ def test_the_epyc(captured: Host) -> None:
 @pytest.mark.parametrize("captured", ["disks-lvm"], indirect=True)
 def test_the_volume_over_four_loop_devices(captured: Host) -> None:
     assert list_leaves(block_devices(captured), "dm-0") == ("loop0", "loop1", "loop2", "loop3")
-    found = find_placement(captured, "/home/test/data")
-    assert is_present(found) and (found.device, found.leaves) == ("nvme0n1p3", ("nvme0n1",))
+    placement = find_placement(captured, "/home/test/data")
+    assert is_present(placement) and (placement.device, placement.leaves) == ("nvme0n1p3", ("nvme0n1",))
     devices = block_devices(captured)
     assert (devices["sda"].rotational, devices["sdb"].rotational) == (False, True)
     assert devices["sda"].scheduler == "cfq" and devices["nvme0n1"].model == "KINGSTON SKC1000240G"

@@ -30,8 +30,8 @@ def flags(tree: Tree, *words: str) -> Tree:
 )
 def test_a_virtual_machine_by_flag_and_dmi(tree: Tree, vendor: str, product: str, hypervisor: str) -> None:
     flags(tree, "hypervisor").files("/sys/class/dmi/id", sys_vendor=vendor, product_name=product)
-    it = read_virtualisation(tree.host())
-    assert (it.hypervisor, it.is_virtual) == (hypervisor, True)
+    virtualisation = read_virtualisation(tree.host())
+    assert (virtualisation.hypervisor, virtualisation.is_virtual) == (hypervisor, True)
 
 
 def test_arm_without_dmi_by_its_device_tree(tree: Tree) -> None:
@@ -81,8 +81,10 @@ def spaces(tree: Tree, pid: int = 4026531836, ours: int = 1, first: int | None =
 
 def test_a_mark_that_an_image_left_is_no_container(tree: Tree) -> None:
     """A virtual machine made from a container's image keeps /.dockerenv: systemd-detect-virt says docker there."""
-    it = read_virtualisation(Live(spaces(tree).put("/.dockerenv")))
-    assert it.container == "" and any("left out the docker mark" in seen for seen in it.evidence)
+    virtualisation = read_virtualisation(Live(spaces(tree).put("/.dockerenv")))
+    assert virtualisation.container == "" and any(
+        "left out the docker mark" in seen for seen in virtualisation.evidence
+    )
 
 
 def test_a_container_by_its_namespaces(tree: Tree) -> None:
@@ -114,8 +116,8 @@ def test_where_the_first_process_is_closed_to_us_the_root_file_system_tells(
 
 def test_kernel_of_a_sosreport(tree: Tree) -> None:
     line = "Linux node1 5.14.0-427.el9.x86_64 #1 SMP PREEMPT_DYNAMIC Wed May 1 2024 x86_64 x86_64 GNU/Linux\n"
-    it = read_kernel(tree.put("/sos_commands/kernel/uname_-a", line).host())
-    assert (it.release, it.machine) == ("5.14.0-427.el9.x86_64", "x86_64")
+    kernel = read_kernel(tree.put("/sos_commands/kernel/uname_-a", line).host())
+    assert (kernel.release, kernel.machine) == ("5.14.0-427.el9.x86_64", "x86_64")
 
 
 @pytest.mark.parametrize(
@@ -134,13 +136,13 @@ def test_kernel_of_a_sosreport(tree: Tree) -> None:
     ],
 )
 def test_distributions(tree: Tree, text: str, family: str, major: int) -> None:
-    it = read_distribution(tree.put("/etc/os-release", text).host())
-    assert is_present(it) and (it.family, it.major) == (family, major)
+    distribution = read_distribution(tree.put("/etc/os-release", text).host())
+    assert is_present(distribution) and (distribution.family, distribution.major) == (family, major)
 
 
 def test_before_os_release(tree: Tree) -> None:
-    it = read_distribution(tree.put("/etc/redhat-release", "CentOS release 6.10 (Final)\n").host())
-    assert is_present(it) and (it.family, it.version, it.name) == (
+    distribution = read_distribution(tree.put("/etc/redhat-release", "CentOS release 6.10 (Final)\n").host())
+    assert is_present(distribution) and (distribution.family, distribution.version, distribution.name) == (
         "redhat",
         "6.10",
         "CentOS release 6.10 (Final)",
@@ -157,8 +159,8 @@ def test_memory(tree: Tree) -> None:
         "MemTotal:  1000 kB\nMemAvailable: 500 kB\nSwapTotal: 0 kB\nHugePages_Total:  8\n",
     )
     tree.put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n")
-    it = read_memory(tree.host())
-    assert (it.total, it.available, it.swap_total) == (1_024_000, 512_000, 0)
-    assert it.transparent_huge_pages == "madvise"
-    told = read_meminfo(tree.host())
-    assert isinstance(told, dict) and told["HugePages_Total"] == 8  # a count, not kB
+    memory = read_memory(tree.host())
+    assert (memory.total, memory.available, memory.swap_total) == (1_024_000, 512_000, 0)
+    assert memory.transparent_huge_pages == "madvise"
+    meminfo = read_meminfo(tree.host())
+    assert isinstance(meminfo, dict) and meminfo["HugePages_Total"] == 8  # a count, not kB

@@ -161,13 +161,13 @@ def test_what_is_said_of_it(machines: tuple[Odd, Tree]) -> None:
 @needs(program("lscpu"))
 def test_lscpu_counts_the_same(machines: tuple[Odd, Tree]) -> None:
     odd, tree = machines
-    said = subprocess.run(
+    stdout = subprocess.run(
         ["lscpu", "--sysroot", str(tree.root), "-p=CPU,CORE,SOCKET,NODE"],
         capture_output=True,
         text=True,
         check=True,
     ).stdout
-    rows = [line.split(",") for line in said.splitlines() if line and not line.startswith("#")]
+    rows = [line.split(",") for line in stdout.splitlines() if line and not line.startswith("#")]
     columns = [{row[at] for row in rows if row[at]} for at in (2, 1, 0, 3)]
     assert tuple(map(len, columns[:3])) == odd.counts
     if odd.nodes is not None:

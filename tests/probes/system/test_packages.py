@@ -28,9 +28,9 @@ def host_of(tmp_path: Path, path: str, text: str) -> Host:
 
 def dpkg(tmp_path: Path, *rows: tuple[str, str], status: str = "install ok installed") -> Packages:
     text = "\n".join(STATUS.format(name=name, version=version, status=status) for name, version in rows)
-    found = read_packages(host_of(tmp_path, "var/lib/dpkg/status", text))
-    assert isinstance(found, Packages)
-    return found
+    packages = read_packages(host_of(tmp_path, "var/lib/dpkg/status", text))
+    assert isinstance(packages, Packages)
+    return packages
 
 
 def test_versions_of_what_matters_and_a_digest_of_the_rest(tmp_path: Path) -> None:
@@ -64,22 +64,22 @@ microcode_ctl-20230808-2.el8.x86_64
 bash-4.4.20-5.el8.x86_64
 no package
 """
-    found = read_packages(host_of(tmp_path, "installed-rpms", lines))
-    assert isinstance(found, Packages) and found.source == "installed-rpms"
-    assert found.telling == {
+    packages = read_packages(host_of(tmp_path, "installed-rpms", lines))
+    assert isinstance(packages, Packages) and packages.source == "installed-rpms"
+    assert packages.telling == {
         "kernel": "4.18.0-477.el8, 4.18.0-553.el8",
         "kernel-core": "4.18.0-553.el8",
         "microcode_ctl": "20230808-2.el8",
     }
-    assert found.others.startswith("5 packages")
+    assert packages.others.startswith("5 packages")
 
 
 def test_rpm_is_asked_where_there_is_no_dpkg(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     host = Host()
     monkeypatch.setattr(room, "STATUS", str(tmp_path / "none"))
     monkeypatch.setattr(Host, "read_command", lambda self, *argv, **more: "glibc\t2.34-1\tx86_64\nodd line")
-    found = read_packages(host)
-    assert isinstance(found, Packages) and found.telling == {"glibc": "2.34-1"}
+    packages = read_packages(host)
+    assert isinstance(packages, Packages) and packages.telling == {"glibc": "2.34-1"}
     monkeypatch.setattr(
         Host, "read_command", lambda self, *argv, **more: Absent("rpm is not installed", "tool")
     )

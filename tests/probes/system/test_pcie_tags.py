@@ -39,6 +39,9 @@ def test_settings_through_the_kernel(tmp_path: Path) -> None:
     tree.files("/sys/class/firmware-attributes/dell-wmi-sysman/attributes/ApbDis", current_value="Enabled")
     tree.files("/sys/class/firmware-attributes/dell-wmi-sysman/attributes/Asset", current_value="SECRET")
     tree.files("/sys/class/dmi/id", sys_vendor="Dell Inc.")
-    found = firmware_attributes(tree.host(), lambda name: name == "ApbDis")
-    assert is_present(found) and (found.values, found.vendor) == ({"ApbDis": "Enabled"}, "Dell Inc.")
+    attributes = firmware_attributes(tree.host(), lambda name: name == "ApbDis")
+    assert is_present(attributes) and (attributes.values, attributes.vendor) == (
+        {"ApbDis": "Enabled"},
+        "Dell Inc.",
+    )
     assert isinstance(firmware_attributes(Tree(tmp_path / "none").host(), lambda name: True), Absent)

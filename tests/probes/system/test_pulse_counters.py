@@ -30,9 +30,9 @@ def tree(root: Path, **files: str) -> Host:
 def test_columns_of_every_kernel(
     tmp_path: Path, line: str, discards: int | None, discard_bytes: int | None, flushes: int | None
 ) -> None:
-    found = disk_counters(tree(tmp_path, diskstats=line + "\n"))
-    assert isinstance(found, dict)
-    [disk] = found.values()
+    counters = disk_counters(tree(tmp_path, diskstats=line + "\n"))
+    assert isinstance(counters, dict)
+    [disk] = counters.values()
     assert (disk.reads, disk.read_bytes, disk.writes, disk.write_bytes) == (10, 800 * 512, 20, 1600 * 512)
     assert (disk.busy_s, disk.waited_s) == (1.5, 2.5)
     assert (disk.read_wait_s, disk.write_wait_s) == (0.007, 0.009)
@@ -44,9 +44,9 @@ def test_short_and_odd_lines_are_left_out(tmp_path: Path) -> None:
         tmp_path,
         diskstats=f"   8       1 sda1 1 2 3 4\n\ngarbage\n   8 0 sdz a b c d e f g h i j k\n{LINE_14}\n",
     )
-    found = disk_counters(host)
-    assert isinstance(found, dict)
-    assert list(found) == ["sda"]
+    counters = disk_counters(host)
+    assert isinstance(counters, dict)
+    assert list(counters) == ["sda"]
 
 
 def test_rates_between_two_readings(tmp_path: Path) -> None:

@@ -32,21 +32,21 @@ def test_all_corners_are_measured_on_the_disk_and_nothing_is_left(tmp_path: Path
     with TrimDisk(tmp_path, kind) as disk:
         done = hostdx(tmp_path, *arguments(disk.mountpoint), "--json", "--quiet", timeout=120)
         assert done.returncode == 0, done.stderr
-        found: dict[str, Any] = json.loads(done.stdout)
-        assert found["status"] == "done"
-        levels = {one["corner"]: one for one in found["corners"]["levels"]}
+        loads: dict[str, Any] = json.loads(done.stdout)
+        assert loads["status"] == "done"
+        levels = {level["corner"]: level for level in loads["corners"]["levels"]}
         assert set(levels) == {corner.id for corner in CORNERS}
         # on a busy host whichever is measured second may be faster: then the two have no figures
         contradicted = {
-            v["workload"] for v in found["verdicts"] if (v.get("order") or {}).get("is_established")
+            v["workload"] for v in loads["verdicts"] if (v.get("order") or {}).get("is_established")
         }
         measured = [c.id for c in CORNERS if c.load not in contradicted]
         assert len(measured) >= 6 and all(levels[c]["median"] for c in measured), levels
-        assert found["corners"]["file_system"] == kind and found["corners"]["direct"]
+        assert loads["corners"]["file_system"] == kind and loads["corners"]["direct"]
         written = json.loads(
             hostdx(tmp_path, "report", "last", "--format", "json").stdout
         )  # the recording is read back as it is
-        assert written["corners"] == found["corners"]
+        assert written["corners"] == loads["corners"]
         assert disk.names <= {"lost+found"} and journals(tmp_path) == []
         assert within(lambda: not ours(tmp_path))
 

@@ -39,7 +39,7 @@ class Conducted(msgspec.Struct):
 
     @property
     def verdicts(self) -> dict[str, ev.RunVerdict]:
-        return {one.workload: one for one in self.cycles.load_verdicts()}
+        return {verdict.workload: verdict for verdict in self.cycles.load_verdicts()}
 
     @property
     def measured(self) -> CornerFigures:
@@ -82,14 +82,14 @@ def test_intervals_hold_the_true_level_as_often_as_they_say() -> None:
     ["ior-hard-write", "ior-hard-read", "mdtest-hard-write", "mdtest-hard-stat", "mdtest-hard-delete"],
 )
 def test_a_planted_slow_corner_is_the_one_named(corner: str, seed: int) -> None:
-    found = conducted(seed, slow={corner: 12.0}).findings
-    assert [f.id for f in found if f.severity != "ok"] == [f"box.far.{corner}"]
+    findings = conducted(seed, slow={corner: 12.0}).findings
+    assert [f.id for f in findings if f.severity != "ok"] == [f"box.far.{corner}"]
 
 
 @every_case("seed", range(5))
 def test_of_two_slow_corners_the_farther_is_first(seed: int) -> None:
-    found = conducted(seed, slow={"ior-hard-read": 12.0, "mdtest-hard-write": 100.0}).findings
-    assert [f.id for f in found[:2]] == ["box.far.mdtest-hard-write", "box.far.ior-hard-read"]
+    findings = conducted(seed, slow={"ior-hard-read": 12.0, "mdtest-hard-write": 100.0}).findings
+    assert [f.id for f in findings[:2]] == ["box.far.mdtest-hard-write", "box.far.ior-hard-read"]
 
 
 def test_easy_below_hard_is_a_fault_whatever_others_say() -> None:
@@ -99,14 +99,18 @@ def test_easy_below_hard_is_a_fault_whatever_others_say() -> None:
 
 
 def test_a_slow_find_is_named() -> None:
-    found = conducted(slow={"find": 100.0}).findings
-    assert [f.id for f in found if f.severity != "ok"] == ["box.find"]
+    findings = conducted(slow={"find": 100.0}).findings
+    assert [f.id for f in findings if f.severity != "ok"] == ["box.find"]
 
 
 def test_cached_reads_are_refused_and_never_a_level() -> None:
     for seed in range(10):
         done = conducted(seed, cached=frozenset({"ior-hard-read"}))
-        level = next(one for one in done.cycles.corner_levels() if one.corner == "ior-hard-read")
+        level = next(
+            corner_level
+            for corner_level in done.cycles.corner_levels()
+            if corner_level.corner == "ior-hard-read"
+        )
         assert level.median is None and level.ci95 is None and level.cached and level.reason
         assert done.verdicts["ior-read"].verdict is Word.NOT_APPLICABLE
         assert [f.id for f in done.findings if f.severity != "ok"] == ["box.cached"]
@@ -145,12 +149,15 @@ def test_a_budget_of_one_disturbed_cycle_is_exceeded_once_and_not_for_ever() -> 
     run, first = FakeRun(clock=FakeClock()), len(CORNERS) * PILOTS
     disturbed = Disturbance(kind="cpu", figure=0.9, usual=0.1)
     done = conducted(watch=FakeWatch(run, lambda block: disturbed if block == first else None), budget_s=15.0)
-    assert all(one.median for one in done.cycles.corner_levels()) and run.clock.now() == pytest.approx(
-        4 * 4.8
-    )
+    assert all(
+        corner_level.median for corner_level in done.cycles.corner_levels()
+    ) and run.clock.now() == pytest.approx(4 * 4.8)
     run = FakeRun(clock=FakeClock())
     done = conducted(watch=FakeWatch(run, lambda block: disturbed), budget_s=15.0)
-    assert not any(one.median for one in done.cycles.corner_levels()) and run.clock.now() <= 30.0
+    assert (
+        not any(corner_level.median for corner_level in done.cycles.corner_levels())
+        and run.clock.now() <= 30.0
+    )
 
 
 def test_a_run_that_others_suffer_from_stops() -> None:
@@ -169,7 +176,7 @@ def test_what_the_order_decides_is_measured_anew_after_settling_or_not_at_all(fl
     if not flushed:
         assert verdict.is_not_measured and verdict.ratio is None
         assert verdict.order.second == pytest.approx(2.5, rel=0.1)
-        levels = {one.corner: one for one in done.cycles.corner_levels()}
+        levels = {corner_level.corner: corner_level for corner_level in done.cycles.corner_levels()}
         for corner in of_load("ior-write"):  # no level either: the order decides it
             assert levels[corner.id].median is None and levels[corner.id].reason
         return

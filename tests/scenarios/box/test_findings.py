@@ -32,7 +32,9 @@ def test_hard_is_no_faster_by_more_than_its_page_cache_gives(
         ratio=factor, ci95=(factor - 0.2, factor + 0.2), groups=12,
     )  # fmt: skip
     measured = msgspec.structs.replace(drawn(1), direct=direct)
-    assert any(one.id == f"box.below.{load}" for one in box_findings(measured, [faster])) is told
+    assert (
+        any(box_finding.id == f"box.below.{load}" for box_finding in box_findings(measured, [faster])) is told
+    )
 
 
 @pytest.mark.parametrize(("highest", "told"), [(15.0, True), (200.0, False)])
@@ -40,13 +42,13 @@ def test_a_find_is_slow_where_the_intervals_lie_apart(highest: float, told: bool
     ends = {"find": (10.0, (8.0, highest)), "mdtest-hard-stat": (100.0, (90.0, 110.0))}
     measured = drawn(1)
     levels = tuple(
-        msgspec.structs.replace(one, median=ends[one.corner][0], ci95=ends[one.corner][1])
-        if one.corner in ends
-        else one
-        for one in measured.levels
+        msgspec.structs.replace(level, median=ends[level.corner][0], ci95=ends[level.corner][1])
+        if level.corner in ends
+        else level
+        for level in measured.levels
     )
-    found = box_findings(msgspec.structs.replace(measured, levels=levels), [])
-    assert any(one.id == "box.find" for one in found) is told
+    findings = box_findings(msgspec.structs.replace(measured, levels=levels), [])
+    assert any(one.id == "box.find" for one in findings) is told
 
 
 @every_case(("apart", "named"), [((7,), True), ((3, 7), False), ((6, 7), True)])
@@ -59,14 +61,14 @@ def test_an_odd_run_is_alone_or_the_newest_of_those_since_when_it_lasts(
         centre=1e8, low=9e7, high=1.1e8, groups=len(apart) > 1,
         apart=tuple(Apart(run=runs[n], index=n, value=3e7, ratio=0.3, ci95=(0.2, 0.4)) for n in apart),
     )  # fmt: skip
-    found = list(odd_findings(drawn(1), OddRuns(runs=runs, loads=1, found=(load,))))
-    assert [one.id for one in found] == (["box.odd.ior-hard-write"] if named else [])
+    findings = list(odd_findings(drawn(1), OddRuns(runs=runs, loads=1, found=(load,))))
+    assert [one.id for one in findings] == (["box.odd.ior-hard-write"] if named else [])
 
 
 @pytest.mark.parametrize(("names", "told"), [(99_999, False), (1_000_000, True)])
 def test_a_directory_of_many_names_is_named(names: int, told: bool) -> None:
     measured = msgspec.structs.replace(drawn(1), beside=names, listed_s=0.7)
-    assert any(one.id == "box.crowded" for one in box_findings(measured, [])) is told
+    assert any(box_finding.id == "box.crowded" for box_finding in box_findings(measured, [])) is told
 
 
 def test_the_loads_of_a_run_share_the_error() -> None:

@@ -47,9 +47,9 @@ def found(points: Sequence[Placed], share: float = 0.1) -> list[Finding]:
     measured = drawn(1)
     levels = tuple(
         msgspec.structs.replace(
-            one, ci95=(one.median * (1 - share), one.median * (1 + share)) if one.median else None
+            level, ci95=(level.median * (1 - share), level.median * (1 + share)) if level.median else None
         )
-        for one in measured.levels
+        for level in measured.levels
     )
     boxes = own_boxes(msgspec.structs.replace(measured, levels=levels))
     return [placing_finding(box, point) for box in place_applications(boxes, points) for point in box.placed]

@@ -14,8 +14,8 @@ from hostdx.scenarios.contract.model import Scenario
 def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def offer(*fakes: Scenario, suspected: str = "") -> None:
         monkeypatch.setattr(parts, "candidate_scenarios", lambda: fakes)
-        found = Finding(id="x.y", severity="warning", title="odd", prove=suspected)
-        events = [ev.Found(t=0.1, finding=found)] if suspected else []
+        finding = Finding(id="x.y", severity="warning", title="odd", prove=suspected)
+        events = [ev.Found(t=0.1, finding=finding)] if suspected else []
         monkeypatch.setattr(
             "hostdx.scenarios.triage.triage.examine_host", lambda host, time, facts: iter(events)
         )

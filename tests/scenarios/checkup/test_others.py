@@ -80,9 +80,11 @@ def test_our_own_quota_is_a_cause_with_the_share_of_the_checkups_own_periods(
     others = HostUseSampler(FakeRun(host=host))
     assert others.quota_items() == []
     tree.put(f"{group}/cpu.stat", f"nr_periods 600\nnr_throttled {500 + stopped}")
-    told = others.quota_items([Finding(id="host.cpu-quota", severity="warning", title="t", subject=group)])
-    assert [one.loss for one in told] == ([share] if share else [])
-    for one in told:
+    quota_items = others.quota_items(
+        [Finding(id="host.cpu-quota", severity="warning", title="t", subject=group)]
+    )
+    assert [one.loss for one in quota_items] == ([share] if share else [])
+    for one in quota_items:
         assert (one.state, one.about) == ("cause", (f"host.cpu-quota|{group}",))
         assert "batch" in one.words and "0.3" in one.words and "90 %" in one.words
         assert f"{group}/cpu.max" in one.following[0].command
@@ -90,8 +92,8 @@ def test_our_own_quota_is_a_cause_with_the_share_of_the_checkups_own_periods(
 
 def test_the_headline_of_a_busy_host_says_so() -> None:
     cleared = Item(scenario="storage", state="cleared", words="not the disk", severity="ok")
-    told = answer_finding(rank_items([*found(gap(psi_cpu=0.8)), cleared]))
-    assert "hog" in told.title and told.severity == "warning" and told.confidence == "measured"
+    finding = answer_finding(rank_items([*found(gap(psi_cpu=0.8)), cleared]))
+    assert "hog" in finding.title and finding.severity == "warning" and finding.confidence == "measured"
 
 
 def test_what_was_not_measured_is_not_cleared() -> None:

@@ -158,9 +158,9 @@ async def test_a_suspect_of_triage_is_measured_first_and_a_clear_answer_ends_it(
     assert [name for name, _ in run.told] == ["null", "wall"]
     assert f"2. the disk: not measured: {NOT_NEEDED_REASON}" in answered(run)
     assert dead in [event.finding for event in run.of(ev.Found)]
-    whole = Conducted(outcomes=clear, options={"all": True})
-    await conduct(Checkup(), whole)
-    assert [name for name, _ in whole.told] == ["null", "wall", "storage"]
+    conducted = Conducted(outcomes=clear, options={"all": True})
+    await conduct(Checkup(), conducted)
+    assert [name for name, _ in conducted.told] == ["null", "wall", "storage"]
     assert [
         p.id for p in sort_by_suspicion([CheckupPart(STORAGE), CheckupPart(NULL), CheckupPart(WALL)], [])
     ] == [
@@ -199,10 +199,10 @@ async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_na
     run = Conducted(outcomes=OUTCOMES | {"storage": part}, options={"dir": ["/d", "/s"]})
     await conduct(Checkup(), run)
     items = run.of(CheckupAnswer)[-1].value
-    assert [one.state for one in items] == states
+    assert [item.state for item in items] == states
     remount = ("findmnt", "mount -o remount,async /s")  # all of the remedy, as the part's own run says it
-    assert any(one.following and one.following[0].all_commands == remount for one in items)
-    rules = [one for one in items if one.scenario == "storage" and not one.recording]
+    assert any(item.following and item.following[0].all_commands == remount for item in items)
+    rules = [item for item in items if item.scenario == "storage" and not item.recording]
     assert len(rules) == (states != ["cause", "cause"])
     session = RunSession()
     for event in run.events:
@@ -216,8 +216,10 @@ async def test_the_parts_get_the_directories_that_the_plan_chose(
     offered: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offered(STORAGE)
-    where = parts.ChosenDirectories(("/var/tmp", "/s"), suspects=("/s",))
-    monkeypatch.setattr("hostdx.scenarios.checkup.scenario.choose_directories", lambda host, options: where)
+    chosen_directories = parts.ChosenDirectories(("/var/tmp", "/s"), suspects=("/s",))
+    monkeypatch.setattr(
+        "hostdx.scenarios.checkup.scenario.choose_directories", lambda host, options: chosen_directories
+    )
     run = Conducted()
     await conduct(Checkup(), run)
     assert run.told[0][1]["dir"] == ["/var/tmp", "/s"]
@@ -244,9 +246,9 @@ def test_directories_that_findings_of_storage_name_are_measured_beside_the_usual
     monkeypatch.setattr(
         parts, "file_system_key", lambda host, path: "root" if path.startswith("/var") else path
     )
-    told = parts.choose_directories(Host(), Options({}))
-    assert (told.directories, told.suspects) == (("/var/tmp", "/s", "/t"), ("/s", "/t"))
-    assert len(told.sentences) == 2 and len(told.left_out) == 2
+    directories = parts.choose_directories(Host(), Options({}))
+    assert (directories.directories, directories.suspects) == (("/var/tmp", "/s", "/t"), ("/s", "/t"))
+    assert len(directories.sentences) == 2 and len(directories.left_out) == 2
     assert not parts.choose_directories(Host(), Options({"dir": ["/d"]})).suspects
 
 

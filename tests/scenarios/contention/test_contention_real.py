@@ -21,8 +21,8 @@ HOLDER = b"hostdx.scenarios.contention.measurement.server"
 
 @pytest.fixture
 def disk() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as made:
-        yield Path(made)
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as folder:
+        yield Path(folder)
 
 
 def images() -> set[str]:

@@ -194,8 +194,8 @@ def test_as_root_it_measures_in_memory_where_there_is_enough(
         monkeypatch.setattr(
             contention_plan, "read_memory", lambda host, b=bytes_: msgspec.structs.replace(real, available=b)
         )
-        found = plan_layout(Host(), chosen())
-        assert found.memory == in_memory and bool(found.left_out) == (not in_memory)
+        layout = plan_layout(Host(), chosen())
+        assert layout.memory == in_memory and bool(layout.left_out) == (not in_memory)
         plan = Contention().prepare(Host(), chosen()).plan
         assert [action.resource for action in plan.actions] == (["namespace"] if in_memory else ["directory"])
         assert bool(plan.writes) == (not in_memory)
@@ -209,17 +209,17 @@ def test_what_stops_stands_first_and_a_load_has_a_row_on_a_narrow_screen() -> No
         before=1, workers=2, gain=1.05, ci95=None, control=2.0, alpha=0.01, verdict=Word("slower")
     )
     wait = CurveWait(place="do_renameat2", call="rename", what="rwsem", share=0.2)
-    one = ScalingCurve(load="l", title="create, own directories", side="ext4", serial=False, groups=8, levels=levels,
+    curve = ScalingCurve(load="l", title="create, own directories", side="ext4", serial=False, groups=8, levels=levels,
                 steps=(step,), scales_to=2, stops_after=None, usl=None, waits=())  # fmt: skip
-    slow = msgspec.structs.replace(one, scales_to=None, stops_after=1, waits=(wait,))
-    section = ScalingCurves(t=0.0, value=(one, slow)).on_top(0.0)
+    slow = msgspec.structs.replace(curve, scales_to=None, stops_after=1, waits=(wait,))
+    section = ScalingCurves(t=0.0, value=(curve, slow)).on_top(0.0)
     table = section.parts[0] if section is not None else None
     assert isinstance(table, Table)
     assert [row[4:6] for row in table.rows] == [("x1.1", "only to 1"), ("x1.1", "to 2")]
     wide, narrow = panel_lines(table, 116), panel_lines(table, 62)
     assert len(wide) == len(narrow) == 3  # a row each
-    told = ["".join(part for part, _ in line) for line in narrow]
-    assert all(str(units.format_prefixed(rate)).strip() in told[1] for rate in (14.3e3, 15.1e3))
+    texts = ["".join(part for part, _ in line) for line in narrow]
+    assert all(str(units.format_prefixed(rate)).strip() in texts[1] for rate in (14.3e3, 15.1e3))
     assert cell_width(wide[0]) > cell_width(narrow[0])
 
 

@@ -110,8 +110,8 @@ def test_every_guard_has_words_with_and_without_figures() -> None:
         seconds=0.5, cpu=0.9, full=1.0, steal=0.5, device_bytes=1 << 30, device_operations=9000, operations=100,
         khz=1_000_000, quota=0.7, heat=1,
     )  # fmt: skip
-    found = [one.disturbance for one in list_excesses([calm] * 5, wild)]
-    assert {one.kind for one in found} == {"cpu", "steal", "device", "frequency", "quota", "heat"}
-    for one in found:
+    disturbances = [excess.disturbance for excess in list_excesses([calm] * 5, wild)]
+    assert {one.kind for one in disturbances} == {"cpu", "steal", "device", "frequency", "quota", "heat"}
+    for one in disturbances:
         assert one.brief_text != one.kind and not any(letter.isdigit() for letter in one.brief_text)
         assert one.kind == "heat" or any(letter.isdigit() for letter in one.full_sentence)

@@ -94,17 +94,17 @@ def test_without_schedstats_the_pressure_tells_that_others_waited(
     host: Host, pressed: float | None, own: float | None, threads: int, severity: str
 ) -> None:
     uses = [msgspec.structs.replace(use, threads=threads) for use in _uses([0.99] * 4, waited=own)]
-    [found] = cpuwatch_findings(
+    [cpuwatch_finding] = cpuwatch_findings(
         host, usable_cpus(host), msgspec.structs.replace(JOB, pressed=pressed), uses, None
     )
-    assert found.severity == severity
+    assert cpuwatch_finding.severity == severity
 
 
 @pytest.mark.parametrize("target", [JobTarget("user", "alice"), JobTarget("cgroup", "/batch/job 7")])
 def test_a_user_and_a_group_are_given_less_as_well(host: Host, target: JobTarget) -> None:
     job = WatchedJob(words="job", target=target)
-    [found] = cpuwatch_findings(host, usable_cpus(host), job, _uses([2.0] * 4, others=3.0), None)
-    first = found.remedy[0]
+    [cpuwatch_finding] = cpuwatch_findings(host, usable_cpus(host), job, _uses([2.0] * 4, others=3.0), None)
+    first = cpuwatch_finding.remedy[0]
     assert first == (
         priority.user_priority_remedy("alice")
         if target.kind == "user"
@@ -192,9 +192,9 @@ async def test_many_small_processes_are_watched_as_their_control_group(tmp_path:
 
 
 def test_the_plan_names_the_process_with_its_user_and_how_to_watch_all_of_that_users() -> None:
-    told = " ".join(Cpuwatch().prepare(Host(), Options({"pid": os.getpid()})).plan.sentences)
+    text = " ".join(Cpuwatch().prepare(Host(), Options({"pid": os.getpid()})).plan.sentences)
     user = owner_of(os.getpid())
-    assert user and f"[{os.getpid()}] of {user}" in told and f"--user={user}" in told
+    assert user and f"[{os.getpid()}] of {user}" in text and f"--user={user}" in text
 
 
 async def test_a_job_that_is_not_there() -> None:
@@ -230,10 +230,10 @@ async def test_the_quota_that_stopped_it_is_named(
     """Counted in the watch, not since the group was made."""
     run = run_of_quota(tmp_path, monkeypatch, target)
     await conduct(Cpuwatch(), run)
-    found = run.of(Found)[0].finding
+    finding = run.of(Found)[0].finding
     group = QuotaGroup(folder=BATCH, name="batch.slice", cores=0.75, stopped=90, periods=100)
-    assert throttling_sentence(group) in found.title and found.severity == "warning"
-    assert found.remedy[0].undo == (f"echo '75000 100000' > {BATCH}/cpu.max",)
+    assert throttling_sentence(group) in finding.title and finding.severity == "warning"
+    assert finding.remedy[0].undo == (f"echo '75000 100000' > {BATCH}/cpu.max",)
 
 
 def run_of_quota(
@@ -254,9 +254,9 @@ def run_of_quota(
 def test_a_quota_that_stopped_nobody_is_evidence_alone(host: Host) -> None:
     calm = QuotaGroup(folder=BATCH, name="batch.slice", cores=2.0, stopped=5, periods=100)
     job = msgspec.structs.replace(JOB, quotas=(calm,))
-    [found] = cpuwatch_findings(host, usable_cpus(host), job, _uses([0.98, 1.0, 1.01, 0.99]), 1.0)
-    assert found.severity == "ok" and not found.remedy
-    assert f"{BATCH}/cpu.stat" in [evidence.source for evidence in found.evidence]
+    [cpuwatch_finding] = cpuwatch_findings(host, usable_cpus(host), job, _uses([0.98, 1.0, 1.01, 0.99]), 1.0)
+    assert cpuwatch_finding.severity == "ok" and not cpuwatch_finding.remedy
+    assert f"{BATCH}/cpu.stat" in [evidence.source for evidence in cpuwatch_finding.evidence]
 
 
 @pytest.fixture

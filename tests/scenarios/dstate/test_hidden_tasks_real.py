@@ -40,8 +40,8 @@ def as_nobody(prepare: Callable[[], None]) -> tuple[Scan | Absent, str]:
     with os.fdopen(reader, "rb") as answer:
         said = answer.read()
     os.waitpid(child, 0)
-    found: tuple[Scan | Absent, str] = pickle.loads(said)
-    return found
+    loads: tuple[Scan | Absent, str] = pickle.loads(said)
+    return loads
 
 
 def own_proc(options: str) -> None:

@@ -154,9 +154,9 @@ def test_the_limits_of_a_stuck_tasks_control_group_are_read(tmp_path: Path) -> N
     for place, name in (("block", "sdb1"), ("class/block", "sdb1"), ("dev/block", "8:17")):
         (tmp_path / "sys" / place).mkdir(parents=True)
         (tmp_path / "sys" / place / name).symlink_to("/sys/devices/virtual/block/sdb1")
-    found = watch(host, seconds=20).of(ev.Found)[-1].finding
-    assert (found.id, found.confidence) == ("dstate.throttled", "hint")
-    assert any("wbps 1024" in e.text and "sdb1" in e.text for e in found.evidence)
+    finding = watch(host, seconds=20).of(ev.Found)[-1].finding
+    assert (finding.id, finding.confidence) == ("dstate.throttled", "hint")
+    assert any("wbps 1024" in e.text and "sdb1" in e.text for e in finding.evidence)
     host.close()
 
 
@@ -233,10 +233,10 @@ def test_a_device_that_completes_nothing_is_told_from_a_frozen_file_system(froze
             finally:
                 sh("fsfreeze", "-u", str(frozen))
         run.host.close()
-        found = {f.finding.id: f.finding for f in run.of(ev.Found)}
-        assert found["dstate.device"].subject == disk.device
-        assert any(f"dd ({blocked.pid})" in e.text for e in found["dstate.device"].evidence)
-        assert found["dstate.frozen"].subject == str(frozen)  # what the device itself waits for
+        finding_by_id = {f.finding.id: f.finding for f in run.of(ev.Found)}
+        assert finding_by_id["dstate.device"].subject == disk.device
+        assert any(f"dd ({blocked.pid})" in e.text for e in finding_by_id["dstate.device"].evidence)
+        assert finding_by_id["dstate.frozen"].subject == str(frozen)  # what the device itself waits for
 
 
 @pytest.mark.real
@@ -254,7 +254,7 @@ def test_a_task_on_a_really_frozen_file_system_is_caught(frozen: Path) -> None:
             sh("fsfreeze", "-u", str(frozen))
     run.host.close()
     assert blocked.returncode == 0
-    found = {f.finding.id: f.finding for f in run.of(ev.Found)}
-    assert found["dstate.frozen"].subject == str(frozen)
-    assert f"touch ({blocked.pid})" in found["dstate.frozen"].title
-    assert any(f"fsfreeze -u {frozen}" in r.commands for r in found["dstate.frozen"].remedy)
+    finding_by_id = {f.finding.id: f.finding for f in run.of(ev.Found)}
+    assert finding_by_id["dstate.frozen"].subject == str(frozen)
+    assert f"touch ({blocked.pid})" in finding_by_id["dstate.frozen"].title
+    assert any(f"fsfreeze -u {frozen}" in r.commands for r in finding_by_id["dstate.frozen"].remedy)

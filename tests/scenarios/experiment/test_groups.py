@@ -10,10 +10,10 @@ IOPS = Metric("IOPS", "IOPS")
 
 
 def group(index: int) -> GroupBlocks:
-    one = GroupBlocks(index, "ABBA")
+    group_blocks = GroupBlocks(index, "ABBA")
     for side, value in zip("ABBA", (1.0, 10.0, 20.0, 2.0), strict=True):
-        one.add(side, Measured(seconds=0.02, values={"IOPS": value + 100 * index}))
-    return one
+        group_blocks.add(side, Measured(seconds=0.02, values={"IOPS": value + 100 * index}))
+    return group_blocks
 
 
 def verdict(groups: int, batch: int = 1) -> ev.RunVerdict:

@@ -13,11 +13,11 @@ READS = Workload(id="reads", title="reads", metrics=(IOPS,))
 
 
 def group(index: int, ratio: float) -> GroupBlocks:
-    made = GroupBlocks(index, "ABBA")
-    for place, variant in enumerate(made.order):
+    group_blocks = GroupBlocks(index, "ABBA")
+    for place, variant in enumerate(group_blocks.order):
         rate = 10_000 * (1 + 0.001 * ((7 * index + place) % 5)) * (ratio if variant == "B" else 1.0)
-        made.add(variant, Measured(seconds=0.5, values={IOPS.name: rate}))
-    return made
+        group_blocks.add(variant, Measured(seconds=0.5, values={IOPS.name: rate}))
+    return group_blocks
 
 
 @every_case(
@@ -30,6 +30,6 @@ def test_more_than_half_of_the_groups_must_have_been_disturbed(first: bool, rati
         one = group(index, ratio + 0.03 * (index % 4 - 1.5))
         one.loud = index % 2 == 1 or (first and index == 0)
         judge.add(one, pace)
-    told = judge.conclude_verdict(1.0, pace, "")
-    assert told.verdict == "slower" and told.groups % 2 == 0
-    assert judge.keep_large_only(told, "").verdict == word
+    verdict = judge.conclude_verdict(1.0, pace, "")
+    assert verdict.verdict == "slower" and verdict.groups % 2 == 0
+    assert judge.keep_large_only(verdict, "").verdict == word

@@ -30,15 +30,15 @@ def verdict(
 def test_a_difference_is_of_the_printed_values_and_excludes_0_where_the_effect_excludes_1(
     sign: int, values: tuple[float, float], ci95: tuple[float, float], ends: tuple[float, float]
 ) -> None:
-    told = with_difference(verdict((values[1] / values[0]) ** sign, ci95), values, sign)
-    assert told.delta == values[1] - values[0]
-    assert told.delta_ci95 == pytest.approx(ends)
+    difference = with_difference(verdict((values[1] / values[0]) ** sign, ci95), values, sign)
+    assert difference.delta == values[1] - values[0]
+    assert difference.delta_ci95 == pytest.approx(ends)
 
 
 @pytest.mark.parametrize("ci95", [None, (0.0, 2.0)])
 def test_without_an_interval_the_difference_has_none(ci95: tuple[float, float] | None) -> None:
-    told = with_difference(verdict(0.5, ci95), (2.0, 1.0), 1)
-    assert (told.delta, told.delta_ci95) == (-1.0, None)
+    difference = with_difference(verdict(0.5, ci95), (2.0, 1.0), 1)
+    assert (difference.delta, difference.delta_ci95) == (-1.0, None)
 
 
 def test_values_divide_to_every_effect_and_no_later_pair_changes_one() -> None:
@@ -59,5 +59,5 @@ def test_values_divide_to_every_effect_and_no_later_pair_changes_one() -> None:
 
 @every_case(("ratio", "fits"), [(4.0, True), (4.03, True), (4.1, False), (None, False)])
 def test_values_stand_beside_an_effect_that_they_divide_to(ratio: float | None, fits: bool) -> None:
-    told = values_of_pair({"B": 50.0, "C": 200.0}, verdict(ratio, baseline="B", variant="C"), 1)
-    assert told == ((50.0, 200.0) if fits else None)
+    values = values_of_pair({"B": 50.0, "C": 200.0}, verdict(ratio, baseline="B", variant="C"), 1)
+    assert values == ((50.0, 200.0) if fits else None)

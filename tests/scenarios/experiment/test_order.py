@@ -95,7 +95,7 @@ def verdict_with(variant: str, word: Word, order: OrderEffect | None) -> ev.RunV
 
 def test_an_order_effect_of_the_control_is_held_against_the_other_comparisons_of_the_load() -> None:
     """A proof on a disk held to 200 reads a second: 10 % faster was called of 1 and 15 % in the two orders."""
-    seen = OrderEffect(
+    effect = OrderEffect(
         ratios=(0.87, 1.07),
         ci95=((0.86, 0.95), (0.99, 1.15)),
         groups=(9, 12),
@@ -112,7 +112,7 @@ def test_an_order_effect_of_the_control_is_held_against_the_other_comparisons_of
         is_established=False,
     )
     both = msgspec.structs.replace(one_order, ratios=(1.3, 1.4), ci95=((1.2, 1.4), (1.3, 1.5)))
-    control = verdict_with("again", Word.NOT_MEASURED, seen)
+    control = verdict_with("again", Word.NOT_MEASURED, effect)
     for order, stands in ((one_order, Word.UNDECIDED), (both, Word.FASTER), (None, Word.FASTER)):
         held = hold_to_shared_orders([verdict_with("new", Word.FASTER, order), control])
         assert [v.verdict for v in held] == [stands, Word.NOT_MEASURED], order
@@ -123,9 +123,9 @@ def test_an_order_effect_of_the_control_is_held_against_the_other_comparisons_of
 
 def test_what_is_not_measured_shows_no_figure_that_the_order_decides() -> None:
     verdict = GroupVerdict(verdict=Word.SLOWER, ratio=0.64, ci95=(0.29, 0.8), groups=30, slower_in=18)
-    told = apply_order_guard(verdict, drawn(-0.3, 0.9))
-    assert told.is_not_measured and told.reason and told.order is not None
-    assert (told.ratio, told.ci95, told.groups, told.slower_in) == (None, None, 0, 0)
+    guard = apply_order_guard(verdict, drawn(-0.3, 0.9))
+    assert guard.is_not_measured and guard.reason and guard.order is not None
+    assert (guard.ratio, guard.ci95, guard.groups, guard.slower_in) == (None, None, 0, 0)
 
 
 @pytest.mark.parametrize("groups", some_always((6, 12), (30, 120)))
@@ -135,8 +135,8 @@ def test_without_a_cause_the_guard_speaks_in_at_most_one_run_of_a_hundred(groups
     for _ in range(600):
         firsts = [rng.random() < 0.5 for _ in range(groups)]
         logs = [rng.gauss(0, 0.1) for _ in firsts]
-        found = order_effect(logs, firsts, 0.05)
-        alarms += found is not None and found.is_established
+        effect = order_effect(logs, firsts, 0.05)
+        alarms += effect is not None and effect.is_established
     assert alarms <= 0.01 * 600 + 6  # 12 of 600 has p < 0.02
 
 

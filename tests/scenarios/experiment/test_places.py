@@ -28,14 +28,14 @@ def test_the_two_levels_by_hand() -> None:
     """Eight pairs at +-0.04, visited twice at +-0.01 around it."""
     levels = [0.04, -0.04] * 4
     ratios = [level + off for off in (0.01, -0.01) for level in levels]
-    found = estimate_scatter(ratios, [0.012] * 16, [*range(8), *range(8)], 16)
-    assert found is not None
+    scatter = estimate_scatter(ratios, [0.012] * 16, [*range(8), *range(8)], 16)
+    assert scatter is not None
     group = 2 * 0.01**2  # a sample of two at +-0.01, in each pair
     pair = 8 * 0.04**2 / 7 - group / 2
-    assert found.in_group == pytest.approx(math.sqrt(group))
-    assert found.place == pytest.approx(math.sqrt(pair / 2))
+    assert scatter.in_group == pytest.approx(math.sqrt(group))
+    assert scatter.place == pytest.approx(math.sqrt(pair / 2))
     median = 0.012 / math.sqrt(math.log(2))
-    assert (found.slice, found.pairs, found.all_pairs) == (pytest.approx(median), 8, 16)
+    assert (scatter.slice, scatter.pairs, scatter.all_pairs) == (pytest.approx(median), 8, 16)
     assert (
         estimate_scatter(ratios[:8], [0.012] * 8, range(8), 16) is None
     )  # a moment is not told from a place yet
@@ -61,14 +61,16 @@ def two_levels(
 @every_case("all_pairs", [16, 64])
 @every_case("place", [0.0, 0.01, 0.021])
 def test_so_many_groups_narrow_the_interval(place: float, all_pairs: int) -> None:
-    one = PlaceScatter(place, 0.1, 0.1, all_pairs, all_pairs, 2 * all_pairs)
-    assert one.error(10 * all_pairs) == pytest.approx(
+    place_scatter = PlaceScatter(place, 0.1, 0.1, all_pairs, all_pairs, 2 * all_pairs)
+    assert place_scatter.error(10 * all_pairs) == pytest.approx(
         math.sqrt(2 * place**2 / all_pairs + 0.1**2 / (10 * all_pairs))
     )
-    assert one.error(8) == pytest.approx(math.sqrt((2 * place**2 + 0.1**2) / 8))
-    groups = one.groups_for_half_width(0.05, 0.04)
+    assert place_scatter.error(8) == pytest.approx(math.sqrt((2 * place**2 + 0.1**2) / 8))
+    groups = place_scatter.groups_for_half_width(0.05, 0.04)
     assert groups > 2 * all_pairs
-    assert one.error(round(groups)) / one.error(2 * all_pairs) == pytest.approx(0.8, rel=0.02)
+    assert place_scatter.error(round(groups)) / place_scatter.error(2 * all_pairs) == pytest.approx(
+        0.8, rel=0.02
+    )
 
 
 def judged(

@@ -57,10 +57,12 @@ def test_few_groups_that_agree_while_their_runs_overlap_call_nothing(groups: int
         value = group_value([1.1 * level, 1.11 * level], [level, 1.01 * level], comparison.better)
         assert value is not None
         comparison.add(*value)
-    found = comparison.final_verdict()
-    assert (found.verdict, found.slower_in) == (word, 0)
-    assert (found.reason is not None) == (word == "inconclusive")
-    assert found.ci95 is not None and found.ci95[0] > 1.03  # the interval alone would have called it
+    final_verdict = comparison.final_verdict()
+    assert (final_verdict.verdict, final_verdict.slower_in) == (word, 0)
+    assert (final_verdict.reason is not None) == (word == "inconclusive")
+    assert (
+        final_verdict.ci95 is not None and final_verdict.ci95[0] > 1.03
+    )  # the interval alone would have called it
 
 
 def test_the_planner_names_the_look_that_will_decide() -> None:

@@ -66,8 +66,8 @@ def test_without_correlation_it_is_ordinary_regression() -> None:
 @every_case(("shows_after", "telling"), [(8, True), (9, False), (None, False)])
 def test_none_may_be_said_only_where_a_loss_would_have_shown(shows_after: int | None, telling: bool) -> None:
     line = fit_line([float(i) for i in range(8)], [1e-4 * (-1) ** i for i in range(8)], 0.6)
-    asked = trend_estimate(line, (-1e-3, 1e-3), shows_after, 8)
-    assert asked.within is not None and asked.within.telling is telling
+    estimate = trend_estimate(line, (-1e-3, 1e-3), shows_after, 8)
+    assert estimate.within is not None and estimate.within.telling is telling
 
 
 def test_what_would_have_shown_does_show() -> None:

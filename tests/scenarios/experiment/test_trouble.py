@@ -110,12 +110,12 @@ async def test_stalls_of_both_sides_are_nobodys() -> None:
 async def test_a_spent_write_budget_keeps_what_was_measured() -> None:
     run = FakeRun(seed=5)
     benches = benches_of(run, 1.0, 0.7, sigma=0.2)
-    whole = benches[1].measure_block
+    measure_block = benches[1].measure_block
 
     async def until_spent(seconds: float) -> Measured:
         if benches[1].blocks >= 20:
             raise WriteBudgetSpent("the run's write budget is spent: 8.0 of 8.0 GiB")
-        return await whole(seconds)
+        return await measure_block(seconds)
 
     benches[1].measure_block = until_spent  # type: ignore[method-assign]
     [verdict], _ = await measure_workload(run, READS, benches, budget_s=120, family=6)

@@ -59,8 +59,8 @@ async def test_a_block_ends_with_its_bytes_and_leaves_files(bench_directory: Pat
     try:
         measured = await bench.measure_block(5.0, 4 * MIB)
         assert measured.bytes == 4 * MIB and measured.values["MB/s"] > 0
-        there = list(bench_directory.iterdir())
-        assert sum(path.stat().st_size for path in there) == 4 * MIB and len(there) == WORKERS
+        entries = list(bench_directory.iterdir())
+        assert sum(path.stat().st_size for path in entries) == 4 * MIB and len(entries) == WORKERS
         again = await bench.measure_block(5.0, 4 * MIB)
         assert again.bytes == 4 * MIB
         assert sum(path.stat().st_size for path in bench_directory.iterdir()) == 8 * MIB

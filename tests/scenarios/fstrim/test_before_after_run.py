@@ -16,5 +16,5 @@ def exact(n: int, loss: float, trims: set[int]) -> tuple[list[float], list[float
 
 
 def test_a_trim_before_every_round_leaves_the_plain_trend() -> None:
-    found = treated_trend(*exact(8, 0.0, set(range(1, 8))))
-    assert found.jumps == () and found.trend.rounds == 8
+    trend = treated_trend(*exact(8, 0.0, set(range(1, 8))))
+    assert trend.jumps == () and trend.trend.rounds == 8

@@ -37,8 +37,8 @@ def arguments(disk: TrimDisk, *more: str) -> tuple[str, ...]:
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[TrimDisk]:
-    with TrimDisk(tmp_path, "ext4") as made:
-        yield made
+    with TrimDisk(tmp_path, "ext4") as trim_disk:
+        yield trim_disk
 
 
 async def flushed(disk: TrimDisk) -> None:
@@ -56,7 +56,7 @@ def trimmed(disk: TrimDisk) -> tuple[int, int, int]:
     """What fstrim says, what the counters say, what the image really gave back."""
     asyncio.run(flushed(disk))
     held, before = disk.allocated_bytes, read_discards(Host(), (disk.device,))
-    said = parse_claim(sh("fstrim", "-v", str(disk.mountpoint)))
+    claim = parse_claim(sh("fstrim", "-v", str(disk.mountpoint)))
     counted = -1
     for _ in range(100):  # XFS hands them over without waiting
         after = read_discards(Host(), (disk.device,))
@@ -66,8 +66,8 @@ def trimmed(disk: TrimDisk) -> tuple[int, int, int]:
             break
         counted = after.bytes - before.bytes
         time.sleep(0.05)
-    assert said is not None
-    return said, counted, held - disk.allocated_bytes
+    assert claim is not None
+    return claim, counted, held - disk.allocated_bytes
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -94,9 +94,9 @@ def test_the_counters_against_the_blocks_of_the_image(tmp_path: Path, kind: str)
 def result(disk: TrimDisk, place: Path, *more: str, status: int = 0) -> dict[str, Any]:
     done = hostdx(place, *arguments(disk, *more), "--json", "--quiet", timeout=90)
     assert done.returncode == status, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
+    loads: dict[str, Any] = json.loads(done.stdout)
     assert disk.names == set() and journals(place) == []
-    return found
+    return loads
 
 
 @pytest.mark.parametrize("kind", one_always("ext4", "xfs"))
@@ -112,15 +112,15 @@ def test_a_whole_session_explains_its_numbers(tmp_path: Path, kind: str) -> None
         assert verdicts["churn"]["groups"] == 6 and verdicts["churn"]["ratio"]
         ids = {f["id"]: f for f in found["findings"]}
         assert {"fstrim.effect", "fstrim.number"} <= ids.keys()
-        whole = " ".join(e["text"] for e in ids["fstrim.number"]["evidence"])
+        text = " ".join(e["text"] for e in ids["fstrim.number"]["evidence"])
         if kind == "ext4":
-            assert "until it is unmounted" in whole
+            assert "until it is unmounted" in text
             assert trims[2]["fstrim_says_bytes"] == trims[2]["discarded_bytes"] == 0
             assert "0 B: nothing was freed" in trims[2]["explained"]
         if kind == "xfs":
-            assert "the same" in whole and "walks all of its free space" in whole
+            assert "the same" in text and "walks all of its free space" in text
             says_size = any("size of the file system" in row["explained"] for row in trims)
-            assert says_size == ("that is the size of the file system" in whole)
+            assert says_size == ("that is the size of the file system" in text)
             assert len({row["fstrim_says_bytes"] for row in trims}) == 1
         wrote = sum(row["written_bytes"] for row in found["ledger"])
         assert 0 < wrote <= 0.02 * disk.bytes
@@ -135,14 +135,14 @@ def test_without_the_right_the_blocks_run_and_the_trim_is_left_out(tmp_path: Pat
         env=environment(tmp_path), capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    [verdict] = found["verdicts"]
+    loads = json.loads(done.stdout)
+    [verdict] = loads["verdicts"]
     assert verdict["verdict"] == "not applicable" and "CAP_SYS_ADMIN" in verdict["reason"]
-    assert sum(row["written_bytes"] for row in found["ledger"]) > 0
-    assert not any(row["explained"] for row in found["ledger"])
-    assert [f["remedy"][0]["title"] for f in found["findings"] if f["id"] == "fstrim.untrimmed"]
-    said = done.stderr  # before anything is measured, and what to do instead
-    assert said.index("run it with sudo") < said.index("write the reference file")
+    assert sum(row["written_bytes"] for row in loads["ledger"]) > 0
+    assert not any(row["explained"] for row in loads["ledger"])
+    assert [f["remedy"][0]["title"] for f in loads["findings"] if f["id"] == "fstrim.untrimmed"]
+    stderr = done.stderr  # before anything is measured, and what to do instead
+    assert stderr.index("run it with sudo") < stderr.index("write the reference file")
 
 
 def test_without_consent_nothing_is_written(tmp_path: Path, disk: TrimDisk) -> None:
@@ -160,8 +160,8 @@ def test_rounds_are_kept_for_the_file_system(tmp_path: Path, disk: TrimDisk) -> 
     assert [one["trim_before"] for one in rounds] == [False, True]
     assert rounds[1]["written_bytes"] > 0 and all(one["value"] > 0 and one["reference"] > 0 for one in rounds)
     assert found["series"][0]["verdict"] == "inconclusive" and found["series"][0]["rounds"] == 2
-    [kept] = (tmp_path / "state/hostdx/series").iterdir()
-    assert len(kept.read_text().splitlines()) == 2
+    [entry] = (tmp_path / "state/hostdx/series").iterdir()
+    assert len(entry.read_text().splitlines()) == 2
 
 
 @pytest.mark.soak("rounds are kept for the file system")

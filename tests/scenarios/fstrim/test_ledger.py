@@ -108,7 +108,11 @@ def test_the_answer_agrees_with_the_rows(
     for _ in range(3):
         made.begin_row()
         made.end_row("trim", trimmed=trimmed(16 * GIB, counted * GIB))
-    [sentence] = [one for one in made.answer_sentences() if "the same 16 GiB each time" in one]
+    [sentence] = [
+        answer_sentence
+        for answer_sentence in made.answer_sentences()
+        if "the same 16 GiB each time" in answer_sentence
+    ]
     known = trim_of(fstype, row) if row else None
     assert (known.repeats if known else "each time (3 trims) ") in f"{sentence} "
     called_size = any("the size of the file system" in row.explained for row in made.trim_rows)
@@ -171,7 +175,7 @@ async def test_what_is_in_flight_is_waited_for_too_all_five_seconds(tmp_path: Pa
 
 def test_old_counters_have_no_discards(tmp_path: Path) -> None:
     tree = Tree(tmp_path).put("/proc/diskstats", "   8 0 sda 10 0 80 5 10 0 80 5 0 9 10\n")
-    found = read_discards(tree.host(), ("sda",))
-    assert isinstance(found, Discards) and found.bytes is None and found.written == 80 * 512
+    discards = read_discards(tree.host(), ("sda",))
+    assert isinstance(discards, Discards) and discards.bytes is None and discards.written == 80 * 512
     gone = read_discards(tree.host(), ("sda", "sdb"))
     assert isinstance(gone, Absent) and "sdb" in gone.reason

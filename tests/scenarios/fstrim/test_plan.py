@@ -39,9 +39,9 @@ def options(**values: object) -> Options:
     ],
 )
 def test_a_wrong_request_is_one_line(given: dict[str, object], why: str) -> None:
-    with pytest.raises(UsageError, match=why) as found:
+    with pytest.raises(UsageError, match=why) as error_info:
         parse_request(options(**given))
-    assert "\n" not in str(found.value)
+    assert "\n" not in str(error_info.value)
 
 
 def test_a_budget_that_is_too_short() -> None:
@@ -57,9 +57,9 @@ def test_a_budget_that_is_too_short() -> None:
 def placed(max_bytes: int = 4096, fstype: str = "ext4", queued: dict[str, str] | None = None) -> TrimSetup:
     """A layout whose stack is made up, without reading any host."""
     mount = Mount(mountpoint="/data", root="/", devno="8:0", source="/dev/sda", fstype=fstype, options=())
-    made = TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=3)
-    made.refusal = made.no_trim = ""
-    made.chain = DiscardChain(
+    trim_setup = TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=3)
+    trim_setup.refusal = trim_setup.no_trim = ""
+    trim_setup.chain = DiscardChain(
         mount=mount,
         device="sda",
         online="",
@@ -70,7 +70,7 @@ def placed(max_bytes: int = 4096, fstype: str = "ext4", queued: dict[str, str] |
         leaves=("sda",),
         queued=queued or {},
     )
-    return made
+    return trim_setup
 
 
 def test_a_layer_that_swallows_discards_ends_a_session_but_not_a_round() -> None:
@@ -101,8 +101,8 @@ def test_a_file_system_that_cannot_trim() -> None:
 def test_a_command_that_cannot_be_started_is_refused_before_anything_is_written(
     command: str, why: str
 ) -> None:
-    said = refusal_reason(parse_request(options(dir="/data", workload=command)), placed())
-    assert (why in said) if why else not said
+    reason = refusal_reason(parse_request(options(dir="/data", workload=command)), placed())
+    assert (why in reason) if why else not reason
 
 
 def test_the_trim_needs_consent_and_names_its_risk() -> None:

@@ -93,13 +93,13 @@ async def test_without_the_trim_the_blocks_still_run_and_what_idling_did_is_told
     run = await session(1, QUIET_HOST, 0.2, no_trim="the trim needs root: it is left out")
     assert verdict(run).verdict == "not applicable" and not run.applied
     assert {b.variant for b in run.of(ev.Block)} == {"before", "idle"}
-    [found] = [e.finding for e in run.of(ev.Found)]
-    assert found.id == "fstrim.untrimmed" and len(found.evidence) == 3
-    assert [e.source for e in found.evidence[1:]] == ["new files", "reads of an untouched file"]
-    assert len(found.remedy) == 2 and "--round" in found.remedy[1].commands[0]
+    [finding] = [e.finding for e in run.of(ev.Found)]
+    assert finding.id == "fstrim.untrimmed" and len(finding.evidence) == 3
+    assert [e.source for e in finding.evidence[1:]] == ["new files", "reads of an untouched file"]
+    assert len(finding.remedy) == 2 and "--round" in finding.remedy[1].commands[0]
 
 
 def test_a_phase_without_a_block_breaks_nothing() -> None:
     none = MeasuredPhase("before", [], [], 0.0, 0, "the command fails")
-    found = idling_finding(layout(), none, none, ["the command fails"])
-    assert [e.source for e in found.evidence][1:] == ["doubt"]
+    finding = idling_finding(layout(), none, none, ["the command fails"])
+    assert [e.source for e in finding.evidence][1:] == ["doubt"]

@@ -30,10 +30,10 @@ def test_a_disk_slowed_round_by_round_in_a_guest_is_seen() -> None:
     """Real rounds: 4 % less each, a real trim before the eighth, with reads that scatter by a factor of two."""
     kept = read_series(ROUNDS)
     assert kept.bad == 0 and [r.trim_before for r in kept.rounds].index(True) == 7
-    found = trend_of_rounds(kept.rounds)
-    assert found.trend.verdict == "slower" and found.trend.ci95 is not None
-    assert found.trend.ci95[0] <= -0.04 <= found.trend.ci95[1]
-    [jump] = found.jumps
+    trend = trend_of_rounds(kept.rounds)
+    assert trend.trend.verdict == "slower" and trend.trend.ci95 is not None
+    assert trend.trend.ci95[0] <= -0.04 <= trend.trend.ci95[1]
+    [jump] = trend.jumps
     # The reads jumped at that round as well: how much of it the trim gave is not known, and so it is not called.
     assert jump.gave > 0.25 and jump.before_round == 8 and not jump.called
     assert jump.ci95[0] <= 0.96**-8 - 1 <= jump.ci95[1] or jump.ci95[0] <= 0.96**-7 - 1 <= jump.ci95[1]

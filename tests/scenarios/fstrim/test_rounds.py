@@ -44,8 +44,8 @@ def test_a_line_cut_short_costs_only_itself(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(b'{"value": 2.')
     append_round(path, Round(value=3.0))
-    kept = read_series(path)
-    assert [r.value for r in kept.rounds] == [1.0, 3.0] and kept.bad == 1
+    series = read_series(path)
+    assert [r.value for r in series.rounds] == [1.0, 3.0] and series.bad == 1
 
 
 def test_a_symlink_in_its_place_is_not_written_through(tmp_path: Path) -> None:
@@ -117,8 +117,8 @@ def test_with_online_discard_only_what_deletions_do_not_explain(
 
 def test_a_line_of_older_hostdx_is_compared_with_the_leaves(tree: Tree) -> None:
     old = Round(value=1, boot_id="b1", device_written_bytes=GIB, device_discarded_bytes=5 * GIB)
-    found = round_since(counters(tree, "b1", 2 * GIB, 6 * GIB).host(), Here(tree, 400 * GIB), [old])
-    assert (found.trimmed_bytes, found.trim_before) == (GIB, True)
+    since = round_since(counters(tree, "b1", 2 * GIB, 6 * GIB).host(), Here(tree, 400 * GIB), [old])
+    assert (since.trimmed_bytes, since.trim_before) == (GIB, True)
 
 
 def test_a_kernel_that_counts_no_discards_leaves_the_timer(
@@ -131,8 +131,8 @@ def test_a_kernel_that_counts_no_discards_leaves_the_timer(
     assert round_since(tree.host(), Here(tree, GIB), [first]).trim_before is False
     fired = datetime(2026, 11, 2, tzinfo=UTC)
     monkeypatch.setattr("hostdx.scenarios.fstrim.rounds.stamp_time", lambda host: fired)
-    found = round_since(tree.host(), Here(tree, GIB), [first])
-    assert (found.trim_before, found.trim_seen_by, found.trimmed_bytes) == (True, "fstrim.timer", None)
+    since = round_since(tree.host(), Here(tree, GIB), [first])
+    assert (since.trim_before, since.trim_seen_by, since.trimmed_bytes) == (True, "fstrim.timer", None)
 
 
 def test_the_bytes_between_rounds_add_up() -> None:

@@ -72,8 +72,11 @@ def test_nobody_is_accused_wrongly(tree: Tree, files: dict[str, str]) -> None:
 
 
 def test_a_timer_that_is_off_and_would_pass_over_it_needs_both(tree: Tree) -> None:
-    [found] = untrimmed_findings(ssd(tree).put("/etc/fstab", OTHER).host())
-    assert [remedy.title for remedy in found.remedy] == ["Trim once a week", "Let the timer trim /data too"]
+    [untrimmed_finding] = untrimmed_findings(ssd(tree).put("/etc/fstab", OTHER).host())
+    assert [remedy.title for remedy in untrimmed_finding.remedy] == [
+        "Trim once a week",
+        "Let the timer trim /data too",
+    ]
 
 
 @pytest.mark.parametrize("timer", [False, True])
@@ -81,9 +84,13 @@ def test_the_admins_own_choice_is_respected(tree: Tree, timer: bool) -> None:
     ssd(tree, timer=timer, written=2048 * 512).put(
         "/etc/fstab", "/dev/sda /data xfs rw,X-fstrim.notrim 0 0\n"
     )
-    [found] = untrimmed_findings(tree.host())
-    assert (found.confidence, found.severity, found.remedy) == ("hint", "notice", ())
-    assert "/etc/fstab" in found.title
+    [untrimmed_finding] = untrimmed_findings(tree.host())
+    assert (untrimmed_finding.confidence, untrimmed_finding.severity, untrimmed_finding.remedy) == (
+        "hint",
+        "notice",
+        (),
+    )
+    assert "/etc/fstab" in untrimmed_finding.title
 
 
 def test_an_unknown_timer_is_not_guessed(tree: Tree) -> None:
@@ -102,12 +109,12 @@ def test_an_unknown_timer_is_not_guessed(tree: Tree) -> None:
 ])  # fmt: skip
 def test_online_discard_without_queued_trim(tree: Tree, mode: str, options: str, speaks: bool) -> None:
     ssd(tree, options=options).files("/sys/class/ata_device/dev3.0", trim=mode)
-    found = list(online_unqueued_findings(tree.host()))
-    assert bool(found) == speaks
+    findings = list(online_unqueued_findings(tree.host()))
+    assert bool(findings) == speaks
     if speaks:
         assert (
-            found[0].severity == "warning"
-            and "mount -o remount,nodiscard /data" in found[0].remedy[1].commands
+            findings[0].severity == "warning"
+            and "mount -o remount,nodiscard /data" in findings[0].remedy[1].commands
         )
 
 
@@ -130,9 +137,9 @@ def on_crypt(tree: Tree, below: dict[str, Any]) -> Tree:
 
 @pytest.mark.parametrize(("below", "guilty"), [(TAKES, "dm-0"), (NOTHING, "sda")])
 def test_the_lowest_layer_that_takes_none_is_the_one(tree: Tree, below: dict[str, Any], guilty: str) -> None:
-    found = list(swallowed_findings(on_crypt(tree, below).host()))
-    assert [f.evidence[0].source for f in found] == [f"/sys/block/{guilty}/queue/discard_max_bytes"]
-    assert "allow-discards" not in " ".join(c for f in found for r in f.remedy for c in r.commands)
+    findings = list(swallowed_findings(on_crypt(tree, below).host()))
+    assert [f.evidence[0].source for f in findings] == [f"/sys/block/{guilty}/queue/discard_max_bytes"]
+    assert "allow-discards" not in " ".join(c for f in findings for r in f.remedy for c in r.commands)
 
 
 @pytest.mark.parametrize(("level", "by_parity"), [("raid1", False), ("raid6", True), ("", True)])
@@ -141,8 +148,8 @@ def test_a_mirror_is_not_told_of_parity(tree: Tree, level: str, by_parity: bool)
     tree.disk(ATA, **TAKES).disk(md, "9:0", **NOTHING).files(f"{md}/md", level=level)
     tree.link(f"{md}/slaves/sda", f"../../../../..{ATA}")
     host = tree.put("/proc/self/mountinfo", "30 1 9:0 / / rw - xfs /dev/md0 rw\n").host()
-    [found] = swallowed_findings(host)
-    assert any("raid456" in command for command in found.remedy[0].commands) is by_parity
+    [swallowed_finding] = swallowed_findings(host)
+    assert any("raid456" in command for command in swallowed_finding.remedy[0].commands) is by_parity
 
 
 def test_whether_discards_are_taken_is_unknown_not_fine(tree: Tree) -> None:

@@ -44,14 +44,14 @@ PidFile none
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as made:
-        yield Path(made)
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture
 def disk(place: Path) -> Iterator[TrimDisk]:
-    with TrimDisk(place, "ext4", 3) as made:
-        yield made
+    with TrimDisk(place, "ext4", 3) as trim_disk:
+        yield trim_disk
 
 
 def arguments(disk: TrimDisk, budget: str, *more: str) -> tuple[str, ...]:
@@ -97,8 +97,8 @@ def test_both_directions_to_the_end(place: Path, disk: TrimDisk) -> None:
     before = namespaces_in_use()
     done = hostdx(place, *arguments(disk, "22"), "--json", "--quiet", timeout=200)
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    sides = {(one["direction"], one["side"]): one for one in found["streams"]["levels"]}
+    loads = json.loads(done.stdout)
+    sides = {(level["direction"], level["side"]): level for level in loads["streams"]["levels"]}
     assert {
         ("out", "disk"),
         ("out", "network"),
@@ -107,8 +107,8 @@ def test_both_directions_to_the_end(place: Path, disk: TrimDisk) -> None:
         ("in", "direct"),
     } <= set(sides)
     assert all(one["rate"] > 0 and one["cpu_s_per_gb"] > 0 for one in sides.values())
-    assert {one["direction"] for one in found["streams"]["limits"]} == {"out", "in"}
-    assert found["streams"]["private"]
+    assert {limit["direction"] for limit in loads["streams"]["limits"]} == {"out", "in"}
+    assert loads["streams"]["private"]
     assert left(place, disk) == []
     assert within(lambda: namespaces_in_use() <= before)
 
@@ -191,11 +191,11 @@ nsenter -t {other} -n ip link set lo up
 
 
 def holder() -> subprocess.Popen[bytes]:
-    made = subprocess.Popen(
+    process = subprocess.Popen(
         ["unshare", "--net", "sh", "-c", "echo up; exec sleep infinity"], stdout=subprocess.PIPE
     )
-    assert made.stdout is not None and made.stdout.readline() == b"up\n"
-    return made
+    assert process.stdout is not None and process.stdout.readline() == b"up\n"
+    return process
 
 
 @pytest.fixture
@@ -225,10 +225,10 @@ def test_a_peer_by_hand_and_its_cable(
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert peer.stderr is not None
-    told = ""
-    while not (named := re.search(r"--peer (\S+) --token (\S+)", told)):
-        told += peer.stderr.readline()
-    more = ("--peer", named[1], "--token", named[2], "--direction", "out", "--quiet")
+    text = ""
+    while not (match := re.search(r"--peer (\S+) --token (\S+)", text)):
+        text += peer.stderr.readline()
+    more = ("--peer", match[1], "--token", match[2], "--direction", "out", "--quiet")
     running = subprocess.Popen(
         ["nsenter", "-t", str(here), "-n", *argv(*arguments(disk, "12" if how == "end" else "100", *more))],
         env=environment(place), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -268,9 +268,9 @@ def test_the_token_of_another_peer_is_refused(place: Path, disk: TrimDisk) -> No
         argv("peer", "--bind", "127.0.0.1"), env=environment(place), stderr=subprocess.PIPE, text=True
     ) as peer:
         assert peer.stderr is not None
-        told = ""
-        while not (named := re.search(r"--peer (\S+) --token (\S+)", told)):
-            told += peer.stderr.readline()
-        done = hostdx(place, *arguments(disk, "12"), "--peer", named[1], "--token", "0" * 32)
+        text = ""
+        while not (match := re.search(r"--peer (\S+) --token (\S+)", text)):
+            text += peer.stderr.readline()
+        done = hostdx(place, *arguments(disk, "12"), "--peer", match[1], "--token", "0" * 32)
         assert done.returncode == 3 and disk.names == set()
         peer.kill()

@@ -80,8 +80,8 @@ def test_without_a_way_or_a_part_nothing_is_told() -> None:
 
 def test_where_nothing_was_judged_it_is_open_with_a_reason() -> None:
     levels = [SideRate(direction="out", side=side, rate=1e9) for side in ("disk", "network", "direct")]
-    found = stream_limit("out", levels, [], NOTHING, private=False)
-    assert found is not None and found.what == "open" and found.reason
+    limit = stream_limit("out", levels, [], NOTHING, private=False)
+    assert limit is not None and limit.what == "open" and limit.reason
 
 
 @pytest.mark.parametrize(("private", "expected"), [(True, "CPU"), (False, "network")])
@@ -92,16 +92,16 @@ def test_a_private_link_has_no_wire_so_full_cpus_bound_it(private: bool, expecte
         SideRate(direction="out", side="direct", rate=1e9),
     ]
     verdicts = [verdict("disk", FAR), verdict("network", NEAR)]
-    found = stream_limit("out", levels, verdicts, NOTHING, private=private)
-    assert found is not None and found.what == expected
+    limit = stream_limit("out", levels, verdicts, NOTHING, private=private)
+    assert limit is not None and limit.what == expected
 
 
 @pytest.mark.parametrize(("groups", "shown"), [(3, None), (8, 0.96)])
 def test_of_too_few_groups_no_part_is_shown(groups: int, shown: float | None) -> None:
     levels = [SideRate(direction="out", side=side, rate=1e9) for side in ("disk", "network", "direct")]
     judged = [replace(verdict(base, NEAR), groups=groups) for base in ("disk", "network")]
-    found = stream_limit("out", levels, judged, NOTHING, private=False)
-    assert found is not None and found.of_disk == found.of_network == shown
+    limit = stream_limit("out", levels, judged, NOTHING, private=False)
+    assert limit is not None and limit.of_disk == limit.of_network == shown
 
 
 @pytest.mark.parametrize(("direction", "remedies"), [("out", 1), ("in", 0)])

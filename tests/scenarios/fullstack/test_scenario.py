@@ -44,7 +44,7 @@ class Told(msgspec.Struct):
 
     @property
     def limits(self) -> dict[str, StreamLimit]:
-        return {one.direction: one for one in self.measured.limits}
+        return {limit.direction: limit for limit in self.measured.limits}
 
     @property
     def findings(self) -> set[str]:
@@ -166,13 +166,13 @@ def test_settings_of_the_own_link_and_sends_without_a_copy_are_told_with_their_i
 
 def test_a_side_that_cannot_be_measured_is_left_out(tmp_path: Path) -> None:
     done = told(tmp_path, ALIKE, refused={"sendfile": "served by a cache"})
-    assert {one.side for one in done.measured.levels} == {"disk", "network", "copy", "direct", "zerocopy"}
+    assert {level.side for level in done.measured.levels} == {"disk", "network", "copy", "direct", "zerocopy"}
     assert done.limits["out"].what == "disk"
 
 
 def test_without_direct_io_that_way_is_not_there(tmp_path: Path) -> None:
     done = told(tmp_path, ALIKE, direct=False)
-    assert "direct" not in {one.side for one in done.measured.levels}
+    assert "direct" not in {level.side for level in done.measured.levels}
 
 
 def test_a_peer_is_asked_for_and_its_token_handed_on(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ pytestmark = [pytest.mark.real, needs(KNOWN_DISK)]
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[LoopDisk]:
-    with LoopDisk(tmp_path) as made:
-        yield made
+    with LoopDisk(tmp_path) as loop_disk:
+        yield loop_disk
 
 
 def test_a_full_run_restores_the_queue_byte_for_byte(tmp_path: Path, disk: LoopDisk) -> None:

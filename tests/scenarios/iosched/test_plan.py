@@ -151,5 +151,5 @@ def _target(host: Host) -> ScheduledDisks | Absent:
 
 
 def test_paths_that_differ_are_not_compared(tmp_path: Path) -> None:
-    found = _target(multipath(tmp_path, "mq-deadline [none] bfq"))
-    assert isinstance(found, Absent) and found.reason
+    target = _target(multipath(tmp_path, "mq-deadline [none] bfq"))
+    assert isinstance(target, Absent) and target.reason

@@ -137,13 +137,15 @@ def measured(tmp_path: Path, speed: dict[str, float], seed: int = 1, budget_s: f
         for m in mixes
     )
     target = target_on(host)
-    found = SchedulerSetup(target=target, variants=("bfq",), jobs=jobs, mixes=mixes, budget_s=budget_s)
+    scheduler_setup = SchedulerSetup(
+        target=target, variants=("bfq",), jobs=jobs, mixes=mixes, budget_s=budget_s
+    )
     run = TreeRun(host, seed=seed, options={}, declared=Iosched.options)
     bench = FakeBench(run, speed, autoregressive(seed, 0.5, 0.04))
     switcher = Switcher(run, ("loop7",), "mq-deadline")
 
     async def go() -> None:
-        await Iosched()._measure_loads(run, bench, found, target, switcher)  # type: ignore[arg-type]
+        await Iosched()._measure_loads(run, bench, scheduler_setup, target, switcher)  # type: ignore[arg-type]
 
     import asyncio
 
@@ -261,8 +263,8 @@ async def test_a_queue_that_nobody_else_touched_is_as_it_was(tmp_path: Path) -> 
     switcher = Switcher(TreeRun(tree(tmp_path)), ("loop7",), "mq-deadline")
     await switcher.switch_to("bfq")
     await switcher.switch_back()
-    (found,) = switcher.untouched.build_findings()
-    assert (found.id, found.severity) == ("iosched.restored", "ok")
+    (finding,) = switcher.untouched.build_findings()
+    assert (finding.id, finding.severity) == ("iosched.restored", "ok")
 
 
 async def test_a_setting_that_somebody_else_changed_between_is_no_fault_of_ours(tmp_path: Path) -> None:
@@ -272,9 +274,9 @@ async def test_a_setting_that_somebody_else_changed_between_is_no_fault_of_ours(
     queue_file(tmp_path, "iosched/read_expire").write_text("500\n")
     await switcher.switch_to("bfq")
     await switcher.switch_back()
-    (found,) = switcher.untouched.build_findings()
-    assert (found.id, found.severity, found.remedy) == ("iosched.changed-meanwhile", "notice", ())
-    assert any("read_expire" in e.text and "'80'" in e.text and "'500'" in e.text for e in found.evidence)
+    (finding,) = switcher.untouched.build_findings()
+    assert (finding.id, finding.severity, finding.remedy) == ("iosched.changed-meanwhile", "notice", ())
+    assert any("read_expire" in e.text and "'80'" in e.text and "'500'" in e.text for e in finding.evidence)
 
 
 async def test_a_scheduler_that_somebody_else_set_is_kept_and_said_so(tmp_path: Path) -> None:
@@ -286,9 +288,9 @@ async def test_a_scheduler_that_somebody_else_set_is_kept_and_said_so(tmp_path: 
     with pytest.raises(RunRefused):
         switcher.check_and_record_states("bfq")
     await switcher.switch_back()
-    (found,) = switcher.untouched.build_findings()
-    assert (found.id, found.severity, found.remedy) == ("iosched.changed-meanwhile", "notice", ())
-    assert found.evidence
+    (finding,) = switcher.untouched.build_findings()
+    assert (finding.id, finding.severity, finding.remedy) == ("iosched.changed-meanwhile", "notice", ())
+    assert finding.evidence
 
 
 @pytest.mark.parametrize(("state", "command"), [("failed", "hostdx undo"), ("reverted", "echo 256")])
@@ -304,15 +306,15 @@ async def test_what_we_left_wrong_is_critical_and_can_be_put_right(
     queue_file(tmp_path, "nr_requests").write_text("64\n")  # a restoring that went wrong
     switcher.untouched.record_own_switch()
     switcher.untouched.record_undo("loop7", [(state, "")])  # type: ignore[list-item]
-    (found,) = switcher.untouched.build_findings()
-    assert (found.id, found.severity) == ("iosched.not-restored", "critical")
-    assert any(command in line for line in found.remedy[0].commands)
+    (finding,) = switcher.untouched.build_findings()
+    assert (finding.id, finding.severity) == ("iosched.not-restored", "critical")
+    assert any(command in line for line in finding.remedy[0].commands)
 
 
 def test_an_onset_that_agrees_is_not_worth_a_word() -> None:
     assert onset_finding("sda", OnsetComparison("w", "bfq", (100.0, 110.0), (90.0, 95.0), "IOPS")) is None
-    told = onset_finding("sda", OnsetComparison("w", "bfq", (9835.0, 5256.0), (22.0, 9.0), "IOPS"))
-    assert told is not None and "bfq" in told.title
+    finding = onset_finding("sda", OnsetComparison("w", "bfq", (9835.0, 5256.0), (22.0, 9.0), "IOPS"))
+    assert finding is not None and "bfq" in finding.title
 
 
 def test_the_plan_asks_for_a_directory() -> None:

@@ -53,13 +53,13 @@ class StuckDisk:
 @pytest.fixture
 def stuck(tmp_path: Path) -> Iterator[StuckDisk]:
     with LoopDisk(tmp_path, "6G", "xfs") as below, LoopDisk(below.mountpoint, "3G") as disk:
-        made = StuckDisk(below, disk)
+        stuck_disk = StuckDisk(below, disk)
         (disk.mountpoint / "dd").write_bytes(bytes(1 << 20))  # or creating it would be what hangs
         sh("sync", "-f", str(disk.mountpoint))
         try:
-            yield made
+            yield stuck_disk
         finally:
-            made.thaw()
+            stuck_disk.thaw()
             within(lambda: not ours(tmp_path), 30.0)
 
 
@@ -104,7 +104,7 @@ def test_a_switch_that_hangs_is_not_taken_for_undone(
     header = JournalHeader(
         schema=SCHEMA, run="r", who=identity_of(), command=["hostdx"], recording="", began_s=0.0
     )
-    made = changes.HostChanges(
+    host_changes = changes.HostChanges(
         plan=Plan(scenario="s", title="t", question="q", actions=(action,)),
         consented=True,
         header=header,
@@ -114,19 +114,19 @@ def test_a_switch_that_hangs_is_not_taken_for_undone(
     stuck.freeze()
     assert within(lambda: in_flight(disk))
     with pytest.raises(NotUndone, match="stuck; it may still happen"):
-        made.apply_action(action)
+        host_changes.apply_action(action)
     assert "[mq-deadline]" in disk.read("scheduler")
-    assert [one.outcome.state for one in made.retry_open()] == ["failed"]
+    assert [one.outcome.state for one in host_changes.retry_open()] == ["failed"]
     stuck.thaw()
     monkeypatch.setattr(attribute, "TIMEOUT_S", 30.0)
     monkeypatch.setattr(changes, "END_S", 30.0)
-    assert [one.outcome.state for one in made.retry_open()] == ["reverted"]
-    assert made.close_journal() == [] and disk.queue() == before
+    assert [one.outcome.state for one in host_changes.retry_open()] == ["reverted"]
+    assert host_changes.close_journal() == [] and disk.queue() == before
 
 
 def recording(place: Path) -> Path:
-    (found,) = (place / "state/hostdx/recordings").glob("*.jsonl")
-    return found
+    (path,) = (place / "state/hostdx/recordings").glob("*.jsonl")
+    return path
 
 
 def in_flight(disk: LoopDisk) -> bool:

@@ -96,11 +96,11 @@ def test_a_run_records_every_load_and_a_planted_delay_is_found(
         ended = execution.run_to_end()
         assert ended.status == "done", ended.reason
         runs.append(summarise_run(events, str(number)))
-    found = effects_between([runs[0]], [runs[1]], margin=0.05)
-    assert {e.key.workload for e in found} == {
+    between = effects_between([runs[0]], [runs[1]], margin=0.05)
+    assert {e.key.workload for e in between} == {
         w.id for w in KernelSetup(Host(), Options({})).planned_workloads
     }
     # no verdict is asked of two rounds beside whatever else runs here: the size must be that of what was planted
-    by_load = {(e.key.workload, e.key.variant): e for e in found}
+    by_load = {(e.key.workload, e.key.variant): e for e in between}
     assert 0.1 < by_load["syscall", "one"].ratio < 0.6
-    assert msgspec.json.encode(found)
+    assert msgspec.json.encode(between)

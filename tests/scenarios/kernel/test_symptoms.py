@@ -27,5 +27,5 @@ def test_io_wait_beside_idle_disks_is_what_the_disks_do_between_both_looks(
     monkeypatch.setattr(host, "live", True)
     monkeypatch.setattr(rules.time, "sleep", lambda _: counters(tree, waited=400, busy_ms=busy_ms))
     with host.hold_static():
-        told = rules.iowait_idle_disks(host)
-    assert bool(told) is shows, told
+        iowait_idle_disks = rules.iowait_idle_disks(host)
+    assert bool(iowait_idle_disks) is shows, iowait_idle_disks

@@ -38,8 +38,8 @@ def running(host: Host) -> set[tuple[int, int]]:
 @pytest.fixture
 def disk() -> Iterator[Path]:
     """A directory on a disk: /tmp is memory on many machines."""
-    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as made:
-        yield Path(made)
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as folder:
+        yield Path(folder)
 
 
 @pytest.mark.real
@@ -55,9 +55,9 @@ async def test_cancelled_in_a_train_it_leaves_neither_file_nor_process(disk: Pat
     async with asyncio.timeout(60):
         while not steady(run) and not task.done():
             await asyncio.sleep(0.05)
-    held = deleted_files_of_ours(str(disk))
+    deleted_files = deleted_files_of_ours(str(disk))
     # Two variants, each with a file to read and one to write in each place.
-    assert len(held) == 2 * 2 * place_count(64 << 20)
+    assert len(deleted_files) == 2 * 2 * place_count(64 << 20)
     assert running(run.host) - before
     task.cancel()
     assert (await asyncio.wait({task}, timeout=30))[0] == {task} and task.cancelled()

@@ -206,7 +206,7 @@ def test_an_answer_with_a_gap_is_not_ok_and_names_it() -> None:
             LeastEffect("fsync-4k-qd1", "synced write", None, "not measured", reason="no room"),
         ),
     )
-    [found] = build_findings(answer, [], [])
-    assert found.severity == "notice" and "1.2 %" in found.title and found.answers
-    assert answer.reaches[1].title in found.title
+    [finding] = build_findings(answer, [], [])
+    assert finding.severity == "notice" and "1.2 %" in finding.title and finding.answers
+    assert answer.reaches[1].title in finding.title
     assert "not measured: synced write" in Resolution(t=0.0, value=answer).quote

@@ -37,8 +37,8 @@ def _plan(*names: str) -> Plan:
 )
 def test_what_stayed_open(words: dict[str, list[str]], said: str) -> None:
     verdicts = {name: [_verdict(w) for w in some] for name, some in words.items()}
-    found = describe_undecided(_plan("a", "b"), verdicts)
-    assert said in found and bool(found) == bool(said)
+    undecided = describe_undecided(_plan("a", "b"), verdicts)
+    assert said in undecided and bool(undecided) == bool(said)
 
 
 def _layout(tmp_path: Path) -> NumaSetup:
@@ -50,8 +50,8 @@ def test_the_headline_names_what_stayed_open(tmp_path: Path) -> None:
     assert calm.answers and calm.title.endswith("; inconclusive: load b")
     loud = Finding(id="numa.x", severity="warning", title="a CPU is slow")
     open_still = "inconclusive: load b"
-    (told,) = with_answer(_layout(tmp_path), [loud], open_still)
-    assert told.answers and told.title == f"{loud.title}; {open_still}"
+    (answer,) = with_answer(_layout(tmp_path), [loud], open_still)
+    assert answer.answers and answer.title == f"{loud.title}; {open_still}"
 
 
 def test_what_was_noticed_is_said_and_leaves_no_green(tmp_path: Path) -> None:

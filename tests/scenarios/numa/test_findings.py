@@ -118,15 +118,15 @@ def _ids(found: list[Finding]) -> list[str]:
     ],
 )
 def test_causes(result: CpuResult, around: CpuConditions, ids: list[str], words: str) -> None:
-    found = list(cpu_findings(result, around))
-    assert _ids(found) == ids
-    assert not words or any(words in f.title for f in found), [f.title for f in found]
+    findings = list(cpu_findings(result, around))
+    assert _ids(findings) == ids
+    assert not words or any(words in f.title for f in findings), [f.title for f in findings]
 
 
 @pytest.mark.parametrize(("share", "severity"), [(0.87, "notice"), (0.5, "warning")])
 def test_a_busy_cpu_is_a_cause_only_where_much_of_it_is_lost(share: float, severity: str) -> None:
-    [found] = cpu_findings(_cpu(share=share), CpuConditions(foreign={0: 1 - share}))
-    assert (found.id, found.severity) == ("numa.cpu-competitor", severity)
+    [cpu_finding] = cpu_findings(_cpu(share=share), CpuConditions(foreign={0: 1 - share}))
+    assert (cpu_finding.id, cpu_finding.severity) == ("numa.cpu-competitor", severity)
 
 
 def _reach(cpu: int, memory: int, rate: float, workers: int = 8, ns: float | None = None) -> NodeReach:
@@ -155,13 +155,13 @@ def test_far_memory_is_called_only_where_the_link_looks_narrow() -> None:
     usual = _memory(_reach(0, 0, 100), _reach(0, 1, 60), _reach(1, 1, 100), _reach(1, 0, 60))
     assert list(memory_findings(usual)) == []
     narrow = _memory(_reach(0, 0, 100), _reach(0, 1, 20), _reach(1, 1, 100), _reach(1, 0, 20))
-    [found] = memory_findings(narrow)
-    assert found.id == "numa.memory-far" and "20 %" in found.title
+    [memory_finding] = memory_findings(narrow)
+    assert memory_finding.id == "numa.memory-far" and "20 %" in memory_finding.title
 
 
 def test_a_node_with_fewer_modules() -> None:
-    [found] = memory_findings(_memory(_reach(0, 0, 100), _reach(1, 1, 50)))
-    assert found.id == "numa.memory-uneven" and found.subject == "node 1"
+    [memory_finding] = memory_findings(_memory(_reach(0, 0, 100), _reach(1, 1, 50)))
+    assert memory_finding.id == "numa.memory-uneven" and memory_finding.subject == "node 1"
     assert list(memory_findings(_memory(_reach(0, 0, 100), _reach(1, 1, 50, workers=4)))) == []
 
 
@@ -187,9 +187,9 @@ def _square(*rates: float, ns: tuple[float, ...] = (100, 100, 100, 100)) -> Memo
 def test_the_distance_is_blamed_only_for_what_is_not_slow_nearby_too(
     result: MemoryResult, told: list[tuple[str, str]]
 ) -> None:
-    found = list(memory_findings(result))
-    assert list(zip(_ids(found), (f.subject for f in found), strict=True)) == told
-    assert all(len(f.evidence) == 3 for f in found if f.subject != "node 0 to node 2")
+    findings = list(memory_findings(result))
+    assert list(zip(_ids(findings), (f.subject for f in findings), strict=True)) == told
+    assert all(len(f.evidence) == 3 for f in findings if f.subject != "node 0 to node 2")
 
 
 def _device(degraded: bool, kind: str = "NIC") -> PciDevice:
@@ -216,22 +216,24 @@ def _device(degraded: bool, kind: str = "NIC") -> PciDevice:
 def test_links_and_what_they_cost() -> None:
     nothing = Absent("not root", "permission")
     assert list(device_findings((_device(False),), nothing)) == []
-    [found] = device_findings((_device(True),), nothing)
-    assert all(said in found.title for said in ("8.0 GT/s x4", "16.0 GT/s x8", "3.9 GB/s", "15.7 GB/s"))
+    [device_finding] = device_findings((_device(True),), nothing)
+    assert all(
+        said in device_finding.title for said in ("8.0 GT/s x4", "16.0 GT/s x8", "3.9 GB/s", "15.7 GB/s")
+    )
     assert list(device_findings((_device(True, "GPU"),), nothing)) == []  # it saves power while it is idle
 
 
 def test_tags_that_are_off() -> None:
     off = (Tags("0000:81:00.0", can=True, on=False),)
-    [found] = device_findings((_device(False),), off)
-    assert found.id == "numa.ten-bit-tags" and found.confidence == "hint"
+    [device_finding] = device_findings((_device(False),), off)
+    assert device_finding.id == "numa.ten-bit-tags" and device_finding.confidence == "hint"
     assert list(device_findings((_device(False),), (Tags("0000:81:00.0", can=True, on=True),))) == []
 
 
 def test_figures_over_rounds() -> None:
     assert estimate_figure([]) is None and estimate_figure([0.0, float("inf")]) is None
-    one = estimate_figure([5.0])
-    assert one is not None and (one.value, one.low) == (pytest.approx(5.0), None)
+    figure = estimate_figure([5.0])
+    assert figure is not None and (figure.value, figure.low) == (pytest.approx(5.0), None)
     several = estimate_figure([1.0, 1.1, 0.9, 1.0, 1.05, 0.95])
     assert several is not None and several.low is not None and several.low < 1.0 < (several.high or 0)
     both = ratio([2.0, 4.0, 6.0], [1.0, 2.0, 3.0], 0.5)

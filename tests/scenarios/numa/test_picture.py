@@ -58,8 +58,8 @@ def _large() -> MachineShape:
 def test_it_fits_whatever_the_host_says(model: str, cpus: str, memory: int, names: list[str]) -> None:
     place = msgspec.structs.replace(_large().places[0], cpus=cpus, memory_bytes=memory)
     devices = tuple(DeviceShape("NVMe", name, 0) for name in names)
-    it = msgspec.structs.replace(_large(), model=model, places=(place,), devices=devices, offline=cpus)
-    for line in draw_picture(it):
+    text = msgspec.structs.replace(_large(), model=model, places=(place,), devices=devices, offline=cpus)
+    for line in draw_picture(text):
         assert len(line) <= COLUMNS and (line.isprintable() or line == "")
 
 

@@ -51,9 +51,9 @@ def test_near_and_far_are_the_same_memory_from_other_cores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A node whose memory is slow would else look far."""
-    told = _memory_sides(_two_nodes(tmp_path), monkeypatch)
+    memory_sides = _memory_sides(_two_nodes(tmp_path), monkeypatch)
     for work, cores in (("memory-copy", 2), ("memory-chase", 1)):
-        near, far = told[work]
+        near, far = memory_sides[work]
         assert [seat.cpus for seat in near] == [(2,), (3,)][:cores]
         assert [seat.cpus for seat in far] == [(0,), (1,)][:cores]
         assert {seat.node for seat in (*near, *far)} == {1}

@@ -74,21 +74,21 @@ def _host(nodes: int, cores: int, threads: int = 2) -> UsableCpus:
 
 def test_several_nodes_the_near_one_first() -> None:
     usable = _host(4, 8)
-    found = choose_slot(usable, 12, frozenset({0}))
-    assert found is not None and found.cores == 12 and found.nodes in {(1, 2), (0, 1)}
+    slot = choose_slot(usable, 12, frozenset({0}))
+    assert slot is not None and slot.cores == 12 and slot.nodes in {(1, 2), (0, 1)}
 
 
 def test_where_all_is_taken_it_lies_on_others() -> None:
     usable = _host(1, 8)
-    found = choose_slot(usable, 2, usable.cpus)
-    assert found is not None and found.shared and found.cores == 2
+    slot = choose_slot(usable, 2, usable.cpus)
+    assert slot is not None and slot.shared and slot.cores == 2
 
 
 def test_without_nodes_cores_or_caches() -> None:
     usable = _host(1, 4)
     bare = UsableCpus(replace(usable.placed, cores={}), None, (), usable.cpus)
-    found = choose_slot(bare, 2)
-    assert found is not None and found.cores == 2 and found.nodes == ()
+    slot = choose_slot(bare, 2)
+    assert slot is not None and slot.cores == 2 and slot.nodes == ()
 
 
 def test_a_command_of_the_users_own_in_the_same_places(
@@ -137,7 +137,7 @@ def test_where_it_cannot_be_tested(nodes: int, cores: int, threads: int, said: s
 @every_case(("nodes", "cores", "threads"), [(1, 2, 2), (2, 2, 1), (2, 4, 2), (8, 2, 2), (1, 6, 2)])
 def test_placements_have_the_same_number_of_workers(nodes: int, cores: int, threads: int) -> None:
     usable = _host(nodes, cores, threads)
-    found = choose_placements(usable, random.Random(2))
-    assert len({len(p.seats) for p in found}) == 1 and len(found) > 2
-    for placement in found[1:]:
+    placements = choose_placements(usable, random.Random(2))
+    assert len({len(p.seats) for p in placements}) == 1 and len(placements) > 2
+    for placement in placements[1:]:
         assert len({seat.cpus for seat in placement.seats}) == len(placement.seats)

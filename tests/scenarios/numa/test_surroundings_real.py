@@ -97,11 +97,11 @@ def half_a_cpu() -> Iterator[Path]:
 @pytest.mark.noisy("whoever else is busy counts as the planted competitor", false_failures="0 of 4")
 def test_half_a_cpu_is_said_as_a_quota(half_a_cpu: Path) -> None:
     inside = f"import os; open({str(half_a_cpu / 'cgroup.procs')!r}, 'w').write(str(os.getpid()))\n"
-    said = subprocess.run(
+    stdout = subprocess.run(
         [sys.executable, "-c", inside + HELD], capture_output=True, text=True, timeout=120, check=True
     ).stdout
-    assert said.startswith("numa.cpu-quota warning ")
-    assert "competitor" not in said
+    assert stdout.startswith("numa.cpu-quota warning ")
+    assert "competitor" not in stdout
 
 
 @needs(NOT_INIT, ROOT)
@@ -134,6 +134,6 @@ async def test_a_competitor_on_one_cpu_is_said_with_that_cpu() -> None:
     finally:
         os.kill(burner, signal.SIGKILL)
         await bench.close()
-    found = {f.id: f for f in cpu_findings(result, around)}
-    assert any(f"CPU {cpus[-1]}: " in e.text for e in found["numa.cpu-competitor"].evidence)
+    cpu_findings_by_id = {f.id: f for f in cpu_findings(result, around)}
+    assert any(f"CPU {cpus[-1]}: " in e.text for e in cpu_findings_by_id["numa.cpu-competitor"].evidence)
     assert around.culprit is not None and around.culprit.pid == burner

@@ -255,8 +255,8 @@ def test_the_scheduler_of_a_system_disk_is_reserved(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_loads_of_rules_exist() -> None:
-    named = {rule.load for rule in written_rules().rules if rule.load}
-    assert named and named <= set(LOADS)
+    loads = {rule.load for rule in written_rules().rules if rule.load}
+    assert loads and loads <= set(LOADS)
 
 
 @needs(ROOT)

@@ -33,8 +33,8 @@ def test_one_setting_is_judged_by_its_effect(
     assert line.outcome == outcome and line.stage == "alone"
     assert line.ci95 is not None and line.ci95[0] <= math.exp(effect) <= line.ci95[1]
     assert_all_put_back(run)
-    [found] = [event.finding for event in run.of(ev.Found)]
-    assert found.id == f"prove.{outcome}" and found.answers
+    [finding] = [event.finding for event in run.of(ev.Found)]
+    assert finding.id == f"prove.{outcome}" and finding.answers
 
 
 def test_a_setting_that_helps_one_load_and_harms_another_is_called_mixed(

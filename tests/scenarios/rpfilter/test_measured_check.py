@@ -57,8 +57,8 @@ async def test_a_second_check_is_told_though_the_first_is_measured(tmp_path: Pat
     assert any("mine" in x for x in story.plan.left_out)
     await story.run()
     assert story.cost.subject == "IPv6"
-    told = [e.finding.subject for e in story.fake.of(ev.Found) if e.finding.id == "rpfilter.loaded"]
-    assert told == ["ip mine pre"]
+    subjects = [e.finding.subject for e in story.fake.of(ev.Found) if e.finding.id == "rpfilter.loaded"]
+    assert subjects == ["ip mine pre"]
 
 
 async def test_without_ipv6_the_setting_is_measured_as_it_is(tmp_path: Path) -> None:

@@ -25,12 +25,12 @@ def beside(root: Path, words: tuple[Any, ...], **more: Any) -> Finding:
         trial = trials[load]
         variant = trial.compared[1].variant.id
         ratio = {"slower": 0.94, "no material difference": 1.0, "inconclusive": 0.8}.get(word)
-        given = ev.RunVerdict(t=1.0, workload=load, metric=trial.workload.metrics[0].name, baseline="none",
+        run_verdict = ev.RunVerdict(t=1.0, workload=load, metric=trial.workload.metrics[0].name, baseline="none",
                            variant=variant, verdict=word, ratio=ratio, groups=9, **more)  # fmt: skip
-        judged.append((trial, [given]))
-    found = cost.further_costs_finding(judged, facts, Absent("not counted"))
-    assert found is not None
-    return found
+        judged.append((trial, [run_verdict]))
+    further_costs_finding = cost.further_costs_finding(judged, facts, Absent("not counted"))
+    assert further_costs_finding is not None
+    return further_costs_finding
 
 
 EQUAL = "no material difference"

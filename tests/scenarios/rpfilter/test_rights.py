@@ -27,10 +27,10 @@ CONTAINER = "CapEff:\t00000000a80425fb\n"  # Docker's default set, without CAP_S
 def test_who_may(tmp_path: Path, status: str, settings: dict[str, str], part: str) -> None:
     files = {f"/proc/sys/{path}": value + "\n" for path, value in settings.items()}
     files |= {"/proc/self/status": f"Name:\tx\n{status}", "/proc/self/ns/net": ""}
-    said = why_no_namespaces(Answering(tmp_path, {}, files))
-    assert part in said
-    assert bool(said) == bool(part)
-    assert "\n" not in said
+    namespaces = why_no_namespaces(Answering(tmp_path, {}, files))
+    assert part in namespaces
+    assert bool(namespaces) == bool(part)
+    assert "\n" not in namespaces
 
 
 def test_a_kernel_without_network_namespaces(tmp_path: Path) -> None:

@@ -148,23 +148,23 @@ def test_severity_by_what_it_takes_here(
         delta=560.0,
         delta_ci95=(540.0, 580.0),
     )
-    found = build_cost_answer([verdict], 1005.0, rates, card, 0.0, "IPv6")
-    assert found is not None
-    assert severity_of(found, loaded=True) == severity
-    assert severity_of(found, loaded=False) == "ok"
+    cost_answer = build_cost_answer([verdict], 1005.0, rates, card, 0.0, "IPv6")
+    assert cost_answer is not None
+    assert severity_of(cost_answer, loaded=True) == severity
+    assert severity_of(cost_answer, loaded=False) == "ok"
     undecided = msgspec.structs.replace(
-        found, verdict=msgspec.structs.replace(verdict, verdict="inconclusive")
+        cost_answer, verdict=msgspec.structs.replace(verdict, verdict="inconclusive")
     )
     assert severity_of(undecided, loaded=True) == ("warning" if mbit >= 25_000 else "notice")
     refuted = msgspec.structs.replace(
-        found, verdict=msgspec.structs.replace(verdict, verdict="no material difference")
+        cost_answer, verdict=msgspec.structs.replace(verdict, verdict="no material difference")
     )
     assert severity_of(refuted, loaded=True) == "ok"
-    said = "\n".join(e.text for e in list_cost_sentences(found, card, "IPv6"))
-    assert ("as it is set: GRO on" in said) == merges
-    assert ("as it is set: GRO off" in said) == (not merges)
+    text = "\n".join(e.text for e in list_cost_sentences(cost_answer, card, "IPv6"))
+    assert ("as it is set: GRO on" in text) == merges
+    assert ("as it is set: GRO off" in text) == (not merges)
     if packets_per_s == 410_000.0:
         assert (
             "now 410,000 IPv6 packets/s arrive (after GRO, without loopback): the check takes 23 % of one core"
-            in said
+            in text
         )

@@ -85,8 +85,8 @@ def assert_gone(holder: int, namespace: str) -> None:
     while namespace in namespaces_in_use() and time.monotonic() < deadline:
         time.sleep(0.05)
     assert namespace not in namespaces_in_use()
-    named = Path("/run/netns")
-    assert not [n for n in (named.iterdir() if named.exists() else ()) if "hostdx" in n.name]
+    path = Path("/run/netns")
+    assert not [n for n in (path.iterdir() if path.exists() else ()) if "hostdx" in n.name]
 
 
 def journal(place: Path) -> list[Path]:

@@ -39,7 +39,10 @@ def measured(seed: int = 1, blocks: int = 14, **meters: Meter) -> dict[str, Sequ
 def said(
     seen: Mapping[str, Sequence[BlockCompletions]], virtual: bool = True
 ) -> dict[tuple[str, tuple[str, ...]], float]:
-    return {(one.unit, one.loads): one.value for one in find_throttles(seen, (), virtual=virtual)}
+    return {
+        (throttle.unit, throttle.loads): throttle.value
+        for throttle in find_throttles(seen, (), virtual=virtual)
+    }
 
 
 def test_bytes_and_operations_are_told_apart() -> None:
@@ -73,8 +76,8 @@ def test_one_even_load_proves_nothing_and_two_at_one_rate_do_on_a_virtual_disk_o
 
 def test_an_even_load_at_a_published_cap_is_believed() -> None:
     gp3 = DiskLimit("IOPS", 3000.0, ("read", "write"), "gp3")
-    [one] = find_throttles(measured(randread_4k_qd16=bucket(3000, 300)), [gp3], virtual=False)
-    assert (cap_words(one), one.limit) == ("3 k IOPS", gp3)
+    [throttle] = find_throttles(measured(randread_4k_qd16=bucket(3000, 300)), [gp3], virtual=False)
+    assert (cap_words(throttle), throttle.limit) == ("3 k IOPS", gp3)
 
 
 def test_the_kernels_own_limit_is_named_whatever_the_course_looks_like() -> None:
@@ -85,11 +88,11 @@ def test_the_kernels_own_limit_is_named_whatever_the_course_looks_like() -> None
         ],
         ["8:0"],
     )
-    assert [(one.unit, one.value, one.kinds, one.file) for one in limits] == [
+    assert [(limit.unit, limit.value, limit.kinds, limit.file) for limit in limits] == [
         ("IOPS", 12500.0, ("read",), "/sys/fs/cgroup/job/io.max")
     ]
-    [one] = find_throttles(measured(), limits, virtual=False)
-    assert one.loads == (READS,) and one.caps == () and one.limit == limits[0]
+    [throttle] = find_throttles(measured(), limits, virtual=False)
+    assert throttle.loads == (READS,) and throttle.caps == () and throttle.limit == limits[0]
     assert (
         find_throttles(measured(), [DiskLimit("IOPS", 12500.0, ("read",), "an offer")], virtual=False) == []
     )
@@ -105,15 +108,15 @@ def test_a_cpu_quota_is_not_the_disk_and_only_the_control_tells_them_apart() -> 
     for control in ([], throttled["cpu"][:3], measured(cpu=slices(2000, 0.1))["cpu"]):
         seen = throttled | {"cpu": control}
         assert said(seen) == {} and watched_s(seen) == 0.0
-        [one] = find_throttles(seen, [own], virtual=True)
-        assert one.limit == own
+        [throttle] = find_throttles(seen, [own], virtual=True)
+        assert throttle.limit == own
 
 
 def test_pauses_while_cpu_time_is_withheld_are_no_cap_of_the_disk() -> None:
     """As on a virtual machine whose quota two CPUs use up, and the control's one does not."""
     paused = measured(randread_4k_qd16=slices(2000, 0.1))
-    [one] = find_throttles(paused, (), virtual=True, withheld={QD16: 0.003})
-    share = one.caps[0].pause_s / one.caps[0].period_s
+    [throttle] = find_throttles(paused, (), virtual=True, withheld={QD16: 0.003})
+    share = throttle.caps[0].pause_s / throttle.caps[0].period_s
     held = {QD16: 0.25 * share, STREAM: 0.25 * share}
     assert find_throttles(paused, (), virtual=True, withheld=held) == []
     assert watched_s(paused, held) == pytest.approx(0.75 * watched_s(paused), rel=0.05)  # without that load
@@ -158,5 +161,5 @@ def test_a_disk_that_serves_one_after_another_is_not_capped(rate: int, scatter: 
 def test_a_slow_cap_stays_found(rate: int, busy: float) -> None:
     for seed in range(4):
         own = (bucket(rate, rate / 10) for _ in range(2))
-        [one] = find_throttles(streams(rate, busy * 8 / rate, 2 * seed, *own), (), virtual=True)
-        assert (one.unit, one.value) == ("MB/s", pytest.approx(rate * MIB / 1e6, rel=0.05))
+        [throttle] = find_throttles(streams(rate, busy * 8 / rate, 2 * seed, *own), (), virtual=True)
+        assert (throttle.unit, throttle.value) == ("MB/s", pytest.approx(rate * MIB / 1e6, rel=0.05))

@@ -45,7 +45,7 @@ def test_what_says_nothing_of_the_sides_stays() -> None:
     meter = slices(2000, 0.1)
     found = caps(meter, meter, shared=True)
     for ratio in (None, 0.5, 2.0):
-        kept = msgspec.structs.replace(verdict(), ratio=ratio)
-        assert recast_verdict(kept, found) == kept
+        text = msgspec.structs.replace(verdict(), ratio=ratio)
+        assert recast_verdict(text, found) == text
     said = recast_verdict(verdict(), found)
     assert said.verdict == "no material difference" and said.ci95 is None

@@ -64,10 +64,10 @@ def test_a_stream_beyond_its_link_says_nothing_of_the_link() -> None:
 
 def test_a_degraded_link_is_a_finding_of_its_own_with_what_is_reached_of_it() -> None:
     stream = build_level(target(), "read-1m-qd8", "MB/s", "MB/s", 280.0, (270.0, 290.0), 20, [])
-    found = {f.id: f for f in link_findings([target()], [stream])}
-    assert set(found) == {"storage.sata-link", "storage.link-bound"}
-    assert found["storage.sata-link"].confidence == "measured"
-    assert any("93 %" in e.text for e in found["storage.sata-link"].evidence)
+    link_findings_by_id = {f.id: f for f in link_findings([target()], [stream])}
+    assert set(link_findings_by_id) == {"storage.sata-link", "storage.link-bound"}
+    assert link_findings_by_id["storage.sata-link"].confidence == "measured"
+    assert any("93 %" in e.text for e in link_findings_by_id["storage.sata-link"].evidence)
 
 
 def test_a_link_as_it_should_be_is_not_accused() -> None:
@@ -91,8 +91,8 @@ def test_endurance_is_the_makers_figure_or_unknown() -> None:
 
 
 def test_the_job_that_waited_four_per_cent_gains_at_most_two() -> None:
-    found = job_finding(0.04, (0.03, 0.05), "pid 7", 200)
-    assert "4 %" in found.title and "2 %" in found.title and found.severity == "notice"
+    finding = job_finding(0.04, (0.03, 0.05), "pid 7", 200)
+    assert "4 %" in finding.title and "2 %" in finding.title and finding.severity == "notice"
     assert job_finding(0.4, (0.3, 0.5), "pid 7", 200).severity == "warning"
 
 
@@ -106,17 +106,17 @@ def verdict(word: str, ratio: float | None, *, control: bool = False) -> RunVerd
 def test_the_lesson_needs_a_slower_side_and_never_the_control() -> None:
     assert lesson_finding([verdict("no material difference", 1.0), verdict("inconclusive", 0.9)]) is None
     assert lesson_finding([verdict("slower", 0.5, control=True)]) is None
-    said = lesson_finding([verdict("slower", 0.1), verdict("slower", 0.5)])
-    assert said is not None and "9 %" in said.title
+    finding = lesson_finding([verdict("slower", 0.1), verdict("slower", 0.5)])
+    assert finding is not None and "9 %" in finding.title
 
 
 def test_what_differs_beside_the_disk_turns_disk_into_stack() -> None:
-    one = Variant(id="A", label="/a", facts={"file system": "ext4", "model": "x", "filled": "10 %"})
+    variant = Variant(id="A", label="/a", facts={"file system": "ext4", "model": "x", "filled": "10 %"})
     two = Variant(id="B", label="/b", facts={"file system": "xfs", "model": "y", "filled": "15 %"})
-    assert list_differences([one, two]) == ("file system: A ext4, B xfs",)
-    full = msgspec.structs.replace(one, id="B", facts=one.facts | {"model": "y", "filled": "90 %"})
-    assert list_differences([one, full]) == ("filled: A 10 %, B 90 %",)
-    assert list_differences([one, msgspec.structs.replace(one, id="B")]) == ()
+    assert list_differences([variant, two]) == ("file system: A ext4, B xfs",)
+    full = msgspec.structs.replace(variant, id="B", facts=variant.facts | {"model": "y", "filled": "90 %"})
+    assert list_differences([variant, full]) == ("filled: A 10 %, B 90 %",)
+    assert list_differences([variant, msgspec.structs.replace(variant, id="B")]) == ()
 
 
 def test_the_fill_level_is_the_one_that_df_shows(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,11 +157,13 @@ def test_a_loop_device_is_no_disk() -> None:
 def stacked(tree: Tree, letter: str, *names: str) -> Variant:
     """What a target with these layers shows, the leaf last."""
     host = tree.host()
-    found = block_devices(host)
+    devices = block_devices(host)
     mount = msgspec.structs.replace(target().place.mount, fstype="ext4")
     place = DirectoryPlacement(directory="/d", mount=mount, device=names[0], layers=names, leaves=names[-1:])
-    one = ComparedDirectory(letter=letter, directory=f"/{letter}", place=place, devices=(found[names[-1]],))
-    return make_variant(host, one)
+    compared_directory = ComparedDirectory(
+        letter=letter, directory=f"/{letter}", place=place, devices=(devices[names[-1]],)
+    )
+    return make_variant(host, compared_directory)
 
 
 def test_two_partitioned_disks_are_compared_as_disks_and_encryption_is_named(tree: Tree) -> None:
@@ -191,9 +193,9 @@ def test_what_is_written_to_two_devices_is_said_once_for_both() -> None:
     writes = tuple(Written(device=name, bytes=8 << 30) for name in ("vda", "loop0"))
     plan = Plan(scenario="storage", title="", question="", writes=writes)
     together = "the limit of writing is for all devices together"
-    said = extra_plan_sentences(plan, 64 << 20, 16, [])
-    assert together in said
-    assert not any("GiB" in line for line in said)  # `writes` says it
+    sentences = extra_plan_sentences(plan, 64 << 20, 16, [])
+    assert together in sentences
+    assert not any("GiB" in line for line in sentences)  # `writes` says it
     assert together not in extra_plan_sentences(
         msgspec.structs.replace(plan, writes=writes[:1]), 64 << 20, 16, []
     )
@@ -204,8 +206,10 @@ def test_a_side_that_falls_while_it_is_measured_is_a_finding_of_its_own() -> Non
         t=30.0, workload="metadata", metric="ops/s", baseline="A", variant="B", verdict="not applicable",
         reason="A falls", delta_unit="ops/s", seconds=21.0, drift={"A": (340_000.0, 56_000.0)},
     )  # fmt: skip
-    [found] = drift_findings([verdict], ["/var/tmp", "/mnt/a disk"])
-    assert found.id == "storage.drift"
-    assert all(said in found.title for said in ("340 k", "56 k ops/s", "21 s"))
-    assert found.remedy[0].commands == ("hostdx run storage --dir /var/tmp --dir '/mnt/a disk' --budget 300",)
+    [drift_finding] = drift_findings([verdict], ["/var/tmp", "/mnt/a disk"])
+    assert drift_finding.id == "storage.drift"
+    assert all(said in drift_finding.title for said in ("340 k", "56 k ops/s", "21 s"))
+    assert drift_finding.remedy[0].commands == (
+        "hostdx run storage --dir /var/tmp --dir '/mnt/a disk' --budget 300",
+    )
     assert drift_findings([msgspec.structs.replace(verdict, drift={})], []) == []

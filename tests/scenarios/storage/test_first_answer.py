@@ -62,13 +62,13 @@ def throttled() -> Finding:
 
 
 def test_a_disk_as_its_class_should_be_is_ok_and_one_command_follows() -> None:
-    [said] = first_answer(HERE, target(), levels(), (), 62.0, single=True)
-    assert (said.severity, said.id) == ("ok", "storage.levels")
-    assert len(said.remedy) == 1 and len(said.remedy[0].commands) == 1
-    assert "--pid" in said.remedy[0].commands[0]
-    told = " ".join(e.text for e in said.evidence)
-    assert re.search(r"900 µs.* 99 % .*\b4 ms\b", told) and "62 s" in told  # the half first, then the 99 %
-    assert "SATA SSD" in told and "randread" not in told + said.title
+    [answer] = first_answer(HERE, target(), levels(), (), 62.0, single=True)
+    assert (answer.severity, answer.id) == ("ok", "storage.levels")
+    assert len(answer.remedy) == 1 and len(answer.remedy[0].commands) == 1
+    assert "--pid" in answer.remedy[0].commands[0]
+    text = " ".join(e.text for e in answer.evidence)
+    assert re.search(r"900 µs.* 99 % .*\b4 ms\b", text) and "62 s" in text  # the half first, then the 99 %
+    assert "SATA SSD" in text and "randread" not in text + answer.title
 
 
 def test_the_worst_that_was_found_decides_the_next_command() -> None:
@@ -78,26 +78,26 @@ def test_the_worst_that_was_found_decides_the_next_command() -> None:
         )
 
     def command(*others: Finding) -> tuple[str, ...]:
-        [said] = first_answer(HERE, target(), levels(), others, 62.0, single=True)
-        return said.remedy[0].commands
+        [answer] = first_answer(HERE, target(), levels(), others, 62.0, single=True)
+        return answer.remedy[0].commands
 
     assert command(found("notice", "echo 1")) == ("echo 1",)
     assert command(found("notice", "echo 1"), throttled()) == ("cat /limit",)
     assert command(found("warning", "echo 1"), throttled()) == ("cat /limit",)
     assert command(throttled(), found("critical", "echo 2")) == ("echo 2",)
     assert command(found("warning", "cat <<E\nx\nE", "echo 3"), found("notice", "echo 1")) == ("echo 3",)
-    [said] = first_answer(HERE, target(), levels(), [found("warning"), throttled()], 62.0, single=True)
-    assert said.remedy[0].undo == ("undone",)
-    assert any("200 MB/s" in e.text for e in said.evidence)
-    assert not any("suspicious" in e.text for e in said.evidence)  # a finding of its own says it, once
+    [answer] = first_answer(HERE, target(), levels(), [found("warning"), throttled()], 62.0, single=True)
+    assert answer.remedy[0].undo == ("undone",)
+    assert any("200 MB/s" in e.text for e in answer.evidence)
+    assert not any("suspicious" in e.text for e in answer.evidence)  # a finding of its own says it, once
 
 
 def test_a_disk_whose_class_is_unknown_is_judged_by_what_it_is_good_for() -> None:
-    [said] = first_answer(HERE, target(VIRTUAL), levels(VIRTUAL, read_1m_qd8=50.0), (), 0.0, single=True)
-    assert said.severity == "notice"
-    good, _, rest = said.title.partition("; ")
+    [answer] = first_answer(HERE, target(VIRTUAL), levels(VIRTUAL, read_1m_qd8=50.0), (), 0.0, single=True)
+    assert answer.severity == "notice"
+    good, _, rest = answer.title.partition("; ")
     assert "good for" in good and "synced writes" in good and "poor for streamed reads" in rest
-    assert not any("throttled" in e.text for e in said.evidence)  # nobody looked for it
+    assert not any("throttled" in e.text for e in answer.evidence)  # nobody looked for it
 
 
 def test_nothing_measured_says_nothing() -> None:
@@ -115,7 +115,12 @@ def test_a_clouds_volume_is_compared_with_what_is_published_of_it_and_is_no_ssd_
     assert disk_class(EBS) is None
     assert disk_class(msgspec.structs.replace(EBS, model="Samsung PM9A3")) is not None
     amazon = machine(tmp_path, sys_vendor="Amazon EC2", product_name="m5.large")
-    assert {one.title for one in cloud_disks(amazon, EBS)} == {"AWS gp3", "AWS gp2", "AWS st1", "AWS sc1"}
+    assert {cloud_disk.title for cloud_disk in cloud_disks(amazon, EBS)} == {
+        "AWS gp3",
+        "AWS gp2",
+        "AWS st1",
+        "AWS sc1",
+    }
     gp3 = levels(EBS, randread_4k_qd1=1900, randread_4k_qd16=3010, read_1m_qd8=131, write_1m_qd8=130)
     (title, apart), *others = rank_classes(amazon, target(EBS), gp3)
     assert title == "AWS gp3" and apart < 0.01 and {name.split()[0] for name, _ in others} == {"AWS"}
@@ -149,8 +154,8 @@ def test_flushes_faster_than_the_medium_and_flash_that_is_said_to_turn_are_hints
 def test_the_clouds_own_counters_are_told() -> None:
     none = dict.fromkeys(COUNTED, 5.0)
     grown = none | {COUNTED[0]: 17.0, COUNTED[2]: 5.02}
-    [said] = ebs_findings({"nvme1n1": none}, {"nvme1n1": grown})
-    assert COUNTED[0] in said.title and not any(other in said.title for other in COUNTED[1:])
+    [ebs_finding] = ebs_findings({"nvme1n1": none}, {"nvme1n1": grown})
+    assert COUNTED[0] in ebs_finding.title and not any(other in ebs_finding.title for other in COUNTED[1:])
     assert ebs_findings({"nvme1n1": none}, {"nvme1n1": none}) == [] == ebs_findings({"nvme1n1": none}, {})
 
 
@@ -160,10 +165,10 @@ def test_what_a_burst_gave_beyond_the_cap_is_no_level() -> None:
         Throttle(unit="MB/s", value=8.192, loads=("randread-4k-qd16",), caps=()),
     ]
     linked = [msgspec.structs.replace(value, link_share=0.9) for value in levels()]
-    held = {value.workload: value for value in lower_levels_to_caps(linked, caps)}
-    assert held["read-1m-qd8"].link_share == pytest.approx(0.9 * 200 / 520)
-    assert held["write-1m-qd8"].link_share == 0.9
-    true = {name: value.median for name, value in held.items()}
+    lower_levels_by_workload = {value.workload: value for value in lower_levels_to_caps(linked, caps)}
+    assert lower_levels_by_workload["read-1m-qd8"].link_share == pytest.approx(0.9 * 200 / 520)
+    assert lower_levels_by_workload["write-1m-qd8"].link_share == 0.9
+    true = {name: value.median for name, value in lower_levels_by_workload.items()}
     assert true["read-1m-qd8"] == pytest.approx(200.0) and true["write-1m-qd8"] == 480.0
     assert true["randread-4k-qd16"] == pytest.approx(2000.0)
     own = levels()

@@ -145,9 +145,9 @@ def test_a_queue_that_cannot_be_read_is_unreadable(tmp_path: Path) -> None:
 )
 def test_a_sleeping_link_is_a_hint(tmp_path: Path, policy: str, ids: list[str]) -> None:
     put(tmp_path, "sys/class/scsi_host/host0/link_power_management_policy", policy)
-    found = list(storage.check_link_power(sata(tmp_path)))
-    assert [f.id for f in found] == ids
-    assert all("echo max_performance" in f.remedy[0].commands[0] for f in found)
+    link_power = list(storage.check_link_power(sata(tmp_path)))
+    assert [f.id for f in link_power] == ids
+    assert all("echo max_performance" in f.remedy[0].commands[0] for f in link_power)
 
 
 SMARTCTL = """#!/bin/sh
@@ -163,8 +163,8 @@ def with_smartctl(folder: Path, answer: str, status: int, monkeypatch: pytest.Mo
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     (folder / "tree").mkdir()
-    found = smart.list_smart_disks(sata(folder / "tree"))
-    monkeypatch.setattr(smart, "list_smart_disks", lambda _host: found)
+    smart_disks = smart.list_smart_disks(sata(folder / "tree"))
+    monkeypatch.setattr(smart, "list_smart_disks", lambda _host: smart_disks)
     monkeypatch.setattr(smart, "os", SimpleNamespace(geteuid=lambda: 0))
     return Host()
 
@@ -239,9 +239,13 @@ def ata_link(root: Path, count: str, now: str = "6.0 Gbps") -> Host:
 
 
 def test_a_link_that_came_down_and_went_back_is_told_with_its_count(tmp_path: Path) -> None:
-    (found,) = asked_downshifts(ata_link(tmp_path, "3"))
-    assert found.severity == "warning" and "3 times" in found.title and "6 Gbit/s now" in found.title
-    assert found.evidence[0].source == "/sys/class/ata_device/dev1.0/spdn_cnt"
+    (asked_downshift,) = asked_downshifts(ata_link(tmp_path, "3"))
+    assert (
+        asked_downshift.severity == "warning"
+        and "3 times" in asked_downshift.title
+        and "6 Gbit/s now" in asked_downshift.title
+    )
+    assert asked_downshift.evidence[0].source == "/sys/class/ata_device/dev1.0/spdn_cnt"
 
 
 def test_a_link_that_never_came_down_is_not_accused_and_one_without_a_count_unreadable(
@@ -257,7 +261,7 @@ def test_a_link_that_never_came_down_is_not_accused_and_one_without_a_count_unre
 def test_a_slot_that_is_slower_than_its_disk_is_a_notice_and_no_broken_link(tmp_path: Path) -> None:
     host = nvme(tmp_path, "2")
     put(tmp_path, f"{Path(PCI).parent}/max_link_width", "2\n")
-    (found,) = asked_slot(host)
-    assert (found.id, found.severity) == ("storage.slot", "notice")
-    assert "x4" in found.title and "x2" in found.title
+    (slot,) = asked_slot(host)
+    assert (slot.id, slot.severity) == ("storage.slot", "notice")
+    assert "x4" in slot.title and "x2" in slot.title
     assert list(asked_pcie_link(host)) == []

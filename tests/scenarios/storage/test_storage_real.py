@@ -66,8 +66,8 @@ def disk() -> Iterator[str]:
 
 
 def block_leaves(directory: str) -> tuple[str, ...]:
-    found = find_placement(Host(), directory)
-    return found.leaves if is_present(found) else ()
+    placement = find_placement(Host(), directory)
+    return placement.leaves if is_present(placement) else ()
 
 
 def run_of(scenario: Storage, directories: list[str], budget: float) -> FakeRun:

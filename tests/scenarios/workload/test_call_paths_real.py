@@ -56,9 +56,11 @@ def measured(
     asyncio.run(all_groups())
     counted = blocks.counted_blocks("command")
     waits = {(bench.variant, wall_s): found for bench in benches for wall_s, found in bench.waited.items()}
-    found = split_wall_time(counted, "A", "B", waits)
-    assert found is not None
-    return found, collect_profiles(counted, benches, ("A", "B")).build_tree(Symbols(), 1) if profile else None
+    time_split = split_wall_time(counted, "A", "B", waits)
+    assert time_split is not None
+    return time_split, collect_profiles(counted, benches, ("A", "B")).build_tree(
+        Symbols(), 1
+    ) if profile else None
 
 
 BURN = "import time, os\nwhile time.process_time() < 0.15: pass\n"

@@ -84,8 +84,8 @@ def test_anothers_link_is_refused_and_the_plan_says_who_rules(tmp_path: Path) ->
 
     def told(name: str) -> tuple[str, ...]:
         values = {"cmd": "true", "variant": ["a:", "b: X=1"], "cold": [str(tmp_path / name)]}
-        found = scenario.prepare(Host(), Options(values, scenario.options)).plan.sentences
-        return tuple(s.replace(str(tmp_path), "") for s in found if str(tmp_path) in s)
+        sentences = scenario.prepare(Host(), Options(values, scenario.options)).plan.sentences
+        return tuple(s.replace(str(tmp_path), "") for s in sentences if str(tmp_path) in s)
 
     assert len(told("data")) == 1
     assert any("(/mine is /data)" in s for s in told("mine"))
@@ -108,18 +108,18 @@ def test_what_is_no_file_is_refused_before_anything_runs(tmp_path: Path) -> None
 
 
 def test_the_files_are_the_variants_own(tmp_path: Path, supervisors: Supervisors) -> None:
-    one = parse_variant(f"a: WHERE={tmp_path}", "true", "/")
-    assert paths(("$WHERE/data", "all", "tmp/x"), one) == (f"{tmp_path}/data", "/tmp/x")
+    variant = parse_variant(f"a: WHERE={tmp_path}", "true", "/")
+    assert paths(("$WHERE/data", "all", "tmp/x"), variant) == (f"{tmp_path}/data", "/tmp/x")
     (tmp_path / "data").write_bytes(b"x" * 2048)
     run = FakeRun()
-    cold = Cold(run, one, supervisors, ("$WHERE/data",))
+    cold = Cold(run, variant, supervisors, ("$WHERE/data",))
     for _ in range(2):
         asyncio.run(cold.drop_caches(60.0))
     assert [note.text for note in run.of(ev.Note)] == [
         "a: dropped from the cache before each run: 2 KiB in 1 file"
     ]
     with pytest.raises(NotApplicable, match="No such file"):
-        asyncio.run(Cold(run, one, supervisors, ("$WHERE/none",)).drop_caches(60.0))
+        asyncio.run(Cold(run, variant, supervisors, ("$WHERE/none",)).drop_caches(60.0))
 
 
 def test_the_whole_cache_is_dropped_with_consent_only(

@@ -73,9 +73,9 @@ def test_the_verdict_on_energy_where_rapl_is_there(
     verdicts, _ = asyncio.run(
         measure_workload(run, wanted.load, benches, budget_s=120.0, family=1, pairs=wanted.variant_pairs)
     )
-    told = {verdict.metric: verdict.verdict for verdict in verdicts}
+    verdict_by_metric = {verdict.metric: verdict.verdict for verdict in verdicts}
     alike = "no material difference"
-    assert told == {WALL: alike, CPU: alike} | ({ENERGY: "slower"} if there else {})
+    assert verdict_by_metric == {WALL: alike, CPU: alike} | ({ENERGY: "slower"} if there else {})
     assert {verdict.alpha for verdict in verdicts} == {0.05 / len(verdicts)}
 
 

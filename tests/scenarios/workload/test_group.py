@@ -31,8 +31,8 @@ from tests.fakes.run import FakeRun
 )
 def test_a_limit_as_the_kernel_takes_it(name: str, value: str, written: str) -> None:
     assert parse_limit(name, value, "a") == written
-    one = parse_variant(f"a: {name}={value}", "true", "/")
-    assert one.limits == {name: written} and one.own == {name: value}
+    variant = parse_variant(f"a: {name}={value}", "true", "/")
+    assert variant.limits == {name: written} and variant.own == {name: value}
 
 
 def test_a_controller_that_is_not_enabled_is_named(tmp_path: Path) -> None:
@@ -65,18 +65,23 @@ def test_what_a_group_counted_between_two_looks(tmp_path: Path) -> None:
     (tmp_path / "memory.pressure").write_text(line.format(6_000_000).splitlines()[0] + f"\n{full}")
     (tmp_path / "memory.events").write_text("low 0\nhigh 3\nmax 50\noom 0\noom_kill 0\n")
     (tmp_path / "memory.stat").write_text(f"anon 4096\npgsteal 10\n{refaults.format(5, 5)}")
-    found = group_counters.counters_since(before, group_counters.read_counters(str(tmp_path)))
-    assert found["cpu_pressure_s"] == 2.5 and found["io_pressure_s"] is None
-    assert found["swapped_in_bytes"] == 2 * group_counters._PAGE and found["reclaimed_bytes"] == 0
-    assert found["memory_pressure_s"] == 1.0 and found["memory_full_s"] == 0.5
-    assert found["limit_hits"] == 11 and found["refaulted_bytes"] == 6 * group_counters._PAGE
+    counters_since = group_counters.counters_since(before, group_counters.read_counters(str(tmp_path)))
+    assert counters_since["cpu_pressure_s"] == 2.5 and counters_since["io_pressure_s"] is None
+    assert (
+        counters_since["swapped_in_bytes"] == 2 * group_counters._PAGE
+        and counters_since["reclaimed_bytes"] == 0
+    )
+    assert counters_since["memory_pressure_s"] == 1.0 and counters_since["memory_full_s"] == 0.5
+    assert (
+        counters_since["limit_hits"] == 11 and counters_since["refaulted_bytes"] == 6 * group_counters._PAGE
+    )
 
 
 def test_a_group_without_the_memory_controller_counts_none_of_it(tmp_path: Path) -> None:
-    found = group_counters.counters_since(
+    counters_since = group_counters.counters_since(
         group_counters.read_counters(str(tmp_path)), group_counters.read_counters(str(tmp_path))
     )
-    assert set(found.values()) == {None} and "limit_hits" in found
+    assert set(counters_since.values()) == {None} and "limit_hits" in counters_since
 
 
 @pytest.fixture

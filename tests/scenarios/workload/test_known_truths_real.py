@@ -55,9 +55,9 @@ def difference(
                 await measured.measure("command", bench.variant, bench.measure_block, group=group)
 
     asyncio.run(all_groups())
-    found = split_wall_time(measured.counted_blocks("command"), one.variant, other.variant)
-    assert found is not None
-    return {part.name: part for part in found.parts}
+    time_split = split_wall_time(measured.counted_blocks("command"), one.variant, other.variant)
+    assert time_split is not None
+    return {part.name: part for part in time_split.parts}
 
 
 @pytest.mark.noisy("the same command measured twice, in turn", false_failures="0 of 6")
@@ -126,15 +126,16 @@ def test_the_figures_are_those_of_gnu_time(tmp_path: Path, supervisors: Supervis
     )
     told = tmp_path / "told"
     command = f"{gnu} -o {told} -f '%e %U %S %M %R %w' {PYTHON} -S {script}"
-    ours = runs(
+    values = runs(
         CommandVariantBench(FakeRun(), parse_variant("a:", command, "/"), supervisors, at_most_s=60.0)
     )[0].values
     wall, user, system, peak, faults, waits = map(float, told.read_text().split())
-    assert ours[WALL] == pytest.approx(wall, abs=0.1)  # GNU time's own start and end come on top
-    assert ours[USER] == pytest.approx(user, abs=0.03) and ours[SYSTEM] == pytest.approx(system, abs=0.03)
-    assert ours["peak RSS"] == pytest.approx(peak * 1024, rel=0.01)
+    assert values[WALL] == pytest.approx(wall, abs=0.1)  # GNU time's own start and end come on top
+    assert values[USER] == pytest.approx(user, abs=0.03) and values[SYSTEM] == pytest.approx(system, abs=0.03)
+    assert values["peak RSS"] == pytest.approx(peak * 1024, rel=0.01)
     assert (
-        faults <= ours["minor faults"] <= faults + 500 and waits <= ours["voluntary switches"] <= waits + 20
+        faults <= values["minor faults"] <= faults + 500
+        and waits <= values["voluntary switches"] <= waits + 20
     )
 
 
@@ -156,17 +157,17 @@ def test_the_figures_are_those_of_perf_stat(tmp_path: Path, supervisors: Supervi
         not_here(f"perf events are not allowed (kernel.perf_event_paranoid={paranoid})")
 
     command, before = f"{counting} {PYTHON} -S {script}", _taken_s()
-    ours = runs(
+    values = runs(
         CommandVariantBench(FakeRun(), parse_variant("a:", command, "/"), supervisors, at_most_s=60.0)
     )[0].values
     its = {line.split(",")[2].partition(":")[0]: line.split(",")[0] for line in _figures(told)}
     faults, switches = float(its["page-faults"]), float(its["context-switches"])
     # perf's clock goes on while the host or an interrupt has the CPU, that of rusage does not (update_rq_clock_task)
     clock, taken = float(its["task-clock"]) / 1e3, _taken_s() - before
-    assert clock - taken - 0.05 <= ours[CPU] <= clock + 0.05
+    assert clock - taken - 0.05 <= values[CPU] <= clock + 0.05
     # perf itself: a process that starts, opens five counters and waits
-    assert faults <= ours["minor faults"] + ours["major faults"] <= faults + 3000
-    assert switches <= ours["voluntary switches"] + ours["involuntary switches"] <= switches + 60
+    assert faults <= values["minor faults"] + values["major faults"] <= faults + 3000
+    assert switches <= values["voluntary switches"] + values["involuntary switches"] <= switches + 60
 
 
 def _taken_s() -> float:
@@ -211,10 +212,10 @@ def test_the_figures_are_those_of_its_control_group(supervisors: Supervisors) ->
         spin = (
             "import os, time\nchild = os.fork()\nwhile time.process_time() < 0.2: pass\nchild and os.wait()"
         )
-        ours = measured_in(group, spin, supervisors)
+        measured = measured_in(group, spin, supervisors)
         told = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
-    assert ours[CPU] == pytest.approx(int(told["usage_usec"]) / 1e6, abs=0.05)
-    assert ours[USER] == pytest.approx(int(told["user_usec"]) / 1e6, abs=0.05)
+    assert measured[CPU] == pytest.approx(int(told["usage_usec"]) / 1e6, abs=0.05)
+    assert measured[USER] == pytest.approx(int(told["user_usec"]) / 1e6, abs=0.05)
 
 
 @pytest.mark.noisy("the same command measured twice, in turn", false_failures="0 of 4")
@@ -231,20 +232,20 @@ def test_memory_and_bytes_are_those_of_its_control_group(tmp_path: Path, supervi
         f"os.write(fd, os.urandom({WRITTEN}))\nos.fsync(fd)"
     )
     with group_of_its_own(root) as group:
-        ours = measured_in(group, spin, supervisors)
+        measured = measured_in(group, spin, supervisors)
         device = tmp_path.stat().st_dev
         io = (group / "io.stat").read_text()
         peak = (group / "memory.peak").read_text() if (group / "memory.peak").exists() else ""
     if (
         peak
     ):  # anonymous memory and what it wrote, which is in the page cache; its libraries may be another group's
-        assert int(peak) == pytest.approx(ours["peak RSS"] + WRITTEN, abs=20 << 20)
+        assert int(peak) == pytest.approx(measured["peak RSS"] + WRITTEN, abs=20 << 20)
     lines = {line.split()[0]: dict(w.split("=") for w in line.split()[1:]) for line in io.splitlines()}
     its = lines.get(f"{os.major(device)}:{os.minor(device)}")
     if its is None:
         not_here(f"{tmp_path} is on no block device that io.stat tells ({io.strip()[:80]!r})")
-    assert ours["written"] == pytest.approx(int(its["wbytes"]), rel=0.05, abs=256 << 10)
-    assert ours["written"] >= WRITTEN
+    assert measured["written"] == pytest.approx(int(its["wbytes"]), rel=0.05, abs=256 << 10)
+    assert measured["written"] >= WRITTEN
 
 
 def test_a_command_that_fails_half_the_time(tmp_path: Path) -> None:
@@ -261,8 +262,8 @@ def test_a_command_that_fails_half_the_time(tmp_path: Path) -> None:
     run = FakeRun(options=options, declared=scenario.options, clock=Monotonic())
     run.plan = Plan(scenario="workload", title="", question="", measuring_s=8.0)
     asyncio.run(conduct(scenario, run))
-    said = [note.text for note in run.of(ev.Note) if "status 1" in note.text]
-    assert said and len(said) <= 6 and all("\n" not in text for text in said)
-    found = [event.finding for event in run.of(ev.Found) if event.finding.id == "workload.failed"]
-    assert len(found) == 1
+    texts = [note.text for note in run.of(ev.Note) if "status 1" in note.text]
+    assert texts and len(texts) <= 6 and all("\n" not in text for text in texts)
+    findings = [event.finding for event in run.of(ev.Found) if event.finding.id == "workload.failed"]
+    assert len(findings) == 1
     assert not [v for v in run.of(ev.RunVerdict) if v.verdict in ("faster", "no material difference")]

@@ -64,9 +64,9 @@ def test_reclaim_that_is_the_commands_own_system_cpu_is_the_limits(swapped: bool
     found, limit = split_wall_time(blocks, "A", "B"), find_limit_cause(blocks, "A", "B")
     assert found is not None and limit is not None and limit.named and limit.side == side
     assert max(found.parts[1:], key=lambda part: abs(part.difference_s)).name == SYSTEM  # what it used to say
-    told = wall_finding(verdict("faster" if swapped else "slower"), found, limit)
-    assert told.title.endswith(f" {side}")
-    text = "\n".join(one.text for one in told.evidence)
+    finding = wall_finding(verdict("faster" if swapped else "slower"), found, limit)
+    assert finding.title.endswith(f" {side}")
+    text = "\n".join(one.text for one in finding.evidence)
     assert "times a run" in text and "swapped in" in text and SYSTEM in text
     assert abs(limit.paid.difference_s) == pytest.approx(1.96, abs=0.1)
 

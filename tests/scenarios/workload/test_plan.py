@@ -40,8 +40,8 @@ def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
     values = private | {"variant": ["a:", "b: CODE=tiger7 nice=3 wrap='env X=tiger7'"]}
     plan = scenario.prepare(Host(), Options(values, scenario.options)).plan
     assert "tiger7" not in msgspec.json.encode(plan).decode()
-    told = plan.variants[1].facts
-    assert told == {"CODE": text_stand_in("tiger7"), "nice": "3", "wrap": text_stand_in("env X=tiger7")}
+    facts = plan.variants[1].facts
+    assert facts == {"CODE": text_stand_in("tiger7"), "nice": "3", "wrap": text_stand_in("env X=tiger7")}
     assert [text[:7] for text in plan.commands] == ["sha256:"] * 3
     bad = tmp_path / "jobs.toml"
     bad.write_text('cmd = "/nonexistent/tiger7"\n[[variant]]\nname = "a"\n[[variant]]\nname = "b"\n')

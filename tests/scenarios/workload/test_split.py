@@ -53,21 +53,21 @@ def test_the_planted_part_is_named_with_its_interval() -> None:
         blocks += [
             block("B", group, wall=14 + noise, user=6.0, system=1.0, waited=4.5 + noise, blocked=1.0)
         ] * 2
-    found = split_wall_time(blocks, "A", "B")
-    assert found is not None and found.groups == 4 and found.unknown == (MEMORY, OTHER_D)
-    parts = {part.name: part for part in found.parts}
+    time_split = split_wall_time(blocks, "A", "B")
+    assert time_split is not None and time_split.groups == 4 and time_split.unknown == (MEMORY, OTHER_D)
+    parts = {part.name: part for part in time_split.parts}
     assert parts[WALL].difference_s == pytest.approx(4.0)
     assert parts[WAITING].difference_s == pytest.approx(4.0, abs=0.1)
     assert parts[WAITING].ci95_s[0] < 4.0 < parts[WAITING].ci95_s[1] < 4.3
     assert parts[USER].difference_s == pytest.approx(0.0)
-    assert sum(part.difference_s for part in found.parts[1:]) == pytest.approx(parts[WALL].difference_s)
-    assert len(time_split_sentences(found)) == 8
+    assert sum(part.difference_s for part in time_split.parts[1:]) == pytest.approx(parts[WALL].difference_s)
+    assert len(time_split_sentences(time_split)) == 8
     for word, severity in (("inconclusive", "notice"), ("no material difference", "ok")):
         verdict = ev.RunVerdict(
             t=1.0, workload="command", metric=WALL, baseline="A", variant="B", verdict=word
         )
-        told = undecided_finding(verdict, found)
-        assert told.severity == severity and len(told.evidence) == 8, (
+        finding = undecided_finding(verdict, time_split)
+        assert finding.severity == severity and len(finding.evidence) == 8, (
             "the parts are kept where the whole is open"
         )
 
@@ -84,12 +84,12 @@ def test_the_parts_sum_to_the_values_beside_the_verdict() -> None:
     )  # fmt: skip
     values = values_beside_verdicts(blocks, [verdict])[0]
     assert values is not None and values[0] / values[1] == pytest.approx(1.9)
-    found = split_wall_time(blocks, "A", "B", None, verdict, values)
-    assert found is not None and found.groups == 4
-    assert (found.parts[0].baseline_s, found.parts[0].variant_s) == pytest.approx(values)
-    assert found.parts[0].ci95_s == (-6.0, -4.0)
-    assert math.fsum(part.baseline_s for part in found.parts[1:]) == pytest.approx(values[0])
-    assert math.fsum(part.variant_s for part in found.parts[1:]) == pytest.approx(values[1])
+    time_split = split_wall_time(blocks, "A", "B", None, verdict, values)
+    assert time_split is not None and time_split.groups == 4
+    assert (time_split.parts[0].baseline_s, time_split.parts[0].variant_s) == pytest.approx(values)
+    assert time_split.parts[0].ci95_s == (-6.0, -4.0)
+    assert math.fsum(part.baseline_s for part in time_split.parts[1:]) == pytest.approx(values[0])
+    assert math.fsum(part.variant_s for part in time_split.parts[1:]) == pytest.approx(values[1])
 
 
 def test_one_group_tells_nothing() -> None:
@@ -98,8 +98,8 @@ def test_one_group_tells_nothing() -> None:
 
 def test_reclaim_that_each_task_told_is_memory_and_not_system_cpu_as_well() -> None:
     told = {WALL: 2.0, USER: 0.4, SYSTEM: 1.0, MEMORY: 1.2, OWN_RECLAIM: 0.7}
-    found = divide_wall_time(told, (USER, SYSTEM, MEMORY))
-    assert found[SYSTEM] == pytest.approx(0.3) and found[MEMORY] == 1.2 and found[REST] == pytest.approx(0.1)
+    time = divide_wall_time(told, (USER, SYSTEM, MEMORY))
+    assert time[SYSTEM] == pytest.approx(0.3) and time[MEMORY] == 1.2 and time[REST] == pytest.approx(0.1)
     assert divide_wall_time(told | {OWN_RECLAIM: 3.0}, (USER, SYSTEM, MEMORY))[SYSTEM] == 0.0
     assert divide_wall_time(told, (USER, SYSTEM))[SYSTEM] == 1.0  # memory is not known of all runs
 
@@ -120,17 +120,17 @@ def test_waits_divide_the_exact_parts_and_the_first_line_names_the_largest() -> 
             one.values[OTHER_D] = lock
             blocks.append(one)
             told[variant, one.values[WALL]] = waits(lock=lock / 3, socket=0.3)  # seen a third of the time
-    found = split_wall_time(blocks, "A", "B", told)
-    assert found is not None
-    by_name = {wait.name: wait for wait in found.waits}
+    time_split = split_wall_time(blocks, "A", "B", told)
+    assert time_split is not None
+    by_name = {wait.name: wait for wait in time_split.waits}
     assert by_name["directory-lock"].difference_s == pytest.approx(4.0)
     assert by_name["directory-lock"].differs and by_name["directory-lock"].calls == ("unlink",)
-    parts = {part.name: part for part in found.parts}
+    parts = {part.name: part for part in time_split.parts}
     assert by_name["network"].variant_s == pytest.approx(parts[REST].variant_s)
-    largest, alike = rank_moved_parts(found)
+    largest, alike = rank_moved_parts(time_split)
     assert [part.name for part in largest] == ["directory-lock"]
     assert {part.name for part in alike} == {USER, SYSTEM}
-    lines = math.fsum(part.difference_s for part in wall_time_parts(found))
+    lines = math.fsum(part.difference_s for part in wall_time_parts(time_split))
     assert lines == pytest.approx(parts[WALL].difference_s), "each second stands in one line"
 
 
@@ -144,14 +144,16 @@ def test_each_view_of_the_time_sums_to_the_wall_time(least_s: float) -> None:
             one.values[OTHER_D] = lock
             blocks.append(one)
             told[variant, one.values[WALL]] = waits(lock=lock / 3, socket=0.3)
-    found = split_wall_time(blocks, "A", "B", told)
-    assert found is not None
-    whole = found.parts[0]
-    for lines in (lines_by_state(found, least_s), lines_by_call(found, least_s)):
+    time_split = split_wall_time(blocks, "A", "B", told)
+    assert time_split is not None
+    whole = time_split.parts[0]
+    for lines in (lines_by_state(time_split, least_s), lines_by_call(time_split, least_s)):
         assert min(min(line.baseline_s, line.variant_s) for line in lines) >= 0
         assert math.fsum(line.baseline_s for line in lines) == pytest.approx(whole.baseline_s, rel=2e-3)
         assert math.fsum(line.variant_s for line in lines) == pytest.approx(whole.variant_s, rel=2e-3)
-    assert {line.name for line in lines_by_state(found)} != {line.name for line in lines_by_call(found)}
+    assert {line.name for line in lines_by_state(time_split)} != {
+        line.name for line in lines_by_call(time_split)
+    }
 
 
 def test_two_threads_at_one_lock_wait_for_it_and_use_no_more() -> None:
@@ -159,23 +161,23 @@ def test_two_threads_at_one_lock_wait_for_it_and_use_no_more() -> None:
     blocks = [block("A", g, wall=1.0, user=2.0, system=0.0, mutex=0.0) for g in range(4)]
     blocks += [block("B", g, wall=2.0 + g / 100, user=2.0, system=0.0, mutex=2.0) for g in range(4)]
     waits = {(b.variant, b.values[WALL]): (Waited(MUTEX, False, {"futex": 2.0}, 2.0, 0.0),) for b in blocks}
-    found = split_wall_time(blocks, "A", "B", waits)
-    assert found is not None and MUTEX not in {wait.name for wait in found.waits}
-    parts = {part.name: part for part in found.parts}
+    time_split = split_wall_time(blocks, "A", "B", waits)
+    assert time_split is not None and MUTEX not in {wait.name for wait in time_split.waits}
+    parts = {part.name: part for part in time_split.parts}
     assert parts[MUTEX].difference_s == pytest.approx(1.0, abs=0.05)
     assert parts[USER].difference_s == pytest.approx(0.0, abs=0.05)
-    assert rank_moved_parts(found)[0][0].name == MUTEX
+    assert rank_moved_parts(time_split)[0][0].name == MUTEX
 
 
 def test_as_many_cpu_seconds_with_less_at_once_are_not_the_cause() -> None:
     """The CPU's part of the wall time grows by more than the lock's, and its seconds are the same."""
     blocks = [block("A", g, wall=0.4 + g / 1000, user=0.8, system=0.0, mutex=0.0) for g in range(4)]
     blocks += [block("B", g, wall=0.8 + g / 500, user=0.8, system=0.0, mutex=0.1) for g in range(4)]
-    found = split_wall_time(blocks, "A", "B")
-    assert found is not None
-    parts = {part.name: part for part in found.parts}
+    time_split = split_wall_time(blocks, "A", "B")
+    assert time_split is not None
+    parts = {part.name: part for part in time_split.parts}
     assert parts[USER].unmoved and parts[USER].difference_s > 2 * parts[MUTEX].difference_s > 0
-    assert rank_moved_parts(found)[0][0].name == MUTEX
+    assert rank_moved_parts(time_split)[0][0].name == MUTEX
 
 
 @every_case(
@@ -192,8 +194,8 @@ def test_page_faults_are_named_where_they_can_be_the_system_cpu(more: int, named
         for b, v in enumerate("AB")
         for g in range(4)
     ]
-    found = split_wall_time(blocks, "A", "B")
-    assert found is not None and found.faults == (more if named else None)
+    time_split = split_wall_time(blocks, "A", "B")
+    assert time_split is not None and time_split.faults == (more if named else None)
 
 
 def test_what_the_cpus_counters_say_is_told_with_intervals() -> None:
@@ -206,18 +208,18 @@ def test_what_the_cpus_counters_say_is_told_with_intervals() -> None:
             counted = {"cycles": cycles * noise, "instructions": 2e9, "cache misses": 1e6 * noise}
             slots = {"retiring": 0.8 - back, "back-end bound": back * noise, "front-end bound": 0.2 * noise}
             blocks.append(msgspec.structs.replace(one, values={**one.values, **counted, **slots}))
-    found = split_wall_time(blocks, "A", "B")
-    assert found is not None
-    told = {rate.name: rate for rate in found.rates}
-    assert set(told) == {
+    time_split = split_wall_time(blocks, "A", "B")
+    assert time_split is not None
+    rates_by_name = {rate.name: rate for rate in time_split.rates}
+    assert set(rates_by_name) == {
         "instructions", "instructions per cycle", "last-level cache misses", "retiring", "back-end bound",
         "front-end bound",
     }  # fmt: skip
-    assert told["instructions per cycle"].baseline == pytest.approx(2.0, rel=0.01)
-    assert told["instructions per cycle"].difference == pytest.approx(-0.4, abs=0.01)
-    assert told["last-level cache misses"].baseline == pytest.approx(0.5, rel=0.01)
-    assert told["back-end bound"].difference == pytest.approx(0.12, abs=0.01)
-    assert {name for name, rate in told.items() if rate.differs} == {
+    assert rates_by_name["instructions per cycle"].baseline == pytest.approx(2.0, rel=0.01)
+    assert rates_by_name["instructions per cycle"].difference == pytest.approx(-0.4, abs=0.01)
+    assert rates_by_name["last-level cache misses"].baseline == pytest.approx(0.5, rel=0.01)
+    assert rates_by_name["back-end bound"].difference == pytest.approx(0.12, abs=0.01)
+    assert {name for name, rate in rates_by_name.items() if rate.differs} == {
         "instructions per cycle", "retiring", "back-end bound",
     }  # fmt: skip
     assert split_wall_time([b for b in blocks if b.group], "A", "B") is not None
@@ -234,9 +236,9 @@ def test_a_rest_that_holds_the_waiting_for_a_cpu_is_not_all_of_the_waits() -> No
             one.values[OTHER_D] = 0.0
             blocks.append(one)
             told[variant, one.values[WALL]] = (Waited("sleep", False, {"nanosleep": slept}, slept, slept),)
-    found = split_wall_time(blocks, "A", "B", told)
-    assert found is not None
-    by_name = {wait.name: wait for wait in found.waits}
+    time_split = split_wall_time(blocks, "A", "B", told)
+    assert time_split is not None
+    by_name = {wait.name: wait for wait in time_split.waits}
     assert by_name["sleep"].difference_s == pytest.approx(0.3)
     assert by_name["unseen"].variant_s == pytest.approx(0.2, abs=0.02) and not by_name["unseen"].differs
-    assert rank_moved_parts(found)[0][0].name == "sleep"
+    assert rank_moved_parts(time_split)[0][0].name == "sleep"

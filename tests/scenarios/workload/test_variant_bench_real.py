@@ -67,10 +67,10 @@ def test_a_competitor_shows_as_waiting_for_a_cpu(supervisors: Supervisors) -> No
                 await measured.measure("command", "busy", busy.measure_block, group=group)
 
     asyncio.run(groups())
-    found = split_wall_time(measured.counted_blocks("command"), "free", "busy")
-    assert found is not None and WAITING not in found.unknown
-    parts = {part.name: part for part in found.parts}
-    assert max(found.parts[1:], key=lambda part: part.difference_s).name == WAITING
+    time_split = split_wall_time(measured.counted_blocks("command"), "free", "busy")
+    assert time_split is not None and WAITING not in time_split.unknown
+    parts = {part.name: part for part in time_split.parts}
+    assert max(time_split.parts[1:], key=lambda part: part.difference_s).name == WAITING
     assert parts[WAITING].difference_s > 0.5 * parts[WALL].difference_s > 0
     assert abs(parts[USER].difference_s) < parts[WAITING].difference_s
 
@@ -107,7 +107,7 @@ def test_the_score_and_what_prepares_it(tmp_path: Path, supervisors: Supervisors
         score=ScoreReader("score ([0-9.]+)"),
         prepare=("sh", "-c", "echo score 4.5 > $FILE"),
     )
-    assert [one.values[SCORE] for one in runs(bench, 2)] == [4.5, 4.5]
+    assert [run.values[SCORE] for run in runs(bench, 2)] == [4.5, 4.5]
     assert (
         runs(
             CommandVariantBench(

@@ -17,12 +17,12 @@ CPU = min(os.sched_getaffinity(0))
 def test_all_words_of_a_variant(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     text = f"a: TMPDIR=/data env=small=1 cwd=sub cmd='echo x' wrap='env -u B' cpus={CPU} nice=5 ionice=best-effort:7"
-    one = parse_variant(text, "true", str(tmp_path))
-    assert one.env == {"TMPDIR": "/data", "small": "1"} and one.cwd == str(tmp_path / "sub")
-    assert one.argv == ("env", "-u", "B", "echo", "x")
-    assert (one.cpus, one.nice, one.ionice) == ((CPU,), 5, (2, 7))
-    assert "PATH" not in one.own and one.own["TMPDIR"] == "/data"
-    beside = one.make_order(("true",), at_most_s=1.0)
+    variant = parse_variant(text, "true", str(tmp_path))
+    assert variant.env == {"TMPDIR": "/data", "small": "1"} and variant.cwd == str(tmp_path / "sub")
+    assert variant.argv == ("env", "-u", "B", "echo", "x")
+    assert (variant.cpus, variant.nice, variant.ionice) == ((CPU,), 5, (2, 7))
+    assert "PATH" not in variant.own and variant.own["TMPDIR"] == "/data"
+    beside = variant.make_order(("true",), at_most_s=1.0)
     assert beside.env["TMPDIR"] == "/data" and not beside.cpus and not beside.nice
 
 

@@ -23,8 +23,8 @@ pytestmark = [pytest.mark.real]
 @pytest.fixture
 def place() -> Iterator[Path]:
     """Out of the way of every interpreter's own path, on a disk."""
-    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as made:
-        yield Path(made)
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as folder:
+        yield Path(folder)
 
 
 def _environment(place: Path) -> dict[str, str]:

@@ -61,8 +61,8 @@ def test_it_is_unpacked_once_and_for_its_owner_alone(bundle: Path, place: Path) 
     folder = Path(unpack_if_needed(opened, str(place)))
     assert place.stat().st_mode & 0o777 == folder.stat().st_mode & 0o777 == 0o700
     assert not [p for p in folder.rglob("*") if p.stat().st_mode & 0o077]
-    made = (folder / "hostdx/app").stat()
-    assert Path(unpack_if_needed(opened, str(place))) == folder and (folder / "hostdx/app").stat() == made
+    status = (folder / "hostdx/app").stat()
+    assert Path(unpack_if_needed(opened, str(place))) == folder and (folder / "hostdx/app").stat() == status
     assert {p.name for p in place.iterdir()} == {"lock", folder.name}
 
 

@@ -98,8 +98,8 @@ def test_forms_hold_the_same(demos: Path, tmp_path: Path) -> None:
 def test_rubbish_is_named_and_stops_nothing(
     demos: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    whole = (demos / "storage.jsonl").read_bytes()
-    lines = whole.splitlines(keepends=True)
+    text = (demos / "storage.jsonl").read_bytes()
+    lines = text.splitlines(keepends=True)
     (demos / "cut.jsonl").write_bytes(
         b"".join(lines[:200]).replace(b'"seed":', b'"seed":1', 1) + lines[200][:20]
     )
@@ -109,7 +109,7 @@ def test_rubbish_is_named_and_stops_nothing(
     (demos / "damaged.jsonl.gz").write_bytes(gzip.compress(middle))
     (demos / "rubbish.jsonl").write_bytes(os.urandom(4096))
     (demos / "empty.jsonl").touch()
-    (demos / "again.jsonl").write_bytes(whole)
+    (demos / "again.jsonl").write_bytes(text)
     (demos / "link.jsonl").symlink_to(demos / "storage.jsonl")
     rows = export_rows(tmp_path / "out", demos, status=3)
     complaints = capsys.readouterr().err.splitlines()[:-1]

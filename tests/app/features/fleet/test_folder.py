@@ -20,8 +20,8 @@ def test_the_last_word_on_a_node_and_round(tmp_path: Path) -> None:
         file.write(b'{"node": "n2", "rou')
     folder.append_answer(NodeAnswer(node="n1", round=0, state="answered", file="nodes/n1/round-0.jsonl"))
     folder.append_answer(NodeAnswer(node="n1", round=1, state="hung"))
-    found = FleetFolder(folder.path).read_answers()
-    assert {key: line.state for key, line in found.items()} == {("n1", 0): "answered", ("n1", 1): "hung"}
+    answers = FleetFolder(folder.path).read_answers()
+    assert {key: line.state for key, line in answers.items()} == {("n1", 0): "answered", ("n1", 1): "hung"}
     assert folder.read_head() == HEAD
 
 

@@ -64,11 +64,11 @@ def test_nodes_of_one_name_are_named_by_their_paths(tmp_path: Path) -> None:
 
 
 def test_several_runs_of_a_node_are_one_measure(tmp_path: Path) -> None:
-    one = [recording(tmp_path / f"{n}.jsonl", "a", scale) for n, scale in enumerate((1.0, 1.0, 8.0))]
+    recordings = [recording(tmp_path / f"{n}.jsonl", "a", scale) for n, scale in enumerate((1.0, 1.0, 8.0))]
     recording(tmp_path / "b.jsonl", "b")
     fleet = read_fleet([str(tmp_path)])
     a, b = fleet.rounds[0]["a"], fleet.rounds[0]["b"]
-    assert len(one) == 3 and len(fleet.rounds[0]) == 2
+    assert len(recordings) == 3 and len(fleet.rounds[0]) == 2
     assert all(abs(abs(a.logs[key] - b.logs[key]) - 0.6931) < 0.01 for key in b.logs)  # a cube root of 8
 
 
@@ -139,10 +139,10 @@ def test_wild_figures_end_nothing(tmp_path: Path, scale: float) -> None:
     """As few nodes as are judged: the interval of a retest is as wide as it can be."""
     for n in range(5):
         recording(tmp_path / "nodes" / f"{n}.jsonl", f"host{n}", scale ** (n / 4))
-    found = read_fleet([str(tmp_path / "nodes")]).judge_answers(0.05)
+    answers = read_fleet([str(tmp_path / "nodes")]).judge_answers(0.05)
     again = read_fleet([str(tmp_path / "nodes")])
     again.rounds |= dict.fromkeys((1, 2, 3), again.rounds[0])
-    for one in (found, again.judge_answers(0.05)):
+    for one in (answers, again.judge_answers(0.05)):
         for render in (markdown.render_markdown, html.render_html):
             assert render(fleet_document(one))
         assert list(judgement_rows(one)) and not one.odd

@@ -29,10 +29,10 @@ def test_rates_add_up_and_times_do_not() -> None:
         },
         {"n1": PeerNode(name="n1", logs={rate: math.log(200)})},  # without one of them it is another sum
     ]
-    found = judge_fleet(nodes, FactTable(), loads, later, together=True)
-    (section,) = together_sections(found.sums)
+    fleet = judge_fleet(nodes, FactTable(), loads, later, together=True)
+    (section,) = together_sections(fleet.sums)
     (table,) = (part for part in section.parts if isinstance(part, Table))
     assert table.rows == (("easy", "2", "400 /s", "300 /s", "75 %", "25 %"),)
-    assert len(sum_words(found.sums)) == 1 and "400 /s" in " ".join(lead_sentences(found))
+    assert len(sum_words(fleet.sums)) == 1 and "400 /s" in " ".join(lead_sentences(fleet))
     apart = judge_fleet(nodes, FactTable(), loads)
     assert not apart.sums and not together_sections(apart.sums)

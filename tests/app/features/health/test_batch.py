@@ -77,8 +77,8 @@ def test_slurm_resumes_only_what_hostdx_drained(
 ) -> None:
     assert slurm_calls(tmp_path, state, reason, status) == calls
     if calls:
-        asked = (tmp_path / "asked").read_text().strip()
-        assert asked == "health --format slurm --within 15s --class w n --dir /scratch"
+        text = (tmp_path / "asked").read_text().strip()
+        assert text == "health --format slurm --within 15s --class w n --dir /scratch"
 
 
 @needs(program("bash", "timeout"))

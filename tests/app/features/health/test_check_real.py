@@ -107,13 +107,13 @@ def test_what_a_job_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     pid = int(started.stdout)
     try:
         time.sleep(0.2)
-        found = [left for left in leftovers.find_leftovers(Host()) if "uid 6500" in left.text]
+        found = [leftover for leftover in leftovers.find_leftovers(Host()) if "uid 6500" in leftover.text]
     finally:
         os.kill(pid, signal.SIGKILL)
     assert [(left.kind, left.grave) for left in found] == [("processes", True), ("files", True)]
     assert f"[{pid}]" in found[0].text and "65001" in found[1].text
     time.sleep(0.2)
-    assert not [left for left in leftovers.find_leftovers(Host()) if f"[{pid}]" in left.text]
+    assert not [leftover for leftover in leftovers.find_leftovers(Host()) if f"[{pid}]" in leftover.text]
 
 
 @pytest.mark.real("cpu")
@@ -135,7 +135,7 @@ def test_children_that_never_answer_nor_end_are_given_up(
     monkeypatch.setattr(check, "_start_child", start_deaf_child)
     write_class(tmp_path / "c.json", 8.0, 0.01)
     began = time.monotonic()
-    made = check.check_node(began, 6.0, read_class(str(tmp_path / "c.json")), "")
+    node = check.check_node(began, 6.0, read_class(str(tmp_path / "c.json")), "")
     assert time.monotonic() - began < 6.0
-    assert made.answer is check.Answer.NOT_SURE and len(started) == 3
+    assert node.answer is check.Answer.NOT_SURE and len(started) == 3
     assert all(child.poll() is not None for child in started)

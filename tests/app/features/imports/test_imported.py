@@ -53,9 +53,9 @@ def test_each_file_has_its_own_recording_and_all_have_one_together(
 ) -> None:
     names = files(tmp_path, **{f"r{n}": made.hepscore() for n in range(7)})
     assert run_command_line(["import", *names]) == 0
-    kept = list((tmp_path / "state/hostdx/recordings").iterdir())
-    assert len(kept) == 8 and sum("together" in p.name for p in kept) == 1
-    together = load_recording(next(p for p in kept if "together" in p.name))
+    entries = list((tmp_path / "state/hostdx/recordings").iterdir())
+    assert len(entries) == 8 and sum("together" in p.name for p in entries) == 1
+    together = load_recording(next(p for p in entries if "together" in p.name))
     assert {s.workload for s in together.series} == {"HEPscoreTEST", "a-bmk"}
     assert "7 files together" in capsys.readouterr().out
 
@@ -74,8 +74,8 @@ def test_a_summary_of_another_run_is_contradicted(tmp_path: Path) -> None:
     other = made.PRMON_JSON.replace('"wtime": 4', '"wtime": 40')
     names = files(tmp_path, **{"job.txt": made.PRMON_TEXT, "job.json": other})
     assert run_command_line(["import", *names]) == 0
-    kept = (tmp_path / "state/hostdx/recordings").glob("import-prmon-json*")
-    findings = load_recording(next(kept)).findings.values()
+    paths = (tmp_path / "state/hostdx/recordings").glob("import-prmon-json*")
+    findings = load_recording(next(paths)).findings.values()
     assert "import.prmon.other-run" in {f.id for f in findings}
 
 
@@ -108,11 +108,11 @@ def test_json_has_values_findings_and_refusals(tmp_path: Path, capsys: pytest.Ca
     names = files(tmp_path, f=made.fio(made.fio_job()), bad="x")
     assert run_command_line(["import", "--json", *names]) == 3
     document = json.loads(capsys.readouterr().out)
-    [one] = document["imported"]
-    measure = one["result"]["measures"][0]
+    [imported] = document["imported"]
+    measure = imported["result"]["measures"][0]
     assert (measure["workload"], measure["metric"], measure["value"]) == ("job read", "IOPS", 10000.0)
     assert measure["conditions"]["iodepth"] == "8" and measure["conditions"]["block size"] == "4 KiB"
-    assert Path(one["recording"]).exists() and document["refused"][0]["file"].endswith("bad")
+    assert Path(imported["recording"]).exists() and document["refused"][0]["file"].endswith("bad")
 
 
 def test_hostile_names_in_a_file_reach_no_terminal(
@@ -135,10 +135,8 @@ def test_a_foreign_box_and_history_are_drawn_as_letters_or_not_at_all() -> None:
     session = load_recording(Path(__file__).parents[4] / "app/recordings/demos/io500.jsonl")
     [picture] = result_parts(session, Boxes(t=1.0, value=(hostile,)))
     assert isinstance(picture, Picture)
-    shown = "".join((*picture.lines, picture.svg))
-    assert (
-        not set("\x1b\x07\u202e") & set(shown) and "<script" not in picture.svg and "<b>" not in picture.svg
-    )
+    text = "".join((*picture.lines, picture.svg))
+    assert not set("\x1b\x07\u202e") & set(text) and "<script" not in picture.svg and "<b>" not in picture.svg
     without = msgspec.structs.replace(hostile, corners=(msgspec.structs.replace(corner, median=-1.0),) * 4)
     for none in (Boxes(t=1.0, value=()), Boxes(t=1.0, value=(without,))):
         assert result_parts(session, none) == ()

@@ -45,8 +45,8 @@ async def test_the_icicle_is_walked_zoomed_and_searched(size: str, tmp_path: Pat
         await keys(pilot, "z")
         assert isinstance(app.screen, CallPathsScreen)
         icicle = app.screen.query_one(Icicle)
-        shown = grid(app)
-        assert "+waiting" in shown and "+fsync" in shown and "▏main" in shown and "\x1b" not in shown
+        rows = grid(app)
+        assert "+waiting" in rows and "+fsync" in rows and "▏main" in rows and "\x1b" not in rows
         assert icicle.shown_tree.nodes[icicle.at].name == "waiting", "the widest of the first row"
         await keys(pilot, "down", "down")
         assert icicle.shown_tree.nodes[icicle.at].name == "jbd2_log_wait_commit"

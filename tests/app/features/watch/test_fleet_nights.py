@@ -52,7 +52,7 @@ def test_what_cannot_be_read_is_counted_with_the_first_reason(
 )
 def test_a_damaged_index_is_made_anew(folder: Path, monkeypatch: pytest.MonkeyPatch, damage: bytes) -> None:
     found, _ = read(folder, monkeypatch)
-    (kept,) = (state_dir() / "fleet-nights").iterdir()
-    kept.write_bytes(damage)
+    (entry,) = (state_dir() / "fleet-nights").iterdir()
+    entry.write_bytes(damage)
     again, names = read(folder, monkeypatch)
     assert again == found and len(names) == 6

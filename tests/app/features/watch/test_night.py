@@ -59,9 +59,9 @@ class Clocked:
 
     def nights(self, count: int, **given: Any) -> nights.Tonight:
         for _ in range(count):
-            found = self.night(**given)
+            night = self.night(**given)
             self.now += timedelta(days=1)
-        return found
+        return night
 
 
 @pytest.fixture
@@ -111,8 +111,8 @@ def test_a_busy_night_is_recorded_as_skipped_and_the_next_one_runs(host: Clocked
     host.busy = "others"
     assert host.nights(1).skipped == "others"
     host.busy = ""
-    found = host.nights(1).history
-    assert [seen.state for seen in found.nights] == ["skipped", "measured"]
+    history = host.nights(1).history
+    assert [night.state for night in history.nights] == ["skipped", "measured"]
 
 
 def test_a_full_disk_costs_that_night_only(host: Clocked, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +173,7 @@ def test_a_damaged_recording_is_said_and_left_out(host: Clocked) -> None:
 def test_its_baseline_is_a_baseline_as_any_other(later_host: Clocked, tmp_path: Path) -> None:
     later_host.nights(6)
     assert len(baselines.baseline_recordings(baselines.WATCH)) == 28
-    assert [one.name for one in baselines.list_baselines()] == [baselines.WATCH]
+    assert [baseline.name for baseline in baselines.list_baselines()] == [baselines.WATCH]
     assert baselines.compare_since(baselines.WATCH, recorded(tmp_path, "later", 800.0)).a.runs == 28
     with pytest.raises(Failure):
         baselines.save_baseline(baselines.WATCH, [recorded(tmp_path, "mine", 1.0)])
@@ -222,11 +222,11 @@ def test_a_run_under_way_is_not_disturbed_and_the_next_night_runs(host: Clocked)
         measure = nights.make_battery_measure(
             WatchSettings(), ["hostdx", "watch", "--night"], lambda event: None, lambda text: None
         )
-        found = nights.measure_night(
+        night = nights.measure_night(
             WatchSettings(), measure, lambda text: None, busy=lambda: "", now=lambda: host.now
         )
     finally:
         lock.release_lock()
-    assert found.skipped and found.history.measured_count == 0
+    assert night.skipped and night.history.measured_count == 0
     host.now += timedelta(days=1)
     assert host.nights(1).history.measured_count == 1

@@ -46,11 +46,16 @@ def test_installed_it_stays_until_it_is_removed(timer: WatchTimer, tmp_path: Pat
     units = tmp_path / "units"
     assert (units / f"{NAME}.service").read_text() == timer.service_unit
     assert (units / f"{NAME}.timer").read_text() == timer.timer_unit
-    found = timers.find_installation()
-    assert found is not None and found.header.kept == REMOVE and not found.is_open and len(found.entries) == 4
+    installation = timers.find_installation()
+    assert (
+        installation is not None
+        and installation.header.kept == REMOVE
+        and not installation.is_open
+        and len(installation.entries) == 4
+    )
     assert leftovers.leftover_lines() == []
-    assert all(change.on_purpose and change.state == "kept" for change in undo.foresee_changes(found))
-    journal = undo.lock_journal(found.path)
+    assert all(change.on_purpose and change.state == "kept" for change in undo.foresee_changes(installation))
+    journal = undo.lock_journal(installation.path)
     assert journal is not None and undo.undo_entries(journal) == []
     journal.close()
     with pytest.raises(Failure):
@@ -66,12 +71,12 @@ def test_installed_it_stays_until_it_is_removed(timer: WatchTimer, tmp_path: Pat
 
 
 def test_the_service_of_incidents_is_installed_and_removed_alone(timer: WatchTimer, tmp_path: Path) -> None:
-    wanted = IncidentService()
-    timers.install_timer(wanted, yes=True)
-    assert (tmp_path / "units" / INCIDENTS).read_text() == wanted.unit_text
+    incident_service = IncidentService()
+    timers.install_timer(incident_service, yes=True)
+    assert (tmp_path / "units" / INCIDENTS).read_text() == incident_service.unit_text
     assert timers.find_installation() is None, "the timer of the nights is another installation"
     with pytest.raises(Failure):
-        timers.install_timer(wanted, yes=True)
+        timers.install_timer(incident_service, yes=True)
     with pytest.raises(Failure):
         timers.remove_timer()
     assert [one.outcome.state for one in timers.remove_timer(REMOVE_INCIDENTS)] == ["reverted"] * 3

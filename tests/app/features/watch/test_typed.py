@@ -107,11 +107,11 @@ def slowed_nights(tmp_path_factory: pytest.TempPathFactory) -> tuple[Clocked, Pa
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(place / "state"))
         patch.setenv("XDG_RUNTIME_DIR", str(place / "run"))
-        made = Clocked(place)
-        made.nights(30)
-        made.rate = 850.0
-        made.nights(6)
-    return made, place / "state"
+        clocked = Clocked(place)
+        clocked.nights(30)
+        clocked.rate = 850.0
+        clocked.nights(6)
+    return clocked, place / "state"
 
 
 @pytest.fixture
@@ -148,8 +148,8 @@ def test_fail_on_by_severity(slowed: Clocked, capsys: pytest.CaptureFixture[str]
 def test_history_of_recordings_and_of_a_host(slowed: Clocked, capsys: pytest.CaptureFixture[str]) -> None:
     files = [str(path) for path in Nights(nights.nights_folder()).recording_paths]
     whole = json.loads(typed(capsys, "history", "--format", "json")[1])
-    given = json.loads(typed(capsys, "history", "--format", "json", *files)[1])
-    assert [turn["ratio"] for event in given["events"] for turn in event["turns"]] == [
+    loads = json.loads(typed(capsys, "history", "--format", "json", *files)[1])
+    assert [turn["ratio"] for event in loads["events"] for turn in event["turns"]] == [
         turn["ratio"] for event in whole["events"] for turn in event["turns"]
     ]
     status, out, err = typed(capsys, "history", "no-such-host")
@@ -183,5 +183,5 @@ def test_two_nights_with_everything_that_goes_wrong_lose_nothing(
     host.now += timedelta(days=8000)
     host.nights(1)
     document = json.loads(typed(capsys, "history", "--format", "json")[1])
-    assert [seen["state"] for seen in document["nights"]] == ["measured", "cut off", "measured"]
-    assert [seen["night"] for seen in document["nights"]] == [1, 2, 3]
+    assert [night["state"] for night in document["nights"]] == ["measured", "cut off", "measured"]
+    assert [night["night"] for night in document["nights"]] == [1, 2, 3]

@@ -6,17 +6,17 @@ from hostdx.scenarios.contract import events as ev
 
 
 def session(*blocks: tuple[str, list[tuple[int, int]]], disturbed: bool = False) -> RunSession:
-    told = RunSession()
+    run_session = RunSession()
     for n, (variant, found) in enumerate(blocks):
-        told.apply(
+        run_session.apply(
             ev.Block(
                 t=n, workload="w", index=n, group=n, seconds=1.0, variant=variant, values={}, histogram=found,
                 phase="warmup" if disturbed else "steady",
             )
         )  # fmt: skip
-    return told
+    return run_session
 
 
 def test_a_duration_that_no_operation_took_is_on_no_axis() -> None:
-    (found,) = latency_histograms(session(("A", [(1000, 500), (1 << 60, 0)])), "w")
-    assert sum(found.rows[0][1]) == 500 and found.high_ns < 2000
+    (latency_histogram,) = latency_histograms(session(("A", [(1000, 500), (1 << 60, 0)])), "w")
+    assert sum(latency_histogram.rows[0][1]) == 500 and latency_histogram.high_ns < 2000

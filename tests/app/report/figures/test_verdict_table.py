@@ -26,7 +26,7 @@ def verdict(workload: str, word: str, ratio: float | None, **more: object) -> ev
 
 
 def session(*events: ev.AnyEvent) -> RunSession:
-    told = RunSession()
+    run_session = RunSession()
     loads = tuple(
         Workload(
             id=name,
@@ -40,8 +40,8 @@ def session(*events: ev.AnyEvent) -> RunSession:
     sides = (Variant(id="A", label="/a"), Variant(id="B", label="/b"))
     plan = Plan(scenario="storage", title="t", question="q", workloads=loads, variants=sides)
     for event in (ev.Planned(t=0.0, plan=plan), *events):
-        told.apply(event)
-    return told
+        run_session.apply(event)
+    return run_session
 
 
 def block(variant: str, value: float, group: int, **more: object) -> ev.Block:
@@ -102,11 +102,11 @@ def test_each_sign_of_trust(events: tuple[ev.AnyEvent, ...], state: str, says: s
 
 @every_case("path", sorted(DEMOS.glob("*.jsonl")))
 def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
-    told = load_recording(path)
-    pasted = {command for step in list_remedies(told) for command in step.commands}  # a line each, whole
+    recording = load_recording(path)
+    pasted = {command for step in list_remedies(recording) for command in step.commands}  # a line each, whole
 
     def words(width: int, *, charts: bool = False) -> list[str]:
-        lines = ["".join(text for text, _ in line) for line in summary_lines(told, None, width)]
+        lines = ["".join(text for text, _ in line) for line in summary_lines(recording, None, width)]
         longest = max(len(word) for line in lines for word in line.split())
         assert all(len(line) <= max(width, 20 + longest) or line.strip() in pasted for line in lines)
         drawn = set("◂▸░┄├┤○●")  # a chart is as wide as there is room

@@ -53,8 +53,8 @@ def squeezed(text: str) -> str:
 def test_text_is_a_paragraph_of_text(value: str) -> None:
     kinds = {token.type for token in flat(parsed(escape_text(value)))}
     assert kinds <= {"paragraph_open", "paragraph_close", "text", "text_special"}, kinds
-    shown = "".join(t.content for t in flat(parsed(escape_text(value))) if t.type.startswith("text"))
-    assert squeezed(shown) == squeezed(make_printable(value).strip())
+    text = "".join(t.content for t in flat(parsed(escape_text(value))) if t.type.startswith("text"))
+    assert squeezed(text) == squeezed(make_printable(value).strip())
 
 
 @settings(deadline=None, max_examples=60)
@@ -62,10 +62,10 @@ def test_text_is_a_paragraph_of_text(value: str) -> None:
 def test_code_is_code(value: str) -> None:
     tokens = flat(parsed(f"x {inline_code(value)} y"))
     kinds = {token.type for token in tokens} - {"paragraph_open", "paragraph_close", "text"}
-    shown = [token.content for token in tokens if token.type == "code_inline"]
+    contents = [token.content for token in tokens if token.type == "code_inline"]
     if make_printable(value).strip():
         assert kinds == {"code_inline"}
-        assert squeezed(shown[0]) == squeezed(make_printable(value))
+        assert squeezed(contents[0]) == squeezed(make_printable(value))
 
 
 @settings(deadline=None, max_examples=60)

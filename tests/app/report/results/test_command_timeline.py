@@ -84,10 +84,10 @@ def story(a: str = "A", b: str = "B") -> list[ev.AnyEvent]:
 
 
 def session(events: list[ev.AnyEvent]) -> RunSession:
-    one = RunSession()
+    run_session = RunSession()
     for event in events:
-        one.apply(event)
-    return one
+        run_session.apply(event)
+    return run_session
 
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])
@@ -99,8 +99,8 @@ async def test_the_curves_on_the_screen_live_and_after_the_end(size: str, tmp_pa
         assert isinstance(app.screen, LiveScreen)
         await keys(pilot, "i")
         assert isinstance(app.screen, InsideScreen)
-        shown = grid(app)
-        assert "CPUs busy, median over the runs" in shown and "1 run\n" in shown and "2 runs\n" in shown
+        rows = grid(app)
+        assert "CPUs busy, median over the runs" in rows and "1 run\n" in rows and "2 runs\n" in rows
         await keys(pilot, "j")
         assert "memory (PSS), median" in grid(app) and "8 MiB" in grid(app)
         await keys(pilot, "k", "k", "k", "k")

@@ -30,17 +30,17 @@ def test_a_control_that_moved_is_said() -> None:
 
 def test_host_text_is_data_in_every_format() -> None:
     facts = {("kernel", "release"): "<script>alert(1)</script>`x`"}
-    found = compare_recordings([take({"a": 1.0})], [take({"a": 1.0}, name="b", facts=facts)])
-    assert "<script>" not in html.render_html(comparison_document(found))
-    text = markdown.render_markdown(comparison_document(found))
+    recordings = compare_recordings([take({"a": 1.0})], [take({"a": 1.0}, name="b", facts=facts)])
+    assert "<script>" not in html.render_html(comparison_document(recordings))
+    text = markdown.render_markdown(comparison_document(recordings))
     assert text.count("<script>") == text.count("\\<script>") > 0
 
 
 def test_the_title_says_what_tells_the_sides_apart() -> None:
     old = {("kernel", "release"): "6.1.0", ("kernel", "parameters"): "none"}
     new = old | {("kernel", "parameters"): "mitigations=off"}
-    found = compare_recordings([take({"x": 1.0}, facts=old)], [take({"x": 1.0}, name="b", facts=new)])
-    assert comparison_document(found).lead[0] == "6.1.0, none (A) against 6.1.0, mitigations=off (B)"
+    recordings = compare_recordings([take({"x": 1.0}, facts=old)], [take({"x": 1.0}, name="b", facts=new)])
+    assert comparison_document(recordings).lead[0] == "6.1.0, none (A) against 6.1.0, mitigations=off (B)"
 
 
 def test_a_change_of_memory_stands_in_the_headline() -> None:
@@ -55,6 +55,6 @@ def test_a_change_of_memory_stands_in_the_headline() -> None:
         ]
         return summarise_import(ImportResult(kind="prmon", tool="prmon", measures=tuple(measures)), name)
 
-    found = headline_text(compare_recordings([of("a", 977)], [of("b", 586)]))
-    assert "1 of 1 figures of memory less" in found and "40 % less" in found
-    assert "none of 1 load" in found
+    text = headline_text(compare_recordings([of("a", 977)], [of("b", 586)]))
+    assert "1 of 1 figures of memory less" in text and "40 % less" in text
+    assert "none of 1 load" in text

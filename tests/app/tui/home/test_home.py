@@ -32,18 +32,20 @@ both = pytest.mark.parametrize("size", one_always("narrow", "wide"))
 
 def session(*removed: str, **more: object) -> RunSession:
     """The made-up host; `more` are facts by name, an `AbsentFact` among them."""
-    one = RunSession()
+    run_session = RunSession()
     for short, (value, source, unit) in FACTS.items():
         if not short.startswith(removed or ("nothing",)):
             subject, name = parted(short)
-            one.apply(ev.FactRead(t=0.0, subject=subject, name=name, value=value, source=source, unit=unit))
+            run_session.apply(
+                ev.FactRead(t=0.0, subject=subject, name=name, value=value, source=source, unit=unit)
+            )
     for short, value in more.items():
         subject, name = parted(short)
         if isinstance(value, ev.AbsentFact):
-            one.apply(msgspec.structs.replace(value, subject=subject, name=name))
+            run_session.apply(msgspec.structs.replace(value, subject=subject, name=name))
         else:
-            one.apply(ev.FactRead(t=0.0, subject=subject, name=name, value=value, source="here"))
-    return one
+            run_session.apply(ev.FactRead(t=0.0, subject=subject, name=name, value=value, source="here"))
+    return run_session
 
 
 def words(line: Line) -> str:
@@ -125,9 +127,9 @@ async def test_every_item_can_be_reached_at_every_height(
     monkeypatch.setitem(SIZES, "low", (60, rows))
     async with opened(tmp_path, triage="triage", size="low") as (app, pilot):
         assert "SUSPECTS" in grid(app) and "WHAT IS WRONG?" in grid(app) and "RECORDINGS" in grid(app)
-        found = app.home_session().offers
-        found += [
-            msgspec.structs.replace(found[0], id=f"site{n}") for n in range(9)
+        offers = app.home_session().offers
+        offers += [
+            msgspec.structs.replace(offers[0], id=f"site{n}") for n in range(9)
         ]  # third parties' scenarios
         app.draw()
         await settled(pilot)
@@ -151,15 +153,15 @@ async def test_what_is_too_long_even_then_says_where_the_rest_is(tmp_path: Path)
         long = Finding(
             id="x.y", severity="critical", title="t", evidence=tuple(Evidence(f"line {n}") for n in range(20))
         )
-        shown = app.home_session()
-        shown.findings = {"x.y|": long}
-        offers = shown.offers
+        home_session = app.home_session()
+        home_session.findings = {"x.y|": long}
+        offers = home_session.offers
         long_offer = msgspec.structs.replace(offers[0], question="why " * 400, blocked=HOSTILE)
-        shown.offers = [long_offer, *offers[1:]]
+        home_session.offers = [long_offer, *offers[1:]]
         broken = ev.ScenarioOffer(
             t=0.0, id="z", title="z", question="", takes_s=0.0, blocked="cannot be loaded: x"
         )
-        shown.offers.append(broken)
+        home_session.offers.append(broken)
         app.draw()
         await keys(pilot, *["down"] * len(list_questions()))
         assert "Enter shows all of it" in grid(app) and "\x1b" not in grid(app) and "RECORDINGS" in grid(app)
@@ -253,8 +255,8 @@ async def test_names_of_the_host_are_harmless_in_the_glance(tmp_path: Path) -> N
         for size in ((120, 40), (80, 24)):
             await pilot.resize_terminal(*size)
             await settled(pilot)
-            shown = grid(app)
-            assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
+            rows = grid(app)
+            assert "\x1b" not in rows and "\x07" not in rows and "\u202e" not in rows
             assert isinstance(app.screen.query_one("#scenarios"), Picker | ScenarioList)
 
 

@@ -12,11 +12,11 @@ MIB = float(1 << 20)
 
 
 def session(devices: Rates, ours: dict[str, tuple[float, float]], plan: Plan | None = None) -> RunSession:
-    told = RunSession()
+    run_session = RunSession()
     if plan is not None:
-        told.apply(ev.Planned(t=0, plan=plan))
-    told.apply(ev.Pulse(t=1, load1=0.5, cpu=0.1, devices=devices, ours=ours))
-    return told
+        run_session.apply(ev.Planned(t=0, plan=plan))
+    run_session.apply(ev.Pulse(t=1, load1=0.5, cpu=0.1, devices=devices, ours=ours))
+    return run_session
 
 
 def words(told: RunSession) -> list[tuple[str, str]]:
@@ -51,6 +51,6 @@ def test_a_run_without_files_of_its_own_only_sees_others() -> None:
 
 
 def test_a_per_cent_of_steal_is_no_warning() -> None:
-    told = RunSession()
-    told.apply(ev.Pulse(t=1, load1=0.5, cpu=0.1, steal=0.012))
-    assert (" 1 %", "text") in words(told) or ("1 %", "text") in words(told)
+    run_session = RunSession()
+    run_session.apply(ev.Pulse(t=1, load1=0.5, cpu=0.1, steal=0.012))
+    assert (" 1 %", "text") in words(run_session) or ("1 %", "text") in words(run_session)

@@ -82,9 +82,11 @@ def test_the_plan_is_filled_in_as_far_as_the_host_tells(
     scenario: str, mounts: tuple[str, ...], now: ev.Pulse | None, expected: list[str]
 ) -> None:
     assert fill_in_options(card_of(scenario), host(*mounts), now) == expected
-    found = Finding(id="a.b", severity="notice", title="x", prove=scenario, prove_options=("--dir", "/named"))
+    finding = Finding(
+        id="a.b", severity="notice", title="x", prove=scenario, prove_options=("--dir", "/named")
+    )
     if scenario not in ("storage", "checkup"):
-        assert fill_in_options(card_of(scenario), host(*mounts, finding=found), now) == ["--dir", "/named"]
+        assert fill_in_options(card_of(scenario), host(*mounts, finding=finding), now) == ["--dir", "/named"]
 
 
 @every_case(
@@ -106,9 +108,9 @@ def test_the_plan_is_filled_in_as_far_as_the_host_tells(
 def test_what_a_finding_names_is_compared_with_the_usual_directory(
     scenario: str, mounts: tuple[str, ...], named: str, expected: list[str]
 ) -> None:
-    found = Finding(id="storage.x", severity="warning", title="x", subject=named, prove="storage",
+    finding = Finding(id="storage.x", severity="warning", title="x", subject=named, prove="storage",
                     prove_options=("--dir", named) if named.startswith("/") else ())  # fmt: skip
-    assert fill_in_options(card_of(scenario), host(*mounts, finding=found), None) == [
+    assert fill_in_options(card_of(scenario), host(*mounts, finding=finding), None) == [
         f"--dir={path}" for path in expected
     ]
 
@@ -187,9 +189,9 @@ async def test_directories_are_marked_in_order_typed_and_completed(
         app.open_plan("storage")
         await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)
         await keys(pilot, "d")
-        shown = grid(app)
+        rows = grid(app)
         for words in ("nvme0n1", "PM9A3", "xfs", "1 TiB", "76 GiB", "✗ a file server", "directory", "free"):
-            assert words in shown, words
+            assert words in rows, words
         await keys(pilot, "end", "space")
         assert "it cannot be measured: a file server" in grid(app)
         await keys(pilot, "home", "space", "down", "space")  # what is measured unasked

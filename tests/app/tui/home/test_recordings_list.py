@@ -22,18 +22,18 @@ async def test_the_list_tells_results_and_deletes_only_what_was_agreed_to(size: 
     for name in ("one", "two"):
         first, rest = (RECORDINGS / "storage.jsonl").read_bytes().split(b"\n", 1)
         began = msgspec.json.decode(first, type=ev.Common)
-        named = msgspec.structs.replace(began, options={"dir": ["/scratch", "/my data"]})
-        (kept / f"{name}.jsonl").write_bytes(msgspec.json.encode(named) + b"\n" + rest)
+        text = msgspec.structs.replace(began, options={"dir": ["/scratch", "/my data"]})
+        (kept / f"{name}.jsonl").write_bytes(msgspec.json.encode(text) + b"\n" + rest)
         (kept / f"{name}.log").touch()  # what its runner said goes with it
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "r")
         screen = app.screen
         assert isinstance(screen, RecordingsScreen)
         await until(pilot, lambda: not screen._unread)
-        shown = grid(app)
-        assert "2 recorded here" in shown and "examples" in shown
-        assert shown.count("storage ") >= 2 and "! " in shown  # the headline with its severity
-        assert "slower than A" in shown and "/scratch : /my data" in shown
+        rows = grid(app)
+        assert "2 recorded here" in rows and "examples" in rows
+        assert rows.count("storage ") >= 2 and "! " in rows  # the headline with its severity
+        assert "slower than A" in rows and "/scratch : /my data" in rows
         await keys(pilot, "D")
         assert isinstance(app.screen, ChoiceScreen)
         await keys(pilot, "escape")

@@ -92,9 +92,9 @@ def test_what_compares_no_sides_shows_its_own_figures_and_no_effect(state: str) 
     session = scaling(*([curve] if state != "begun" else []))
     if state == "ended":
         session.apply(ev.RunEnded(t=14.0, status="done"))
-    shown = "\n".join(words(LoadsPanel(lambda: session).draw_session(session, 118, 20)))
-    assert ("5.4 k" in shown) == (state != "begun")
-    assert "not measured" not in shown and "waiting" not in shown and not has_comparison(session)
+    text = "\n".join(words(LoadsPanel(lambda: session).draw_session(session, 118, 20)))
+    assert ("5.4 k" in text) == (state != "begun")
+    assert "not measured" not in text and "waiting" not in text and not has_comparison(session)
 
 
 def began(scenario: str) -> RunSession:
@@ -120,8 +120,8 @@ def test_a_watch_that_was_stopped_still_says_what_it_found_and_what_to_do() -> N
         title="touch waits for /mnt to be thawed",
         remedy=(Remedy(title="thaw it", commands=("fsfreeze -u /mnt",)),),
     )
-    said = find_answer(stopped(frozen))
-    assert frozen.title in said.sentence and said.weight == "warning"
+    answer = find_answer(stopped(frozen))
+    assert frozen.title in answer.sentence and answer.weight == "warning"
     assert [step.command for step in next_steps_for(stopped(frozen))] == ["fsfreeze -u /mnt"]
     assert (find_answer(stopped()).weight, find_answer(stopped()).finding) == ("warning", None)
     assert [step.command for step in next_steps_for(stopped())] == ["hostdx run dstate"]

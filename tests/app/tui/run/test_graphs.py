@@ -132,11 +132,9 @@ async def test_every_live_view_earns_its_screen(demo: str, size: str, tmp_path: 
             run.playback.seek(run.playback.end * share)
             app.show_run("live")
             await settled(pilot)
-            shown = grid(app)
-            free = [row for row in shown.splitlines() if not row.strip(" │")]
+            rows = grid(app)
+            free = [row for row in rows.splitlines() if not row.strip(" │")]
             assert len(free) <= MAX_FREE_ROWS, (share, len(free))
             plan = run.session.plan
-            assert plan is not None and not (plan.why and plan.why[:40] in shown)
-            assert not any(
-                f"{name}  " in shown and means[:30] in shown for name, means in read_words().items()
-            )
+            assert plan is not None and not (plan.why and plan.why[:40] in rows)
+            assert not any(f"{name}  " in rows and means[:30] in rows for name, means in read_words().items())

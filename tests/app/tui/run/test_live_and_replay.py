@@ -96,10 +96,10 @@ async def test_too_small_says_so_and_a_resize_keeps_the_place(tmp_path: Path) ->
         for size in ((60, 20), (120, 40), (200, 60), (80, 24)):
             await pilot.resize_terminal(*size)
             await settled(pilot)
-            shown = grid(app)
-            assert "SUSPECTS" in shown and len(shown.splitlines()) <= size[1]
+            rows = grid(app)
+            assert "SUSPECTS" in rows and len(rows.splitlines()) <= size[1]
             assert picker.has_focus and picker.selected_key == chosen
-            row = next(line for line in shown.splitlines() if "▸" in line)
+            row = next(line for line in rows.splitlines() if "▸" in line)
             assert "x2 of x4" in row or "nvme1n1" in row
     async with opened(tmp_path, run=feed("storage", 30.0)) as (app, pilot):
         for size in ((60, 20), (300, 80), (61, 21), (110, 32), (80, 24)):
@@ -163,10 +163,10 @@ def test_where_the_terminal_cannot_draw_more(
 
 
 def test_text_of_the_host_is_harmless() -> None:
-    shown = clean_text(HOSTILE)
-    assert "\x1b" not in shown and "\x00" not in shown and "\u202e" not in shown and "\\x1b[2J" in shown
-    assert all(ord(c) >= 32 for c in shown)
-    assert ascii_text(shown).isascii()
+    text = clean_text(HOSTILE)
+    assert "\x1b" not in text and "\x00" not in text and "\u202e" not in text and "\\x1b[2J" in text
+    assert all(ord(c) >= 32 for c in text)
+    assert ascii_text(text).isascii()
     assert clean_text("e\u0301") == "é" and ascii_text("é") == "e" and ascii_text("日") == "??"
     assert clean_text("\ud800") == "\\ud800"
     assert not any(b in (RECORDINGS / "hostile.jsonl").read_bytes() for b in (b"\x1b", b"\x00"))

@@ -40,11 +40,11 @@ def test_the_next_look_is_never_one_that_is_over(demo: str) -> None:
     for second in range(int(play.end)):
         play.seek(float(second))
         session = play.session
-        said = re.search(r"after (\d+) groups", describe_outlook(session))
-        if said:
+        match = re.search(r"after (\d+) groups", describe_outlook(session))
+        if match:
             seen += 1
             taken = [g for g in session.groups.get(session.workload, ()) if not g.disturbed]
-            assert int(said[1]) > len(taken), second
+            assert int(match[1]) > len(taken), second
     assert seen or demo == "null"
 
 
@@ -53,9 +53,9 @@ def test_the_next_look_is_never_one_that_is_over(demo: str) -> None:
 def test_a_plot_of_ratios_always_says_which_way_is_slower(demo: str, width: int) -> None:
     session = at(demo, {"storage": 60.0, "rpfilter": 12.0, "iosched": 300.0}[demo])
     chosen = PlotSubject(session.workload, leading_metric_and_unit(session, session.workload)[0])
-    found = pair_ratios(session, *chosen)
-    title, *_, foot = group_plot_lines(session, chosen.workload, found, chosen.metric, width, 12)
-    assert words([title]).count(found[0].baseline) == 1 and ("…" not in words([title]) or width == 58)
+    ratios = pair_ratios(session, *chosen)
+    title, *_, foot = group_plot_lines(session, chosen.workload, ratios, chosen.metric, width, 12)
+    assert words([title]).count(ratios[0].baseline) == 1 and ("…" not in words([title]) or width == 58)
     assert WAY in words([foot]) and "group" in words([foot])
 
 

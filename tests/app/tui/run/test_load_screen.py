@@ -36,8 +36,8 @@ async def test_enter_on_the_live_view_opens_the_load_under_way_and_esc_returns(
         await keys(pilot, "enter")
         screen = app.screen
         assert isinstance(screen, LoadScreen) and screen.workload == run.session.workload
-        shown = grid(app)
-        assert "p50" in shown and "┤" in shown and all(name in shown for name in ("A  ", "B  "))
+        rows = grid(app)
+        assert "p50" in rows and "┤" in rows and all(name in rows for name in ("A  ", "B  "))
         first = screen.workload
         await keys(pilot, "k")
         assert screen.workload != first and screen.workload in run.session.blocks

@@ -161,8 +161,8 @@ async def test_a_checkup_under_way_leaves_no_block_of_rows_blank(tmp_path: Path)
     """Fourteen rows were blank below its first three items, and its verdict had two heads."""
     run = RunFeed(store.resolve_recording("demo:dstate"))
     run.playback.seek(10.0)
-    one = Item(scenario="w", state="cause", severity="warning", rank=1, words="the firewall")
-    run.session.apply(CheckupAnswer(t=10.0, value=(one,)))
+    item = Item(scenario="w", state="cause", severity="warning", rank=1, words="the firewall")
+    run.session.apply(CheckupAnswer(t=10.0, value=(item,)))
     async with opened(tmp_path, run=run, size="wide") as (app, pilot):
         app.show_run("live")
         await settled(pilot)

@@ -105,5 +105,5 @@ async def test_a_filter_puts_names_before_questions(tmp_path: Path) -> None:
     """`scheduler` put the scenario of stuck tasks above the one that compares schedulers."""
     async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
         await keys(pilot, "slash", *"scheduler", "enter")
-        shown = app.screen.query_one("#scenarios").shown_rows  # type: ignore[attr-defined]
-        assert len(shown) > 1 and "iosched" in shown[0].name
+        shown_rows = app.screen.query_one("#scenarios").shown_rows  # type: ignore[attr-defined]
+        assert len(shown_rows) > 1 and "iosched" in shown_rows[0].name

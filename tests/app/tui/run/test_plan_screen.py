@@ -87,8 +87,8 @@ async def test_options_are_explained_whole_and_changed_in_place(
         below = " ".join(" ".join(grid(app).splitlines()[-5:]).split())
         assert HELP in below and "needed" in grid(app)
         await keys(pilot, "down", "enter")
-        shown = grid(app).replace("▸", "").replace("│", "").splitlines()
-        rows = {row.split()[0]: row.split()[1] for row in shown[2:5]}
+        lines = grid(app).replace("▸", "").replace("│", "").splitlines()
+        rows = {row.split()[0]: row.split()[1] for row in lines[2:5]}
         assert rows == {"dir": "needed", "ioprio": "yes", "budget": "not"}
         await keys(pilot, "down", "enter")
         assert isinstance(app.screen, AskScreen)
@@ -162,8 +162,8 @@ async def test_e_shows_the_page_of_the_scenario_as_explain_prints_it(
 
 def test_a_page_is_folded_anew_and_its_commands_stay_as_they_are() -> None:
     page = "# one: two\n\nprose that\ngoes on\n\n- an item\n  of two lines\n- b\n\n```\n| a  `command`\n```\n\nend\n"
-    shown = ["".join(part for part, _ in row) for row in readme_lines(page, 40)]
-    assert shown == [
+    texts = ["".join(part for part, _ in row) for row in readme_lines(page, 40)]
+    assert texts == [
         *("one: two", "", "prose that goes on", "", "- an item of two lines", "- b"),
         *("", "| a  `command`", "", "end", ""),
     ]
@@ -190,8 +190,8 @@ async def test_a_plan_opened_before_the_host_was_read_gets_its_options(
     """A key typed in the first second left a plan without `d` and `b`, and asked for nothing that it needs."""
     monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _: recorded("iosched"))
     async with opened(tmp_path, triage="triage") as (app, pilot):
-        told = [o for o in app.home_session().offers if o.id != "iosched"]
-        app.home_session().offers[:] = told
+        offers = [o for o in app.home_session().offers if o.id != "iosched"]
+        app.home_session().offers[:] = offers
         app.open_plan("iosched", ["--budget=90"])
         await settled(pilot)
         assert isinstance(app.screen, PlanScreen) and app.screen.title_words == "plan"

@@ -72,8 +72,8 @@ def test_words_survive_the_folding(demo: str, width: int) -> None:
     assert again == document
     lines = document_lines(document, width)
     assert max(cell_width(line) for line in lines) <= width
-    shown = "".join(part for line in lines for part, _ in line)
-    missing = letters(document) - Counter(re.sub(r"\W", "", shown).lower())
+    text = "".join(part for line in lines for part, _ in line)
+    missing = letters(document) - Counter(re.sub(r"\W", "", text).lower())
     assert not missing, missing
 
 

@@ -125,8 +125,8 @@ async def test_recordings_reports_and_saving(
     async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "r")
         assert isinstance(app.screen, RecordingsScreen)
-        shown = grid(app)
-        assert "▲ killed" in shown
+        rows = grid(app)
+        assert "▲ killed" in rows
         await keys(pilot, "o")
         await until(pilot, lambda: isinstance(app.screen, ReportScreen))
         assert "Is it the disk?" in grid(app)
@@ -171,9 +171,9 @@ async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: p
         assert "A storage" in grid(app) and "B storage" in grid(app)
         await keys(pilot, "C")
         await until(pilot, lambda: isinstance(app.screen, ReportScreen))
-    asked = (tmp_path / "asked").read_text().split()
-    assert asked[0] == "compare" and asked[1].endswith("abc122.jsonl")
-    assert asked[2:5] == ["--format", "document", "--"] and asked[5].endswith("abc121.jsonl")
+    words = (tmp_path / "asked").read_text().split()
+    assert words[0] == "compare" and words[1].endswith("abc122.jsonl")
+    assert words[2:5] == ["--format", "document", "--"] and words[5].endswith("abc121.jsonl")
 
 
 async def test_a_left_over_change_is_offered_to_be_undone(
@@ -181,8 +181,8 @@ async def test_a_left_over_change_is_offered_to_be_undone(
 ) -> None:
     (tmp_path / "hostdx" / "journal").mkdir(parents=True)
     (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
-    told = 'echo \'{"schema": "hostdx/1", "changes": [{"title": "scheduler of sda", %s}]}\''
-    looks, acts = told % '"state": "open", "would": "write back"', told % '"state": "reverted"'
+    text = 'echo \'{"schema": "hostdx/1", "changes": [{"title": "scheduler of sda", %s}]}\''
+    looks, acts = text % '"state": "open", "would": "write back"', text % '"state": "reverted"'
     script = f'if [ "$2" = --dry-run ]; then {looks}; else touch done; {acts}; fi'
     again: list[int] = []
     monkeypatch.setattr(Shell, "read_host", lambda self: again.append(1))

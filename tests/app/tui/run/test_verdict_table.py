@@ -35,15 +35,15 @@ def storage() -> RunSession:
 @every_case("demo", ["demo:storage", "demo:rpfilter", "demo:iosched"])
 @every_case("width", [58, 76, 96, 130, 200])
 def test_no_width_cuts_the_effects_words(demo: str, width: int) -> None:
-    found = list_effects(load_recording(store.resolve_recording(demo)))
-    at = lay_out_columns(found, width)
+    effects = list_effects(load_recording(store.resolve_recording(demo)))
+    at = lay_out_columns(effects, width)
     whole = at.name + sum(
         2 + c for c in (at.left.total_cells, at.right.total_cells, at.bar, at.size, at.interval) if c
     )
     assert whole <= width
     wide = width >= 96
-    assert at.size == max(len(effect_text(e, wide=wide)) for e in found if e.measured)
-    assert not wide or all(effect_text(e, wide=wide) == e.size for e in found)
+    assert at.size == max(len(effect_text(e, wide=wide)) for e in effects if e.measured)
+    assert not wide or all(effect_text(e, wide=wide) == e.size for e in effects)
 
 
 def test_a_red_sign_stands_first_and_in_the_headline(storage: RunSession) -> None:
@@ -73,8 +73,12 @@ def test_the_next_look_is_a_planned_one_and_decides_only_beyond_the_margin() -> 
 
     clear = find_next_analysis(session, estimate(0.7, 0.8), 0.05)
     assert clear is not None and clear.groups == 6 and clear.decides and clear.seconds > 0
-    told = find_next_analysis(session, msgspec.structs.replace(estimate(0.7, 0.8), next_look=8), 0.05)
-    assert told is not None and told.groups == 8  # of places, which the planned groups alone do not tell
+    next_analysis = find_next_analysis(
+        session, msgspec.structs.replace(estimate(0.7, 0.8), next_look=8), 0.05
+    )
+    assert (
+        next_analysis is not None and next_analysis.groups == 8
+    )  # of places, which the planned groups alone do not tell
     vague = find_next_analysis(session, estimate(0.8, 1.1), 0.05)
     assert vague is not None and not vague.decides
 
@@ -105,8 +109,8 @@ def at(path: Path, seconds: float) -> RunSession:
 def test_estimates_of_one_pair_are_told_apart_by_their_metric() -> None:
     path = store.resolve_recording("demo:workload")
     first = min(event.t for event in read_events(path) if isinstance(event, ev.RunVerdict))
-    found = list_standings(at(path, first - 0.1), "command")
-    assert len(found) > 1 and len({e.name for e in found}) == len(found)
+    standings = list_standings(at(path, first - 0.1), "command")
+    assert len(standings) > 1 and len({e.name for e in standings}) == len(standings)
 
 
 async def test_a_wide_screen_shows_the_values_under_the_ratios(tmp_path: Path) -> None:

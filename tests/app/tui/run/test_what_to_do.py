@@ -56,8 +56,8 @@ async def test_on_a_high_screen_what_to_do_stands_below_the_answer(tmp_path: Pat
     """A picture beside the answer of `box` pushed the steps and the findings off the screen."""
     wrong = []
     async for demo, app, _ in on_screens(HIGH, "wide", tmp_path):
-        shown = grid(app)
-        if "─ FINDINGS ─" not in shown or ("─ NEXT ─" in shown) != bool(advised_steps(ended(demo))):
+        rows = grid(app)
+        if "─ FINDINGS ─" not in rows or ("─ NEXT ─" in rows) != bool(advised_steps(ended(demo))):
             wrong.append(demo)
     assert wrong == []
 
@@ -65,18 +65,18 @@ async def test_on_a_high_screen_what_to_do_stands_below_the_answer(tmp_path: Pat
 async def test_on_a_low_screen_stand_the_first_command_and_the_first_finding(tmp_path: Path) -> None:
     async for demo, app, pilot in on_screens(ADVISING, "narrow", tmp_path):
         first = advised_steps(ended(demo))[0].commands[0]
-        shown = grid(app).splitlines()
+        lines = grid(app).splitlines()
         assert "… …" not in grid(app), demo  # a sentence cut twice: `(OLD:… …`
         # it says where a sentence goes on: not `21 % faster; not  Enter`
-        entered = [row for row in shown if row.endswith("  Enter")]
+        entered = [row for row in lines if row.endswith("  Enter")]
         assert all(re.search(r"[.…]\s+Enter$", row) for row in entered), demo
-        at = next(n for n, line in enumerate(shown) if line.startswith(" NEXT "))
-        below = [line.strip() for line in shown[at + 1 : at + 6]]
+        at = next(n for n, line in enumerate(lines) if line.startswith(" NEXT "))
+        below = [line.strip() for line in lines[at + 1 : at + 6]]
         assert any(line and first.startswith(line[:20]) for line in below), demo
-        found = app.screen.query_one(Suspects)
-        assert app.screen.find_widget(found).visible_region.height >= 2, demo
-        found.focus()
-        await keys(pilot, *["j"] * (len(found.build_rows()) - 1))
+        widget = app.screen.query_one(Suspects)
+        assert app.screen.find_widget(widget).visible_region.height >= 2, demo
+        widget.focus()
+        await keys(pilot, *["j"] * (len(widget.build_rows()) - 1))
         assert " ▸ " in grid(app), demo  # the cursor is seen on the last of them
 
 
@@ -175,12 +175,12 @@ def test_a_process_that_is_known_is_not_asked_for() -> None:
 async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path) -> None:
     async with opened(tmp_path, run=ended("storage"), size="narrow") as (app, pilot):
         await keys(pilot, "question_mark", "tab")
-        shown = grid(app)
+        rows = grid(app)
         for _ in terms():
             await keys(pilot, "down")
-            shown += grid(app)
+            rows += grid(app)
         for word in ("group", "margin", "this stack", "QD1, QD16"):
-            assert any(line.strip(" ▸").startswith(word) for line in shown.splitlines()), word
+            assert any(line.strip(" ▸").startswith(word) for line in rows.splitlines()), word
         before = app.screen
         await keys(pilot, "enter")  # a word does nothing
         assert app.screen is before

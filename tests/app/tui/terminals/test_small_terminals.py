@@ -87,6 +87,6 @@ async def test_a_crash_is_one_line_and_a_file(
             monkeypatch.setattr(Panel, "redraw", broken)
             await keys(pilot, "v", "f")
     (saved,) = (tmp_path / "hostdx" / "bugs").iterdir()
-    said = "".join(capsys.readouterr())
-    assert "hunter2" not in said + saved.read_text() and said.count("Traceback") == 0
+    text = "".join(capsys.readouterr())
+    assert "hunter2" not in text + saved.read_text() and text.count("Traceback") == 0
     assert app.return_code == 3 and "RuntimeError" in saved.read_text()

@@ -45,17 +45,17 @@ Tree = dict[int, tuple[ProcessStat, tuple[int, int] | None]]
 
 def test_sums_over_the_tree_and_what_was_waited_for(tree: Tree) -> None:
     told: list[command_timeline.Sample] = []
-    one = command_timeline.TreeTimeline(told.append, root="/nonexistent")
+    tree_timeline = command_timeline.TreeTimeline(told.append, root="/nonexistent")
     tree[7] = (stat(7, 2 * TICKS, TICKS, threads=3), (10, 100))
     tree[8] = (stat(8, TICKS, 0), (5, 50))
     tree[9] = (stat(9, TICKS, 0, state="Z"), None)
-    assert not one.is_due(0.9) and one.is_due(1.0)
-    one.take_sample(1.0, [7, 8, 9, 10], 4096, 0.5, [1, 1])  # 10 is gone
-    assert not one.is_due(1.5) and not told
+    assert not tree_timeline.is_due(0.9) and tree_timeline.is_due(1.0)
+    tree_timeline.take_sample(1.0, [7, 8, 9, 10], 4096, 0.5, [1, 1])  # 10 is gone
+    assert not tree_timeline.is_due(1.5) and not told
     tree[7] = (stat(7, 2 * TICKS, TICKS), (10, 100))
     del tree[8]  # ended between two readings: in nobody's sum
-    one.take_sample(2.0, [7, 8, 9], None, 0.5, [1, 1])
-    one.take_sample(3.0, [7], None, 0.5, None)
+    tree_timeline.take_sample(2.0, [7, 8, 9], None, 0.5, [1, 1])
+    tree_timeline.take_sample(3.0, [7], None, 0.5, None)
     assert told[0] == {
         "celsius": None,
         "hertz": None,
@@ -73,15 +73,15 @@ def test_sums_over_the_tree_and_what_was_waited_for(tree: Tree) -> None:
 
 def test_a_short_run_tells_nothing_and_a_long_one_ever_less(tree: Tree) -> None:
     told: list[command_timeline.Sample] = []
-    one = command_timeline.TreeTimeline(told.append)
+    tree_timeline = command_timeline.TreeTimeline(told.append)
     tree[7] = (stat(7, 0, 0), (0, 0))
     for second in range(1, command_timeline.MIN_SAMPLES):
-        one.take_sample(float(second), [7], None, 0.0, [0, 0])
+        tree_timeline.take_sample(float(second), [7], None, 0.0, [0, 0])
     assert not told
     taken = 0
     for second in range(command_timeline.MIN_SAMPLES, 86400):
-        if one.is_due(float(second)):
-            one.take_sample(float(second), [7], None, 0.0, [0, 0])
+        if tree_timeline.is_due(float(second)):
+            tree_timeline.take_sample(float(second), [7], None, 0.0, [0, 0])
             taken += 1
     assert taken < 3000 and told[-1]["at_s"] > 86000  # type: ignore[operator]
 

@@ -63,8 +63,11 @@ def test_whose_they_are() -> None:
 
 def test_one_that_is_missing_makes_all_unknown() -> None:
     both = [task(11, 10), task(13, 11)]
-    found = task_time_if_complete(both, {11}, 0.2)
-    assert found is not None and (found.waited_s, found.blocked_s) == (2.0, 4.0)
+    time_if_complete = task_time_if_complete(both, {11}, 0.2)
+    assert time_if_complete is not None and (time_if_complete.waited_s, time_if_complete.blocked_s) == (
+        2.0,
+        4.0,
+    )
     assert task_time_if_complete(both, {11, 14}, 0.2) is None  # waited for, and never told
     assert task_time_if_complete(both, {11}, 0.5) is None  # in a container with numbers of its own
     assert task_time_if_complete(None, set(), 0.0) is None

@@ -37,10 +37,10 @@ def disk() -> Disk:
 @pytest.fixture
 def watch(disk: Disk) -> ForeignWait:
     """Others usually write 100 requests of 2 ms and read 100 of 1 ms."""
-    found = ForeignWait(disk, ["sda"])
+    foreign_wait = ForeignWait(disk, ["sda"])
     disk.moves(100, 1, 100, 2)
-    found.learn_usual_wait()
-    return found
+    foreign_wait.learn_usual_wait()
+    return foreign_wait
 
 
 def test_in_our_own_direction_theirs_are_what_is_left(disk: Disk, watch: ForeignWait) -> None:

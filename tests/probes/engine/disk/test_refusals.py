@@ -203,6 +203,6 @@ def test_notes_tell_recorded_errors(tree: Tree) -> None:
 @pytest.mark.parametrize(("dio", "count"), [(0, 1), (1, 0)])
 def test_notes_tell_a_loop_device_behind_the_page_cache(tree: Tree, dio: int, count: int) -> None:
     tree.files("/sys/block/loop3/loop", dio=dio)
-    found = list(suitability_notes(tree.host(), placed("ext4", "loop3")))
-    assert len(found) == count
-    assert all("loop3" in note for note in found)
+    notes = list(suitability_notes(tree.host(), placed("ext4", "loop3")))
+    assert len(notes) == count
+    assert all("loop3" in note for note in notes)

@@ -96,5 +96,5 @@ def test_no_forest_of_symlinks_escapes_or_raises(forest: dict[str, str], asked: 
             real = host.resolve_path(f"/{path}")
             if isinstance(real, str):
                 assert os.path.realpath(f"{root}{real}").startswith(str(root.resolve()))
-            for found in host.glob_paths(f"/{path}/*"):
-                assert "secret" not in (host.read_file_text(found) or "")
+            for glob_path in host.glob_paths(f"/{path}/*"):
+                assert "secret" not in (host.read_file_text(glob_path) or "")

@@ -84,9 +84,11 @@ def test_a_command_of_harmless_words_stays_as_it_was_typed() -> None:
 
 
 def test_commands_that_differ_in_what_is_left_out_are_told_apart() -> None:
-    kept = {harmless_text(f"tool login {SECRET}{number}") for number in range(64)}
-    assert len(kept) > 50 and all(text.startswith(f"tool {LEFT_OUT} {MASK} #") for text in kept)
-    assert not [text for text in kept if SECRET in text]
+    harmless_texts = {harmless_text(f"tool login {SECRET}{number}") for number in range(64)}
+    assert len(harmless_texts) > 50 and all(
+        text.startswith(f"tool {LEFT_OUT} {MASK} #") for text in harmless_texts
+    )
+    assert not [text for text in harmless_texts if SECRET in text]
     assert harmless_text(f"a: CODE={SECRET} TMPDIR=/data").startswith(f"a: CODE={MASK} TMPDIR=/data #")
 
 

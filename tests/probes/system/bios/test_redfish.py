@@ -105,11 +105,11 @@ def emulators(
 def test_four_vendors(
     emulators: Callable[[str], str], authority: tuple[Path, Path], vendor: str, apbdis: str
 ) -> None:
-    found = read_redfish_bios(emulators(vendor), is_known_attribute, str(authority[0]))
-    assert is_present(found), found
-    by_id = {r.id: r for r in all_readings(found.values, found.pending, vendor)}
-    assert by_id["apbdis"].value == apbdis and found.pending == {}
-    assert "SECRET" not in repr(found) and HIDDEN not in repr(found)
+    redfish_bios = read_redfish_bios(emulators(vendor), is_known_attribute, str(authority[0]))
+    assert is_present(redfish_bios), redfish_bios
+    by_id = {r.id: r for r in all_readings(redfish_bios.values, redfish_bios.pending, vendor)}
+    assert by_id["apbdis"].value == apbdis and redfish_bios.pending == {}
+    assert "SECRET" not in repr(redfish_bios) and HIDDEN not in repr(redfish_bios)
 
 
 @pytest.mark.real
@@ -117,14 +117,14 @@ def test_a_wrong_password_is_one_line(
     emulators: Callable[[str], str], authority: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(PASSWORD, "wrong-staple")
-    found = read_redfish_bios(emulators("dell"), is_known_attribute, str(authority[0]))
-    _one_line(found, "permission", "401")
+    redfish_bios = read_redfish_bios(emulators("dell"), is_known_attribute, str(authority[0]))
+    _one_line(redfish_bios, "permission", "401")
 
 
 @pytest.mark.real
 def test_a_certificate_of_nobody_that_is_trusted(emulators: Callable[[str], str]) -> None:
-    found = read_redfish_bios(emulators("dell"), is_known_attribute)
-    _one_line(found, "permission", "--redfish-ca")
+    redfish_bios = read_redfish_bios(emulators("dell"), is_known_attribute)
+    _one_line(redfish_bios, "permission", "--redfish-ca")
 
 
 def _one_line(found: BiosAttributes | Credentials | Absent, kind: AbsentKind, data: str) -> None:
@@ -221,14 +221,14 @@ def test_a_service_that_never_answers() -> None:
 
 
 def test_a_port_where_nobody_listens() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
     _one_line(read_redfish_bios(f"http://127.0.0.1:{port}", is_known_attribute), "missing", str(port))
 
 
 def test_a_service_that_speaks_no_tls(odd: Callable[[str], str]) -> None:
-    found = read_redfish_bios(odd("list").replace("http:", "https:"), is_known_attribute)
-    _one_line(found, "invalid", "TLS")
+    redfish_bios = read_redfish_bios(odd("list").replace("http:", "https:"), is_known_attribute)
+    _one_line(redfish_bios, "invalid", "TLS")
 
 
 @pytest.mark.parametrize(
@@ -251,8 +251,8 @@ def test_urls_that_are_not_asked(url: str, data: str) -> None:
 
 def test_a_certificate_file_that_is_none(tmp_path: Path) -> None:
     (tmp_path / "ca.pem").write_text("no certificate")
-    found = read_redfish_bios("https://localhost:1", is_known_attribute, str(tmp_path / "ca.pem"))
-    _one_line(found, "invalid", str(tmp_path / "ca.pem"))
+    redfish_bios = read_redfish_bios("https://localhost:1", is_known_attribute, str(tmp_path / "ca.pem"))
+    _one_line(redfish_bios, "invalid", str(tmp_path / "ca.pem"))
 
 
 def test_credentials_from_netrc_only_where_it_is_private(

@@ -42,8 +42,8 @@ def thin(tree: Tree) -> Tree:
 
 
 def test_a_pool_whose_fill_cannot_be_read_is_not_taken_for_empty(tree: Tree) -> None:
-    it = thin_pool(thin(tree).host(), "dm-3")
-    assert it is not None and isinstance(it.data, Absent) and isinstance(it.metadata, Absent)
+    pool = thin_pool(thin(tree).host(), "dm-3")
+    assert pool is not None and isinstance(pool.data, Absent) and isinstance(pool.metadata, Absent)
     failed = thin_pool(
         tree.put("/sos_commands/dm/dmsetup_status", "vg-pool-tpool: 0 1 thin-pool Fail\n").host(), "dm-3"
     )
@@ -69,7 +69,7 @@ def test_software_is_no_card(tree: Tree) -> None:
     interface(tree, "/sys/devices/virtual/net/bond0", lower_eth0__x=0, uevent="DEVTYPE=bond")
     interface(tree, "/sys/devices/virtual/net/lo", type=772)
     tree.put("/sys/class/net/bonding_masters", "bond0")
-    found = read_nics(tree.host())
-    assert sorted(found) == ["bond0", "lo"]
-    assert (found["bond0"].physical, found["bond0"].kind, found["bond0"].below) == (False, "bond", ("eth0",))
-    assert found["lo"].kind == "loopback"
+    nics = read_nics(tree.host())
+    assert sorted(nics) == ["bond0", "lo"]
+    assert (nics["bond0"].physical, nics["bond0"].kind, nics["bond0"].below) == (False, "bond", ("eth0",))
+    assert nics["lo"].kind == "loopback"

@@ -23,12 +23,12 @@ SHUTDOWN, WITHOUT_LOG = (
 
 
 def test_the_device_is_named_where_the_error_is_its_own() -> None:
-    told = device_error_suffix("/proc/self", errno.EIO)
-    assert told == " (proc, proc on /proc, fails or is gone: see dmesg)"
+    suffix = device_error_suffix("/proc/self", errno.EIO)
+    assert suffix == " (proc, proc on /proc, fails or is gone: see dmesg)"
     assert (
         device_error_suffix("/proc/self", errno.EBADMSG)
         == device_error_suffix("/proc/self", errno.EUCLEAN)
-        == told
+        == suffix
     )
     assert device_error_suffix("/proc/self", errno.ENOSPC) == device_error_suffix("/proc/self", None) == ""
 
@@ -65,8 +65,8 @@ def test_a_run_on_a_dead_file_system_ends_with_one_line(tmp_path: Path, scenario
         ended = hostdx(tmp_path, *short_run(scenario, disk))
         last = ended.stderr.splitlines()[-1]
         assert ended.returncode == 3 and "Traceback" not in ended.stderr
-        told = [os.strerror(number) for number in (errno.EIO, errno.EBADMSG, errno.EUCLEAN)]
-        assert str(disk.directory) in last and any(text in last for text in told), ended.stderr
+        strerrors = [os.strerror(number) for number in (errno.EIO, errno.EBADMSG, errno.EUCLEAN)]
+        assert str(disk.directory) in last and any(text in last for text in strerrors), ended.stderr
         assert f"/dev/{disk.device}, ext4 on {disk.mountpoint}, fails or is gone: see dmesg" in last, (
             ended.stderr
         )

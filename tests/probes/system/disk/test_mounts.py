@@ -26,9 +26,9 @@ def table(tree: Tree, *lines: str) -> Tree:
 
 
 def mountpoint(tree: Tree, path: str) -> tuple[str, str]:
-    found = find_mount(read_mounts(tree.host()), path)
-    assert is_present(found), found
-    return found.mountpoint, found.source
+    mount = find_mount(read_mounts(tree.host()), path)
+    assert is_present(mount), mount
+    return mount.mountpoint, mount.source
 
 
 @given(st.text(max_size=60))
@@ -71,14 +71,18 @@ def test_only_proc_mounts_was_captured(tree: Tree) -> None:
         "rootfs / rootfs rw 0 0\n/dev/sda1 / ext3 rw,noatime 0 0\n/dev/sda2 /var\\040x ext3 rw 0 0\n",
     )
     host = tree.disk(DISK).partition(DISK, 2, "8:2").host()
-    found = find_placement(host, "/var x/spool")
-    assert is_present(found) and (found.mount.fstype, found.mount.devno, found.device) == ("ext3", "", "sda2")
+    placement = find_placement(host, "/var x/spool")
+    assert is_present(placement) and (placement.mount.fstype, placement.mount.devno, placement.device) == (
+        "ext3",
+        "",
+        "sda2",
+    )
 
 
 def test_placement_follows_symlinks_that_were_captured(tree: Tree) -> None:
     table(tree, "30 20 8:2 / /data rw - ext4 /dev/sda2 rw").put("/data/x/file").link("/scratch", "/data/x")
-    found = find_placement(tree.disk(DISK).partition(DISK, 2, "8:2").host(), "/scratch")
-    assert is_present(found) and (found.directory, found.device) == ("/data/x", "sda2")
+    placement = find_placement(tree.disk(DISK).partition(DISK, 2, "8:2").host(), "/scratch")
+    assert is_present(placement) and (placement.directory, placement.device) == ("/data/x", "sda2")
 
 
 def test_btrfs_over_several_devices(tree: Tree) -> None:
@@ -88,8 +92,8 @@ def test_btrfs_over_several_devices(tree: Tree) -> None:
         path = DISK.replace("sda", name).replace("ata1", f"ata{name}")
         tree.disk(path, devno).link(f"/sys/fs/btrfs/0d1e-44/devices/{name}", f"../../../../../{path}")
     tree.put("/sys/fs/btrfs/features/x")
-    found = find_placement(tree.host(), "/home/user")
-    assert is_present(found) and (found.device, found.leaves) == ("sdb", ("sdb", "sdc"))
+    placement = find_placement(tree.host(), "/home/user")
+    assert is_present(placement) and (placement.device, placement.leaves) == ("sdb", ("sdb", "sdc"))
 
 
 def test_btrfs_on_a_mapper_name(tree: Tree) -> None:
@@ -97,5 +101,5 @@ def test_btrfs_on_a_mapper_name(tree: Tree) -> None:
     tree.disk("/sys/devices/virtual/block/dm-3", "253:3").files(
         "/sys/devices/virtual/block/dm-3", dm__name="vg-home"
     )
-    found = find_placement(tree.host(), "/home")
-    assert is_present(found) and found.device == "dm-3"
+    placement = find_placement(tree.host(), "/home")
+    assert is_present(placement) and placement.device == "dm-3"

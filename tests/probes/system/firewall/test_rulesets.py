@@ -14,13 +14,13 @@ FOLDER = Path(__file__).parents[3] / "fixtures" / "rulesets"
 def parse(path: Path) -> tuple[ReversePathRule, ...]:
     text = path.read_text()
     if path.suffix == ".nft":
-        found = rules_from_text(text)
+        rules = rules_from_text(text)
     else:
         six = path.name.startswith(("ip6", "ufw"))
         form = "iptables-legacy" if "legacy" in path.name else "iptables-nft"
-        found = rules_from_save(text, "IPv6" if six else "IPv4", form, "test")
-    assert not isinstance(found, Absent), found
-    return found
+        rules = rules_from_save(text, "IPv6" if six else "IPv4", form, "test")
+    assert not isinstance(rules, Absent), rules
+    return rules
 
 
 # name: protocols, check, flags, hook, priority, every packet pays, before connection tracking
@@ -80,5 +80,5 @@ def test_the_mangle_comment_with_an_open_quote_is_survived() -> None:
     text = (
         "*mangle\n:PREROUTING ACCEPT [0:0]\n-A PREROUTING -m comment --comment \"it's -m rpfilter\nCOMMIT\n"
     )
-    found = rules_from_save(text, "IPv6", "iptables-nft", "x")
-    assert not isinstance(found, Absent)
+    rules = rules_from_save(text, "IPv6", "iptables-nft", "x")
+    assert not isinstance(rules, Absent)

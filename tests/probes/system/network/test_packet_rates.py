@@ -39,9 +39,9 @@ def test_what_came_by_loopback_is_left_out(tmp_path: Path) -> None:
         )
         return counters_tree(tmp_path / f"{name}{scale}", scale)
 
-    found = compute_rates(read_packet_counters(at("six", 1), 0.0), read_packet_counters(at("six", 3), 2.0))
-    assert not isinstance(found, Absent)
-    assert (found.ipv6, found.ipv4, found.loopback) == (100.0, 140.0, False)
+    rates = compute_rates(read_packet_counters(at("six", 1), 0.0), read_packet_counters(at("six", 3), 2.0))
+    assert not isinstance(rates, Absent)
+    assert (rates.ipv6, rates.ipv4, rates.loopback) == (100.0, 140.0, False)
     unknown = read_packet_counters(counters_tree(tmp_path / "unknown", 1), 0.0)
     assert (unknown.ipv6, unknown.ipv4, unknown.loopback) == (600, 200, True)
 
@@ -50,8 +50,8 @@ def test_what_is_not_there_is_absent_and_its_rate_too(tmp_path: Path) -> None:
     read = read_packet_counters(tree(tmp_path, {"proc/net/softnet_stat": "zz\n"}), 0.0)
     assert isinstance(read.processed, Absent)
     assert isinstance(read.ipv6, Absent)
-    found = compute_rates(read, read_packet_counters(Host(str(tmp_path)), 1.0))
-    assert not isinstance(found, Absent)
-    assert isinstance(found.ipv6, Absent)
-    assert found.ipv6_share is None
+    rates = compute_rates(read, read_packet_counters(Host(str(tmp_path)), 1.0))
+    assert not isinstance(rates, Absent)
+    assert isinstance(rates.ipv6, Absent)
+    assert rates.ipv6_share is None
     assert isinstance(compute_rates(read, read), Absent)

@@ -58,11 +58,11 @@ def test_domains_and_distances(tree: Tree, processor: object) -> None:
     entries = [processor(0), processor(0x1234), processor(7, 0), _memory(0), _memory(0x1234), _memory(9, 0)]
     tree.put(f"{ROOT}/SRAT", _srat(*entries, _memory(8, flags=3)))  # room to plug memory in is no memory
     tree.put(f"{ROOT}/SLIT", _slit((10, 21), (21, 10)))
-    it = read_acpi_tables(_nodes(tree, "10 21", "21 10").host())
-    assert is_present(it) and is_present(it.srat)
-    assert it.srat.with_cpus == it.srat.with_memory == {0, 0x1234}
-    assert it.distances == ((10, 21), (21, 10))
-    assert isinstance(it.hmat_bytes, Absent) and "no HMAT table" in it.hmat_bytes.reason
+    acpi_tables = read_acpi_tables(_nodes(tree, "10 21", "21 10").host())
+    assert is_present(acpi_tables) and is_present(acpi_tables.srat)
+    assert acpi_tables.srat.with_cpus == acpi_tables.srat.with_memory == {0, 0x1234}
+    assert acpi_tables.distances == ((10, 21), (21, 10))
+    assert isinstance(acpi_tables.hmat_bytes, Absent) and "no HMAT table" in acpi_tables.hmat_bytes.reason
     told = _told(tree)
     assert told["firmware_domains"] == "2 domains with CPUs, 2 with memory"
     assert told["firmware_distances"] == "10 21; 21 10 (as the kernel uses them)"
@@ -89,11 +89,15 @@ def test_nodes_that_the_kernel_refused(tree: Tree) -> None:
     "data", [b"", b"SRAT", bytes(60), _srat(), _srat(b"\0\0"), _srat(_memory(0)[:20]), _srat(b"\1\xff")]
 )
 def test_what_is_no_table(tree: Tree, data: bytes) -> None:
-    it = read_acpi_tables(tree.put(f"{ROOT}/SRAT", data).put(f"{ROOT}/SLIT", data).host())
-    assert is_present(it) and isinstance(it.srat, Absent) and isinstance(it.distances, Absent)
+    acpi_tables = read_acpi_tables(tree.put(f"{ROOT}/SRAT", data).put(f"{ROOT}/SLIT", data).host())
+    assert (
+        is_present(acpi_tables)
+        and isinstance(acpi_tables.srat, Absent)
+        and isinstance(acpi_tables.distances, Absent)
+    )
 
 
 def test_a_slit_that_claims_more_than_it_holds(tree: Tree) -> None:
     tree.put(f"{ROOT}/SLIT", _table("SLIT", struct.pack("<Q", 1 << 60) + bytes(100)))
-    it = read_acpi_tables(tree.host())
-    assert is_present(it) and isinstance(it.distances, Absent)
+    acpi_tables = read_acpi_tables(tree.host())
+    assert is_present(acpi_tables) and isinstance(acpi_tables.distances, Absent)

@@ -54,17 +54,17 @@ def test_frequencies_and_governors(tree: Tree) -> None:
             cpuinfo_max_freq=3000000 + number,
         )
         tree.files(folder, cpuinfo_min_freq=800000, energy_performance_preference="performance")
-    it = read_frequency(tree.files(f"{ROOT}/intel_pstate", no_turbo=1).host())
-    assert is_present(it)
-    assert it.governors == {"performance": 2, "powersave": 1} and it.driver == "intel_pstate"
-    assert (it.highest_khz, it.turbo) == (3000002, False)
-    assert isinstance(it.base_khz, Absent)
+    frequency = read_frequency(tree.files(f"{ROOT}/intel_pstate", no_turbo=1).host())
+    assert is_present(frequency)
+    assert frequency.governors == {"performance": 2, "powersave": 1} and frequency.driver == "intel_pstate"
+    assert (frequency.highest_khz, frequency.turbo) == (3000002, False)
+    assert isinstance(frequency.base_khz, Absent)
 
 
 def test_old_kernels_have_a_cpufreq_folder_for_each_cpu(tree: Tree) -> None:
     tree.files(f"{ROOT}/cpu0/cpufreq", scaling_governor="ondemand", scaling_driver="acpi-cpufreq")
-    it = read_frequency(tree.files(f"{ROOT}/cpufreq", boost=1).host())
-    assert is_present(it) and it.governors == {"ondemand": 1} and it.turbo is True
+    frequency = read_frequency(tree.files(f"{ROOT}/cpufreq", boost=1).host())
+    assert is_present(frequency) and frequency.governors == {"ondemand": 1} and frequency.turbo is True
 
 
 def test_cores_of_several_kinds_without_smt_and_without_names(cpus: Build) -> None:

@@ -61,8 +61,8 @@ def _nodes(cpus: Build, sockets: int, a_socket: int, info: str = ROME) -> Tree:
 def test_which_setting_explains_the_nodes(
     cpus: Build, sockets: int, a_socket: int, info: str, said: str
 ) -> None:
-    it = read_nodes_per_socket(_nodes(cpus, sockets, a_socket, info).host())
-    assert is_present(it) and it.setting_text == said
+    nodes_per_socket = read_nodes_per_socket(_nodes(cpus, sockets, a_socket, info).host())
+    assert is_present(nodes_per_socket) and nodes_per_socket.setting_text == said
 
 
 @pytest.mark.parametrize(("a_die", "said"), [(2, "2 nodes a socket"), (4, "SNC2")])
@@ -71,8 +71,8 @@ def test_two_dies_in_a_package_are_no_setting(cpus: Build, a_die: int, said: str
     for n in range(8):
         first = n // a_die * a_die
         tree.files(f"{ROOT}/cpu{n}/topology", die_cpus_list=f"{first}-{first + a_die - 1}")
-    it = read_nodes_per_socket(tree.host())
-    assert is_present(it) and it.setting_text == said
+    nodes_per_socket = read_nodes_per_socket(tree.host())
+    assert is_present(nodes_per_socket) and nodes_per_socket.setting_text == said
 
 
 def test_one_node_over_two_sockets(cpus: Build) -> None:
@@ -82,8 +82,11 @@ def test_one_node_over_two_sockets(cpus: Build) -> None:
         .files(f"{NODE}/node0", cpulist="0-1")
         .put("/proc/cpuinfo", f"processor : 0\n{ROME}")
     )
-    it = read_nodes_per_socket(tree.host())
-    assert is_present(it) and (it.setting_text, it.value) == ("NPS0", 0)
+    nodes_per_socket = read_nodes_per_socket(tree.host())
+    assert is_present(nodes_per_socket) and (nodes_per_socket.setting_text, nodes_per_socket.value) == (
+        "NPS0",
+        0,
+    )
     off = read_nodes_per_socket(tree.put("/proc/cmdline", "ro numa=off quiet\n").host())
     assert is_present(off) and "numa=off" in off.setting_text
 
@@ -94,8 +97,8 @@ def test_nothing_is_concluded_in_a_virtual_machine_or_from_uneven_sockets(cpus: 
     tree.put("/proc/cpuinfo", f"processor : 0\n{ROME.replace('fpu', 'hypervisor')}")
     assert isinstance(read_nodes_per_socket(tree.host()), Absent)
     tree.put("/proc/cpuinfo", f"processor : 0\n{ROME}").files(f"{NODE}/node3", cpulist="")
-    it = read_nodes_per_socket(tree.host())
-    assert isinstance(it, Absent) and it.kind == "invalid"
+    nodes_per_socket = read_nodes_per_socket(tree.host())
+    assert isinstance(nodes_per_socket, Absent) and nodes_per_socket.kind == "invalid"
 
 
 def _device(tree: Tree, path: str, code: str, node: int, **more: str) -> None:
@@ -119,13 +122,17 @@ def test_devices_and_their_nodes(cpus: Build) -> None:
     _device(tree, "pci0000:00/0000:00:03.0", "0x030200", -1)
     _device(tree, "pci0000:00/0000:00:04.0", "0x030000", 0, vendor="0x1a03")  # a console's graphics
     _device(tree, "pci0000:00/0000:00:05.0", "0x088000", 0)
-    found = read_pci_devices(tree.host())
-    assert is_present(found)
-    nvme, card, gpu = sorted(found, key=lambda d: d.kind, reverse=True)[0], found[0], found[1]
+    pci_devices = read_pci_devices(tree.host())
+    assert is_present(pci_devices)
+    nvme, card, gpu = (
+        sorted(pci_devices, key=lambda d: d.kind, reverse=True)[0],
+        pci_devices[0],
+        pci_devices[1],
+    )
     assert (nvme.kind, nvme.node, nvme.names) == ("NVMe", 1, ("nvme0", "nvme0n1"))
     assert is_present(nvme.link) and nvme.link.degraded and nvme.link.now == "8.0 GT/s x4"
     assert (card.kind, card.node, card.names) == ("NIC", 0, ("eth0",))
-    assert gpu.kind == "GPU" and isinstance(gpu.node, Absent) and len(found) == 3
+    assert gpu.kind == "GPU" and isinstance(gpu.node, Absent) and len(pci_devices) == 3
 
 
 @pytest.mark.parametrize(
@@ -145,8 +152,8 @@ def test_apic_mode_by_the_words_at_boot(tree: Tree, lines: str, mode: str | None
 
 
 def test_apic_mode_by_a_number_beyond_what_xapic_can(tree: Tree) -> None:
-    it = apic_mode(tree.put("/proc/cpuinfo", "processor : 0\nflags : fpu\napicid : 300\n").host())
-    assert is_present(it) and it.mode == "x2APIC"
+    mode = apic_mode(tree.put("/proc/cpuinfo", "processor : 0\nflags : fpu\napicid : 300\n").host())
+    assert is_present(mode) and mode.mode == "x2APIC"
 
 
 @pytest.mark.parametrize(
@@ -174,13 +181,13 @@ def _spoilt(tree: Tree) -> Iterator[str]:
         path for path in files if not {"cpu1", "cpu2", "cpu3", "node1"} & set(path.parts)
     ]  # like the first
     for path in files:
-        kept = path.read_bytes()
+        text = path.read_bytes()
         for odd in ODD:
             path.write_text(odd)
             yield f"{path.name}={odd[:10]!r}"
         path.unlink()
         yield f"{path.name} gone"
-        path.write_bytes(kept)
+        path.write_bytes(text)
 
 
 def test_no_reader_raises_whatever_a_file_holds(cpus: Build) -> None:

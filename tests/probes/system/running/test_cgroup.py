@@ -13,9 +13,9 @@ HOST = "20 1 8:1 / / rw - ext4 /dev/sda1 rw"
 
 
 def read(tree: Tree) -> Cgroup:
-    found = read_cgroup(tree.host())
-    assert is_present(found), found
-    return found
+    cgroup = read_cgroup(tree.host())
+    assert is_present(cgroup), cgroup
+    return cgroup
 
 
 def second(tree: Tree, path: str = "/user.slice/job.scope") -> Tree:

@@ -40,8 +40,8 @@ def between(
         lines = [f"cpu{n} 0 0 0 0" for n in range(cpus)]
         (root / "proc/stat").write_text("\n".join(["cpu 0", *lines, "intr 9"]) + "\n")
     before = read_process_table(moment(a, 1000), io=True)
-    found = find_busiest(before, read_process_table(moment(b, 1000 + seconds), io=True), resource, NOBODY)
-    return found and BusyProcess(found.pid, found.name, round(found.rate, 6))
+    busiest = find_busiest(before, read_process_table(moment(b, 1000 + seconds), io=True), resource, NOBODY)
+    return busiest and BusyProcess(busiest.pid, busiest.name, round(busiest.rate, 6))
 
 
 def io(amount: int) -> str:

@@ -52,9 +52,9 @@ def test_a_parent_that_reaps_a_busy_child_is_not_named_for_it() -> None:
             parent.kill()
     moved = after.processes[parent.pid].cpu_s - before.processes[parent.pid].cpu_s
     assert moved > 0.9  # what the kernel says: the child's life
-    found = find_busiest(before, after, "cpu", others(after, parent.pid))
+    busiest = find_busiest(before, after, "cpu", others(after, parent.pid))
     # The child's last steps count: ending an interpreter takes some 10 ms.
-    assert found is None or found.rate * (after.uptime_s - before.uptime_s) < 0.2
+    assert busiest is None or busiest.rate * (after.uptime_s - before.uptime_s) < 0.2
     assert before.cpus == os.sysconf("SC_NPROCESSORS_ONLN")
 
 
@@ -73,9 +73,9 @@ def test_a_parent_whose_children_come_and_go_in_between_is_named() -> None:
             after = read_process_table(host, io=False)
         finally:
             shell.kill()
-    found = find_busiest(before, after, "cpu", others(after, shell.pid))
-    assert found is not None and found.pid == shell.pid
-    assert 0.35 < found.rate * (after.uptime_s - before.uptime_s) < 1.5
+    busiest = find_busiest(before, after, "cpu", others(after, shell.pid))
+    assert busiest is not None and busiest.pid == shell.pid
+    assert 0.35 < busiest.rate * (after.uptime_s - before.uptime_s) < 1.5
 
 
 @pytest.mark.real("cpu")
@@ -88,12 +88,12 @@ def test_a_look_asks_a_process_that_waits_for_the_disk_through_a_child() -> None
             assert waiting.stdout is not None
             waiting.stdout.readline()
             ends = time.monotonic() + 10
-            while (seen := read_process_table(host, io=True).processes[waiting.pid]).state != "D":
+            while (process := read_process_table(host, io=True).processes[waiting.pid]).state != "D":
                 assert time.monotonic() < ends, "it never came into D state"
                 time.sleep(0.01)
             text = host.read_file_text(f"/proc/{waiting.pid}/task/{waiting.pid}/children")
             child = text if isinstance(text, str) else ""
-            assert seen.io is not None
+            assert process.io is not None
         finally:
             waiting.kill()
             for pid in child.split():

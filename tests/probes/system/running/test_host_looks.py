@@ -166,9 +166,12 @@ def test_what_a_loop_devices_worker_moves_is_counted_once(tmp_path: Path) -> Non
         )
         (worker / "io").write_text((tmp_path / "proc/70/io").read_text())
         taken.append(read_state(Host(str(tmp_path)))._replace(boot_s=1000.0 + 10 * turn))
-    made = compare_states(Host(str(tmp_path)), *taken)
-    assert made.total == pytest.approx((0.26, 500_000, 40)), "its CPU time is its own"
-    assert {use.name: use.io_rate for use in made.processes} == {"dd of=x": 500_000, "kworker/u8:7-loop0": 0}
+    states = compare_states(Host(str(tmp_path)), *taken)
+    assert states.total == pytest.approx((0.26, 500_000, 40)), "its CPU time is its own"
+    assert {use.name: use.io_rate for use in states.processes} == {
+        "dd of=x": 500_000,
+        "kworker/u8:7-loop0": 0,
+    }
 
 
 def test_many_small_processes_of_one_name_are_one_command(tmp_path: Path) -> None:
@@ -183,10 +186,13 @@ def test_many_small_processes_of_one_name_are_one_command(tmp_path: Path) -> Non
                 f"{pid} (simulate) R 1 1 1 0 -1 0 0 0 0 0 {(40 + pid) * turn} 0 0 0 20 0 1 0 600 0 0\n"
             )
         taken.append(read_state(Host(str(tmp_path)))._replace(boot_s=1000.0 + 10 * turn))
-    made = compare_states(Host(str(tmp_path)), *taken)
+    states = compare_states(Host(str(tmp_path)), *taken)
     used = sum(0.001 * (40 + pid) for pid in range(100, 130))
-    assert {use.name: (use.pid, use.cpus) for use in made.processes}["simulate"] == (129, pytest.approx(used))
-    assert made.total[0] == pytest.approx(used + 0.2)
+    assert {use.name: (use.pid, use.cpus) for use in states.processes}["simulate"] == (
+        129,
+        pytest.approx(used),
+    )
+    assert states.total[0] == pytest.approx(used + 0.2)
 
 
 def test_a_command_is_told_by_its_users_and_nobody_is_lost() -> None:
@@ -200,11 +206,11 @@ def test_a_command_is_told_by_its_users_and_nobody_is_lost() -> None:
 def test_what_cannot_be_read_is_no_value(tmp_path: Path) -> None:
     host = Host(str(tmp_path))
     state = read_state(host)
-    made = compare_states(host, state, state._replace(boot_s=state.boot_s + 10))
+    states = compare_states(host, state, state._replace(boot_s=state.boot_s + 10))
     assert (
-        "CPU" not in made.values
-        and made.processes == ()
-        and not any("pressure" in n for n in made.values["host"])
+        "CPU" not in states.values
+        and states.processes == ()
+        and not any("pressure" in n for n in states.values["host"])
     )
 
 
@@ -214,6 +220,6 @@ def test_a_counter_that_ran_backwards_is_nothing(tmp_path: Path) -> None:
     before = read_state(host)._replace(boot_s=0.0)
     write_tree(tmp_path, 1)
     after = read_state(Host(str(tmp_path)))._replace(boot_s=10.0)
-    made = compare_states(host, before, after)
-    assert all(value >= 0 for values in made.values.values() for value in values.values())
-    assert min(made.total) >= 0
+    states = compare_states(host, before, after)
+    assert all(value >= 0 for values in states.values.values() for value in values.values())
+    assert min(states.total) >= 0

@@ -31,9 +31,9 @@ def _process(tree: Tree, pid: int, parent: int, user: int, system: int, **more: 
 
 def _look(tree: Tree, target: JobTarget, uptime: float) -> JobLook:
     tree.put("/proc/uptime", f"{uptime} 1\n")
-    found = job_look(tree.host(), target)
-    assert is_present(found)
-    return found
+    look = job_look(tree.host(), target)
+    assert is_present(look)
+    return look
 
 
 def test_a_child_that_was_reaped_counts_once(tmp_path: Path) -> None:
@@ -79,10 +79,12 @@ def test_times_of_each_cpu(tmp_path: Path) -> None:
     tree = Tree(tmp_path).put(
         "/proc/stat", "cpu 9 9 9 9 9 9 9 9 9\ncpu3 100 0 50 700 100 20 10 30 0 0\nctxt 4\n"
     )
-    found = read_cpu_times(tree.host())
-    assert is_present(found) and set(found) == {3}
-    assert found[3] == CpuTimes(1.0, 0.5, 7.0, 1.0, 0.2, 0.1, 0.3)
-    assert (found[3].tasks_s, found[3].busy_s, found[3].total_s) == pytest.approx((1.5, 1.8, 10.1))
+    cpu_times = read_cpu_times(tree.host())
+    assert is_present(cpu_times) and set(cpu_times) == {3}
+    assert cpu_times[3] == CpuTimes(1.0, 0.5, 7.0, 1.0, 0.2, 0.1, 0.3)
+    assert (cpu_times[3].tasks_s, cpu_times[3].busy_s, cpu_times[3].total_s) == pytest.approx(
+        (1.5, 1.8, 10.1)
+    )
 
 
 def test_power_with_a_counter_that_wraps(tmp_path: Path) -> None:

@@ -47,9 +47,9 @@ def test_after_one_that_hangs_no_other_is_asked(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setattr(processes, "_read_small_file", waiting)
     host = Stuck()
-    seen = read_process_table(host, io=True)
-    assert (host.asked, seen.hung, seen.unreadable) == (1, True, 0)
-    assert [p.io for p in seen.processes.values()] == [None, None]
+    process_table = read_process_table(host, io=True)
+    assert (host.asked, process_table.hung, process_table.unreadable) == (1, True, 0)
+    assert [p.io for p in process_table.processes.values()] == [None, None]
     assert read_process_table(host, io=True, waiting=False).hung
     assert host.asked == 1
 

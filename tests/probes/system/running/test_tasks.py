@@ -75,10 +75,10 @@ def test_a_process_of_ours_with_idle_priority_is_found() -> None:
     ) as child:
         assert child.stdout is not None and child.stdin is not None
         child.stdout.readline()
-        found = read_priorities(Host())
+        priorities = read_priorities(Host())
         child.stdin.close()
-    assert not isinstance(found, Absent)
-    assert (child.pid, "idle") in {(p.pid, p.kind) for p in found}
+    assert not isinstance(priorities, Absent)
+    assert (child.pid, "idle") in {(p.pid, p.kind) for p in priorities}
 
 
 class Seen(Host):

@@ -40,9 +40,9 @@ def fio(name: str, iops: float = 10_000, **options: object) -> RunSummary:
 def test_fio_loads_that_differ_in_one_condition_are_not_compared(
     options: dict[str, object], condition: str, values: tuple[str, str]
 ) -> None:
-    found = compare_recordings([fio("a")], [fio("b", **options)])
-    assert not found.effects and not found.groups
-    [unlike] = found.unlike
+    recordings = compare_recordings([fio("a")], [fio("b", **options)])
+    assert not recordings.effects and not recordings.groups
+    [unlike] = recordings.unlike
     assert unlike.differing == {condition: ((values[0],), (values[1],))}
     assert {key.metric for key in unlike.keys} == {"IOPS", "bandwidth", "mean latency"}
     assert len(compare_recordings([fio("a")], [fio("b", **options)], anyway=True).effects) == 3
@@ -68,13 +68,13 @@ def test_io500_and_hepscore_have_their_versions_and_copies() -> None:
         n for one in unlike_loads([read(made.IO500, "a")], [read(other, "b")]) for n in one.differing
     } == {"version"}
     fewer = made.hepscore().replace('"copies": 4', '"copies": 2')
-    found = unlike_loads([read(made.hepscore(), "a")], [read(fewer, "b")])
-    assert found[0].differing["a-bmk copies"] == (("4 × 2 threads",), ("2 × 2 threads",))
+    loads = unlike_loads([read(made.hepscore(), "a")], [read(fewer, "b")])
+    assert loads[0].differing["a-bmk copies"] == (("4 × 2 threads",), ("2 × 2 threads",))
 
 
 def test_the_same_figures_are_one_result() -> None:
-    found = compare_recordings([fio("a"), fio("copy"), fio("c", iops=11_000)], [fio("d", iops=9_000)])
-    assert (found.a.runs, found.a.names, found.a.twins) == (2, ("a", "c"), (("copy", "a"),))
+    recordings = compare_recordings([fio("a"), fio("copy"), fio("c", iops=11_000)], [fio("d", iops=9_000)])
+    assert (recordings.a.runs, recordings.a.names, recordings.a.twins) == (2, ("a", "c"), (("copy", "a"),))
 
 
 @every_case(("of", "figure"), [("mean", 4.0), ("median", 3.0), ("max", 7.0)])

@@ -23,16 +23,16 @@ def _of(found: list[Effect], load: str) -> Effect:
 
 def test_three_boots_a_side_show_a_tenth() -> None:
     rng = random.Random(5)
-    found = effects_between(
+    between = effects_between(
         boots(rng, LOADS, 3, "a", deviation=0.01),
         boots(rng, LOADS, 3, "b", deviation=0.01, syscall_3=0.88),
         margin=0.05,
     )
-    assert [e.key.workload for e in found if e.is_different] == ["syscall-3"]
-    effect = _of(found, "syscall-3")
+    assert [e.key.workload for e in between if e.is_different] == ["syscall-3"]
+    effect = _of(between, "syscall-3")
     assert effect.verdict == "slower" and effect.basis == "boots" and not effect.lower_bound
     assert effect.ci95 is not None and effect.ci95[0] < 0.88 < effect.ci95[1] < 1
-    assert sum(e.verdict == "no material difference" for e in found) > 25
+    assert sum(e.verdict == "no material difference" for e in between) > 25
 
 
 def test_nothing_is_equal_by_single_runs() -> None:
@@ -95,8 +95,8 @@ def test_the_io500_talk_says_what_the_talk_says() -> None:
     table = read_columns(ImportSource.read(CLAIX))
     before = summarise_import(table["claix18_centos_isc20"], "centos")
     after = summarise_import(table["claix18_rocky_isc20"], "rocky")
-    found = effects_between([before], [after], margin=0.05)
-    changed = {e.key.workload: round(e.ratio, 2) for e in found if e.is_different}
+    between = effects_between([before], [after], margin=0.05)
+    changed = {e.key.workload: round(e.ratio, 2) for e in between if e.is_different}
     assert changed == {
         "ior-hard-read": 0.24,
         "find": 0.38,
@@ -104,7 +104,7 @@ def test_the_io500_talk_says_what_the_talk_says() -> None:
         "mdtest-hard-stat": 3.42,
         "mdtest-hard-write": 3.1,
     }
-    assert {e.basis for e in found} == {"values"} and {e.runs for e in found} == {(1, 1)}
+    assert {e.basis for e in between} == {"values"} and {e.runs for e in between} == {(1, 1)}
     scores = {e.title: e for e in score_effects([before], [after], margin=0.05)}
     assert set(scores) == {"IO500 bandwidth (GiB/s)", "IO500 metadata (kIOPS)", "IO500 score"}
     bandwidth = scores["IO500 bandwidth (GiB/s)"]

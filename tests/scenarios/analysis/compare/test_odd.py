@@ -32,8 +32,10 @@ def pile(rng: random.Random, runs: int, loads: int, deviation: float) -> list[di
 def test_a_run_that_is_slow_in_every_load_is_named_in_every_load() -> None:
     values = pile(random.Random(5), 7, 12, 0.05)
     values[6] = {load: value / 3 for load, value in values[6].items()}
-    found = find_outliers([member(f"run{n}", v) for n, v in enumerate(values)])
-    assert len(found.found) == 12 and {one.run for load in found.found for one in load.apart} == {"run6"}
+    outliers = find_outliers([member(f"run{n}", v) for n, v in enumerate(values)])
+    assert len(outliers.found) == 12 and {one.run for load in outliers.found for one in load.apart} == {
+        "run6"
+    }
 
 
 def test_what_takes_longer_is_the_worse() -> None:
@@ -61,7 +63,7 @@ def test_what_else_is_different_about_the_odd_run_is_told() -> None:
 def test_a_thousand_runs_are_looked_at_in_seconds() -> None:
     values = pile(random.Random(1), 1000, 3, 0.1)
     values[10]["load-0"] *= 0.2
-    found = find_outliers([member(f"run{n}", v) for n, v in enumerate(values)])
-    assert [(load.key.workload, one.run) for load in found.found for one in load.apart] == [
+    outliers = find_outliers([member(f"run{n}", v) for n, v in enumerate(values)])
+    assert [(load.key.workload, one.run) for load in outliers.found for one in load.apart] == [
         ("load-0", "run10")
     ]

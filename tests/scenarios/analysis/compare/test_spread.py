@@ -29,23 +29,23 @@ def _drawn(rng: random.Random, true: float, freedom: int, within: float | None =
 def test_equal_spreads_are_worth_many_runs() -> None:
     rng = random.Random(3)
     drawn = [_drawn(rng, 4e-4, 2) for _ in range(40)]
-    found = moderate_variances(drawn)
-    assert all(v.freedom > 2 + MAX_BORROWED_FREEDOM / 4 for v in found)
+    variances = moderate_variances(drawn)
+    assert all(v.freedom > 2 + MAX_BORROWED_FREEDOM / 4 for v in variances)
     # the calm ones are drawn up, none is drawn down: a wild run is no reason to believe in an effect
-    assert all(v.value > 1e-4 and v.value >= o.value for v, o in zip(found, drawn, strict=True))
+    assert all(v.value > 1e-4 and v.value >= o.value for v, o in zip(variances, drawn, strict=True))
 
 
 def test_unlike_spreads_borrow_little() -> None:
     rng = random.Random(3)
-    found = moderate_variances([_drawn(rng, 10 ** rng.uniform(-8, -1), 4) for _ in range(40)])
-    assert all(v.freedom < 4 + 2 for v in found)
+    variances = moderate_variances([_drawn(rng, 10 ** rng.uniform(-8, -1), 4) for _ in range(40)])
+    assert all(v.freedom < 4 + 2 for v in variances)
 
 
 def test_unlike_spreads_that_the_blocks_explain_borrow_again() -> None:
     rng = random.Random(3)
     true = [10 ** rng.uniform(-8, -1) for _ in range(40)]
-    found = moderate_variances([_drawn(rng, t, 4, within=t / 9) for t in true])
-    assert all(v.freedom > 4 + MAX_BORROWED_FREEDOM / 4 for v in found)
+    variances = moderate_variances([_drawn(rng, t, 4, within=t / 9) for t in true])
+    assert all(v.freedom > 4 + MAX_BORROWED_FREEDOM / 4 for v in variances)
 
 
 def test_a_few_loads_borrow_nothing() -> None:
@@ -57,5 +57,5 @@ def test_never_less_than_the_blocks_say() -> None:
 
 
 def test_runs_that_agree_to_the_last_digit_still_vary() -> None:
-    found = moderate_variances([Observed(0.0, 1, None), Observed(4e-4, 1, None)])
-    assert found[0].value == pytest.approx(1e-4)
+    variances = moderate_variances([Observed(0.0, 1, None), Observed(4e-4, 1, None)])
+    assert variances[0].value == pytest.approx(1e-4)

@@ -35,9 +35,9 @@ def noise(seed: int, count: int, share: float) -> list[float]:
 def test_a_step_is_found_where_it_is() -> None:
     values = [100 * math.exp(e) * (1.0 if n < 7 else 0.8) for n, e in enumerate(noise(3, 14, 0.01))]
     order = results(a=values)
-    [found] = make_histories(order)
-    assert [s.before for s in found.steps] == [6] and abs(found.steps[0].ratio - 0.8) < 0.03
-    first = history_findings(found and [found], order)[0]
+    [history] = make_histories(order)
+    assert [s.before for s in history.steps] == [6] and abs(history.steps[0].ratio - 0.8) < 0.03
+    first = history_findings(history and [history], order)[0]
     assert first.severity == "warning" and "r6 (2024-01-07)" in first.title
 
 

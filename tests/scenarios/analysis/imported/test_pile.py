@@ -66,20 +66,22 @@ def test_files_are_named_by_the_part_of_the_path_that_differs(paths: list[str], 
 
 def test_a_pile_of_mixed_depths_compares_no_load_with_another() -> None:
     files = [fio(f"f{n}", 1000.0 * depth, depth) for n, depth in enumerate((1, 2, 4, 8, 16, 32, 64, 128))]
-    found = make_result_set(files, series=True)
-    workloads = [m.workload for s in found.order for m in s.measures]
+    result_set = make_result_set(files, series=True)
+    workloads = [m.workload for s in result_set.order for m in s.measures]
     assert len(set(workloads)) == 8 and "job read (iodepth 128)" in workloads
-    assert found.odd is not None and not found.odd.loads and not found.courses
+    assert result_set.odd is not None and not result_set.odd.loads and not result_set.courses
 
 
 def test_the_odd_one_of_eight_is_named_by_its_file_with_what_differs() -> None:
     files = [fio(f"node{n}", 10_000 + 40 * n, place="/dev/sdb" if n == 5 else "/dev/sda") for n in range(7)]
     files[5] = fio("node5", 5_000, place="/dev/sdb")
-    found = make_result_set(files)
-    assert found.odd is not None and {one.run for load in found.odd.found for one in load.apart} == {"node5"}
-    facts = {(fact.subject, fact.name): fact.value for fact in found.odd.facts["node5"]}
+    result_set = make_result_set(files)
+    assert result_set.odd is not None and {
+        one.run for load in result_set.odd.found for one in load.apart
+    } == {"node5"}
+    facts = {(fact.subject, fact.name): fact.value for fact in result_set.odd.facts["node5"]}
     assert facts["job:job", "place"] == "/dev/sdb"
-    assert the(found, "import.odd").severity == "warning"
+    assert the(result_set, "import.odd").severity == "warning"
 
 
 def test_a_trend_needs_one_host_and_place_or_the_users_word() -> None:
@@ -98,9 +100,9 @@ def test_a_trend_needs_one_host_and_place_or_the_users_word() -> None:
 
 
 def test_files_of_the_same_figures_are_one_result_and_that_is_said() -> None:
-    found = make_result_set([fio("a", 10_000), fio("copy", 10_000), fio("b", 9_900)])
-    assert [s.name for s in found.order] == ["a", "b"] and found.twins == (("copy", "a"),)
-    assert "import.twins" in ids(found)
+    result_set = make_result_set([fio("a", 10_000), fio("copy", 10_000), fio("b", 9_900)])
+    assert [s.name for s in result_set.order] == ["a", "b"] and result_set.twins == (("copy", "a"),)
+    assert "import.twins" in ids(result_set)
 
 
 def test_the_box_law_says_which_of_two_groups_is_broken() -> None:
@@ -109,11 +111,11 @@ def test_the_box_law_says_which_of_two_groups_is_broken() -> None:
         f"0.{90 + n % 3}\t{0.47 if n in (1, 2, 4, 5, 6, 7, 8, 9) else 1.9}\t11.{n}\t13{n % 5}\n"
         for n in range(13)
     )
-    found = make_result_set([file("t.tsv", table + rows)])
-    below = the(found, "io500.box-ior-easy")
+    result_set = make_result_set([file("t.tsv", table + rows)])
+    below = the(result_set, "io500.box-ior-easy")
     assert len(below.evidence) == 1 + 8
     assert (
-        found.odd is not None and not found.odd.found
+        result_set.odd is not None and not result_set.odd.found
     )  # the sound five are alike, the broken ones have no vote
 
 
@@ -129,8 +131,8 @@ def test_a_job_of_few_processes_gets_no_advice_from_a_box_of_many() -> None:
     job = msgspec.structs.replace(
         file("job", made.IOR.replace("32.00      32.00", "0.01       0.01")), name="job"
     )
-    found = [f for f in make_result_set([box, job]).findings if f.id.startswith("box.placed")]
-    assert found and not any(f.remedy for f in found)
+    findings = [f for f in make_result_set([box, job]).findings if f.id.startswith("box.placed")]
+    assert findings and not any(f.remedy for f in findings)
 
 
 def test_an_import_that_is_invalid_stays_so_in_its_recording() -> None:

@@ -217,8 +217,8 @@ def test_who_did_it_in_a_part_of_the_time_is_suspected_and_not_named() -> None:
         SampleSeries(subject=subject, metric="CPU share", unit="", at_s=at_s, values=array("d", cpus))
         for subject, cpus in values.items()
     ]
-    found = find_culprit(series, {"CPU share": 0.25}, 390.0, 590.0)
-    assert found == Suspect(name="scan", metric="CPU share", share=0.6, reason="uncertain")
+    culprit = find_culprit(series, {"CPU share": 0.25}, 390.0, 590.0)
+    assert culprit == Suspect(name="scan", metric="CPU share", share=0.6, reason="uncertain")
 
 
 def test_every_watched_metric_is_one_that_an_importer_writes() -> None:

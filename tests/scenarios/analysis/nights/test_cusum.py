@@ -25,8 +25,8 @@ def test_a_shift_within_the_margin_is_none_however_long_it_lasts() -> None:
 
 
 def test_two_disturbed_nights_in_a_row_name_nothing_and_are_forgotten() -> None:
-    found = cusum_of_nights([0.0, -0.4, -0.5, *[0.0] * 4], OWN, 36)
-    assert not found.shifts and found.sums[-1] == 0.0
+    cusum = cusum_of_nights([0.0, -0.4, -0.5, *[0.0] * 4], OWN, 36)
+    assert not cusum.shifts and cusum.sums[-1] == 0.0
 
 
 def test_disturbed_nights_among_low_ones_do_not_make_them_lower() -> None:

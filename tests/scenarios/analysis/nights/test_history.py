@@ -96,12 +96,12 @@ def test_a_low_night_asks_for_a_retest_and_the_better_figure_or_the_mean_counts(
     assert make_history("n1", runs).retest
     assert not make_history("n1", runs[:-1]).retest
     again = night_run(31, taken(30, {"syscall": 999.0, "fork": 990.0, "copy": 1001.0}), None)
-    found = make_history("n1", [*runs, again])
-    syscall = next(load for load in found.loads if load.key.workload == "syscall")
+    history = make_history("n1", [*runs, again])
+    syscall = next(load for load in history.loads if load.key.workload == "syscall")
     assert syscall.values[-1] == (31, pytest.approx(999.0)) and syscall.total < 1
-    fork = next(load for load in found.loads if load.key.workload == "fork")
+    fork = next(load for load in history.loads if load.key.workload == "fork")
     assert fork.values[-1] == (31, pytest.approx(995.0))
-    assert found.nights[-1].runs == 2
+    assert history.nights[-1].runs == 2
 
 
 def test_a_night_that_was_measured_twice_is_the_mean_of_both() -> None:
@@ -125,8 +125,8 @@ def test_loads_that_turn_weeks_apart_are_two_events_each_with_the_changes_near_i
     runs = [NightRun(night=n, name=str(n), host="n1", wall=f"night {n}", state="measured") for n in range(60)]
     changed = ChangedFact(component="kernel", subject="kernel", name="release", before="6.1", after="6.2")
     dates = [Dated(night=n, wall=f"night {n}", change=changed) for n in (9, 31, 55)]
-    found = _group_turns(
+    turns = _group_turns(
         [_turn("a", 10), _turn("b", 12), _turn("c", 32)], [_Night(run.night, [run]) for run in runs], dates
     )
-    assert [[turn.key.workload for turn in one.turns] for one in found] == [["a", "b"], ["c"]]
-    assert [[dated.night for dated in one.suspects] for one in found] == [[9], [31]]
+    assert [[turn.key.workload for turn in one.turns] for one in turns] == [["a", "b"], ["c"]]
+    assert [[dated.night for dated in one.suspects] for one in turns] == [[9], [31]]

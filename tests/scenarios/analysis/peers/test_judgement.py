@@ -34,14 +34,14 @@ def test_below_ten_nodes_no_setting_is_named() -> None:
 def test_like_nodes_have_a_smallest_difference() -> None:
     nodes = Nodes(100, 4)
     first = nodes.all()
-    found = judge_fleet(first, table_of([], lambda _: {}), nodes.loads, nodes.rounds(screen_nodes(first)))
-    assert not found.odd and found.smallest_difference is not None and 0.05 < found.smallest_difference < 0.15
+    fleet = judge_fleet(first, table_of([], lambda _: {}), nodes.loads, nodes.rounds(screen_nodes(first)))
+    assert not fleet.odd and fleet.smallest_difference is not None and 0.05 < fleet.smallest_difference < 0.15
 
 
 def test_a_node_without_peers_says_what_it_has_otherwise() -> None:
     nodes = Nodes(12, 6).all()
     lone = PeerNode(name=nodes[0].name, logs=nodes[0].logs, hardware=(*HARDWARE, ("memory", "192 GiB")))
-    found = judge_fleet([lone, *nodes[1:]], table_of([], lambda _: {}), Nodes(12, 6).loads)
-    alone = found.groups[1]
+    fleet = judge_fleet([lone, *nodes[1:]], table_of([], lambda _: {}), Nodes(12, 6).loads)
+    alone = fleet.groups[1]
     assert alone.named == (lone.name,) and alone.unlike == (("memory", "192 GiB"),) and not alone.judged
-    assert lone.name not in found.measures[0].values
+    assert lone.name not in fleet.measures[0].values

@@ -18,8 +18,8 @@ from tests.fakes.many_nodes import table_of
 def test_the_command_that_proves_it_has_the_peers_value(
     key: tuple[str, str], theirs: str, command: str
 ) -> None:
-    made = _suspect_setting(ComparedFact(key, "1", 0, 9, 2, 9, ((theirs, 9),)), 0.9)
-    assert (made.component, made.command) == ("settings", command)
+    suspect_setting = _suspect_setting(ComparedFact(key, "1", 0, 9, 2, 9, ((theirs, 9),)), 0.9)
+    assert (suspect_setting.component, suspect_setting.command) == ("settings", command)
 
 
 def test_what_every_node_has_of_its_own_is_no_setting() -> None:
@@ -31,5 +31,5 @@ def test_what_every_node_has_of_its_own_is_no_setting() -> None:
             ("disk:a", "firmware"): "C" if name == "node3" else "A" if name < "node6" else "B",
         },
     )  # fmt: skip
-    found = suspect_settings(table, 3, [n for n in range(12) if n != 3])
-    assert [one.name for one in found] == ["x.y", "firmware"]
+    settings = suspect_settings(table, 3, [n for n in range(12) if n != 3])
+    assert [one.name for one in settings] == ["x.y", "firmware"]

@@ -46,8 +46,8 @@ def calls(*stacks: tuple[str, tuple[int, ...], float], kernel: bool = True) -> C
 
 def test_chains_divide_what_is_exact_and_leave_the_plumbing_and_the_waits_for_children_out() -> None:
     of_run = calls((ON, (0, 1), 0.9), (OFF, (0, 2, 3), 1.0), (RUNNABLE, (0, 1), 1.0), (OFF, (0, 4), 5.0))
-    found = seconds_by_path(RunCalls(of_run, 2.0, 1.5, 9.0), Named())
-    assert found == {
+    seconds = seconds_by_path(RunCalls(of_run, 2.0, 1.5, 9.0), Named())
+    assert seconds == {
         (ROOTS[ON], "main", "work"): pytest.approx(2.0),
         (ROOTS[OFF], "main", "fsync"): pytest.approx(2.0),
         (ROOTS[RUNNABLE], "main", "work"): pytest.approx(2.0),
@@ -55,8 +55,8 @@ def test_chains_divide_what_is_exact_and_leave_the_plumbing_and_the_waits_for_ch
 
 
 def test_without_the_kernels_part_its_time_is_one_box() -> None:
-    found = seconds_by_path(RunCalls(calls((ON, (0, 1), 1.0), kernel=False), 2.0, 1.5, None), Named())
-    assert found == {(ROOTS[ON], "main", "work"): pytest.approx(1.5), (ROOTS[ON], NOT_IN_KERNEL): 0.5}
+    seconds = seconds_by_path(RunCalls(calls((ON, (0, 1), 1.0), kernel=False), 2.0, 1.5, None), Named())
+    assert seconds == {(ROOTS[ON], "main", "work"): pytest.approx(1.5), (ROOTS[ON], NOT_IN_KERNEL): 0.5}
 
 
 def tree_of(groups: list[GroupPaths]) -> PathTree:
@@ -104,8 +104,8 @@ def test_hostile_names_and_callers_are_drawn_and_no_markup() -> None:
         differs=True,
     )
     tree = PathTree(baseline="A", variant="B", groups=2, kernel=True, waits=False, lost=3, nodes=(bad, bad))
-    found = ET.fromstring(flame_svg(tree))
-    assert len(found.findall(".//{*}rect")) == 2 and not found.findall(".//{*}script")
+    root = ET.fromstring(flame_svg(tree))
+    assert len(root.findall(".//{*}rect")) == 2 and not root.findall(".//{*}script")
     assert all(line.isprintable() for line in (*changed_function_lines(tree), *fold_stacks(tree)))
     assert (
         difference_share(bad) == pytest.approx(0.5)

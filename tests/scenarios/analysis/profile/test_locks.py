@@ -64,6 +64,6 @@ def test_the_place_is_who_wanted_the_lock(tmp_path: object) -> None:
                 {1: "rwsem_down_write_slowpath", 2: "down_write", 3: "path_openat"}[at] for _, at in stack
             )
 
-    found = waits_by_lock(KernelLocks(lost=0, ways=((4, (1, 2, 3), (), 0.5, 3.0),)), Named())
-    assert list(found) == [("rwsem (write)", "path_openat")]
-    assert found["rwsem (write)", "path_openat"][0].path == ("path_openat",)
+    waits = waits_by_lock(KernelLocks(lost=0, ways=((4, (1, 2, 3), (), 0.5, 3.0),)), Named())
+    assert list(waits) == [("rwsem (write)", "path_openat")]
+    assert waits["rwsem (write)", "path_openat"][0].path == ("path_openat",)

@@ -28,8 +28,8 @@ WORKERS = 2
 
 @pytest.fixture(params=one_always("ext4", "xfs", "btrfs"))
 def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TrimDisk]:
-    with TrimDisk(tmp_path, request.param, 2) as made:
-        yield made
+    with TrimDisk(tmp_path, request.param, 2) as trim_disk:
+        yield trim_disk
 
 
 @asynccontextmanager
@@ -68,8 +68,8 @@ def test_every_block_of_a_corner_is_of_one_size_and_all_names_are_deleted(disk: 
         async with prepared(disk) as bench:
             rates = await cycles(bench, 2)
             assert all(min(values) > 0 for values in rates.values())
-            left = [path for path in disk.mountpoint.glob("own*/**/*") if path.is_file()]
-            assert left == []  # what was made in a cycle is deleted in it; large files have no names
+            paths = [path for path in disk.mountpoint.glob("own*/**/*") if path.is_file()]
+            assert paths == []  # what was made in a cycle is deleted in it; large files have no names
 
     asyncio.run(conducted())
 

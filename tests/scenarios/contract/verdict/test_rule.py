@@ -69,9 +69,9 @@ def by_runs(effect: float, half: float) -> Word:
             [take({"load": 1000 * math.exp(at + d)}, name=f"{at}{d}") for d in (-apart, apart)]
             for at in (0.0, effect)
         ]
-        (found,) = effects_between(*sides, margin=MARGIN)
-        assert found.ci95 is not None and not found.lower_bound
-        return found.verdict, math.log(found.ci95[1] / found.ci95[0]) / 2
+        (between,) = effects_between(*sides, margin=MARGIN)
+        assert between.ci95 is not None and not between.lower_bound
+        return between.verdict, math.log(between.ci95[1] / between.ci95[0]) / 2
 
     return word(0.01 * half / word(0.01)[1])[0]
 

@@ -57,7 +57,7 @@ def excesses(series: Sequence[MeasuredSurroundings]) -> list[list[Excess]]:
 
 def after(usual: list[MeasuredSurroundings], now: MeasuredSurroundings) -> list[str]:
     """What measuring again may help against."""
-    return [found.kind for found in list_excesses(usual, now) if found.sudden]
+    return [excess.kind for excess in list_excesses(usual, now) if excess.sudden]
 
 
 def test_a_neighbour_that_is_always_there_is_told_and_not_measured_again() -> None:
@@ -75,7 +75,7 @@ def test_what_ours_wrote_into_the_page_cache_comes_to_the_disk_later() -> None:
         seconds=1.0, load="reads", device_bytes=400 << 20, device_written=400 << 20, exact=True
     )
     assert list_excesses([buffered], tail) == []
-    assert [one.kind for one in list_excesses([], tail)] == ["device"]
+    assert [excess.kind for excess in list_excesses([], tail)] == ["device"]
 
 
 @pytest.mark.parametrize("attributed", [None, 300 * PAGE])
@@ -100,10 +100,10 @@ def test_a_commit_of_the_journal_under_metadata_is_no_neighbour() -> None:
     commit = msgspec.structs.replace(usual, device_bytes=64 << 20, device_operations=900)
     assert list_excesses([usual] * 9, commit) == []
     assert [
-        one.kind for one in list_excesses([usual] * 9, msgspec.structs.replace(commit, uneven=False))
+        excess.kind for excess in list_excesses([usual] * 9, msgspec.structs.replace(commit, uneven=False))
     ] == ["device"]
     known = msgspec.structs.replace(commit, attributed=40 << 20)
-    assert [one.kind for one in list_excesses([usual] * 9, known)] == ["device"]
+    assert [excess.kind for excess in list_excesses([usual] * 9, known)] == ["device"]
 
 
 def test_cpu_of_others_is_measured_again_only_where_the_cpus_were_full() -> None:
@@ -123,7 +123,7 @@ def test_cpu_of_others_is_measured_again_only_where_the_cpus_were_full() -> None
     ],
 )
 def test_pressure_and_the_run_queue_are_told(kind: str, now: MeasuredSurroundings) -> None:
-    assert [one.kind for one in list_excesses([], now)] == [kind]
+    assert [excess.kind for excess in list_excesses([], now)] == [kind]
     quiet = MeasuredSurroundings(seconds=1.0, memory=0.01, queue=1, full=1.0)
     assert list_excesses([], quiet) == []
 
@@ -193,9 +193,9 @@ def test_a_recorded_neighbour_who_begins_later_is_told_from_then_on() -> None:
 @pytest.mark.parametrize("blind", [{"users_cpu": None}, {"users_cpu": 0.0, "hidden": True}])
 def test_cpu_of_processes_that_cannot_be_read_is_told_and_not_measured_again(blind: dict[str, Any]) -> None:
     busy = msgspec.structs.replace(MeasuredSurroundings(seconds=1.0, cpu=0.6, full=1.0), **blind)
-    [found] = list_excesses([busy], busy)
-    assert (found.kind, found.sudden, found.disturbance.figure) == ("cpu", False, 0.6)
-    assert found.disturbance.culprit is None
+    [excess] = list_excesses([busy], busy)
+    assert (excess.kind, excess.sudden, excess.disturbance.figure) == ("cpu", False, 0.6)
+    assert excess.disturbance.culprit is None
     assert list_excesses([busy], msgspec.structs.replace(busy, cpu=0.2)) == []
 
 

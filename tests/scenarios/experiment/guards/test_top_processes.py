@@ -53,8 +53,8 @@ def culprits(machine: Processes, *devices: str) -> tuple[FakeRun, CulpritSearch]
 
 
 def said(sought: CulpritSearch, kind: str, cpu_share: float = 0.0) -> str:
-    found = sought.culprit_of_kind(kind, cpu_share)
-    return "" if found is None else found.culprit_sentence
+    culprit = sought.culprit_of_kind(kind, cpu_share)
+    return "" if culprit is None else culprit.culprit_sentence
 
 
 class Slow(Host):
@@ -92,8 +92,8 @@ def test_what_root_would_add_is_said_once(
     sought.in_gap()
     for _ in range(3):
         machine.charge(0.5, {"hidden": 90_000_000})
-        found = sought.culprit_of_kind("device")
-        assert found == InterferenceCulprit(
+        culprit = sought.culprit_of_kind("device")
+        assert culprit == InterferenceCulprit(
             devices=("vda", "vdb"), unnamed="another user's" if user else "unreadable"
         )
     machine.charge(0.5, {"mine": 20_000_000})
@@ -142,8 +142,8 @@ def test_a_user_is_sent_to_root_only_where_root_sees_more(
     _, sought = culprits(machine, "vda")
     sought.in_gap()
     machine.charge(0.5)
-    found = sought.culprit_of_kind("device")
-    assert found is not None and found.unnamed == unnamed
+    culprit = sought.culprit_of_kind("device")
+    assert culprit is not None and culprit.unnamed == unnamed
 
 
 WORKERS = (

@@ -205,12 +205,12 @@ async def test_a_quota_of_our_own_group_is_found_at_any_height(tmp_path: Path) -
     machine.quota(200_000)
     machine.operations["vda"] += 5000
     machine.spend()
-    found = watch.end_block(
+    end_block = watch.end_block(
         "randread", "A", Measured(seconds=0.5, values={}, operations=5000, device_bytes=1)
     )
-    assert found is not None
-    assert found.kind == "quota"
-    assert "40 %" in found.full_sentence
+    assert end_block is not None
+    assert end_block.kind == "quota"
+    assert "40 %" in end_block.full_sentence
 
 
 def test_quota_files_of_both_versions(tmp_path: Path) -> None:

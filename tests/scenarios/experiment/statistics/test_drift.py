@@ -11,8 +11,8 @@ def falling(groups: int, to: float, rng: random.Random, noise: float = 0.1) -> l
 
 def test_of_two_that_fall_only_the_one_that_falls_faster_has_a_course_of_its_own() -> None:
     rng = random.Random(6)
-    found = drifting_variants(falling(30, 0.2, rng, 0.02), falling(30, 0.4, rng, 0.02), ("A", "B"))
-    assert [drift.variant for drift in found] == ["A"]
+    variants = drifting_variants(falling(30, 0.2, rng, 0.02), falling(30, 0.4, rng, 0.02), ("A", "B"))
+    assert [drift.variant for drift in variants] == ["A"]
 
 
 def test_a_sure_but_small_difference_of_two_that_fall_is_the_hosts() -> None:

@@ -22,9 +22,9 @@ def test_the_search_finds_the_ends_of_the_list(groups: int, alpha: float) -> Non
     critical = signed_rank_critical(groups, alpha)
     assert critical is not None
     averages = walsh_averages(values, weights)
-    found = walsh_ends(values, weights, critical)
+    ends = walsh_ends(values, weights, critical)
     slack = groups // 20
-    assert averages[critical - slack - 1] <= found.low <= averages[critical]
-    assert averages[-1 - critical] <= found.high <= averages[slack - critical]
-    middle = bisect.bisect(averages, found.middle)
+    assert averages[critical - slack - 1] <= ends.low <= averages[critical]
+    assert averages[-1 - critical] <= ends.high <= averages[slack - critical]
+    middle = bisect.bisect(averages, ends.middle)
     assert abs(middle - len(averages) / 2) <= slack

@@ -91,9 +91,9 @@ def test_the_interval_is_exact_or_conservative_whatever_the_noise(noise: list[fl
 
 def test_student_against_the_oracle() -> None:
     values = [0.1, 0.13, 0.05, 0.2, 0.11]
-    ours = student_interval(values, 0.01)
+    interval = student_interval(values, 0.01)
     theirs = oracle.ttest_1samp(values, 0).confidence_interval(0.99)
-    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-6)
+    assert (interval.low, interval.high) == pytest.approx((theirs.low, theirs.high), abs=1e-6)
 
 
 @every_case(("a", "b"), [(0, 0), (3, 0), (5, 1), (4, 4), (2, 9)])

@@ -32,11 +32,11 @@ def settings() -> list[dict[str, str]]:
     for fd in Path(f"/proc/{station}/fd").iterdir():
         if "net:" in str(fd.readlink()):
             inside = ["nsenter", f"--net={fd}", "unshare", "-m", "sh", "-c", LOOK]
-            told = subprocess.run(inside, capture_output=True, text=True, check=True).stdout
+            stdout = subprocess.run(inside, capture_output=True, text=True, check=True).stdout
             found.append(
                 {
                     name.partition("/")[2]: value
-                    for name, _, value in (line.partition(" ") for line in told.splitlines())
+                    for name, _, value in (line.partition(" ") for line in stdout.splitlines())
                 }
             )
     return found
@@ -63,8 +63,8 @@ async def measured(directory: Path) -> tuple[list[dict[str, str]], StreamBench]:
 def test_each_link_has_its_setting_and_carries_bytes() -> None:
     host = Path("/sys/class/net")
     before = {path: path.read_text() for path in host.glob("*/queues/*/rps_cpus")}
-    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as made:
-        told, bench = asyncio.run(measured(Path(made)))
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as folder:
+        told, bench = asyncio.run(measured(Path(folder)))
     cpus = sorted(os.sched_getaffinity(0))
     assert sorted(one["mtu"] for one in told) == ["1500"] * 6 + ["9000"] * 2
     steered = [one for one in told if one["queues/rx-0/rps_flow_cnt"] == str(FLOWS)]

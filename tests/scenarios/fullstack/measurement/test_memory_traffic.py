@@ -35,8 +35,8 @@ def host(root: Path, devices: dict[str, dict[str, str]]) -> Host:
 
 
 def test_a_driver_without_named_events_is_asked_for_the_known_ones(tmp_path: Path) -> None:
-    found = list_counters(host(tmp_path, {"amd_umc_0": UMC}))
-    assert found == (Counter(40, 0x10A, 0, 64.0), Counter(40, 0x20A, 0, 64.0))
+    counters = list_counters(host(tmp_path, {"amd_umc_0": UMC}))
+    assert counters == (Counter(40, 0x10A, 0, 64.0), Counter(40, 0x20A, 0, 64.0))
 
 
 def test_where_nothing_can_be_counted_it_is_said_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

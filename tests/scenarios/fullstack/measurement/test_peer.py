@@ -48,16 +48,16 @@ class Running:
         self.why = self._peer.serve_and_get_ending()
 
     def connect(self, token: str | None = None) -> socket.socket:
-        made = socket.create_connection(self.address, 5)
-        made.settimeout(5)
-        made.sendall(greeting_bytes(self.token if token is None else token))
-        self._opened.append(made)
-        return made
+        connection = socket.create_connection(self.address, 5)
+        connection.settimeout(5)
+        connection.sendall(greeting_bytes(self.token if token is None else token))
+        self._opened.append(connection)
+        return connection
 
     def client(self) -> socket.socket:
-        made = self.connect()
-        assert receive_bytes(made, len(WELCOME)) == WELCOME
-        return made
+        connection = self.connect()
+        assert receive_bytes(connection, len(WELCOME)) == WELCOME
+        return connection
 
     @property
     def ended(self) -> bool:

@@ -46,6 +46,6 @@ async def ratios(directory: Path) -> dict[Job, float]:
 
 
 def test_what_is_read_ahead_is_sent() -> None:
-    with tempfile.TemporaryDirectory(dir="/var/tmp") as made, TrimDisk(Path(made), "ext4", 1) as disk:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder, TrimDisk(Path(folder), "ext4", 1) as disk:
         found = asyncio.run(ratios(disk.mountpoint))
     assert all(0.99 < ratio < 1.1 for ratio in found.values()), found

@@ -65,8 +65,8 @@ def test_a_pressure_that_names_nobody_says_why(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(rules, "top_users", lambda host, kind: ())
     monkeypatch.setattr(rules, "process_table_of_look", lambda host: ProcessTable(1.0, {}))
     monkeypatch.setattr(rules, "reason_nobody_is_named", lambda host, kind, seen: NobodyNamed("namespace"))
-    [found] = rules.check_pressure(host)
-    assert found.title.endswith(NobodyNamed("namespace").reason_sentence) and found.remedy == (
+    [pressure] = rules.check_pressure(host)
+    assert pressure.title.endswith(NobodyNamed("namespace").reason_sentence) and pressure.remedy == (
         NobodyNamed("namespace").next_remedy,
     )
 
@@ -87,8 +87,8 @@ def test_a_kernel_thread_gets_no_other_priority(
         TopUser(131, "xz", "alice", "0.9 CPUs"),
     ):
         monkeypatch.setattr(rules, "top_users", lambda host, kind, user=user: (user,))
-        [found] = rules.check_pressure(host)
-        commands = " ".join((*found.remedy[0].commands, *found.remedy[0].undo))
+        [pressure] = rules.check_pressure(host)
+        commands = " ".join((*pressure.remedy[0].commands, *pressure.remedy[0].undo))
         assert "nice -" not in commands and f"-p {user.pid}" in commands  # a glance is too little for that
         watched = " ".join(
             priority.process_priority_remedy(host, user.pid, user.name).commands
@@ -115,9 +115,9 @@ def test_triage_names_by_the_cpu_time_since_the_start_and_does_not_wait(
     assert [user.name for user in top_users(host, "cpu")] == ([named] if named else [])
     monkeypatch.setattr(host, "live", True)
     assert top_users(host, "io") == ()
-    [found] = rules.check_pressure(host)
-    assert found.prove == "cpuwatch"
-    assert (found.prove_options == ("--pid", "131", "--started", str(start))) is bool(named)
+    [pressure] = rules.check_pressure(host)
+    assert pressure.prove == "cpuwatch"
+    assert (pressure.prove_options == ("--pid", "131", "--started", str(start))) is bool(named)
 
 
 def test_nobody_watches_a_thread_of_the_kernel(monkeypatch: pytest.MonkeyPatch, tree: Tree) -> None:
@@ -126,8 +126,8 @@ def test_nobody_watches_a_thread_of_the_kernel(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(host, "live", True)
     thread = TopUser(44, "kcompactd0", "root", "0.9 CPUs", kernel_thread=True)
     monkeypatch.setattr(rules, "top_users", lambda host, kind: (thread,))
-    [found] = rules.check_pressure(host)
-    assert found.prove_options == () and found.prove != "cpuwatch"
+    [pressure] = rules.check_pressure(host)
+    assert pressure.prove_options == () and pressure.prove != "cpuwatch"
 
 
 @pytest.mark.parametrize(
@@ -149,9 +149,9 @@ def test_cpus_switched_off(tree: Tree, offline: str, control: str, titles: list[
             tree.put(f"/{CPU}/cpu{n}/online", "0\n")
     if control:
         tree.put(f"/{CPU}/smt/control", f"{control}\n")
-    found = list(rules.check_offline_cpus(tree.host()))
-    assert [f.title for f in found] == titles
-    assert not evidence or found[0].evidence[0].text == evidence
+    offline_cpus = list(rules.check_offline_cpus(tree.host()))
+    assert [f.title for f in offline_cpus] == titles
+    assert not evidence or offline_cpus[0].evidence[0].text == evidence
 
 
 @pytest.mark.parametrize(
@@ -183,9 +183,9 @@ def test_a_quota_of_our_group_or_of_one_above_it(tree: Tree, file: str) -> None:
     tree.put("/sys/fs/cgroup/a/b/cgroup.procs", "")
     tree.files(where, **{"cpu.max": "200000 100000"})
     tree.put(f"{where}/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 40\nthrottled_usec 9\n")
-    found = list(rules.check_quota(tree.host()))
-    assert [(f.id, f.subject) for f in found] == [("host.cpu-quota", where)]
-    assert found[0].severity == "warning"
+    quota = list(rules.check_quota(tree.host()))
+    assert [(f.id, f.subject) for f in quota] == [("host.cpu-quota", where)]
+    assert quota[0].severity == "warning"
     tree.put(f"{where}/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 0\nthrottled_usec 0\n")
     assert list(rules.check_quota(tree.host())) == []  # how many CPUs there are is not known here
     for n in range(4):
@@ -221,11 +221,11 @@ def test_a_quota_of_another_group_is_found_from_the_root_group(tree: Tree) -> No
     _group(tree, f"{batch}/calm.scope", "150000 100000", 5, 100)  # not more than 5 %
     _group(tree, "/sys/fs/cgroup/young.slice", "50000 100000", 99, 99)  # too few periods
     _group(tree, "/sys/fs/cgroup/free.slice", "max 100000", 500, 1000)  # it had one
-    [one] = rules.check_quota(tree.host())
-    assert (one.id, one.severity, one.subject) == ("host.cpu-quota-groups", "warning", batch)
-    assert (one.prove, one.prove_options) == ("cpuwatch", ("--cgroup", batch))
-    assert one.remedy[0].undo == (f"echo '75000 100000' > {batch}/cpu.max",)
-    assert one_thread_cost(0.75) in one.title and "33 % longer" in one_thread_cost(0.75)
+    [quota] = rules.check_quota(tree.host())
+    assert (quota.id, quota.severity, quota.subject) == ("host.cpu-quota-groups", "warning", batch)
+    assert (quota.prove, quota.prove_options) == ("cpuwatch", ("--cgroup", batch))
+    assert quota.remedy[0].undo == (f"echo '75000 100000' > {batch}/cpu.max",)
+    assert one_thread_cost(0.75) in quota.title and "33 % longer" in one_thread_cost(0.75)
     assert one_thread_cost(0.4).endswith("2.5 × as long") and one_thread_cost(1.0) == ""
     deep = f"{batch}/a/b"
     tree.files(f"{batch}/a", **{"cpu.max": "max 100000"})
@@ -248,8 +248,8 @@ def test_a_quota_of_another_group_of_version_1(tree: Tree) -> None:
     tree.files(where, **{"cpu.cfs_quota_us": "-1", "cpu.cfs_period_us": "100000"})
     tree.files(f"{where}/job", **{"cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000"})
     tree.put(f"{where}/job/cpu.stat", "nr_periods 100\nnr_throttled 40\nthrottled_time 9\n")
-    [found] = rules.check_quota(tree.host())
-    assert (found.id, found.subject) == ("host.cpu-quota-groups", f"{where}/job")
+    [quota] = rules.check_quota(tree.host())
+    assert (quota.id, quota.subject) == ("host.cpu-quota-groups", f"{where}/job")
 
 
 @pytest.mark.parametrize(
@@ -268,10 +268,10 @@ def test_a_quota_of_another_group_of_version_1(tree: Tree) -> None:
 def test_the_unit_of_a_group_is_named(tree: Tree, group: str, lasts: str | None) -> None:
     tree.put("/proc/self/cgroup", f"0::/{group}\n").put("/proc/self/mountinfo", V2)
     _group(tree, f"/sys/fs/cgroup/{group}", "50000 100000", 900, 1000)
-    [found] = rules.check_quota(tree.host())
-    [line] = found.remedy[0].persistent
+    [quota] = rules.check_quota(tree.host())
+    [line] = quota.remedy[0].persistent
     assert line.partition("  #")[0] == lasts if lasts else line.startswith("# ")
-    assert numa_remedies.quota_remedy(found.subject).persistent == (line,)
+    assert numa_remedies.quota_remedy(quota.subject).persistent == (line,)
 
 
 def test_a_group_of_version_1_is_said_once_whatever_leads_to_it(tree: Tree) -> None:
@@ -284,8 +284,8 @@ def test_a_group_of_version_1_is_said_once_whatever_leads_to_it(tree: Tree) -> N
             tree.files(f"{top}/{name}", **{"cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000"})
             tree.put(f"{top}/{name}/cpu.stat", "nr_periods 100\nnr_throttled 40\nthrottled_time 9\n")
     tree.link("/sys/fs/cgroup/cpu", "cpu,cpuacct").put("/proc/self/cgroup", "4:cpu,cpuacct:/a\n")
-    said = [(f.id, f.subject) for f in rules.check_quota(tree.host())]
-    assert said == [("host.cpu-quota", f"{where}/a"), ("host.cpu-quota-groups", f"{where}/b")]
+    ids_and_subjects = [(f.id, f.subject) for f in rules.check_quota(tree.host())]
+    assert ids_and_subjects == [("host.cpu-quota", f"{where}/a"), ("host.cpu-quota-groups", f"{where}/b")]
 
 
 def test_more_groups_than_are_read_is_said(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:

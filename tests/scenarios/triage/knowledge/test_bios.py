@@ -16,9 +16,12 @@ BIOS = Path(__file__).parents[3] / "fixtures" / "bios"
 
 
 def _read(path: Path) -> dict[str, BiosReading]:
-    found = read_attribute_file(str(path), is_known_attribute)
-    assert is_present(found)
-    return {r.id: r for r in all_readings(found.values, found.pending, vendor_of(found.vendor))}
+    attribute_file = read_attribute_file(str(path), is_known_attribute)
+    assert is_present(attribute_file)
+    return {
+        r.id: r
+        for r in all_readings(attribute_file.values, attribute_file.pending, vendor_of(attribute_file.vendor))
+    }
 
 
 @every_case(

@@ -24,7 +24,7 @@ ROWS = [
 
 
 def test_every_entry_is_sourced_and_has_a_row() -> None:
-    named = {group for _, group in ROWS}
+    rows = {group for _, group in ROWS}
     for entry in load_groups().entries:
-        assert entry.sources and 0 < entry.run_to_run < 0.5 and entry.name in named
+        assert entry.sources and 0 < entry.run_to_run < 0.5 and entry.name in rows
     assert all(score.sources for score in load_scores().entries)

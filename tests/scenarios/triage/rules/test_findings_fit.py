@@ -103,10 +103,10 @@ def check_evidence(host: Host, finding: Finding, read: ReadTrace) -> None:
 
 
 def check_subjects(finding: Finding) -> None:
-    told = " ".join((finding.title, finding.subject, *finding.subjects, *(e.text for e in finding.evidence)))
+    text = " ".join((finding.title, finding.subject, *finding.subjects, *(e.text for e in finding.evidence)))
     cited = " ".join(evidence.source for evidence in finding.evidence)
-    own = set(NAMED.findall(told)) | set(NAMED.findall(cited))
-    own |= set(re.findall(r"\b(sd[a-z]+|nvme\d+n\d+)(?=p?\d)", told))  # the disk of a partition
+    own = set(NAMED.findall(text)) | set(NAMED.findall(cited))
+    own |= set(re.findall(r"\b(sd[a-z]+|nvme\d+n\d+)(?=p?\d)", text))  # the disk of a partition
     assert "" not in finding.subjects and ": ," not in finding.title
     for remedy in finding.remedy:
         for line in (remedy.title, *lines_of(remedy)):

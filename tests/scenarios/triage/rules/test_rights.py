@@ -44,6 +44,6 @@ def test_what_only_root_may_run_begins_with_sudo(
 
 def test_a_finding_of_a_file_is_made_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "is_root", lambda: False)
-    made = texts("storage").finding("not-rotating", subject="vda", half=9e4, path="/sys/block/vda/r")
-    assert made.remedy[0].commands == ("sudo sh -c 'echo 0 > /sys/block/vda/r'",)
-    assert made.remedy[0].verify == ("cat /sys/block/vda/r",)
+    finding = texts("storage").finding("not-rotating", subject="vda", half=9e4, path="/sys/block/vda/r")
+    assert finding.remedy[0].commands == ("sudo sh -c 'echo 0 > /sys/block/vda/r'",)
+    assert finding.remedy[0].verify == ("cat /sys/block/vda/r",)

@@ -35,9 +35,9 @@ def test_no_file_has_a_mistake() -> None:
 def test_the_page_s_rule_is_one_and_its_words_are_all(tmp_path: Path) -> None:
     page = PAGE.read_text()
     (tmp_path / "page.toml").write_text(page.partition("```toml\n")[2].partition("```")[0])
-    found = parse_rule_file(tmp_path / "page.toml")
-    assert found.problems == ()
-    [rule] = found.rules
+    rule_file = parse_rule_file(tmp_path / "page.toml")
+    assert rule_file.problems == ()
+    [rule] = rule_file.rules
     check_rows(rule, tmp_path)
     assert f"`{' '.join((*_FUNCTIONS, *sorted(_LAZY, reverse=True)))}`" in page
     assert f"`{' '.join(FORMS)}`" in page
@@ -54,8 +54,8 @@ def check_rows(rule: RuleText, tmp_path: Path) -> None:
         full = filled(rule, row.row, tmp_path)
         assert answer_and_reason_of(rule, full)[0] == row.answer, (row, answer_and_reason_of(rule, full))
         if row.answer == "found":
-            said = rule_finding(rule, Host(str(tmp_path)), severity_of(rule, full), [full])
-            assert "{" not in said.title and said.evidence
+            finding = rule_finding(rule, Host(str(tmp_path)), severity_of(rule, full), [full])
+            assert "{" not in finding.title and finding.evidence
             both = rule_finding(rule, Host(str(tmp_path)), severity_of(rule, full), [full, full])
             assert "{" not in both.title and len(both.subjects) == 2
 

@@ -106,10 +106,10 @@ def test_a_broken_rule_is_named_with_its_line_and_harms_nothing_else(
 ) -> None:
     (tmp_path / "own.toml").write_text(wrong)
     (tmp_path / "z.toml").write_text(GOOD.replace("site.limit", "site.other"))
-    found = written_rules(tmp_path)
-    assert len(found.problems) == 1 and says in found.problems[0]
-    assert not line or found.problems[0].startswith(f"{tmp_path / 'own.toml'}:{line}: ")
-    assert "site.other" in {rule.id for rule in found.rules} and len(found.rules) > 100
+    rules = written_rules(tmp_path)
+    assert len(rules.problems) == 1 and says in rules.problems[0]
+    assert not line or rules.problems[0].startswith(f"{tmp_path / 'own.toml'}:{line}: ")
+    assert "site.other" in {rule.id for rule in rules.rules} and len(rules.rules) > 100
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_name_is_never_an_option_of_a_remedys_command(line: str, name: str | i
 
 
 def test_a_name_is_never_an_option_of_a_command_that_a_rule_runs() -> None:
-    asked = Read(command=("echo", "{name}"))
-    assert read_value(Host(), asked, "", {"name": "lo"}) == "lo"
-    refused = read_value(Host(), asked, "", {"name": "--version"})
+    read = Read(command=("echo", "{name}"))
+    assert read_value(Host(), read, "", {"name": "lo"}) == "lo"
+    refused = read_value(Host(), read, "", {"name": "--version"})
     assert isinstance(refused, Absent) and refused.kind == "invalid"

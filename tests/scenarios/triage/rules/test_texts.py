@@ -146,7 +146,7 @@ def test_values_in_commands_are_quoted_and_several_make_a_line_each(tmp_path: Pa
         "[remedy.a]\ntitle = '{n:percent}'\ncommands = ['cat {name}', 'ls {each}', 'x{end:raw}', '{none:raw}']"
     )
     file = FindingTexts(tmp_path / "findings.toml")
-    made = file.remedy("a", n=0.5, name="a;b", each=("c", "d e"), end=" -y", none=())
-    assert made.commands == ("cat 'a;b'", "ls c", "ls 'd e'", "x -y")
+    remedy = file.remedy("a", n=0.5, name="a;b", each=("c", "d e"), end=" -y", none=())
+    assert remedy.commands == ("cat 'a;b'", "ls c", "ls 'd e'", "x -y")
     with pytest.raises(KeyError, match="name"):
         file.remedy("a", n=0.5)

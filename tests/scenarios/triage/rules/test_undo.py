@@ -218,10 +218,10 @@ def test_write_back_in_bytes_or_in_shares_comes_back(
     texts["dirty_background_bytes"] = "0" if other != "0" else "8192"
     for name, text in texts.items():
         (vm / name).write_text(f"{text}\n")
-    made = setting_lines(
+    lines = setting_lines(
         Host(str(tmp_path)), {"vm.dirty_bytes": "4096000", "vm.dirty_background_bytes": "8192000"}, "x"
     )
-    done_and_undone(tmp_path, Remedy(title="", commands=made.commands, undo=made.undo))
+    done_and_undone(tmp_path, Remedy(title="", commands=lines.commands, undo=lines.undo))
 
 
 def test_policies_that_differ_get_their_own_values_back(tmp_path: Path) -> None:
@@ -230,16 +230,16 @@ def test_policies_that_differ_get_their_own_values_back(tmp_path: Path) -> None:
         place.parent.mkdir(parents=True)
         place.write_text(f"{governor}\n")
     pattern = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
-    made = setting_lines(Host(str(tmp_path)), {pattern: "performance"}, "x")
-    done_and_undone(tmp_path, Remedy(title="", commands=made.commands, undo=made.undo))
+    lines = setting_lines(Host(str(tmp_path)), {pattern: "performance"}, "x")
+    done_and_undone(tmp_path, Remedy(title="", commands=lines.commands, undo=lines.undo))
 
 
 def test_a_setting_that_cannot_be_read_is_not_taken_back_to_a_guess(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
-    made = setting_lines(
+    lines = setting_lines(
         Host(str(tmp_path)), {"vm.swappiness": "10", "/sys/block/sda/queue/nr_requests": "256"}, "x"
     )
-    assert made.commands == made.undo == made.persistent == ()
+    assert lines.commands == lines.undo == lines.persistent == ()
 
 
 def test_a_setting_that_has_its_value_is_left_out(tmp_path: Path) -> None:
@@ -247,9 +247,9 @@ def test_a_setting_that_has_its_value_is_left_out(tmp_path: Path) -> None:
     place.mkdir(parents=True)
     (place / "swappiness").write_text("10\n")
     (place / "zone_reclaim_mode").write_text("1\n")
-    made = setting_lines(Host(str(tmp_path)), {"vm.swappiness": "10", "vm.zone_reclaim_mode": "0"}, "x")
-    assert made.commands == ("sysctl -w vm.zone_reclaim_mode=0",)
-    assert made.undo[0] == "sysctl -w vm.zone_reclaim_mode=1"
+    lines = setting_lines(Host(str(tmp_path)), {"vm.swappiness": "10", "vm.zone_reclaim_mode": "0"}, "x")
+    assert lines.commands == ("sysctl -w vm.zone_reclaim_mode=0",)
+    assert lines.undo[0] == "sysctl -w vm.zone_reclaim_mode=1"
 
 
 ACTIONS = ("/sysrq-trigger", "/abort", "/cgroup.procs", "/drop_caches")  # what is no setting
@@ -308,5 +308,5 @@ def test_a_file_that_wins_at_the_next_boot_is_named(tmp_path: Path, path: str, i
     for name, text in texts.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    made = setting_lines(Host(str(tmp_path)), {"net.ipv4.tcp_sack": "1"}, "x")
-    assert any(f"/{path}" in line for line in made.persistent) == is_named
+    lines = setting_lines(Host(str(tmp_path)), {"net.ipv4.tcp_sack": "1"}, "x")
+    assert any(f"/{path}" in line for line in lines.persistent) == is_named

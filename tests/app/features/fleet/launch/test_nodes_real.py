@@ -24,14 +24,14 @@ NODES = {"node1": "", "node2": "", "node3": "sysctl -qw net.ipv4.tcp_sack=0"}
 
 @pytest.fixture
 def place() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as made:
-        yield Path(made)
+    with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as folder:
+        yield Path(folder)
 
 
 @pytest.fixture
 def nodes(place: Path) -> Iterator[NodeSpaces]:
-    with NodeSpaces(place, NODES) as made:
-        yield made
+    with NodeSpaces(place, NODES) as node_spaces:
+        yield node_spaces
 
 
 def fleet(place: Path, nodes: NodeSpaces, bundle: Path, *words: str) -> subprocess.CompletedProcess[str]:  # noqa: F811

@@ -42,14 +42,14 @@ def run(fleet: FakeFleet, *, together: bool = False) -> Path:
         started="2026-01-01T00:00:00Z",
         together=together,
     )
-    made = FleetCampaign(
+    fleet_campaign = FleetCampaign(
         FleetFolder.make_new(fleet.place / "answers", head), head, make_parcel(str(fleet.bundle)),
         Manner(rsh=str(fleet.ssh), python=sys.executable),
     )  # fmt: skip
-    plans = made.agreed_plans(made.fetch_plans(NODES, []))
-    made.measure_nodes(0, plans, [])
-    retest_suspects(made, (), plans)
-    return made.folder.path
+    plans = fleet_campaign.agreed_plans(fleet_campaign.fetch_plans(NODES, []))
+    fleet_campaign.measure_nodes(0, plans, [])
+    retest_suspects(fleet_campaign, (), plans)
+    return fleet_campaign.folder.path
 
 
 @pytest.mark.soak("`test_rounds.py` measures suspects again; `peers/test_retest.py` names the slower node")
@@ -62,10 +62,10 @@ def test_a_slower_node_is_measured_again_and_named(tmp_path: Path) -> None:
         for round in range(1, MAX_ROUNDS + 1)
     ]
     assert SLOW in again[0] and len(again[0]) > len({SLOW}) + 7
-    found = read_fleet([str(path)]).judge_answers(0.05)
-    assert [one.node for one in found.odd] == [SLOW]
-    odd = found.odd[0]
-    assert all(one.ratio and one.ratio < 1 and one.ci95 for one in odd.standings)
+    answers = read_fleet([str(path)]).judge_answers(0.05)
+    assert [one.node for one in answers.odd] == [SLOW]
+    odd = answers.odd[0]
+    assert all(standing.ratio and standing.ratio < 1 and standing.ci95 for standing in odd.standings)
     assert not odd.few and (odd.settings[0].subject, odd.settings[0].name) == SOLE
     assert odd.settings[0].matching == 0
 
@@ -76,8 +76,8 @@ def test_a_slower_node_is_measured_again_and_named(tmp_path: Path) -> None:
 def test_of_like_nodes_none_is_named(tmp_path: Path) -> None:
     fleet = FakeFleet(tmp_path)
     prepared(tmp_path, 1.0)
-    found = read_fleet([str(run(fleet))]).judge_answers(0.05)
-    assert not found.odd and not found.missing
+    answers = read_fleet([str(run(fleet))]).judge_answers(0.05)
+    assert not answers.odd and not answers.missing
 
 
 @pytest.mark.soak("a slower node is measured again and named")
