@@ -113,7 +113,6 @@ def setting_finding(
         effect=line.effect_text,
         seen=missable_text,
         reason=(verdict.reason if verdict is not None else "") or "no reason given",
-        request=" --setting ".join(f"{setting.label}={setting.new}" for setting in settings),
         longer=f"{budget_s * LONGER:.0f}",
     )
 

@@ -16,6 +16,8 @@ SCREENED_FROM = 4  # fewer settings are tried alone at once: that takes less tim
 BUDGET_S, SCREENING_BUDGET_S = 90.0, 300.0
 SCREENING_SHARE = 0.5  # of the budget
 
+JOB_SETTLE_S = 0.5  # what a job opened before a switch (a file, a connection) keeps the old value until it is closed
+
 
 class ProofVariant(msgspec.Struct, frozen=True):
     """One variant: the settings that have their new value in it. TODAY and AGAIN have none."""
@@ -54,12 +56,10 @@ def parse_request(host: Host, options: Options) -> ProofRequest:
             "name a setting and its other value: --setting block:sdb/read_ahead_kb=4096, or a finding of triage: "
             "`hostdx prove FINDING`"
         )
-    least_s = options.as_number("settle", 0.0)
-    settings = tuple(
-        replace(setting, settle_s=max(setting.settle_s, least_s))
-        for setting in parse_settings(host, texts, may_lose=options.is_set(MAY_LOSE))
-    )
+    settings = parse_settings(host, texts, may_lose=options.is_set(MAY_LOSE))
     loads = choose_loads(host, options, (AGAIN,), settings)
+    least_s = max(options.as_number("settle", 0.0), JOB_SETTLE_S if loads[0].source == "job" else 0.0)
+    settings = tuple(replace(setting, settle_s=max(setting.settle_s, least_s)) for setting in settings)
     as_one = options.is_set("as-one") or len(settings) == 1
     tried = [ProofVariant(NEW, settings)] if as_one else [ProofVariant(s.label, (s,)) for s in settings]
     is_screened = not as_one and len(settings) >= SCREENED_FROM
