@@ -15,8 +15,7 @@ TODAY, NEW, AGAIN = "today", "new", "again"
 SCREENED_FROM = 4  # fewer settings are tried alone at once: that takes less time than a design
 BUDGET_S, SCREENING_BUDGET_S = 90.0, 300.0
 SCREENING_SHARE = 0.5  # of the budget
-
-JOB_SETTLE_S = 0.5  # what a job opened before a switch (a file, a connection) keeps the old value until it is closed
+JOB_SETTLE_S = 0.5  # what a job opened before a switch keeps the old value until it is closed
 
 
 class ProofVariant(msgspec.Struct, frozen=True):
