@@ -20,6 +20,7 @@ from tests.scenarios import planted_classes as classes
 from tests.scenarios import planted_layers as layers
 from tests.scenarios import planted_services as services
 from tests.scenarios import planted_state as state
+from tests.scenarios import planted_system as system
 
 NIC = "sys/class/net/eth0"
 SDB = "sys/block/sdb"  # a hard disk
@@ -237,8 +238,8 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
 ]  # fmt: skip
 
 
-PLANTED += classes.PLANTED + services.PLANTED + state.PLANTED + layers.PLANTED
-TRAPS = classes.TRAPS + services.TRAPS + state.TRAPS + layers.TRAPS
+PLANTED += classes.PLANTED + services.PLANTED + state.PLANTED + layers.PLANTED + system.PLANTED
+TRAPS = classes.TRAPS + services.TRAPS + state.TRAPS + layers.TRAPS + system.TRAPS
 TRAPS_AT_ONCE = 8
 RULES = written_rules(Path("/nonexistent"), tested=False).rules
 LINES = Path(__file__).parents[1] / "data" / "kernel_log"

@@ -17,6 +17,7 @@ from hostdx.scenarios.triage.rules.known import TABLES, written_rules
 from hostdx.scenarios.triage.rules.read import Read, last_line, read_value
 from hostdx.scenarios.triage.rules.rule_file import Advice, Answer, RuleText
 from hostdx.scenarios.triage.rules.subjects.log import lines_of, unlisted_lines
+from hostdx.scenarios.triage.rules.subjects.service_log import service_lines_of
 from hostdx.scenarios.triage.rules.table import SubjectRow
 from hostdx.scenarios.triage.rules.words import (
     SentenceTemplate,
@@ -71,11 +72,15 @@ def rows_of(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
 
 
 def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
+    if text.programs:
+        return service_lines_of(
+            host, text.programs, text.log, text.worse, text.log_words, text.settled
+        )
     if text.log:
         return lines_of(host, text.log, text.worse, text.log_words, text.settled)
     if text.rest:
         rules = written_rules().rules
-        listed = {rule.log: rule.log_words for rule in rules if rule.log}
+        listed = {rule.log: rule.log_words for rule in rules if rule.log and not rule.programs}
         counted = {read.log: read.log_words for rule in rules for read in rule.read.values() if read.log}
         return unlisted_lines(host, listed | counted)
     if not text.each.startswith("/"):

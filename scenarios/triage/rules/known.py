@@ -14,6 +14,7 @@ from hostdx.scenarios.triage.rules.subjects import (
     cpu,
     disk,
     fabric,
+    guest,
     hardware,
     log,
     memory,
@@ -53,6 +54,7 @@ TABLES: dict[str, Table] = {
         route,
         remote,
         process,
+        guest,
     )
     for name, rows in vars(subject).items()
     if name.endswith("_rows") and not name.startswith("_")

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from functools import partial
 
 from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.mounts import read_mounts
 from hostdx.probes.system.disk.zfs import read_reclaimable_bytes
 from hostdx.probes.system.nodes.memory import read_meminfo, read_memory, read_offline_bytes
 from hostdx.probes.system.nodes.numa import read_numa
@@ -22,6 +23,7 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.knowledge.kernels import release_family, release_numbers, upstream_numbers
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.services import read_processes, service_state
+from hostdx.scenarios.triage.rules.subjects.process import process_names
 from hostdx.scenarios.triage.rules.table import SubjectRow, field_value
 
 _RECLAIMABLE = re.compile(
@@ -89,6 +91,8 @@ def host_rows(host: Host) -> list[SubjectRow]:
         "tuned": lambda: tuned_profile(host),
         "slab_name": lambda: host.compute_once(_largest_slab)[0],
         "slab_bytes": lambda: host.compute_once(_largest_slab)[1],
+        "mounts": lambda: len(table) if is_present(table := read_mounts(host)) else table,
+        "running": lambda: host.compute_once(process_names),
         "nscd": lambda: service_state(host, "nscd"),
         "sssd": lambda: service_state(host, "sssd"),
         "osds": lambda: sum(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 from hostdx.probes.number_text import parse_signed
 from hostdx.probes.reading.host import Host
@@ -75,7 +76,15 @@ def _plain_value(value: str) -> str:
 
 
 def settings_of_files(host: Host) -> dict[str, tuple[str, str]] | Absent:
-    """By sysctl.d(5): file names in order over all folders, a name in /etc hides its namesakes; sysctl.conf last."""
+    """Return by name the value that is applied last, and its file."""
+    lines = host.compute_once(_setting_lines)
+    return lines if isinstance(lines, Absent) else {key: (value, path) for key, value, path in lines}
+
+
+def _setting_lines(host: Host) -> list[tuple[str, str, str]] | Absent:
+    """Return name, value and file in the order in which they are applied, by sysctl.d(5): file names in order over all
+    folders, a name in /etc hides its namesakes; sysctl.conf last.
+    """
     names: dict[str, str] = {}
     has_listing = False
     for folder in _FOLDERS:
@@ -87,7 +96,7 @@ def settings_of_files(host: Host) -> dict[str, tuple[str, str]] | Absent:
     paths = [path for _, path in sorted(names.items())]
     if "99-sysctl.conf" not in names:
         paths.append("/etc/sysctl.conf")
-    asked: dict[str, tuple[str, str]] = {}
+    asked: list[tuple[str, str, str]] = []
     for path in paths:
         text = host.read_file_text(path, 1 << 18)
         has_listing = has_listing or is_present(text)
@@ -95,12 +104,36 @@ def settings_of_files(host: Host) -> dict[str, tuple[str, str]] | Absent:
             setting = re.match(r"\s*-?([A-Za-z0-9_./*-]+)\s*=\s*(.*?)\s*$", line)
             if setting and not line.lstrip().startswith(("#", ";")):
                 key = setting[1] if "/" not in setting[1] else setting[1].translate(str.maketrans("/.", "./"))
-                asked[key] = (setting[2], path)
+                asked.append((key, setting[2], path))
     return (
         asked
         if has_listing
         else Absent("no sysctl.d folder can be read", "captured" if not host.live else "missing")
     )
+
+
+def overruled_setting_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per setting of a file in /etc that a later file sets to another value: `asked` in `by`, `applied` from
+    `later`. That /etc overrules /usr/lib is meant; that one file says two things is not.
+    """
+    lines = host.compute_once(_setting_lines)
+    if isinstance(lines, Absent):
+        return lines
+    last = {key: (value, path) for key, value, path in lines}
+    rows: dict[str, SubjectRow] = {}
+    for key, value, path in lines:
+        applied, later = last[key]
+        if path.startswith("/etc/") and path != later and value.split() != applied.split() and "*" not in key:
+            columns: dict[str, Value] = {
+                "name": key,
+                "asked": _plain_value(value),
+                "by": path,
+                "applied": _plain_value(applied),
+                "later": later,
+                "live": partial(host.read_file_text, "/proc/sys/" + key.replace(".", "/"), 4096),
+            }
+            rows[key] = SubjectRow(key, columns)
+    return list(rows.values())
 
 
 def settings_of_tuned(host: Host) -> dict[str, tuple[str, str]]:

@@ -1,0 +1,68 @@
+"""The system's log: what daemons wrote, by program. The kernel's own lines: hostdx.probes.system.kernel_log.
+
+Sources: RFC 3164 and rsyslog's file formats (traditional, RFC 3339), journalctl(1) -o short.
+"""
+
+import re
+
+import msgspec
+
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.patterns import lazy_pattern
+from hostdx.probes.types import is_present
+
+MAX_CAPTURED_BYTES = 16 << 20
+MAX_LIVE_BYTES = 1 << 19
+_FILES = ("/var/log/messages", "/var/log/syslog")
+_MORE_FILES = ("/var/log/daemon.log", "/var/log/secure", "/var/log/auth.log", "/var/log/cron")
+_JOURNALS = "/sos_commands/*/journalctl_*"
+_OTHER_BOOTS = "_-1"  # in the name of a journal of the boot before
+JOURNAL = ("journalctl", "-b", "-q", "--no-pager", "-n", "3000")
+_LINE = lazy_pattern(
+    r"^(?:\w{3} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?|\d{4}-\d\d-\d\dT\S+) (\S+) ([^\s:\[]+)(?:\[[^\]]*\])?: (.*)$",
+    re.MULTILINE,
+)
+
+
+class ServiceLine(msgspec.Struct, frozen=True):
+    """What a program wrote, without time and name; `source` is the file or the command that has the line."""
+
+    message: str
+    source: str
+
+
+def read_log_end(host: Host, path: str) -> str:
+    """Return the end of a log, of a captured one nearly all; empty where it cannot be read."""
+    text = host.read_file_end(path, MAX_LIVE_BYTES if host.live else MAX_CAPTURED_BYTES)
+    return text if is_present(text) else ""
+
+
+def read_system_log(host: Host) -> dict[str, list[ServiceLine]]:
+    """Return the lines by program. Those that a log server received from other hosts are left out, and of two files
+    that hold the same line the second.
+    """
+    paths = [*_FILES, *_MORE_FILES, *_captured_journals(host)]
+    texts = {path: text for path in paths if (text := read_log_end(host, path))}
+    if host.live and not texts.keys() & {*_FILES} and host.path_exists("/run/systemd/journal"):
+        journal = host.read_command(*JOURNAL)
+        texts |= {" ".join(JOURNAL): journal} if is_present(journal) else {}
+    lines: dict[str, dict[str, list[ServiceLine]]] = {}  # by host and program
+    known_lines: set[str] = set()
+    for source, text in texts.items():
+        matches = [match for match in _LINE.finditer(text) if match[0] not in known_lines]
+        known_lines.update(match[0] for match in matches)
+        for match in matches:
+            programs = lines.setdefault(match[1].partition(".")[0], {})
+            line = ServiceLine(match[3], source)
+            programs.setdefault(match[2].rpartition("/")[2], []).append(line)
+    own = host.read_word("/etc/hostname")
+    name = own.partition(".")[0] if is_present(own) else ""
+    most = max(lines, key=lambda each: sum(map(len, lines[each].values())), default="")
+    return lines.get(name) or lines.get(most, {})
+
+
+def _captured_journals(host: Host) -> list[str]:
+    """Return the journals of this boot and of units; the whole journal only where there is none of this boot."""
+    paths = () if host.live else host.glob_paths(_JOURNALS)
+    boots = [path for path in paths if "--boot" in path]
+    return [path for path in paths if _OTHER_BOOTS not in path and (path in boots or not boots or "unit" in path)]

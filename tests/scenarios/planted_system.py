@@ -1,0 +1,74 @@
+"""Faults and traps of the host as a system: from tests/data/planted_system.toml, long lists, and lines of daemons."""
+
+import tomllib
+from pathlib import Path
+
+DATA = Path(__file__).parents[1] / "data"
+_TABLE = tomllib.loads((DATA / "planted_system.toml").read_text())
+_LINES = [line.split("\t") for line in (DATA / "service_log/faults.tsv").read_text().splitlines()]
+_INNOCENT = [line.split("\t") for line in (DATA / "service_log/traps.tsv").read_text().splitlines()]
+
+PS = "sos_commands/process/ps_alxwww"
+_HEAD = "F   UID     PID    PPID PRI  NI    VSZ   RSS WCHAN  STAT TTY        TIME COMMAND\n"
+SEMAPHORES = "       key      semid perms      nsems   uid   gid  cuid  cgid      otime      ctime\n"
+
+
+def process(pid: int, parent: int, state: str, command: str) -> str:
+    return f"4     0 {pid:7d} {parent:7d}  20   0  16000  9000 -      {state}   ?          0:09 {command}\n"
+
+
+def cron_jobs(count: int, command: str) -> dict[str, str]:
+    """Each child of cron's own with a command, in which {n} is its number."""
+    lines = [process(900, 1, "Ss", "/usr/sbin/crond -n")]
+    for n in range(1000, 1000 + count):
+        lines += [
+            process(2 * n, 900, "S", "/usr/sbin/CROND -n"),
+            process(2 * n + 1, 2 * n, "Ss", command.format(n=n)),
+        ]
+    return {PS: _HEAD + "".join(lines)}
+
+
+def zombies(count: int) -> dict[str, str]:
+    dead = "".join(process(n, 4711, "Z", "[sh] <defunct>") for n in range(10_000, 10_000 + count))
+    return {PS: _HEAD + process(4711, 1, "Ss", "python3 /app.py") + dead}
+
+
+def sessions(count: int) -> dict[str, str]:
+    line = "  session-{n}.scope loaded active abandoned Session {n} of user nagios\n"
+    return {"sos_commands/systemd/systemctl_list-units": "".join(line.format(n=n) for n in range(count))}
+
+
+def mounts(count: int) -> dict[str, str]:
+    more = "".join(f"{n} 30 0:{n} / /run/m/{n} rw - tmpfs tmpfs rw\n" for n in range(100, 100 + count))
+    return {"proc/self/mountinfo": f"30 1 8:1 / / rw,relatime - xfs /dev/sda1 rw\n{more}"}
+
+
+def semaphores(count: int) -> dict[str, str]:
+    line = "         0 {n:10d}   600          1    48    48    48    48          0 1700000000\n"
+    table = SEMAPHORES + "".join(line.format(n=n) for n in range(count))
+    return {"proc/sysvipc/sem": table, "proc/sys/kernel/sem": "32000\t1024000000\t500\t128"}
+
+
+def service_log(program: str, count: int, line: str) -> dict[str, str]:
+    """The system's log with this line of a program, several times, and one of another."""
+    heads = (f"Nov 24 02:{n // 60:02d}:{n % 60:02d} srv" for n in range(count))
+    text = "".join(f"{head} {program}[812]: {line}\n" for head in heads)
+    return {"var/log/messages": f"{text}Nov 24 02:59:59 srv systemd[1]: Reached target Basic System.\n"}
+
+
+PLANTED: list[tuple[str, str, dict[str, str]]] = [
+    *((fault["rule"], fault["severity"], fault["files"]) for fault in _TABLE["fault"]),
+    *((rule, severity, service_log(program, int(n), line)) for rule, severity, program, n, line in _LINES),
+    ("host.zombies", "warning", zombies(1200)),
+    ("host.zombies", "notice", zombies(120)),
+    ("host.cron-overlap", "warning", cron_jobs(40, "/usr/local/bin/sync_scratch.sh")),
+    ("host.left-sessions", "notice", sessions(900)),
+    ("host.mount-table", "notice", mounts(6000)),
+    ("host.semaphores", "warning", semaphores(125)),
+]
+TRAPS: list[tuple[str, dict[str, str]]] = [
+    *((trap["rule"], trap["files"]) for trap in _TABLE["trap"]),
+    *((rule, service_log(program, int(n), line)) for rule, program, n, line in _INNOCENT),
+    ("host.cron-overlap", cron_jobs(20, "/usr/local/bin/job{n}.sh")),
+    ("host.mount-table", mounts(800)),
+]

@@ -1,0 +1,37 @@
+"""Rows of daemons' lines, and processes that are left, by what each kind of host tells."""
+
+from pathlib import Path
+
+from hostdx.scenarios.triage.rules.subjects.process import all_processes, process_fault_rows
+from hostdx.scenarios.triage.rules.subjects.service_log import service_lines_of
+from tests.fakes.hosts.tree import Tree
+
+ALARM = "2026-11-07 [warning] <0.7.0> memory resource limit alarm set on node r@h"
+CLEARED = "2026-11-07 [warning] <0.7.0> memory resource limit alarm cleared on node r@h"
+LOG = "/var/log/rabbitmq/rabbit@h.log"
+
+
+def rows(tree: Tree) -> list[tuple[str, object, object]]:
+    found = service_lines_of(tree.host(), ("rabbitmq", "sshd"), "alarm set on", "", ("alarm set on",), "alarm cleared")
+    return [(row.subject, row["lines"], row["over"]) for row in found]
+
+
+def test_what_comes_after_the_fault_says_that_it_is_over(tmp_path: Path) -> None:
+    tree = Tree(tmp_path).put(LOG, f"{ALARM}\n{CLEARED}\n")
+    assert rows(tree) == [("rabbitmq", 1, True)]
+    tree.put(LOG, f"{ALARM}\n{CLEARED}\n{ALARM}\n")
+    assert rows(tree) == [("rabbitmq", 2, False)]
+
+
+def test_a_program_without_lines_has_no_row(tmp_path: Path) -> None:
+    assert rows(Tree(tmp_path)) == []
+
+
+def test_processes_by_their_status_alone(tmp_path: Path) -> None:
+    """A sosreport keeps /proc/PID/status, not stat."""
+    tree = Tree(tmp_path)
+    for pid, name, state, parent in ((812, "mariadbd", "T (stopped)", 1), (9, "ksoftirqd/0", "S (sleeping)", 2)):
+        tree.put(f"/proc/{pid}/status", f"Name:\t{name}\nState:\t{state}\nPid:\t{pid}\nPPid:\t{parent}\n")
+    host = tree.host()
+    assert [process.name for process in all_processes(host)] == ["mariadbd"]
+    assert [(row.subject, row["kind"]) for row in process_fault_rows(host)] == [("mariadbd [812]", "stopped")]
