@@ -13,13 +13,14 @@ from hostdx.probes.types import is_present
 
 MAX_CAPTURED_BYTES = 16 << 20
 MAX_LIVE_BYTES = 1 << 19
+MAX_LINE_CHARACTERS = 4096  # a pattern may need the square of a line's length
 _FILES = ("/var/log/messages", "/var/log/syslog")
 _MORE_FILES = ("/var/log/daemon.log", "/var/log/secure", "/var/log/auth.log", "/var/log/cron")
 _JOURNALS = "/sos_commands/*/journalctl_*"
 _OTHER_BOOTS = "_-1"  # in the name of a journal of the boot before
 JOURNAL = ("journalctl", "-b", "-q", "--no-pager", "-n", "3000")
 _LINE = lazy_pattern(
-    r"^(?:\w{3} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?|\d{4}-\d\d-\d\dT\S+) (\S+) ([^\s:\[]+)(?:\[[^\]]*\])?: (.*)$",
+    r"^(?:\w{3} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?|\d{4}-\d\d-\d\dT\S+) (\S+) ([^\s:\[]+)(?:\[[^\]\n]*\])?: (.*)$",
     re.MULTILINE,
 )
 
@@ -53,7 +54,7 @@ def read_system_log(host: Host) -> dict[str, list[ServiceLine]]:
         known_lines.update(match[0] for match in matches)
         for match in matches:
             programs = lines.setdefault(match[1].partition(".")[0], {})
-            line = ServiceLine(match[3], source)
+            line = ServiceLine(match[3][:MAX_LINE_CHARACTERS], source)
             programs.setdefault(match[2].rpartition("/")[2], []).append(line)
     own = host.read_word("/etc/hostname")
     name = own.partition(".")[0] if is_present(own) else ""

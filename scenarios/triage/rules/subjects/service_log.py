@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import LineIndex
 from hostdx.probes.reading.read_trace import note_read
-from hostdx.probes.system.software.system_log import ServiceLine, read_log_end, read_system_log
+from hostdx.probes.system.software.system_log import (
+    MAX_LINE_CHARACTERS,
+    ServiceLine,
+    read_log_end,
+    read_system_log,
+)
 from hostdx.scenarios.triage.knowledge.service_logs import files_by_program
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.subjects.process import process_names
 from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 
-MAX_LINE_CHARACTERS = 300
+MAX_SHOWN_CHARACTERS = 300
 MAX_FILES_OF_PROGRAM = 8  # the last ones by name: dated logs
 
 
@@ -32,7 +37,8 @@ def program_log(host: Host, program: str) -> ProgramLog:
         lines = list(host.compute_once(read_system_log).get(program, ()))
         patterns = files_by_program().get(program, ())
         for path in [path for pattern in patterns for path in host.glob_paths(pattern)][-MAX_FILES_OF_PROGRAM:]:
-            lines += [ServiceLine(line, path) for line in read_log_end(host, path).splitlines()]
+            texts = read_log_end(host, path).splitlines()
+            lines += [ServiceLine(text[:MAX_LINE_CHARACTERS], path) for text in texts]
         logs[program] = ProgramLog(lines)
     for source in logs[program].sources:
         note_read(source)
@@ -64,7 +70,7 @@ def service_lines_of(
             "running": lambda: host.compute_once(process_names),
             "lines": len(matching),
             "worse": sum(bool(worse and re.search(worse, line.message)) for line in matching),
-            "last": last.message[:MAX_LINE_CHARACTERS],
+            "last": last.message[:MAX_SHOWN_CHARACTERS],
             "over": any(re.search(settled, line.message) for line in later),
             "source": last.source,
         }
