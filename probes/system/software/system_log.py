@@ -66,4 +66,6 @@ def _captured_journals(host: Host) -> list[str]:
     """Return the journals of this boot and of units; the whole journal only where there is none of this boot."""
     paths = () if host.live else host.glob_paths(_JOURNALS)
     boots = [path for path in paths if "--boot" in path]
-    return [path for path in paths if _OTHER_BOOTS not in path and (path in boots or not boots or "unit" in path)]
+    return [
+        path for path in paths if _OTHER_BOOTS not in path and (path in boots or not boots or "unit" in path)
+    ]

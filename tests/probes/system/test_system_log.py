@@ -32,7 +32,9 @@ def test_names_of_programs(tmp_path: Path) -> None:
     lines = ("postfix/smtpd[1]: a", "sssd[sssd]: b", "rsyslogd: c", "(root) d: e", "kernel: f")
     tree = Tree(tmp_path).put("/var/log/syslog", "".join(f"Nov  4 02:11:00 h {line}\n" for line in lines))
     by_program = read_system_log(tree.host())
-    assert {name: [line.message for line in by_program.get(name, [])] for name in ("smtpd", "sssd", "rsyslogd")} == {
+    assert {
+        name: [line.message for line in by_program.get(name, [])] for name in ("smtpd", "sssd", "rsyslogd")
+    } == {
         "smtpd": ["a"],
         "sssd": ["b"],
         "rsyslogd": ["c"],

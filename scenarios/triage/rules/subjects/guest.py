@@ -38,7 +38,9 @@ def guest_rows(host: Host) -> list[SubjectRow]:
             "unsafe": sum("cache='unsafe'" in disk or 'cache="unsafe"' in disk for disk in disks),
             "layers": max((len(re.findall(r"<backingStore\s+type=", disk)) for disk in disks), default=0),
             "nodes": _nodes_of_cpus(host, _pinned_cpus(text)),
-            "memory_nodes": tuple(sorted(parse_list(bound[1]) or ())) if (bound := _BOUND.search(text)) else (),
+            "memory_nodes": tuple(sorted(parse_list(bound[1]) or ()))
+            if (bound := _BOUND.search(text))
+            else (),
             "other": other,
             "shared": tuple(sorted(shared)),
         }

@@ -84,7 +84,12 @@ def _processes_by_status(host: Host) -> tuple[ListedProcess, ...]:
     texts = (host.read_file_text(path, 1 << 16) for path in host.glob_paths("/proc/[0-9]*/status"))
     fields = (dict(re.findall(r"^(\w+):\s*(\S+)", text, re.MULTILINE)) for text in texts if is_present(text))
     return tuple(
-        ListedProcess(parse_unsigned(row.get("Pid", "")) or 0, parse_unsigned(row.get("PPid", "")) or 0, row["State"], row["Name"])
+        ListedProcess(
+            parse_unsigned(row.get("Pid", "")) or 0,
+            parse_unsigned(row.get("PPid", "")) or 0,
+            row["State"],
+            row["Name"],
+        )
         for row in fields
         if {"State", "Name"} <= row.keys() and row.get("PPid") != "2"
     )
@@ -108,9 +113,7 @@ def _captured_processes(host: Host) -> tuple[ListedProcess, ...]:
                 parse_unsigned(row["PID"]) or 0 for row in rows if _OF_A_DAY.fullmatch(row.get("START", ""))
             )
     chosen = max(lists, key=lambda processes: (any(p.parent for p in processes), len(processes)))
-    return tuple(
-        msgspec.structs.replace(p, age_s=_DAY_S + 1.0) if p.pid in old_pids else p for p in chosen
-    )
+    return tuple(msgspec.structs.replace(p, age_s=_DAY_S + 1.0) if p.pid in old_pids else p for p in chosen)
 
 
 def _process_of_ps(row: dict[str, str]) -> ListedProcess:

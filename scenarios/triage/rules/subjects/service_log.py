@@ -36,7 +36,9 @@ def program_log(host: Host, program: str) -> ProgramLog:
     if program not in logs:
         lines = list(host.compute_once(read_system_log).get(program, ()))
         patterns = files_by_program().get(program, ())
-        for path in [path for pattern in patterns for path in host.glob_paths(pattern)][-MAX_FILES_OF_PROGRAM:]:
+        for path in [path for pattern in patterns for path in host.glob_paths(pattern)][
+            -MAX_FILES_OF_PROGRAM:
+        ]:
             texts = read_log_end(host, path).splitlines()
             lines += [ServiceLine(text[:MAX_LINE_CHARACTERS], path) for text in texts]
         logs[program] = ProgramLog(lines)

@@ -12,7 +12,9 @@ LOG = "/var/log/rabbitmq/rabbit@h.log"
 
 
 def rows(tree: Tree) -> list[tuple[str, object, object]]:
-    found = service_lines_of(tree.host(), ("rabbitmq", "sshd"), "alarm set on", "", ("alarm set on",), "alarm cleared")
+    found = service_lines_of(
+        tree.host(), ("rabbitmq", "sshd"), "alarm set on", "", ("alarm set on",), "alarm cleared"
+    )
     return [(row.subject, row["lines"], row["over"]) for row in found]
 
 
@@ -30,7 +32,10 @@ def test_a_program_without_lines_has_no_row(tmp_path: Path) -> None:
 def test_processes_by_their_status_alone(tmp_path: Path) -> None:
     """A sosreport keeps /proc/PID/status, not stat."""
     tree = Tree(tmp_path)
-    for pid, name, state, parent in ((812, "mariadbd", "T (stopped)", 1), (9, "ksoftirqd/0", "S (sleeping)", 2)):
+    for pid, name, state, parent in (
+        (812, "mariadbd", "T (stopped)", 1),
+        (9, "ksoftirqd/0", "S (sleeping)", 2),
+    ):
         tree.put(f"/proc/{pid}/status", f"Name:\t{name}\nState:\t{state}\nPid:\t{pid}\nPPid:\t{parent}\n")
     host = tree.host()
     assert [process.name for process in all_processes(host)] == ["mariadbd"]
