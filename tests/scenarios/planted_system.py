@@ -56,9 +56,21 @@ def service_log(program: str, count: int, line: str) -> dict[str, str]:
     return {"var/log/messages": f"{text}Nov 24 02:59:59 srv systemd[1]: Reached target Basic System.\n"}
 
 
+# Settings that a remedy changes, as the host has them.
+SETTINGS = {
+    "service.map-count": {"proc/sys/vm/max_map_count": "65530"},
+    "service.redis-save": {"proc/sys/vm/overcommit_memory": "0"},
+    "service.inotify": {
+        "proc/sys/fs/inotify/max_user_instances": "128",
+        "proc/sys/fs/inotify/max_user_watches": "8192",
+    },
+}
 PLANTED: list[tuple[str, str, dict[str, str]]] = [
     *((fault["rule"], fault["severity"], fault["files"]) for fault in _TABLE["fault"]),
-    *((rule, severity, service_log(program, int(n), line)) for rule, severity, program, n, line in _LINES),
+    *(
+        (rule, severity, service_log(program, int(n), line) | SETTINGS.get(rule, {}))
+        for rule, severity, program, n, line in _LINES
+    ),
     ("host.zombies", "warning", zombies(1200)),
     ("host.zombies", "notice", zombies(120)),
     ("host.cron-overlap", "warning", cron_jobs(40, "/usr/local/bin/sync_scratch.sh")),
