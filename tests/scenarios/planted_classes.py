@@ -88,10 +88,6 @@ DRIVERS: list[tuple[str, str]] = [
     ("notice", "bond0: (slave eth1): link status definitely down, disabling slave"),
     ("warning", "WARNING: Pool 'tank' has encountered an I/O failure and has been suspended."),
     ("warning", "mpt3sas_cm0: SAS host is non-operational !!!!"),
-    (
-        "notice",
-        "mlx5_core 0000:c1:00.0: mlx5_pcie_event:301:(pid 9): Detected insufficient power on the PCIe slot (27W).",
-    ),
     ("notice", "ice 0000:81:00.0: Failed to read the PHY capabilities, giving a reset a try"),
     ("warning", "mpi3mr0: diag reset of the controller gave up, marking it unrecoverable"),
     ("notice", "bnxt_en 0000:3b:00.0 ens2f0np0: hwrm req_type 0x51 seq id 0x12 error 0xf"),

@@ -54,6 +54,22 @@ class Cloud(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     sources: tuple[str, ...]
 
 
+class BoardEvent(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+    """An event of the board's log; `event` is sought in `SENSOR: EVENT`, `ended_by` in a later event of the sensor."""
+
+    event: str
+    told: str
+    severity: Literal["notice", "warning", "critical"]
+    advice: str
+    source: str
+    ended_by: str = ""
+
+
+def known_board_event(text: str) -> BoardEvent | None:
+    entries = load("board_events", "board_event", BoardEvent).entries
+    return next((entry for entry in entries if re.search(entry.event, text)), None)
+
+
 def disk_models() -> tuple[DiskModel, ...]:
     return load("disk_models", "disk_model", DiskModel).entries
 

@@ -1,7 +1,7 @@
 """Rules that are data, made into rules that triage can ask: each answers found, fine, not applicable or unknown."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 
 from hostdx.probes.reading.host import Host
@@ -19,6 +19,7 @@ from hostdx.scenarios.triage.rules.rule_file import Advice, Answer, RuleText
 from hostdx.scenarios.triage.rules.subjects.log import lines_of, unlisted_lines
 from hostdx.scenarios.triage.rules.subjects.service_log import service_lines_of
 from hostdx.scenarios.triage.rules.table import SubjectRow
+from hostdx.scenarios.triage.rules.text_rows import cut_rows
 from hostdx.scenarios.triage.rules.words import (
     SentenceTemplate,
     as_typable,
@@ -81,6 +82,8 @@ def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
         listed = {rule.log: rule.log_words for rule in rules if rule.log and not rule.programs}
         counted = {read.log: read.log_words for rule in rules for read in rule.read.values() if read.log}
         return unlisted_lines(host, listed | counted)
+    if text.rows:
+        return cut_rows(host, text.each, text.rows, text.command)
     if not text.each.startswith("/"):
         table = TABLES.get(text.each)
         return (
@@ -99,26 +102,25 @@ def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
 
 
 def complete_row(text: RuleText, host: Host, row: SubjectRow) -> SubjectRow:
-    """With what the rule reads and names itself."""
+    """With what the rule reads and names itself. A path that is read may hold what the rule names."""
+
+    def value_of(reading: Read) -> Value:
+        if reading.last:
+            return last_line(host, text.read[reading.last])
+        return read_value(host, reading, row.folder, _row_texts(reading, row))
+
     if text.read:
-        columns: dict[str, Callable[[], Value]] = {
-            name: partial(last_line, host, text.read[reading.last])
-            if reading.last
-            else partial(_read_value, host, reading, row)
-            for name, reading in text.read.items()
-        }
+        columns = {name: partial(value_of, reading) for name, reading in text.read.items()}
         row = row.with_columns(columns)
     for name, words in text.let.items():
         row = row.with_columns({name: partial(parse_expression(words).value, row)})
     return row
 
 
-def _read_value(host: Host, reading: Read, row: SubjectRow) -> Value:
-    return read_value(host, reading, row.folder, _row_texts(reading, row))
-
-
 def _row_texts(reading: Read, row: SubjectRow) -> dict[str, str]:
-    return {name: str(row[name]) for name in row if f"{{{name}}}" in reading.path + " ".join(reading.command)}
+    """Return the values that the path, the command or the pattern asks for."""
+    asking = " ".join((reading.path, *reading.command, reading.match))
+    return {name: str(row[name]) for name in row if f"{{{name}}}" in asking and is_present(row[name])}
 
 
 def answer_and_reason_of(text: RuleText, row: SubjectRow) -> tuple[Answer, str]:
@@ -333,6 +335,7 @@ def explanation_lines(text: RuleText) -> tuple[str, ...]:
         for head, line in (
             ("looks at", text.each + (f" where {text.where}" if text.where else "")),
             *((("lines", text.log),) if text.log else ()),
+            *((("rows", text.rows),) if text.rows else ()),
             *(("reads", line) for line in looks),
             *(("with", f"{name} = {words}") for name, words in text.let.items()),
             ("finds something if", text.when),

@@ -13,6 +13,7 @@ from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
 from hostdx.probes.cpu_list import parse_list
+from hostdx.probes.number_text import parse_hexadecimal
 from hostdx.probes.types import Absent, is_present
 
 # bool, int, float, str, a tuple of these, or why there is none
@@ -48,12 +49,18 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "lower": lambda text: text.lower(),
     "starts": lambda text, word: text.startswith(word),
     "matches": lambda text, pattern: re.search(pattern, text) is not None,
+    "hex": lambda digits: _hexadecimal_number(str(digits)),
     "words": lambda text: tuple(text.split()),
     "found": lambda text, pattern: _first_group(text, pattern),
     "cpus": lambda text: _count_listed(text),  # of a list such as `2-31,64`
     "joined": lambda items: ", ".join(str(item) for item in items),
     "joined_with": lambda items, between: between.join(str(item) for item in items),
 }
+
+
+def _hexadecimal_number(digits: str) -> Value:
+    number = parse_hexadecimal(digits)
+    return Absent(f"{digits[:40]!r} is no hexadecimal number", "invalid") if number is None else number
 
 
 def _count_listed(text: str) -> Value:

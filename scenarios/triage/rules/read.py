@@ -22,7 +22,8 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     `count`: how many names a folder has; `path_exists`: whether it is there; `read_link`: the last part of a symlink.
     `log`: how many lines of the kernel's log meet the pattern; `last`: the last of those that another read counts.
     `plain`: a text even where it looks like a number, such as a mask. A path with `*` reads all files that match, one
-    after the other: sos names the same output differently from version to version.
+    after the other: sos names the same output differently from version to version. In
+    `match`, too, `{name}` stands for a value of the row, as it is written.
     """
 
     path: str = ""
@@ -61,6 +62,9 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
 
 def read_value(host: Host, reading: Read, folder: str, row: dict[str, str]) -> Value:
     """The value, or why there is none."""
+    if row and reading.match:
+        escaped = {name: re.escape(text) for name, text in row.items()}
+        reading = msgspec.structs.replace(reading, match=_fill_path(reading.match, escaped))
     if reading.log:
         messages = _matching_messages(host, reading)
         return messages if isinstance(messages, Absent) else len(messages)
@@ -129,12 +133,17 @@ def _value_of_text(text: str | Absent, reading: Read, source: str) -> Value:
     pattern = reading.match or (rf"^[ \t]*{re.escape(reading.key)}[ \t]*[:= \t](.*)$" if reading.key else "")
     if not pattern:
         return text.strip("\0 \t\r\n") if reading.plain else _typed_value(text)
-    if len(text) > MAX_LINE_CHARACTERS:  # a pattern may need the square of a line's length
-        text = "\n".join(line for line in text.splitlines() if len(line) <= MAX_LINE_CHARACTERS)
-    match = re.search(pattern, text, re.MULTILINE)
+    match = re.search(pattern, without_long_lines(text), re.MULTILINE)
     if match is None:
         return Absent(f"{source} has no {reading.key or reading.match}", "unsupported", source)
     return _typed_value(match[1] if match.groups() else match[0])
+
+
+def without_long_lines(text: str) -> str:
+    """Leave out lines beyond every bound: a pattern may need the square of a line's length."""
+    if len(text) <= MAX_LINE_CHARACTERS:
+        return text
+    return "\n".join(line for line in text.splitlines() if len(line) <= MAX_LINE_CHARACTERS)
 
 
 def bracketed_word(text: str) -> str:

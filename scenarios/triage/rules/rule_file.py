@@ -76,6 +76,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     a later line of the same device that meets `settled` says that it is over (column `over`);
     with `programs` the lines are those of these daemons, in the system's log and in files of their own, a row each;
     with `rest` of all lines that no other rule speaks of and that are not harmless (knowledge/kernel_lines.toml).
+    `rows`: of the files of `each`, or of what `command` prints, each match is a row; its named groups are columns.
     """
 
     id: str
@@ -84,6 +85,8 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     when: str
     text: str
     why: str
+    rows: str = ""
+    command: tuple[str, ...] = ()
     log: str = ""
     log_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
     programs: tuple[str, ...] = ()
@@ -139,12 +142,15 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             return 'each = "log" and a pattern `log`, or `rest`, belong together'
         if self.programs and not self.log:
             return "programs need a pattern `log`"
+        if (self.rows and not self.each.startswith("/")) or (self.command and not self.rows):
+            return "`rows` cuts files of a path, and `command` belongs to `rows`"
         try:
+            re.compile(self.rows)
             re.compile(self.log)
             re.compile(self.worse)
             re.compile(self.settled)
         except re.error as error:
-            return f"log: {error}"
+            return f"log or rows: {error}"
         for name, item in self.read.items():
             if sum(map(bool, (item.path, item.command, item.log, item.last))) != 1:
                 return f"read.{name} needs a path, a command, a pattern of the log, or whose last line it is"

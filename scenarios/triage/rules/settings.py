@@ -48,7 +48,7 @@ def setting_lines(host: Host, wanted: Mapping[str, str], name: str) -> SettingLi
         undo += _undo_commands(host, paths)
     keep = f"/etc/sysctl.d/90-hostdx-{name}.conf"
     quoted_settings = " ".join(shlex.quote(f"{key} = {value}") for key, value in sysctls.items())
-    verify = [f"sysctl {' '.join(sysctls)}"] if sysctls else []
+    verify = [f"sysctl {shlex.join(sysctls)}"] if sysctls else []
     for paths in files.values():
         verb = "grep ." if len(paths) > 1 or "*" in paths[0] else "cat"
         verify.append(f"{verb} {' '.join(map(_quote_pattern, paths))}")

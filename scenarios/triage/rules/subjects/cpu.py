@@ -31,6 +31,9 @@ _RECLAIMABLE = re.compile(
 )
 
 
+MIN_UNLIKE_EVENTS = 1000  # fewer tell little of a socket
+
+
 def _largest_slab(host: Host) -> tuple[Value, Value]:
     """Return the name and the bytes of the slab that takes most (slabinfo(5); root), without those that the kernel can
     reclaim: names and inodes of files.
@@ -203,8 +206,21 @@ def throttle_rows(host: Host) -> list[SubjectRow] | Absent:
             else Absent("thermal_throttle was not captured", "captured")
         )
     up_s = uptime_s(host)
-    columns = {name: counters.get(name, 0) for name in ("core", "package")}
+    columns: dict[str, Value] = {name: counters.get(name, 0) for name in ("core", "package")}
+    columns |= _unlike_packages(host) if counters.get("package", 0) >= MIN_UNLIKE_EVENTS else {}
     return [SubjectRow("", columns | {"hours": up_s / 3600 if is_present(up_s) else up_s})]
+
+
+def _unlike_packages(host: Host) -> dict[str, Value]:
+    """The socket with most events, and the fewest of another; empty with one socket."""
+    events: dict[str, int] = {}
+    for path in host.glob_paths(f"{ROOT}/cpu[0-9]*/thermal_throttle/package_throttle_count"):
+        package = host.read_word(f"{path.rsplit('/', 2)[0]}/topology/physical_package_id")
+        count = host.read_integer(path)
+        if is_present(package) and is_present(count):
+            events[package] = max(count, events.get(package, 0))
+    hottest = max(events, key=lambda package: events[package], default="")
+    return {"hot_package": hottest, "cool_package": min(events.values())} if len(events) > 1 else {}
 
 
 def sensor_rows(host: Host) -> list[SubjectRow]:

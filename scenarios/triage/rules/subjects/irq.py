@@ -57,6 +57,16 @@ def interrupt_cpus(host: Host, numbers: Sequence[str]) -> Value:
     return len(frozenset[int]().union(*sets)) if sets else _unknown_affinity(host)
 
 
+def isolated_interrupt_cpus(host: Host, numbers: Sequence[str]) -> Value:
+    """Return how many isolated CPUs serve these interrupts."""
+    listed = host.read_word("/sys/devices/system/cpu/isolated")
+    isolated = parse_list(listed) if is_present(listed) else None
+    if not isolated:
+        return Absent("no CPU is isolated", "unsupported")
+    serving = frozenset[int]().union(*(_affinity_cpus(host, number) or () for number in numbers))
+    return len(serving & isolated)
+
+
 def interrupt_nodes(host: Host, numbers: Sequence[str]) -> Value:
     """The NUMA nodes of the CPUs that serve these interrupts."""
     table = read_numa(host)

@@ -1,7 +1,7 @@
 """Rows about the network: cards, bonds, the packet path, TCP."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 
 from hostdx.probes.cpu_list import parse_mask
@@ -20,8 +20,9 @@ from hostdx.probes.system.network.nic import ROOT, Nic, read_nics
 from hostdx.probes.system.network.offload import read_offload
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.knowledge.counters import list_counters
 from hostdx.scenarios.triage.rules.expression import Value
-from hostdx.scenarios.triage.rules.subjects import irq
+from hostdx.scenarios.triage.rules.subjects import irq, tcp
 from hostdx.scenarios.triage.rules.table import SubjectRow, field_value
 
 # Also a management controller's card on USB, which tells a speed and duplex of no meaning.
@@ -111,6 +112,7 @@ def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         "irq_cpus": lambda: irq.interrupt_cpus(host, _irq_numbers(host, card)),
         "irqs": lambda: len(_irq_numbers(host, card)) or Absent("no interrupt has its name"),
         "irq_nodes": lambda: irq.interrupt_nodes(host, _irq_numbers(host, card)),
+        "irq_isolated": lambda: irq.isolated_interrupt_cpus(host, _irq_numbers(host, card)),
         **{name: partial(_spreading_value, host, card, name) for name in irq.BY_HAND},
         "cut_off": partial(_driver_sum, host, card.name, _CUT_OFF),
         "exceeded": partial(_driver_sum, host, card.name, r"allowance_exceeded$"),
@@ -374,6 +376,74 @@ def bond_rows(host: Host) -> list[SubjectRow] | Absent:
             "aggregators": len(aggregators),
             "mtus": tuple(sorted(mtus)),
             "mtu": host.read_integer(f"{ROOT}/{name}/mtu"),
+            **_hardware_columns(host, tuple(members)),
         }
         rows.append(SubjectRow(name, columns, f"{ROOT}/{name}"))
     return rows
+
+
+def _hardware_columns(host: Host, members: tuple[str, ...]) -> dict[str, Value]:
+    """What the ports of a bond are made of: cards (PCI bus and slot), drivers, receive rings."""
+    nics = host.compute_once(read_nics)
+    slots = {name: card.bus.rpartition(".")[0] for name, card in nics.items() if ":" in card.bus}
+    buses = {slots[name] for name in members if name in slots}
+    wired = {slots[name] for name in slots if nics[name].kind == "ethernet"}
+    rings = {rings.rx for name in members if is_present(rings := read_rings(host, name))}
+    drivers = (nics[name].driver for name in members if name in nics)
+    return {
+        "members": members,
+        "buses": tuple(sorted(buses)),
+        "cards": len(buses) if buses else Absent("the ports' cards are not known"),
+        "other_cards": len(wired - buses),
+        "rings": tuple(sorted(rings)) if rings else Absent("the ports report no rings", "unsupported"),
+        "drivers": tuple({driver for driver in drivers if is_present(driver)}),
+    }
+
+
+def counter_rows(host: Host) -> list[SubjectRow]:
+    """One row per card, fabric port or protocol and counter of knowledge/counters.toml that is above its limit."""
+    rows = []
+    for kind, name, source, counts in _sources_of_counters(host):
+        for entry in (entry for entry in list_counters() if entry.of == kind):
+            matching = {key: count for key, count in counts.items() if re.fullmatch(entry.counter, key)}
+            total = sum(matching.values())
+            if total < entry.least:
+                continue
+            columns: dict[str, Value] = {
+                **{
+                    field: getattr(entry, field)
+                    for field in ("least", "loud", "unit", "told", "effect", "advice")
+                },
+                "name": name,
+                "kind": kind,
+                "counter": max(matching, key=lambda key: matching[key]).removeprefix("TcpExt_"),
+                "count": total,
+                "source": source,
+                "device": name.partition(" ")[0],
+                "number": name.rpartition(" ")[2],
+            }
+            rows.append(SubjectRow(name, columns))
+    return rows
+
+
+def _sources_of_counters(host: Host) -> Iterator[tuple[str, str, str, dict[str, int]]]:
+    """Kind, name, where its counters stand, and the counters."""
+    for card in host.compute_once(read_nics).values():
+        if card.physical and not (host.live and card.name not in host.compute_once(_asked_cards)):
+            counts = own_counters(host, card.name)
+            if is_present(counts):
+                yield "card", card.name, f"ethtool -S {card.name}", counts
+    wanted = [entry.counter for entry in list_counters() if entry.of == "port"]
+    for port in host.glob_paths("/sys/class/infiniband/*/ports/*"):
+        files = {path.rpartition("/")[2]: path for path in host.glob_paths(f"{port}/*counters/*")}
+        named = {
+            name: path for name, path in files.items() if any(re.fullmatch(each, name) for each in wanted)
+        }
+        read = {name: host.read_integer(path) for name, path in named.items()}
+        _, _, _, _, device, _, number = port.split("/")
+        counts = {name: count for name, count in read.items() if is_present(count)}
+        yield "port", f"{device} port {number}", f"{port}/*counters/*", counts
+    protocols = host.compute_once(tcp.tcp_rows)
+    for row in protocols if is_present(protocols) else ():
+        counts = {name: row[name] for name in row if name.startswith("TcpExt_")}
+        yield "tcp", "TCP", "/proc/net/netstat", counts

@@ -85,6 +85,7 @@ def _table_counters(host: Host, name: str) -> dict[str, int]:
     lines = text.splitlines() if is_present(text) else []
     names = lines[0].replace(",", " ").split() if lines else []
     wanted = {"entries": "entries", "drop": "drop", "early_drop": "early_drop", "table_fulls": "fulls"}
+    wanted["insert_failed"] = "insert_failed"
     counters: dict[str, int] = {}
     for line in lines[1:]:
         for key, word in zip(names, line.replace(",", " ").split(), strict=False):

@@ -1,0 +1,23 @@
+"""Counters that are 0 on a healthy host: of cards (ethtool -S), of InfiniBand and RoCE ports, and of TCP."""
+
+from typing import Literal
+
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+
+
+class Counter(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+    """`counter`: a pattern of the whole name; from `least` on it is told, from `loud` on as a warning (0: never)."""
+
+    of: Literal["card", "port", "tcp"]
+    counter: str
+    least: int
+    told: str
+    effect: str
+    advice: str
+    source: str
+    loud: int = 0
+    unit: str = ""
+
+
+def list_counters() -> tuple[Counter, ...]:
+    return load("counters", "counter", Counter).entries

@@ -1,0 +1,58 @@
+"""Rows that a pattern cuts from texts: one for each match in files, or in what a command prints."""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from hostdx.probes.number_text import parse_signed
+from hostdx.probes.reading.host import Host
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.read import MAX_READ_BYTES, without_long_lines
+from hostdx.scenarios.triage.rules.table import SubjectRow
+
+MAX_ROWS = 10_000
+
+
+def cut_rows(host: Host, each: str, pattern: str, command: tuple[str, ...]) -> list[SubjectRow]:
+    """The named groups of each match are columns; `name` is the file's own where no group has that name.
+
+    With a command its output is cut. A live host is asked for it only where a path of `each` is there.
+    """
+    rows: list[SubjectRow] = []
+    for path, text in _texts(host, each, command):
+        for match in re.finditer(pattern, without_long_lines(text), re.MULTILINE):
+            columns = {name: _column(word) for name, word in match.groupdict().items()}
+            name = match.groupdict().get("name") or path.rpartition("/")[2]
+            rows.append(SubjectRow(name, {"path": path, **columns, "name": name}, path))
+            if len(rows) == MAX_ROWS:
+                return rows
+    return rows
+
+
+def _texts(host: Host, each: str, command: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    if command and host.live and not any(map(host.glob_paths, each.split())):
+        return
+    if command:
+        output = host.compute_once(_reader_of(command))
+        if is_present(output):
+            yield host.find_output(" ".join(command)), output
+        return
+    for path in (path for glob in each.split() for path in host.glob_paths(glob)):
+        text = host.read_file_text(path, MAX_READ_BYTES)
+        if is_present(text):
+            yield path, text
+
+
+@cache
+def _reader_of(command: tuple[str, ...]) -> Callable[[Host], str | Absent]:
+    """Return one function for one command, so that several rules ask a host once."""
+    return lambda host: host.read_command(*command)
+
+
+def _column(word: str | None) -> Value:
+    """A number where it is written as one is; what begins with a zero is a text."""
+    if word is None:
+        return Absent("the text does not say it", "unsupported")
+    number = parse_signed(word) if re.fullmatch(r"-?(?:0|[1-9][0-9]{0,18})", word) else None
+    return word if number is None else number
