@@ -203,6 +203,10 @@ class Host:
 
     def glob_paths(self, pattern: str) -> tuple[str, ...]:
         """Return existing paths that match, sorted: `*`, `?`, `[...]` within one name; hidden names by a dot."""
+        folder, _, last = pattern.rpartition("/")
+        if folder == f"{sosreport.FOLDER}/*":  # many rules ask for outputs: their folders are listed once
+            outputs = {} if self.live else self.compute_once(_find_captured_outputs)
+            return tuple(sorted(path for name, path in outputs.items() if matches_glob(name, last)))
         # What has no pattern is looked at once, at its end: absent hardware costs one call.
         paths, plain = [""], ""
         for part in filter(None, pattern.split("/")):

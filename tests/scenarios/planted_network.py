@@ -489,7 +489,7 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("net.route-to-server", single_route("")),
     ("net.route-limits", {"proc/net/route": ROUTES + DEFAULT}),
     ("net.route-rejected", {TABLES: "blackhole 10.42.3.0/24 proto bird\n", "etc/fstab": "10.42.3.9:/data /data n"
-                                                                                        "fs defaults 0 0\n"}),
+                                                                                        "fs noauto 0 0\n"}),
     ("net.rule-without-routes", rules("default via 10.2.2.1 dev eth1 table 200\n")),
     ("net.neighbour-fixed", {"proc/net/arp": ARP + "10.0.0.20        0x1         0x6         00:25:90:aa:bb:cc  "
                                                    "   *        vxlan7\n"}),

@@ -17,6 +17,7 @@ from hostdx.scenarios.triage.triage import all_rules, apply_rule
 from tests.every_case import assert_each
 from tests.fakes.hosts.server import CHANNELS, CPU, FEATURES, RINGS, Server
 from tests.scenarios import planted_classes as classes
+from tests.scenarios import planted_disks as disks
 from tests.scenarios import planted_firmware as firmware
 from tests.scenarios import planted_layers as layers
 from tests.scenarios import planted_network as network
@@ -245,6 +246,8 @@ PLANTED += network.PLANTED + firmware.PLANTED
 TRAPS = classes.TRAPS + services.TRAPS + state.TRAPS + layers.TRAPS + system.TRAPS
 TRAPS += network.TRAPS + firmware.TRAPS
 TRAPS_AT_ONCE = 8
+PLANTED += disks.PLANTED
+TRAPS += disks.TRAPS
 RULES = written_rules(Path("/nonexistent"), tested=False).rules
 LINES = Path(__file__).parents[1] / "data" / "kernel_log"
 OF_LINES = {
@@ -252,6 +255,7 @@ OF_LINES = {
 }  # test_log_lines.py
 OF_TESTS = {"storage.full", "storage.inodes", "net.mtu", "host.lspci-link"}  # below
 OF_TESTS |= {"net.bond-one-card", "host.clock-not-set", "host.pcie-errors-unread"}  # below
+OF_TESTS |= {"storage.fstab-iscsi"}  # below
 OF_TESTS |= {
     "storage.ncq",
     "storage.sata-downshift",
@@ -433,6 +437,20 @@ def test_a_full_file_system_is_found(server: Server) -> None:
         "storage.full": "warning",
         "storage.inodes": "warning",
     }
+
+
+@pytest.mark.parametrize(("options", "count"), [("defaults", 1), ("_netdev,nofail", 0)])
+def test_an_iscsi_disk_in_fstab_waits_for_the_network(tmp_path: Path, options: str, count: int) -> None:
+    """A file system on a volume group of one iSCSI disk, whose folder in sysfs is a link into its session."""
+    server, disk = Server(tmp_path), "sys/devices/platform/host9/session1/target9:0:0/9:0:0:1/block/sdq"
+    server.files(disk, size=9000000, dev="65:0")
+    server.link("sys/block/sdq", disk)
+    server.put("sys/block/dm-9/size", "9000000").put("sys/block/dm-9/dm/name", "vg-data")
+    server.put("sys/block/dm-9/slaves/sdq/x", "")
+    line = "31 30 253:9 / /data rw,relatime - xfs /dev/mapper/vg-data rw\n"
+    server.put("proc/self/mountinfo", f"30 1 8:1 / / rw,relatime - xfs /dev/sda1 rw\n{line}")
+    server.put("etc/fstab", f"/dev/sda1 / xfs defaults 0 0\nUUID=8d /data xfs {options} 0 0\n")
+    assert len(findings(tmp_path, "storage.fstab-iscsi")) == count
 
 
 def test_a_link_that_only_lspci_tells_is_found(tmp_path: Path) -> None:

@@ -203,6 +203,8 @@ def parse_smart_text(text: str) -> Smart | Absent:
 
     replaced, lost = attribute_count(_REALLOCATED), attribute_count(_UNCORRECTABLE)
     worn = read_number("Percentage Used")
+    cycles, hours = attribute_count(_LOAD_CYCLES), attribute_count(_HOURS)
+    of_sas = _find_number(text, rf"^\s*Accumulated power on time, hours:minutes {_NUMBER}:")
     return Smart(
         passed=word[1].upper() in ("PASSED", "OK"),
         critical=read_number("Critical Warning"),
@@ -214,8 +216,8 @@ def parse_smart_text(text: str) -> Smart | Absent:
         pending=attribute_count(_PENDING),
         uncorrectable=lost if is_present(lost) else _uncorrected_of_scsi(text),
         crc_errors=attribute_count(_CRC_ERRORS),
-        load_cycles=attribute_count(_LOAD_CYCLES),
-        hours=attribute_count(_HOURS),
+        load_cycles=cycles if is_present(cycles) else read_number("Accumulated load-unload cycles"),
+        hours=hours if is_present(hours) else of_sas,
     )
 
 

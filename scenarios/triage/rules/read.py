@@ -9,6 +9,7 @@ from hostdx.probes.reading.patterns import LineIndex, lazy_pattern
 from hostdx.probes.system.kernel_log import read_kernel_log
 from hostdx.probes.types import Absent
 from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.services import service_state
 
 MAX_READ_BYTES = 4 << 20
 MAX_LINE_CHARACTERS = 16_384
@@ -20,6 +21,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     Without anything else the whole text, a number where it is one. `key`: the value after that word, as in
     /proc/vmstat, /proc/meminfo, INI. `match`: the first group of a regular expression. `choice`: the word in brackets.
     `count`: how many names a folder has; `path_exists`: whether it is there; `read_link`: the last part of a symlink.
+    `service`: the state of a service of that name: running, installed or missing.
     `log`: how many lines of the kernel's log meet the pattern; `last`: the last of those that another read counts.
     `plain`: a text even where it looks like a number, such as a mask. A path with `*` reads all files that match, one
     after the other: sos names the same output differently from version to version. In
@@ -38,6 +40,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     log: str = ""
     log_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
     last: str = ""
+    service: str = ""
 
     def source_words(self) -> str:
         """Return what is read and where, in one line."""
@@ -45,6 +48,8 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
             return f"how many lines of the kernel's log match {self.log}"
         if self.last:
             return f"the last of the lines that {self.last} counts"
+        if self.service:
+            return f"the state of the service {self.service}"
         of = " ".join(self.command) or self.path
         words = (
             f"what stands after {self.key} in " if self.key else "how many names in " if self.count else ""
@@ -68,6 +73,8 @@ def read_value(host: Host, reading: Read, folder: str, row: dict[str, str]) -> V
     if reading.log:
         messages = _matching_messages(host, reading)
         return messages if isinstance(messages, Absent) else len(messages)
+    if reading.service:
+        return service_state(host, reading.service)
     if reading.command:
         words = [_fill_path(word, row) for word in reading.command]
         # a thing's name is an argument, never an option of a program that root runs

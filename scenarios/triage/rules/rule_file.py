@@ -152,8 +152,8 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         except re.error as error:
             return f"log or rows: {error}"
         for name, item in self.read.items():
-            if sum(map(bool, (item.path, item.command, item.log, item.last))) != 1:
-                return f"read.{name} needs a path, a command, a pattern of the log, or whose last line it is"
+            if sum(map(bool, (item.path, item.command, item.log, item.last, item.service))) != 1:
+                return f"read.{name} needs a path, a command, a service, a pattern of the log, or whose last line"
             if item.last and not (item.last in self.read and self.read[item.last].log):
                 return f"read.{name}: {item.last} is no read with a log"
             try:

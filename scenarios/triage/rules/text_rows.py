@@ -15,7 +15,8 @@ MAX_ROWS = 10_000
 
 
 def cut_rows(host: Host, each: str, pattern: str, command: tuple[str, ...]) -> list[SubjectRow]:
-    """The named groups of each match are columns; `name` is the file's own where no group has that name.
+    """The named groups of each match are columns; `name` is the file's own where no group has that name,
+    of a device's output (`smartctl_-a_.dev.sdb`) the device.
 
     With a command its output is cut. A live host is asked for it only where a path of `each` is there.
     """
@@ -23,7 +24,7 @@ def cut_rows(host: Host, each: str, pattern: str, command: tuple[str, ...]) -> l
     for path, text in _texts(host, each, command):
         for match in re.finditer(pattern, without_long_lines(text), re.MULTILINE):
             columns = {name: _column(word) for name, word in match.groupdict().items()}
-            name = match.groupdict().get("name") or path.rpartition("/")[2]
+            name = match.groupdict().get("name") or path.rpartition(".dev.")[2].rpartition("/")[2]
             rows.append(SubjectRow(name, {"path": path, **columns, "name": name}, path))
             if len(rows) == MAX_ROWS:
                 return rows

@@ -155,7 +155,9 @@ def _all_flash(host: Host, array: str) -> Value:
 
 
 def multipath_rows(host: Host) -> list[SubjectRow] | Absent:
-    """One row per multipath device: paths by `multipath -ll`, else by sysfs. `groups` counts path groups."""
+    """One row per multipath device: paths by `multipath -ll`, else by sysfs. `groups` counts path groups; `body`:
+    the lines of its groups and paths.
+    """
     text = host.read_command("multipath", "-ll")
     if isinstance(text, Absent) and not host.live:
         older = host.read_command("multipath", "-v4", "-ll")
@@ -178,8 +180,39 @@ def multipath_rows(host: Host) -> list[SubjectRow] | Absent:
             found["far"] = far
     silent = text if isinstance(text, Absent) else Absent("not reported")
     unsaid: dict[str, Value] = {"paths": Absent("not reported"), "failed": (), "far": ()}
-    unsaid |= dict.fromkeys(("groups", "policy", "alua", "priorities"), silent)
+    unsaid |= dict.fromkeys(("groups", "policy", "alua", "priorities", "body"), silent)
     return [SubjectRow(name, {"name": name, **unsaid, **values}) for name, values in maps.items()]
+
+
+def volume_path_rows(host: Host) -> list[SubjectRow]:
+    """One row per volume of a SAN (its WWID) that several SCSI disks show: `disks`, whether multipath has them
+    (`mapped`), and the file system or the device that uses one of them alone (`used_by`).
+
+    A live host with neither Fibre Channel nor iSCSI is not asked.
+    """
+    devices = block_devices(host)
+    table = read_mounts(host)
+    disks_by_volume: dict[str, list[str]] = {}
+    for name, disk in devices.items():
+        is_remote = "/rport-" in disk.path or "/session" in disk.path
+        if name.startswith("sd") and not disk.parent and (is_remote or not host.live):
+            volume = host.read_word(f"/sys/block/{name}/device/wwid")
+            if is_present(volume) and not volume.startswith("t10.ATA"):
+                disks_by_volume.setdefault(volume, []).append(name)
+    rows = []
+    for volume, names in disks_by_volume.items():
+        own = {*names, *(d.name for d in devices.values() if d.parent in names)}
+        above = [d for d in devices.values() if own & {*d.slaves}]
+        mounted = [m for m in table if m.source.removeprefix("/dev/") in own] if is_present(table) else []
+        users = [m.mountpoint for m in mounted] + [d.label or d.name for d in above if d.kind != "multipath"]
+        columns: dict[str, Value] = {
+            "name": volume,
+            "disks": tuple(names),
+            "mapped": any(d.kind == "multipath" for d in above),
+            "used_by": users[0] if users else Absent("nothing is known to use it", "unsupported"),
+        }
+        rows.append(SubjectRow(volume, columns))
+    return rows
 
 
 def _parse_multipath(text: str) -> dict[str, dict[str, Value]]:
@@ -191,9 +224,12 @@ def _parse_multipath(text: str) -> dict[str, dict[str, Value]]:
         if head:
             current = {"paths": 0, "failed": (), "groups": 0, "policy": "", "alua": False, "priorities": ()}
             maps[head[1]] = current
-        elif current is None:
+            current["body"] = ""
             continue
-        elif "policy=" in line:
+        if current is None:
+            continue
+        current["body"] += f"{line}\n"
+        if "policy=" in line:
             current["groups"] += 1
             current["policy"] = (re.findall(r"policy='?([\w-]+)", line) or [""])[0]
             priority = re.search(r"\bprio=([0-9]{1,9})\b", line)

@@ -86,9 +86,22 @@ def _disk_row(host: Host, d: BlockDevice) -> SubjectRow:
             "read_wait": lambda: counters("read"),
             "write_wait": lambda: counters("write"),
             "in_flight": lambda: _in_flight(host, d.name),
+            "tail": lambda: _bytes_behind_partitions(host, d),
         },
         base,
     )
+
+
+def _bytes_behind_partitions(host: Host, d: BlockDevice) -> Value:
+    """Return how much of the disk lies behind its last partition."""
+    ends = [0]
+    for part in block_devices(host).values():
+        if part.parent == d.name:
+            start = host.read_integer(f"{d.path}/{part.name}/start")
+            if isinstance(start, Absent) or isinstance(part.size_bytes, Absent):
+                return start if isinstance(start, Absent) else part.size_bytes
+            ends.append(start * 512 + part.size_bytes)
+    return d.size_bytes if isinstance(d.size_bytes, Absent) else d.size_bytes - max(ends)
 
 
 def _is_degraded(d: BlockDevice) -> Value:

@@ -49,6 +49,7 @@ def lines_of(
 ) -> list[SubjectRow] | Absent:
     """One row per device that the matching lines name, one for those that name none; without any, one of no lines.
 
+    A group `name` in the pattern names the row.
     `lines`: how many; `last`: the last of them; `worse`: how many are of the worse kind; `word`: what finds them again;
     `disk`: the whole disk, where one is named; `over`: a later line of the device meets `settled`.
     """
@@ -67,14 +68,20 @@ def lines_of(
         enumerate(index.lines) if is_settling else ((n, index.lines[n]) for n in sorted(matching))
     ):
         if number in matching:
-            for name in named_devices(message) or ("",):
+            for name in _row_names(pattern, message) or ("",):
                 lines.setdefault(name, []).append(message)
                 over.discard(name)
         elif is_settling is not None and is_settling(message):
-            over.update(named_devices(message))
+            over.update(_row_names(settled, message))
     return _rows_by_device(
         host, log.source, lines, lambda message: bool(is_worse and is_worse(message)), over
     )
+
+
+def _row_names(pattern: str, message: str) -> tuple[str, ...]:
+    """What the pattern's group `name` holds, where it has one; else the devices that the line names."""
+    own = re.search(pattern, message) if "(?P<name>" in pattern else None
+    return tuple(filter(None, (own["name"],))) if own else named_devices(message)
 
 
 def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[SubjectRow] | Absent:

@@ -1,0 +1,85 @@
+"""Rows about /etc/fstab against what is mounted, and about file systems that hide others."""
+
+from functools import partial
+
+from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices, list_leaves
+from hostdx.probes.system.disk.mounts import (
+    NETWORK,
+    Mount,
+    find_visible_mount,
+    read_mounts,
+    unescape_mount_text,
+)
+from hostdx.probes.system.disk.topology import source_device
+from hostdx.probes.system.disk.trim.trim_jobs import FSTAB
+from hostdx.probes.types import Absent
+from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.table import SubjectRow
+
+
+def fstab_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per file system of /etc/fstab: its `options`, whether it is `mounted`, its options now (`live`), what
+    lies `below` its place, and the real path of its disk in sysfs (`disk_path`).
+    """
+    text, table = host.read_file_text(FSTAB), read_mounts(host)
+    if isinstance(text, Absent):
+        return text
+    if isinstance(table, Absent):
+        return table
+    rows = []
+    for line in text.splitlines():
+        fields = [unescape_mount_text(field) for field in line.split()]
+        if len(fields) < 3 or fields[0].startswith("#") or not fields[1].startswith("/"):
+            continue
+        place = fields[1].rstrip("/") or "/"
+        mount = next((m for m in reversed(table) if m.mountpoint == place and m.fstype != "autofs"), None)
+        below = find_visible_mount(table, place.rpartition("/")[0] or "/")
+        columns: dict[str, Value] = {
+            "name": place,
+            "source": fields[0],
+            "fstype": fields[2],
+            "options": tuple(fields[3].split(",")) if len(fields) > 3 else ("defaults",),
+            "mounted": mount is not None,
+            "automatic": any(m.mountpoint == place and m.fstype == "autofs" for m in table),
+            "live": mount.options if mount else Absent(f"{place} is not mounted", "unsupported"),
+            "below": below.mountpoint if below else Absent("no mount table"),
+            "disk_path": partial(_disk_path, host, mount.source if mount else fields[0]),
+        }
+        rows.append(SubjectRow(place, columns, FSTAB))
+    return rows
+
+
+def _disk_path(host: Host, source: str) -> Value:
+    """The real path in sysfs of the first disk below a device."""
+    device, devices = source_device(host, source), block_devices(host)
+    if isinstance(device, Absent):
+        return device
+    leaves = [name for name in list_leaves(devices, device) if name in devices]
+    return devices[leaves[0]].path if leaves else Absent(f"what lies below {device} is not known")
+
+
+def hidden_mount_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per file system of a disk or a server over which another one is mounted, at the same place."""
+    table = read_mounts(host)
+    if isinstance(table, Absent):
+        return table
+    below: dict[int, Mount] = {m.id: m for m in table if m.devno and _holds_data(m)}
+    rows = []
+    for upper in table:
+        lower = below.get(upper.parent)
+        if lower is None or lower.mountpoint != upper.mountpoint or lower.devno == upper.devno:
+            continue
+        columns: dict[str, Value] = {
+            "name": upper.mountpoint,
+            "lower": lower.source,
+            "lower_type": lower.fstype,
+            "upper": upper.source,
+            "upper_type": upper.fstype,
+        }
+        rows.append(SubjectRow(upper.mountpoint, columns))
+    return rows
+
+
+def _holds_data(mount: Mount) -> bool:
+    return mount.mountpoint != "/" and (mount.source.startswith("/dev/") or mount.fstype in (*NETWORK, "zfs"))
