@@ -16,6 +16,8 @@ from hostdx.scenarios.triage.rules.table import SubjectRow
 _FOLDERS = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d", "/lib/sysctl.d")
 # Drift matters only where a setting changes how fast a host is.
 _ABOUT = re.compile(r"(vm|net\.core|net\.ipv4\.tcp|kernel\.(numa_balancing|sched|io_uring)|fs\.aio)[._]?")
+# Somebody wanted these; distributions' own files disagree about addresses of IPv6.
+_IS_WANTED = re.compile(r"(?:vm|fs|kernel|net\.core|net\.ipv4)\.[^*]+$")
 
 
 def _governor_text(host: Host) -> str | Absent:
@@ -123,7 +125,8 @@ def overruled_setting_rows(host: Host) -> list[SubjectRow] | Absent:
     rows: dict[str, SubjectRow] = {}
     for key, value, path in lines:
         applied, later = last[key]
-        if path.startswith("/etc/") and path != later and value.split() != applied.split() and "*" not in key:
+        is_asked_here = path.startswith("/etc/") and path != later and _IS_WANTED.match(key)
+        if is_asked_here and value.split() != applied.split():
             columns: dict[str, Value] = {
                 "name": key,
                 "asked": _plain_value(value),
