@@ -73,16 +73,6 @@ def read_regular(path: str, limit_bytes: int, *, follow: bool = True) -> bytes:
     return _read_descriptor(reopen_regular(os.open(path, flags), path), limit_bytes, path)
 
 
-def read_end(path: str, limit_bytes: int) -> bytes:
-    """The last `limit_bytes` of a regular file, whole where it has no more; nothing else is opened."""
-    fd = reopen_regular(os.open(path, os.O_PATH | os.O_CLOEXEC), path)
-    try:
-        size = os.fstat(fd).st_size
-        return os.pread(fd, limit_bytes, max(0, size - limit_bytes))
-    finally:
-        os.close(fd)
-
-
 def read_named(path: str | os.PathLike[str], limit_bytes: int) -> bytes:
     """The whole of a file that a person named, by no link of another's; at most `limit_bytes`."""
     return _read_descriptor(open_regular(path), limit_bytes, os.fspath(path))

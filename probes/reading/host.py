@@ -19,7 +19,7 @@ from typing import Any, TypeVar, cast
 
 from hostdx.probes.children.command import run_command
 from hostdx.probes.files.rights import explain_denied, explain_masked
-from hostdx.probes.files.safe_read import TooLarge, decode, list_directory, read_end, read_regular
+from hostdx.probes.files.safe_read import TooLarge, decode, list_directory, read_regular
 from hostdx.probes.number_text import parse_hexadecimal, parse_signed
 from hostdx.probes.reading.captured import sosreport
 from hostdx.probes.reading.captured.captured_paths import resolve_host_path, to_local_path
@@ -84,16 +84,6 @@ class Host:
             return self._read_captured_setting(path, absent) if path.startswith("/proc/sys/") else absent
         note_read(path)
         return decode(data).rstrip("\n")
-
-    def read_file_end(self, path: str, limit_bytes: int) -> str | Absent:
-        """Return the end of a regular file's text, of a log: at most `limit_bytes`."""
-        try:
-            self._check_time(path)
-            data = read_end(self._to_local(path), limit_bytes)
-        except (OSError, ValueError) as error:
-            return self._explain_absence(path, error)
-        note_read(path)
-        return decode(data)
 
     def read_word(self, path: str) -> str | Absent:
         """Return a short file's text without the blanks around it."""

@@ -11,14 +11,13 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.types import is_present
 
-MAX_CAPTURED_BYTES = 16 << 20
-MAX_LIVE_BYTES = 1 << 19
+MAX_CAPTURED_BYTES = 32 << 20
+MAX_LIVE_BYTES = 1 << 20  # of a larger log the journal has the end
 MAX_LINE_CHARACTERS = 4096  # a pattern may need the square of a line's length
 _FILES = ("/var/log/messages", "/var/log/syslog")
 _MORE_FILES = ("/var/log/daemon.log", "/var/log/secure", "/var/log/auth.log", "/var/log/cron")
 _JOURNALS = "/sos_commands/*/journalctl_*"
-_OTHER_BOOTS = "_-1"  # in the name of a journal of the boot before
-JOURNAL = ("journalctl", "-b", "-q", "--no-pager", "-n", "3000")
+JOURNAL = ("journalctl", "-b", "-q", "--no-pager", "-n", "2000")
 _LINE = lazy_pattern(
     r"^(?:\w{3} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?|\d{4}-\d\d-\d\dT\S+) (\S+) ([^\s:\[]+)(?:\[[^\]\n]*\])?: (.*)$",
     re.MULTILINE,
@@ -32,18 +31,18 @@ class ServiceLine(msgspec.Struct, frozen=True):
     source: str
 
 
-def read_log_end(host: Host, path: str) -> str:
-    """Return the end of a log, of a captured one nearly all; empty where it cannot be read."""
-    text = host.read_file_end(path, MAX_LIVE_BYTES if host.live else MAX_CAPTURED_BYTES)
-    return text if is_present(text) else ""
-
-
 def read_system_log(host: Host) -> dict[str, list[ServiceLine]]:
     """Return the lines by program. Those that a log server received from other hosts are left out, and of two files
     that hold the same line the second.
     """
-    paths = [*_FILES, *_MORE_FILES, *_captured_journals(host)]
-    texts = {path: text for path in paths if (text := read_log_end(host, path))}
+    journals = () if host.live else host.glob_paths(_JOURNALS)
+    boots = [
+        path for path in journals if "--boot" in path
+    ]  # without one of this boot the whole journal is read
+    wanted = [p for p in journals if "_-1" not in p and (p in boots or not boots or "unit" in p)]
+    limit = MAX_LIVE_BYTES if host.live else MAX_CAPTURED_BYTES
+    read = ((path, host.read_file_text(path, limit)) for path in (*_FILES, *_MORE_FILES, *wanted))
+    texts = {path: text for path, text in read if is_present(text)}
     if host.live and not texts.keys() & {*_FILES} and host.path_exists("/run/systemd/journal"):
         journal = host.read_command(*JOURNAL)
         texts |= {" ".join(JOURNAL): journal} if is_present(journal) else {}
@@ -60,12 +59,3 @@ def read_system_log(host: Host) -> dict[str, list[ServiceLine]]:
     name = own.partition(".")[0] if is_present(own) else ""
     most = max(lines, key=lambda each: sum(map(len, lines[each].values())), default="")
     return lines.get(name) or lines.get(most, {})
-
-
-def _captured_journals(host: Host) -> list[str]:
-    """Return the journals of this boot and of units; the whole journal only where there is none of this boot."""
-    paths = () if host.live else host.glob_paths(_JOURNALS)
-    boots = [path for path in paths if "--boot" in path]
-    return [
-        path for path in paths if _OTHER_BOOTS not in path and (path in boots or not boots or "unit" in path)
-    ]

@@ -74,7 +74,7 @@ def rows_of(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
 
 def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     if text.programs:
-        return service_lines_of(host, text.programs, text.log, text.worse, text.log_words, text.settled)
+        return service_lines_of(host, text)
     if text.log:
         return lines_of(host, text.log, text.worse, text.log_words, text.settled)
     if text.rest:

@@ -14,7 +14,6 @@ from hostdx.scenarios.triage.rules.subjects import (
     cpu,
     disk,
     fabric,
-    guest,
     hardware,
     log,
     memory,
@@ -56,7 +55,6 @@ TABLES: dict[str, Table] = {
         route,
         remote,
         process,
-        guest,
     )
     for name, rows in vars(subject).items()
     if name.endswith("_rows") and not name.startswith("_")

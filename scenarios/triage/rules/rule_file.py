@@ -74,7 +74,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     `text` is the finding of one row, `many` that of several. `why`: the mechanism and what it costs at most.
     Of `each = "log"` the rows are the devices that the lines name which meet `log`; `worse` meets the worst of them;
     a later line of the same device that meets `settled` says that it is over (column `over`);
-    with `programs` the lines are those of these daemons, in the system's log and in files of their own, a row each;
+    with `programs` the lines are those of these daemons, in the system's log and in `files` of the first, a row each;
     with `rest` of all lines that no other rule speaks of and that are not harmless (knowledge/kernel_lines.toml).
     `rows`: of the files of `each`, or of what `command` prints, each match is a row; its named groups are columns.
     """
@@ -90,6 +90,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     log: str = ""
     log_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
     programs: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
     worse: str = ""
     settled: str = ""
     rest: bool = False
@@ -140,8 +141,6 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             return f"{{{unfilled}}}: a command is filled with names only; give it a name by `let`"
         if (bool(self.log) or self.rest) != (self.each == "log"):
             return 'each = "log" and a pattern `log`, or `rest`, belong together'
-        if self.programs and not self.log:
-            return "programs need a pattern `log`"
         if (self.rows and not self.each.startswith("/")) or (self.command and not self.rows):
             return "`rows` cuts files of a path, and `command` belongs to `rows`"
         try:

@@ -2,13 +2,11 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 
 import msgspec
 
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
 from hostdx.probes.system.running.cgroup import control_group_of
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
@@ -49,75 +47,58 @@ def open_files_rows(host: Host) -> list[SubjectRow]:
 
 
 class ListedProcess(msgspec.Struct, frozen=True):
-    """`parent` 0 and `age_s` 0: not known. `command` is empty where only the name was read."""
+    """`parent` 0: not known. `command` is empty where only the name was read."""
 
     pid: int
     parent: int
     state: str
     name: str
     command: str = ""
-    age_s: float = 0.0
 
 
 _CRONS = frozenset({"CROND", "crond", "cron"})
 _SHELLS = frozenset({"sh", "bash", "dash"})
-_UPDATERS = frozenset({"dnf", "yum", "apt", "apt-get", "dpkg", "zypper"})
 _HEAP = re.compile(r"-Xmx([0-9]{1,15})([kKmMgGtT]?)")
-_DAY_S = 86400
 _INTERPRETER = re.compile(r"(?:\S*/)?(?:platform-python|python|perl|ruby|bash|sh|dash)[0-9.]*")
-_OF_A_DAY = re.compile(r"[A-Z][a-z]{2}[0-9]{2}")  # ps: started on another day than today
 
 
 def all_processes(host: Host) -> tuple[ListedProcess, ...]:
-    """Return those of /proc; of a captured host without them those of `ps`. Kernel threads are left out."""
-    table = host.compute_once(read_processes)
+    """Return those of /proc without kernel threads; of a captured host without stat those of ps, or of status."""
     processes = tuple(
-        ListedProcess(p.pid, p.parent, p.state, p.name, "", table.uptime_s - p.start_ticks / TICKS_PER_S)
-        for p in table.processes.values()
+        ListedProcess(p.pid, p.parent, p.state, p.name)
+        for p in host.compute_once(read_processes).processes.values()
         if not p.kernel_thread
     )
-    return processes or (() if host.live else _captured_processes(host) or _processes_by_status(host))
+    return processes or (() if host.live else _processes_of_ps(host) or _processes_by_status(host))
 
 
 def _processes_by_status(host: Host) -> tuple[ListedProcess, ...]:
-    """Return what /proc/PID/status tells of each process: a sosreport keeps that and not /proc/PID/stat."""
     texts = (host.read_file_text(path, 1 << 16) for path in host.glob_paths("/proc/[0-9]*/status"))
     fields = (dict(re.findall(r"^(\w+):\s*(\S+)", text, re.MULTILINE)) for text in texts if is_present(text))
     return tuple(
         ListedProcess(
-            parse_unsigned(row.get("Pid", "")) or 0,
-            parse_unsigned(row.get("PPid", "")) or 0,
-            row["State"],
-            row["Name"],
+            parse_unsigned(row["Pid"]) or 0, parse_unsigned(row["PPid"]) or 0, row["State"], row["Name"]
         )
         for row in fields
-        if {"State", "Name"} <= row.keys() and row.get("PPid") != "2"
+        if {"Pid", "PPid", "State", "Name"} <= row.keys() and row["PPid"] != "2"
     )
 
 
-def _captured_processes(host: Host) -> tuple[ListedProcess, ...]:
-    """Return the processes of a `ps` that tells each one's state, of one with their parents if there is one. Another
-    one tells which of them were started on another day.
-    """
-    lists: list[list[ListedProcess]] = [[]]
-    old_pids: set[int] = set()
+def _processes_of_ps(host: Host) -> tuple[ListedProcess, ...]:
+    """Return those of the `ps` that tells states and, if there is one, parents."""
+    lists: list[tuple[ListedProcess, ...]] = [()]
     for path in host.glob_paths("/sos_commands/process/ps_*"):
         text = host.read_file_text(path, 8 << 20)
         head, _, body = text.partition("\n") if is_present(text) else ("", "", "")
         columns = head.split()
         if {"PID", "STAT"} <= {*columns} and columns[-1] in ("COMMAND", "CMD") and "STARTED" not in columns:
             lines = (line.split(None, len(columns) - 1) for line in body.splitlines())
-            rows = [dict(zip(columns, words, strict=True)) for words in lines if len(words) == len(columns)]
-            lists.append([_process_of_ps(row) for row in rows if row["PID"] != "-"])
-            old_pids.update(
-                parse_unsigned(row["PID"]) or 0 for row in rows if _OF_A_DAY.fullmatch(row.get("START", ""))
-            )
-    chosen = max(lists, key=lambda processes: (any(p.parent for p in processes), len(processes)))
-    return tuple(msgspec.structs.replace(p, age_s=_DAY_S + 1.0) if p.pid in old_pids else p for p in chosen)
+            rows = (dict(zip(columns, words, strict=True)) for words in lines if len(words) == len(columns))
+            lists.append(tuple(_process_of_ps(row, row[columns[-1]]) for row in rows if row["PID"] != "-"))
+    return max(lists, key=lambda processes: (any(p.parent for p in processes), len(processes)))
 
 
-def _process_of_ps(row: dict[str, str]) -> ListedProcess:
-    command = row.get("COMMAND", row.get("CMD", ""))
+def _process_of_ps(row: dict[str, str], command: str) -> ListedProcess:
     words = [word for word in command.split() if not word.startswith("-")] or [""]
     program = words[1] if len(words) > 1 and _INTERPRETER.fullmatch(words[0]) else words[0]
     pid, parent = parse_unsigned(row["PID"]) or 0, parse_unsigned(row.get("PPID", "")) or 0
@@ -131,44 +112,29 @@ def process_names(host: Host) -> frozenset[str] | Absent:
 
 
 def process_fault_rows(host: Host) -> list[SubjectRow]:
-    """One row per parent of zombies, stopped daemon, program of which cron runs several, and updater that does not end:
-    `kind` says which, `count` how many, `pid` of the parent or the process, `hours` how long it runs.
+    """One row per parent of zombies, stopped daemon and program that cron runs: `kind` says which, `count` how many,
+    `pid` of the parent or the daemon.
     """
     processes = host.compute_once(all_processes)
     names = {process.pid: process.name for process in processes}
-    rows = []
-    for kind, name, pid, count, hours in (*_left_processes(processes, names), *_long_processes(processes)):
-        columns: dict[str, Value] = {"kind": kind, "name": name, "pid": pid, "count": count, "hours": hours}
-        rows.append(SubjectRow(f"{name} [{pid}]" if pid else name, columns))
-    return rows
-
-
-def _left_processes(
-    processes: tuple[ListedProcess, ...], names: dict[int, str]
-) -> Iterator[tuple[str, str, int, int, float]]:
-    zombies = Counter(process.parent for process in processes if process.state == "Z" and process.parent)
-    for parent, count in zombies.most_common(8):
-        yield "zombies", names.get(parent, "a process"), parent, count, 0.0
+    zombies = Counter(p.parent for p in processes if p.state == "Z" and p.parent)
     of_cron = [p for p in processes if names.get(p.parent) in _CRONS and p.name not in _CRONS]
     jobs = Counter(p.command or p.name for p in of_cron if p.command or p.name not in _SHELLS)
-    for job, count in jobs.most_common(4):
-        yield "cron", job[:120], 0, count, 0.0
-
-
-def _long_processes(processes: tuple[ListedProcess, ...]) -> Iterator[tuple[str, str, int, int, float]]:
-    for process in processes:
-        if process.state in "Tt" and process.parent == 1:
-            yield "stopped", process.name, process.pid, 1, process.age_s / 3600
-        if process.name in _UPDATERS and process.age_s > _DAY_S:
-            yield "updater", process.name, process.pid, 1, process.age_s / 3600
+    faults = [
+        *(("zombies", names.get(parent, "a process"), parent, n) for parent, n in zombies.most_common(8)),
+        *(("cron", job[:120], 0, n) for job, n in jobs.most_common(4)),
+        *(("stopped", p.name, p.pid, 1) for p in processes if p.state in "Tt" and p.parent == 1),
+    ]
+    return [
+        SubjectRow(f"{name} [{pid}]" if pid else name, {"kind": kind, "name": name, "pid": pid, "count": n})
+        for kind, name, pid, n in faults
+    ]
 
 
 def java_rows(host: Host) -> list[SubjectRow]:
     """One row: the sum of the largest heaps (-Xmx) that Java programs were started with, and how many there are."""
     heaps = []
-    for process in host.compute_once(all_processes):
-        if process.name != "java":
-            continue
+    for process in (p for p in host.compute_once(all_processes) if p.name == "java"):
         text = process.command or host.read_file_text(f"/proc/{process.pid}/cmdline", 1 << 17, may_hang=True)
         sizes = _HEAP.findall(text) if is_present(text) else []
         heaps += [int(number) << 10 * " kmgt".index(unit.lower() or " ") for number, unit in sizes[-1:]]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from functools import partial
 
 from hostdx.probes.number_text import parse_signed
 from hostdx.probes.reading.host import Host
@@ -122,21 +121,20 @@ def overruled_setting_rows(host: Host) -> list[SubjectRow] | Absent:
     if isinstance(lines, Absent):
         return lines
     last = {key: (value, path) for key, value, path in lines}
-    rows: dict[str, SubjectRow] = {}
+    rows = []
     for key, value, path in lines:
         applied, later = last[key]
-        is_asked_here = path.startswith("/etc/") and path != later and _IS_WANTED.match(key)
-        if is_asked_here and value.split() != applied.split():
-            columns: dict[str, Value] = {
-                "name": key,
+        differs = path.startswith("/etc/") and path != later and value.split() != applied.split()
+        if differs and _IS_WANTED.match(key):
+            live = host.read_file_text("/proc/sys/" + key.replace(".", "/"), 4096)
+            both = {
                 "asked": _plain_value(value),
                 "by": path,
                 "applied": _plain_value(applied),
                 "later": later,
-                "live": partial(host.read_file_text, "/proc/sys/" + key.replace(".", "/"), 4096),
             }
-            rows[key] = SubjectRow(key, columns)
-    return list(rows.values())
+            rows.append(SubjectRow(key, {"name": key, **both, "live": live}))
+    return rows
 
 
 def settings_of_tuned(host: Host) -> dict[str, tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from hostdx.scenarios.triage.rules.rule_file import RuleText
 from hostdx.scenarios.triage.rules.subjects.process import all_processes, process_fault_rows
 from hostdx.scenarios.triage.rules.subjects.service_log import service_lines_of
 from tests.fakes.hosts.tree import Tree
@@ -11,11 +12,23 @@ CLEARED = "2026-11-07 [warning] <0.7.0> memory resource limit alarm cleared on n
 LOG = "/var/log/rabbitmq/rabbit@h.log"
 
 
+RULE = RuleText(
+    id="service.alarm",
+    title="x",
+    each="log",
+    when="lines > 0",
+    text="x",
+    why="x",
+    log="alarm set on",
+    log_words=("alarm set on",),
+    programs=("rabbitmq", "sshd"),
+    files=("/var/log/rabbitmq/*.log",),
+    settled="alarm cleared",
+)
+
+
 def rows(tree: Tree) -> list[tuple[str, object, object]]:
-    found = service_lines_of(
-        tree.host(), ("rabbitmq", "sshd"), "alarm set on", "", ("alarm set on",), "alarm cleared"
-    )
-    return [(row.subject, row["lines"], row["over"]) for row in found]
+    return [(row.subject, row["lines"], row["over"]) for row in service_lines_of(tree.host(), RULE)]
 
 
 def test_what_comes_after_the_fault_says_that_it_is_over(tmp_path: Path) -> None:
