@@ -13,7 +13,6 @@ UDP = (
     "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref "
     "pointer drops\n"
 )
-TCP = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 ADDRESSES = f"{NET}/ip_-d_address"
 TABLES = f"{NET}/ip_route_show_table_all"
 CHAIN = (
@@ -284,8 +283,7 @@ def waiting(count: int) -> dict[str, str]:
 
 def listening(reserved: str) -> dict[str, str]:
     return {
-        "proc/net/tcp": f"{TCP}   0: 00000000:C35A 00000000:0000 0A 00000000:00000000 00:00000000 00000000   991"
-        f"        0 33 1\n",
+        f"{NET}/netstat_-W_-neopa": "tcp  0  0 0.0.0.0:50010  0.0.0.0:*  LISTEN  991  33  3120/java\n",
         "proc/sys/net/ipv4/ip_local_port_range": "32768\t60999",
         "proc/sys/net/ipv4/ip_local_reserved_ports": reserved,
     }
@@ -378,7 +376,21 @@ def second_address(stored: str) -> dict[str, str]:
 
 
 GUESTS = ports("vnet0", "eth1")
+
+
+def written(program: str, *messages: str) -> dict[str, str]:
+    return {"var/log/messages": "".join(f"Nov 29 02:11:12 srv {program}[809]: {text}\n" for text in messages)}
+
+
+CONFLICT = (
+    "<warn>  device (eth0): IP address 10.0.0.2 cannot be configured because it is already in use in the network "
+    "by host 08:00:27:09:58:BA"
+)
+DEGRADED = "Using degraded feature set TCP instead of UDP for DNS server 10.240.0.2."
+RESUMED = "Grace period over, resuming full feature set (UDP+EDNS0) for DNS server 10.240.0.2."
 PLANTED: list[tuple[str, str, dict[str, str]]] = [
+    ("net.address-conflict", "warning", written("NetworkManager", CONFLICT)),
+    ("host.resolver-degraded", "notice", written("systemd-resolved", DEGRADED)),
     ("net.counter", "warning", {f"{ETHTOOL}-S_eth0": "NIC statistics:\n     tx_pause_storm_error_events: 37\n"}),
     ("net.counter", "notice", {f"{PORT}/counters/VL15_dropped": "8123", f"{PORT}/state": "4: ACTIVE"}),
     ("net.counter", "notice", {"proc/net/netstat": "TcpExt: TCPMemoryPressures TCPBacklogDrop\nTcpExt: 0 8823\n"}),
@@ -455,6 +467,8 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("net.address-unsaved", "notice", second_address("")),
 ]  # fmt: skip
 TRAPS: list[tuple[str, dict[str, str]]] = [
+    ("net.address-conflict", written("NetworkManager", CONFLICT) | {f"{DIR}/eth1/address": "08:00:27:09:58:ba"}),
+    ("host.resolver-degraded", written("systemd-resolved", DEGRADED, RESUMED)),
     ("net.counter", {f"{ETHTOOL}-S_eth0": "NIC statistics:\n     outbound_pci_stalled_wr: 0\n     outboun"
                                           "d_pci_stalled_wr_events: 9124\n"}),
     ("net.fec-off", card("Off", 0)),

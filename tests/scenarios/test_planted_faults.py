@@ -254,7 +254,7 @@ OF_LINES = {
     line.split("\t")[0] for line in (LINES / "faults.tsv").read_text().splitlines()
 }  # test_log_lines.py
 OF_TESTS = {"storage.full", "storage.inodes", "net.mtu", "host.lspci-link"}  # below
-OF_TESTS |= {"net.bond-one-card", "host.clock-not-set", "host.pcie-errors-unread"}  # below
+OF_TESTS |= {"net.bond-one-card", "host.clock-not-set", "host.pcie-errors-unread"}  # test_planted_alone.py
 OF_TESTS |= {"storage.fstab-iscsi"}  # below
 OF_TESTS |= {
     "storage.ncq",
@@ -402,32 +402,6 @@ def test_a_bridge_of_larger_packets_than_its_card_is_found(tmp_path: Path) -> No
     server.link(f"{bridge}/lower_eth0", NIC)
     server.link("sys/class/net/br0", bridge)
     assert findings(tmp_path, "net.mtu")["net.mtu"].severity == "warning"
-
-
-def test_a_bond_on_one_card_of_two_is_found(tmp_path: Path) -> None:
-    server = Server(tmp_path).put(BOND, PORTS)
-    assert findings(tmp_path, "net.bond-one-card") == {}
-    device = "sys/devices/pci0000:ae/0000:ae:00.0/0000:af:00.0"
-    server.files(f"{device}/net/ens2", ifindex=9, type=1)
-    server.link(f"{device}/net/ens2/device", device)
-    server.link("sys/class/net/ens2", f"{device}/net/ens2")
-    assert findings(tmp_path, "net.bond-one-card")["net.bond-one-card"].severity == "notice"
-
-
-def test_what_a_host_without_clocks_and_counters_tells_is_found(tmp_path: Path) -> None:
-    """Neither a folder of clocks nor the kernel's own counters of PCIe errors."""
-    model = "Intel(R) Xeon(R) CPU E5-2690 v4 @ 2.60GHz"
-    processor = f"vendor_id\t: GenuineIntel\nmodel name\t: {model}\ncpu MHz\t\t: {{}}.000\n\n"
-    for clock, ids in ((1200, {"host.clock-not-set"}), (2600, set())):
-        cpus = "".join(f"processor\t: {n}\n{processor.format(clock)}" for n in range(4))
-        write_files(tmp_path, {"proc/cpuinfo": cpus, "sys/class/dmi/id/sys_vendor": "Dell Inc.\n"})
-        assert set(findings(tmp_path, "host.clock-not-set")) == ids
-    for watched, ids in (("0", {"net.bond-unwatched"}), ("100", set())):
-        write_files(tmp_path, {BOND: PORTS.replace("\n\n", f"\nMII Polling Interval (ms): {watched}\n\n", 1)})
-        assert set(findings(tmp_path, "net.bond-unwatched")) == ids
-    for marks, ids in (("BadTLP+ BadDLLP-", {"host.pcie-errors-unread"}), ("BadTLP- BadDLLP-", set())):
-        write_files(tmp_path, firmware.unread(marks))
-        assert set(findings(tmp_path, "host.pcie-errors-unread")) == ids
 
 
 def test_a_full_file_system_is_found(server: Server) -> None:

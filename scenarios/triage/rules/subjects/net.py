@@ -429,7 +429,8 @@ def counter_rows(host: Host) -> list[SubjectRow]:
 def _sources_of_counters(host: Host) -> Iterator[tuple[str, str, str, dict[str, int]]]:
     """Kind, name, where its counters stand, and the counters."""
     for card in host.compute_once(read_nics).values():
-        if card.physical and not (host.live and card.name not in host.compute_once(_asked_cards)):
+        own = card.physical and card.driver not in _PARAVIRTUAL
+        if own and (not host.live or card.name in host.compute_once(_asked_cards)):
             counts = own_counters(host, card.name)
             if is_present(counts):
                 yield "card", card.name, f"ethtool -S {card.name}", counts
