@@ -29,6 +29,15 @@ def targets(line: str) -> dict[str, str]:
             f"TargetID     Reachability  Consistency   NodeID\n========     ============  ===========   ======\n{line}\n"}  # fmt: skip
 
 
+def xrootd(available_kib: int) -> dict[str, str]:
+    return {
+        "etc/xrootd/xrootd-clustered.cfg": "all.role server\noss.space public /data/xrd\ncms.space min 2% 11g\n",
+        "proc/self/mountinfo": "30 1 8:1 / / rw,relatime - xfs /dev/sda1 rw\n31 30 8:17 / /data rw,relatime - xfs /dev/sdb1 rw\n",
+        f"{SOS}/filesys/df_-al_-x_autofs": "F 1K-blocks Used Available Use% Mounted on\n/dev/sda1 900000000 1 900000 1% /\n"
+        f"/dev/sdb1 300000000 {300000000 - available_kib} {available_kib} 50% /data\n",
+    }
+
+
 PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.ceph-checks", "warning", {f"{CEPH}/ceph_health_detail":
         "[WRN] OSD_TOO_MANY_REPAIRS: Too many repaired reads on 3 OSDs\n    osd.7 had 29 reads repaired\n"}),
@@ -61,6 +70,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.dcache-pool", "warning", {"var/log/dcache/poolDomain.log":
         "29 Nov 2026 01:02:03 (pool1) [] Pool mode changed to enabled\n29 Nov 2026 04:02:03 (pool1) [] Pool mode changed to "
         "disabled(fetch,store,stage,p2p-client,p2p-server): I/O test failed\n"}),
+    ("storage.xrootd-space", "warning", xrootd(6000000)),
     ("storage.eos-fst", "warning", {f"{SOS}/eos/eos_fs_ls": EOS.format("bootfailure", "rw")}),
 ]  # fmt: skip
 
@@ -84,5 +94,6 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("storage.ctdb-node", {f"{SOS}/ctdb/ctdb_status": "pnn:0 192.168.200.20   OK (THIS NODE)\npnn:1 192.168.200.30   STOPPED|INACTIVE\n"}),
     ("storage.dcache-pool", {"var/log/dcache/poolDomain.log": "29 Nov 2026 01:02:03 (pool1) [] Pool mode changed to "
         "disabled(fetch,store): Awaiting initialization\n29 Nov 2026 04:02:03 (pool1) [] Pool mode changed to enabled\n"}),
+    ("storage.xrootd-space", xrootd(150000000)),
     ("storage.eos-fst", {f"{SOS}/eos/eos_fs_ls": EOS.format("bootfailure", "off")}),
 ]  # fmt: skip

@@ -462,6 +462,15 @@ def test_a_server_that_answers_again_is_a_notice(server: Server) -> None:
         assert findings(server.root, "log.server-silent")["log.server-silent"].severity == severity
 
 
+def test_a_server_that_the_pattern_names_answers_again(server: Server) -> None:
+    lost = "afs: Lost contact with file server 10.0.0.{} in cell example.org (code -1) (all multi-homed)"
+    back = "afs: file server 10.0.0.4 in cell example.org is back up (code 0)"
+    for lines, severities in (((lost.format(4), back), ["notice"]), ((lost.format(5), back), ["warning"])):
+        for path, text in disks.log(*lines).items():
+            server.put(path, text)
+        assert [f.severity for f in findings(server.root, "log.afs-server").values()] == severities
+
+
 def test_a_card_is_one_that_a_sosreport_holds_few_files_of(tmp_path: Path) -> None:
     folder = tmp_path / "sys/class/net/ens1"
     (folder / "statistics").mkdir(parents=True)

@@ -13,7 +13,7 @@ from hostdx.probes.system.disk.mounts import (
 )
 from hostdx.probes.system.disk.topology import source_device
 from hostdx.probes.system.disk.trim.trim_jobs import FSTAB
-from hostdx.probes.types import Absent
+from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.table import SubjectRow
 
@@ -33,7 +33,11 @@ def fstab_rows(host: Host) -> list[SubjectRow] | Absent:
         if len(fields) < 3 or fields[0].startswith("#") or not fields[1].startswith("/"):
             continue
         place = fields[1].rstrip("/") or "/"
-        mount = next((m for m in reversed(table) if m.mountpoint == place and m.fstype != "autofs"), None)
+        mount = _last_mount_at(table, place)
+        if mount is None and is_present(
+            real := host.resolve_path(place, may_hang=True)
+        ):  # a link in its path
+            mount = _last_mount_at(table, real)
         below = find_visible_mount(table, place.rpartition("/")[0] or "/")
         columns: dict[str, Value] = {
             "name": place,
@@ -48,6 +52,10 @@ def fstab_rows(host: Host) -> list[SubjectRow] | Absent:
         }
         rows.append(SubjectRow(place, columns, FSTAB))
     return rows
+
+
+def _last_mount_at(table: tuple[Mount, ...], place: str) -> Mount | None:
+    return next((m for m in reversed(table) if m.mountpoint == place and m.fstype != "autofs"), None)
 
 
 def _disk_path(host: Host, source: str) -> Value:
