@@ -243,11 +243,11 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
 
 PLANTED += classes.PLANTED + services.PLANTED + state.PLANTED + layers.PLANTED + system.PLANTED
 PLANTED += network.PLANTED + firmware.PLANTED
-TRAPS = classes.TRAPS + services.TRAPS + state.TRAPS + layers.TRAPS + system.TRAPS
+TRAPS = classes.TRAPS + services.TRAPS + state.TRAPS + layers.TRAPS
 TRAPS += network.TRAPS + firmware.TRAPS
 TRAPS_AT_ONCE = 8
 PLANTED += disks.PLANTED
-TRAPS += disks.TRAPS
+TRAPS += disks.TRAPS + system.TRAPS
 RULES = written_rules(Path("/nonexistent"), tested=False).rules
 LINES = Path(__file__).parents[1] / "data" / "kernel_log"
 OF_LINES = {
