@@ -37,6 +37,7 @@ def test_what_firmware_hands_over_or_corrected_is_a_notice(tmp_path: Path) -> No
     """An IOMMU's refusals for a USB controller at a start, and a record of the last boot that was corrected."""
     fault = "DMAR: [DMA Read] Request device [00:14.0] PASID ffffffff fault addr 0 [fault reason 06] PTE Read"
     server = Server(tmp_path)
+    bus = "{1}[Hardware Error]: event severity: corrected\n[   99.2] {1}[Hardware Error]:   section_type: PCIe error"
     record = "BERT: Error records from previous boot:"
     cases: list[tuple[str, str, dict[str, str], str]] = [
         ("log.iommu-fault", fault, {"sys/bus/pci/devices/0000:00:14.0/class": "0x0c0330"}, "notice"),
@@ -53,9 +54,16 @@ def test_what_firmware_hands_over_or_corrected_is_a_notice(tmp_path: Path) -> No
             {},
             "warning",
         ),
+        (
+            "log.firmware-errors",
+            f"{bus}\n[   99.3] {{1}}[Hardware Error]:   device_id: 0000:3b:00.0",
+            {},
+            "notice",
+        ),
     ]
     for rule, lines, files, severity in cases:
         with server.planted():
             for path, text in (log(lines) | files).items():
                 server.put(path, text)
-            assert findings(server.root, rule)[rule].severity == severity, lines
+            found = findings(server.root, "log.firmware-errors", "log.iommu-fault", "log.machine-check")
+        assert {rule: severity} == {name: finding.severity for name, finding in found.items()}, lines
