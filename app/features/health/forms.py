@@ -50,8 +50,9 @@ def _slurm_lines(check: HealthCheck) -> Iterator[str]:
 
 def _nhc_lines(check: HealthCheck) -> Iterator[str]:
     if check.answer is not Answer.FIT:
-        word = "ERROR" if check.answer is Answer.NOT_FIT else "WARNING"
-        yield f"{word}:  hostdx: {check.sentence}".translate(_NO_QUOTE)[:MAX_REASON]
+        # NHC's `die` says ERROR itself, its `log` says nothing
+        word = "" if check.answer is Answer.NOT_FIT else "WARNING:  "
+        yield f"{word}hostdx: {check.sentence}".translate(_NO_QUOTE)[:MAX_REASON]
 
 
 def _nagios_lines(check: HealthCheck) -> Iterator[str]:

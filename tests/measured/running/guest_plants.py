@@ -34,8 +34,8 @@ from tests.scenarios.prove.planters import (
     serve_zeros,
 )
 
-LATE_MS = 4  # each request of the late disk
-DISK_KIB = 64 << 10
+LATE_MS = 40  # each request of the late disk: an emulated CPU is slow
+SMALL_DISK_KIB, DISK_KIB = 2 << 10, 64 << 10
 MEMORY_LIMIT = 48 << 20
 ANONYMOUS, FILE = 24 << 20, 32 << 20  # together more than the limit
 
@@ -76,11 +76,11 @@ def heavier_weight() -> Iterator[Plant]:
 
 
 @contextmanager
-def _late_device() -> Iterator[str]:
+def _late_device(size_kib: int, late_ms: int) -> Iterator[str]:
     """Yield the name of a device whose every request takes some milliseconds longer (dm-delay over memory)."""
-    _run("modprobe", "brd", "rd_nr=1", f"rd_size={DISK_KIB}")
+    _run("modprobe", "brd", "rd_nr=1", f"rd_size={size_kib}")
     _run("modprobe", "dm-delay")
-    _run("dmsetup", "create", "late", "--table", f"0 {DISK_KIB * 2} delay /dev/ram0 0 {LATE_MS}")
+    _run("dmsetup", "create", "late", "--table", f"0 {size_kib * 2} delay /dev/ram0 0 {late_ms}")
     try:
         yield Path("/dev/mapper/late").resolve().name
     finally:
@@ -101,7 +101,7 @@ def _running(program: str, *words: str) -> Iterator[subprocess.Popen[bytes]]:
 @contextmanager
 def late_disk() -> Iterator[Plant]:
     """A reader of a device that is late: with twice the read-ahead it waits half as often."""
-    with _late_device() as name, _running(READ_FOR_EVER, f"/dev/{name}") as job:
+    with _late_device(SMALL_DISK_KIB, LATE_MS) as name, _running(READ_FOR_EVER, f"/dev/{name}") as job:
         file = Path(f"/sys/block/{name}/queue/read_ahead_kb")
         file.write_text("128")
         words = ("--pid", str(job.pid), "--progress", "bytes")
@@ -135,7 +135,7 @@ def _set_up(card: str, address: str) -> None:
     for words in (
         f"ip address add {address}/24 dev {card}",
         f"ip link set {card} up",
-        f"tc qdisc add dev {card} root netem delay 10ms limit 10000",
+        f"tc qdisc add dev {card} root netem delay 30ms limit 10000",
     ):
         _run(*words.split())
 
@@ -222,7 +222,7 @@ def kept_cache() -> Iterator[Plant]:
     Path("/sys/block/zram0/disksize").write_text("256M")
     _run("mkswap", "/dev/zram0")
     _run("swapon", "/dev/zram0")
-    with _late_device() as name:
+    with _late_device(DISK_KIB, LATE_MS // 10) as name:
         _run("mkfs.ext4", "-q", f"/dev/{name}")
         folder = Path(f"/tmp/late-{os.getpid()}")
         folder.mkdir()
