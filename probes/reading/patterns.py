@@ -79,7 +79,10 @@ class LineIndex:
 
         Without words all lines are returned.
         """
-        return sorted(frozenset().union(*map(self._find_word, words))) if words else range(len(self.lines))
+        if not words:
+            return range(len(self.lines))
+        text = self._text
+        return sorted(frozenset().union(*[self._find_word(word) for word in words if word in text]))
 
     def _find_word(self, word: str) -> frozenset[int]:
         """A word may lie over the end of a line: then it is found in the line where it begins, which does no harm."""

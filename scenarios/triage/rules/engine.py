@@ -28,6 +28,7 @@ from hostdx.scenarios.triage.rules.words import (
     fill_unquoted,
 )
 
+_PLACEHOLDER = re.compile(r"\{(\w+)\}")  # of a value of the row, in a path, a command or a pattern
 MAX_SHOWN_ROWS = 8
 MAX_SOURCES = 6
 MAX_FILES_OF_A_VALUE = 3  # a value that comes from more is cited by the rule's own source
@@ -119,8 +120,8 @@ def complete_row(text: RuleText, host: Host, row: SubjectRow) -> SubjectRow:
 
 def _row_texts(reading: Read, row: SubjectRow) -> dict[str, str]:
     """Return the values that the path, the command or the pattern asks for."""
-    asking = " ".join((reading.path, *reading.command, reading.match))
-    return {name: str(row[name]) for name in row if f"{{{name}}}" in asking and is_present(row[name])}
+    asked_names = _PLACEHOLDER.findall(" ".join((reading.path, *reading.command, reading.match)))
+    return {name: str(row[name]) for name in asked_names if name in row and is_present(row[name])}
 
 
 def answer_and_reason_of(text: RuleText, row: SubjectRow) -> tuple[Answer, str]:
