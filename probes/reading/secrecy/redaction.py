@@ -14,6 +14,7 @@ from hostdx.probes.reading.secrecy.harmless_words import harmless_words
 from hostdx.probes.reading.secrecy.secrets import mask_secrets
 
 _ENVIRON = re.compile(r"/proc/[^/]+/environ$")
+_LOGINS = re.compile(r"/var/log/(?:secure|auth\.log|cron)$|/journalctl_-b_-q_")
 _CMDLINE = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?cmdline$")
 _IDENTITY = re.compile(
     r"(/etc/machine-id|/etc/hostname|boot_id|_serial|/serial|/wwid|/vpd_pg8[03]|chassis_asset_tag|uuid)$"
@@ -160,7 +161,11 @@ def _compile_name_pattern(names: set[str]) -> re.Pattern[str] | None:
 
 
 def strip_secrets(path: str, text: str) -> str | None:
-    """In every capture: no environment but the container's mark, and no secret of a command line."""
+    """In every capture: no environment but the container's mark, no log of who logged in and what cron started, and no
+    secret of a command line.
+    """
+    if _LOGINS.search(path):
+        return None
     if _ENVIRON.search(path):
         match = re.search(r"(?:^|\0)(container=[^\0]+)", text)
         return f"{match[1]}\0" if match else None

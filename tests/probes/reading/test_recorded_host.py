@@ -48,6 +48,12 @@ def test_what_was_read_is_read_again_and_nothing_else(tmp_path: Path) -> None:
 def test_an_environment_is_never_kept_but_for_the_containers_mark() -> None:
     assert strip_secrets("/proc/1/environ", "TOKEN=x\0container=lxc\0A=b") == "container=lxc\0"
     assert strip_secrets("/proc/1/environ", "TOKEN=x") is None
+    for path in ("/var/log/secure", "/sos_commands/hostdx/journalctl_-b_-q_--no-pager_-n_2000"):
+        assert strip_secrets(path, "Nov 24 02:11:00 h CROND[1]: (root) CMD (backup)") is None
+    assert (
+        strip_secrets("/etc/sssd/sssd.conf", "ldap_default_authtok = S3cr3t word")
+        == "ldap_default_authtok = ***"
+    )
     assert strip_secrets("/proc/cmdline", "root=/dev/sda password=hunter2") == "root=/dev/sda password=***"
 
 
