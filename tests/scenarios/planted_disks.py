@@ -123,7 +123,12 @@ def subsystem(*paths: str) -> dict[str, str]:
     return {f"{SOS}/nvme/nvme_list-subsys": f"nvme-subsys1 - NQN=nqn.2014-08.org.example:array\n\\\n{lines}"}
 
 
-MAPPED = {"sys/block/dm-3/dm/uuid": "mpath-36001405", "sys/block/dm-3/dm/name": "mpatha"}
+MAPPED = {
+    "sys/block/dm-3/dm/uuid": "mpath-36001405",
+    "sys/block/dm-3/dm/name": "mpatha",
+    "sys/block/dm-3/slaves/sdy/x": "",
+    "sys/block/dm-3/slaves/sdz/x": "",
+}
 
 
 def remote_port(roles: str, fast: str) -> dict[str, str]:
@@ -252,10 +257,15 @@ def superblock(stride: int, width: int) -> dict[str, str]:
 
 
 def xfs(
-    groups: int, group_blocks: int, blocks: int, log_blocks: int, unit: str = "0      swidth=0"
+    groups: int,
+    group_blocks: int,
+    blocks: int,
+    log_blocks: int,
+    unit: str = "0      swidth=0",
+    device: str = "sdz",
 ) -> dict[str, str]:
     return {
-        f"{SOS}/xfs/xfs_info_.data": f"meta-data=/dev/md0 isize=512    agcount={groups}, agsize={group_blocks} blks\n"
+        f"{SOS}/xfs/xfs_info_.data": f"meta-data=/dev/{device} isize=512    agcount={groups}, agsize={group_blocks} blks\n"
         "         =                       sectsz=512   attr=2, projid32bit=1\n"
         f"data     =                       bsize=4096   blocks={blocks}, imaxpct=5\n"
         f"         =                       sunit={unit} blks\n"
@@ -327,6 +337,16 @@ def client(state: str, status: str = "confirmed") -> dict[str, str]:
     }
 
 
+def mapped_cache(block: int, policy: str) -> dict[str, str]:
+    status = f"8 12/4096 {block} 0/256 0 96 0 0 0 0 0 2 metadata2 writethrough 2 migration_threshold 2048 {policy} 0 rw -"
+    return {f"{SOS}/devicemapper/dmsetup_status": f"vg-data: 0 20971520 cache {status}\n"}
+
+
+def reserved(blocks: int) -> dict[str, str]:
+    text = f"Inode count:              1525879808\nBlock count:              24414062500\nReserved block count:     {blocks}\n"
+    return {f"{SOS}/filesys/tune2fs_-l_.dev.sdb1": f"{text}Block size:               4096\n"}
+
+
 BORG = "root/.cache/borg/0a1b2c/lock.exclusive/srv@52540012a1.12345-0"
 SMB = "etc/samba/smb.conf"
 RSNAPSHOT = "var/log/rsnapshot.log"
@@ -390,7 +410,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.stripe-ext4", "notice", on_array(32)),
     ("storage.stride", "notice", superblock(16, 32)),
     ("storage.xfs-groups", "notice", xfs(2621, 100096, 262351616, 65536)),
-    ("storage.xfs-no-stripe", "notice", {**xfs(32, 268435455, 7813529600, 521728), **mdstat(RAID6)}),
+    ("storage.xfs-no-stripe", "notice", {**xfs(32, 268435455, 7813529600, 521728, device="md0"), **mdstat(RAID6)}),
     ("storage.xfs-small-log", "notice", xfs(32, 76300288, 2441609216, 2560)),
     ("storage.projects-off", "notice", project("noquota")),
     ("storage.quota-off", "notice", quota("defaults,usrquota,grpquota")),
@@ -429,6 +449,12 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
         "[29/Nov] rsnapshot daily: ERROR: Lockfile /run/lock/rsnapshot exists and so does its process, can not continue\n"}),
     ("storage.borg-lock", "warning", {BORG: "", "proc/1/stat": "1 (systemd) S 0 1 1 0 -1 0 0 0 0 0 7 7 0 0 20 0 1 0 6 0 0\n"}),
     ("storage.d-type", "warning", {f"{SOS}/docker/docker_info": " Storage Driver: overlay2\n  Supports d_type: false\n"}),
+    ("storage.dm-cache", "notice", mapped_cache(512, "cleaner")),
+    ("storage.dm-cache", "notice", mapped_cache(4096, "smq")),
+    ("storage.patrol-off", "notice", {f"{SOS}/storcli/storcli64_.c0_show_pr": "Ctrl_Prop        Value\nPR Mode          Disable\n"}),
+    ("storage.zfs-sync-off", "notice", {f"{SOS}/zfs/zfs_get_all": "tank/nfs  sync  disabled  local\ntank  sync  standard  default\n"}),
+    ("storage.stale-handle", "warning", {f"{SOS}/filesys/df_-h": "df: /mnt/proj: Stale file handle\nFilesystem Size\n"}),
+    ("storage.reserved-blocks", "notice", reserved(1220703125)),
     ("storage.fc-link", "warning", {"sys/class/fc_host/host2/port_state": "Linkdown",
         "sys/class/fc_host/host1/port_state": "Online", **log("lpfc 0000:3b:00.0: 0:1305 Link Down Event x2 received Data: x2")}),
     ("storage.thin-pool", "critical", {f"{SOS}/devicemapper/dmsetup_status":
@@ -477,7 +503,7 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("storage.error-recovery", error_recovery("SCT Error Recovery Control:\n           Read:     70 (7.0 seconds)")),
     ("storage.error-recovery", error_recovery("SCT Error Recovery Control command not supported", 180)),
     ("storage.error-recovery", {f"{SOS}/ata/smartctl_-l_scterc_.dev.sdb": "SCT Commands not supported\n"}),
-    ("storage.standby", {SMARTCTL: "Device is in STANDBY mode, exit(2)\n"}),
+    ("storage.standby", {f"{SOS}/ata/smartctl_-a_.dev.sdz": "Device is in STANDBY mode, exit(2)\n"}),
     ("storage.spin-down", {"etc/hdparm.conf": "/dev/disk/by-id/ata-X {\n\tspindown_time = 60\n}\n"}),
     ("storage.nvme-heat", nvme_log(12, 3, 0)),
     ("storage.enclosure", slot(0, "not installed")),
@@ -527,7 +553,7 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("storage.stripe-ext4", on_array(512)),
     ("storage.stride", superblock(128, 512)),
     ("storage.xfs-groups", xfs(120, 268435455, 32212254720, 521728, "128    swidth=512")),
-    ("storage.xfs-no-stripe", {**xfs(32, 268435455, 7813529600, 521728, "128    swidth=512"), **mdstat(RAID6)}),
+    ("storage.xfs-no-stripe", {**xfs(32, 268435455, 7813529600, 521728, "128    swidth=512", "md0"), **mdstat(RAID6)}),
     ("storage.xfs-small-log", xfs(4, 655360, 2621440, 2560)),
     ("storage.projects-off", project("prjquota")),
     ("storage.quota-off", quota("defaults,grpquota")),
@@ -554,6 +580,11 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("storage.nfs-callback", client("UP")),
     ("storage.nfs-callback", client("DOWN", "courtesy")),
     ("storage.browse-mode", {"etc/autofs.conf": "browse_mode = yes\n", "etc/auto.home": "user1 -rw filer:/home/&\n"}),
+    ("storage.dm-cache", mapped_cache(512, "smq")),
+    ("storage.patrol-off", {f"{SOS}/storcli/storcli64_.c0_show_pr": "PR Mode          Auto\nPR on SSD        Disabled\n"}),
+    ("storage.zfs-sync-off", {f"{SOS}/zfs/zfs_get_all": "tank/nfs  sync  standard  local\n"}),
+    ("storage.stale-handle", {f"{SOS}/filesys/df_-h": "df: /proc/1/x: Permission denied\nFilesystem Size\n"}),
+    ("storage.reserved-blocks", reserved(1000)),
     ("storage.smb-settings", {SMB: "[global]\n  socket options = TCP_NODELAY IPTOS_LOWDELAY\n"}),
     ("storage.backup-stale", {RSNAPSHOT: "[28/Nov] ERROR: Lockfile /run/lock/rsnapshot exists\n"
                               "[29/Nov] rsnapshot daily: completed successfully\n"}),
