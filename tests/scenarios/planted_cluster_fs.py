@@ -38,6 +38,13 @@ def xrootd(available_kib: int) -> dict[str, str]:
     }
 
 
+def drbd(state: str, disks: str, behind: int) -> dict[str, str]:
+    return {
+        "proc/drbd": "version: 8.4.11 (api:1/proto:86-101)\n"
+        f" 0: cs:{state} ro:Primary/Secondary ds:{disks} C r-----\n    ns:0 nr:0 dw:0 dr:0 al:8 bm:0 lo:0 oos:{behind}\n"
+    }
+
+
 PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("storage.ceph-checks", "warning", {f"{CEPH}/ceph_health_detail":
         "[WRN] OSD_TOO_MANY_REPAIRS: Too many repaired reads on 3 OSDs\n    osd.7 had 29 reads repaired\n"}),
@@ -71,6 +78,8 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
         "29 Nov 2026 01:02:03 (pool1) [] Pool mode changed to enabled\n29 Nov 2026 04:02:03 (pool1) [] Pool mode changed to "
         "disabled(fetch,store,stage,p2p-client,p2p-server): I/O test failed\n"}),
     ("storage.xrootd-space", "warning", xrootd(6000000)),
+    ("storage.drbd-state", "warning", drbd("StandAlone", "UpToDate/DUnknown", 0)),
+    ("storage.drbd-state", "warning", drbd("Connected", "UpToDate/UpToDate", 1802140)),
     ("storage.eos-fst", "warning", {f"{SOS}/eos/eos_fs_ls": EOS.format("bootfailure", "rw")}),
 ]  # fmt: skip
 
@@ -95,5 +104,7 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("storage.dcache-pool", {"var/log/dcache/poolDomain.log": "29 Nov 2026 01:02:03 (pool1) [] Pool mode changed to "
         "disabled(fetch,store): Awaiting initialization\n29 Nov 2026 04:02:03 (pool1) [] Pool mode changed to enabled\n"}),
     ("storage.xrootd-space", xrootd(150000000)),
+    ("storage.drbd-state", drbd("Connected", "UpToDate/UpToDate", 0)),
+    ("storage.drbd-state", drbd("SyncSource", "UpToDate/Inconsistent", 8123)),
     ("storage.eos-fst", {f"{SOS}/eos/eos_fs_ls": EOS.format("bootfailure", "off")}),
 ]  # fmt: skip

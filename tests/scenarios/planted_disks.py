@@ -207,13 +207,6 @@ THIN = "  WARNING: Sum of all thin volume sizes (1.00 TiB) exceeds the size of t
 NOT_USED = "  WARNING: Not using device {} for PV RNCylW-F3OG-0001.\n  WARNING: PV RNCylW-F3OG-0001 prefers device /dev/sde because device is used by LV.\n"
 
 
-def drbd(state: str, disks: str, behind: int) -> dict[str, str]:
-    return {
-        "proc/drbd": "version: 8.4.11 (api:1/proto:86-101)\n"
-        f" 0: cs:{state} ro:Primary/Secondary ds:{disks} C r-----\n    ns:0 nr:0 dw:0 dr:0 al:8 bm:0 lo:0 oos:{behind}\n"
-    }
-
-
 def bcache(mode: str) -> dict[str, str]:
     return {
         "sys/block/bcache0/bcache/cache_mode": mode,
@@ -400,8 +393,6 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
         PVS: "  Devices file sys_wwid naa.60050768 PVID iws5FZqBFBVE12 last seen on /dev/sda3 not found.\n"}),
     ("storage.suspended", "warning", {"sys/block/dm-4/dm/suspended": "1", "sys/block/dm-4/dm/name": "vg-data"}),
     ("storage.cache-alone", "notice", bcache("writethrough [writeback] writearound none")),
-    ("storage.drbd-state", "warning", drbd("StandAlone", "UpToDate/DUnknown", 0)),
-    ("storage.drbd-state", "warning", drbd("Connected", "UpToDate/UpToDate", 1802140)),
     ("storage.not-mounted", "warning", fstab("UUID=8d /data xfs defaults,nofail 0 0")),
     ("storage.hidden-mount", "warning", {"proc/self/mountinfo": f"{ROOT}31 30 8:17 / /data rw,relatime - xfs /dev/sdb1 rw\n"
                                          "40 31 253:4 / /data rw,relatime - xfs /dev/mapper/vg-new rw\n"}),
@@ -543,8 +534,6 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("storage.lvm-single-path", {PVS: "  PV VG Fmt Attr\n  /dev/sdq vg_data lvm2 a--  1.00t\n"}),
     ("storage.suspended", {"sys/block/dm-4/dm/suspended": "0", "sys/block/dm-4/dm/name": "vg-data"}),
     ("storage.cache-alone", bcache("[writethrough] writeback writearound none")),
-    ("storage.drbd-state", drbd("Connected", "UpToDate/UpToDate", 0)),
-    ("storage.drbd-state", drbd("SyncSource", "UpToDate/Inconsistent", 8123)),
     ("storage.not-mounted", fstab("UUID=8d /backup xfs noauto 0 0\n#UUID=8e /old xfs defaults 0 0\nUUID=9 none swap sw 0 0")),
     ("storage.hidden-mount", {"proc/self/mountinfo": f"{ROOT}31 30 0:41 / /net rw,relatime - autofs /etc/auto.net rw\n"
                               "40 31 0:53 / /net rw,relatime - nfs4 f:/net rw,rsize=1048576,wsize=1048576,proto=tcp\n"}),
