@@ -15,6 +15,7 @@ from hostdx.probes.system.network.nic import read_nics
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.knowledge.hardware import (
+    BoardEvent,
     Cloud,
     cloud_of,
     disk_model,
@@ -272,7 +273,7 @@ def board_event_rows(host: Host) -> list[SubjectRow]:
     """One row per event of the board's captured log that knowledge/board_events.toml knows and nothing later takes
     back: `times`, and the last `line`.
     """
-    standing: dict[tuple[str, str], list[str]] = {}  # by sensor and event, the path and the lines
+    standing: dict[tuple[str, str], tuple[BoardEvent, str, list[str]]] = {}  # by sensor and event
     for path in host.glob_paths("/sos_commands/ipmitool/ipmitool*sel_*list*") if not host.live else ():
         text = host.read_file_text(path, 8 << 20)
         for line in text.splitlines() if is_present(text) else ():
@@ -281,32 +282,21 @@ def board_event_rows(host: Host) -> list[SubjectRow]:
             if at < 3:
                 continue
             sensor, event = words[at - 2 : at]
-            ended = [key for key in standing if key[0] == sensor and _is_ended_by(key, event)]
-            for key in ended if words[at] == "Asserted" else [(sensor, event)]:
-                standing.pop(key, None)
-            if words[at] == "Asserted":
-                lines = standing.setdefault((sensor, event), [path])
-                lines += [" ".join(line.split())] if lines[0] == path else []
+            if words[at] == "Deasserted":
+                standing.pop((sensor, event), None)
+                continue
+            for key, (known, _, _) in [*standing.items()]:
+                if key[0] == sensor and known.ended_by and re.search(known.ended_by, event):
+                    del standing[key]
+            if (entry := known_board_event(f"{sensor}: {event}")) is not None:
+                _, first_path, lines = standing.setdefault((sensor, event), (entry, path, []))
+                lines += [" ".join(line.split())] if first_path == path else []
     rows = []
-    for (sensor, event), (path, *lines) in standing.items():
-        known = known_board_event(f"{sensor}: {event}")
-        if known is not None:
-            columns: dict[str, Value] = {
-                "name": f"{sensor}, {event}",
-                "path": path,
-                "times": len(lines),
-                "line": lines[-1],
-                "told": known.told,
-                "advice": known.advice,
-                "severity": known.severity,
-            }
-            rows.append(SubjectRow(f"{sensor}, {event}", columns))
+    for (sensor, event), (known, path, lines) in standing.items():
+        told = {"told": known.told, "advice": known.advice, "severity": known.severity}
+        columns: dict[str, Value] = {"path": path, "times": len(lines), "line": lines[-1], **told}
+        rows.append(SubjectRow(f"{sensor}, {event}", {"name": f"{sensor}, {event}", **columns}))
     return rows
-
-
-def _is_ended_by(standing: tuple[str, str], event: str) -> bool:
-    known = known_board_event(": ".join(standing))
-    return known is not None and bool(known.ended_by) and re.search(known.ended_by, event) is not None
 
 
 def snapshot_rows(host: Host) -> list[SubjectRow]:

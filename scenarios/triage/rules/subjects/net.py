@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, partial
 
+import msgspec
+
 from hostdx.probes.cpu_list import parse_mask
 from hostdx.probes.number_text import parse_hexadecimal_list
 from hostdx.probes.reading.host import Host
@@ -406,14 +408,9 @@ def counter_rows(host: Host) -> list[SubjectRow]:
     for kind, name, source, counts in _sources_of_counters(host):
         for entry in (entry for entry in list_counters() if entry.of == kind):
             matching = {key: count for key, count in counts.items() if re.fullmatch(entry.counter, key)}
-            total = sum(matching.values())
-            if total < entry.least:
+            if (total := sum(matching.values())) < entry.least:
                 continue
-            columns: dict[str, Value] = {
-                **{
-                    field: getattr(entry, field)
-                    for field in ("least", "loud", "unit", "told", "effect", "advice")
-                },
+            columns: dict[str, Value] = msgspec.structs.asdict(entry) | {
                 "name": name,
                 "kind": kind,
                 "counter": max(matching, key=lambda key: matching[key]).removeprefix("TcpExt_"),
@@ -434,16 +431,12 @@ def _sources_of_counters(host: Host) -> Iterator[tuple[str, str, str, dict[str, 
             counts = own_counters(host, card.name)
             if is_present(counts):
                 yield "card", card.name, f"ethtool -S {card.name}", counts
-    wanted = [entry.counter for entry in list_counters() if entry.of == "port"]
+    wanted = "|".join(entry.counter for entry in list_counters() if entry.of == "port")
     for port in host.glob_paths("/sys/class/infiniband/*/ports/*"):
         files = {path.rpartition("/")[2]: path for path in host.glob_paths(f"{port}/*counters/*")}
-        named = {
-            name: path for name, path in files.items() if any(re.fullmatch(each, name) for each in wanted)
-        }
-        read = {name: host.read_integer(path) for name, path in named.items()}
-        _, _, _, _, device, _, number = port.split("/")
+        read = {name: host.read_integer(path) for name, path in files.items() if re.fullmatch(wanted, name)}
         counts = {name: count for name, count in read.items() if is_present(count)}
-        yield "port", f"{device} port {number}", f"{port}/*counters/*", counts
+        yield "port", " port ".join(port.split("/")[4::2]), f"{port}/*counters/*", counts
     protocols = host.compute_once(tcp.tcp_rows)
     for row in protocols if is_present(protocols) else ():
         counts = {name: row[name] for name in row if name.startswith("TcpExt_")}
