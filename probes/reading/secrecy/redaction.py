@@ -11,10 +11,28 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from hostdx.probes.reading.secrecy.harmless_words import harmless_words
+from hostdx.probes.reading.secrecy.secret_forms import MASK
 from hostdx.probes.reading.secrecy.secrets import mask_secrets
 
 _ENVIRON = re.compile(r"/proc/[^/]+/environ$")
 _LOGINS = re.compile(r"/var/log/(?:secure|auth\.log|cron)$|/journalctl_-b_-q_")
+_NO_SECRETS = "/etc/nsswitch.conf"  # its `passwd: files` is none
+# Files that rules read and that may hold secrets of their own.
+_CONFIGS = re.compile(r"^/(?:etc/(?!ssh/|pam\.d/)|var/lib/(?:iscsi|pgsql|postgresql)/)")
+_NO_SECRET = r"(?!['\"]?(?:/|file:|%|(?:yes|no|on|off|true|false|none|md5|scram\S*|files|\d{1,2})(?![\w-])))"
+_ASSIGNED = rf"['\"]?[ \t]*[:=][ \t]*{_NO_SECRET}"  # looks at the value, which follows
+_SECRET_VALUE = r"(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s,;}>]+)"
+_CONFIG_SECRETS = tuple(
+    re.compile(pattern + _SECRET_VALUE)
+    for pattern in (
+        rf"(?im)((?<![\w-])[\w.-]*(?:passw(?:or)?d|passphrase|secret|token|psk|private[_-]?key)[\w.-]*{_ASSIGNED})",
+        rf"(?im)((?<![\w.-])(?:pwd|pass|keys?\d?|private|auth){_ASSIGNED}(?![{{\[]))",
+        r"(?im)((?<![\w-])(?:auth_pass|wpa-psk|wireless-key1?)[ \t]+)",
+        # behind a data base's name and user, of proftpd and rsyslog
+        r"(?im)^([ \t]*SQLConnectInfo[ \t]+\S+[ \t]+\S+[ \t]+)",
+        r"(?im)^([^#\n]*:om\w+:[^,\n]*,[^,\n]*,[^,\n]*,)",
+    )
+)
 _CMDLINE = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?cmdline$")
 _IDENTITY = re.compile(
     r"(/etc/machine-id|/etc/hostname|boot_id|_serial|/serial|/wwid|/vpd_pg8[03]|chassis_asset_tag|uuid)$"
@@ -162,13 +180,18 @@ def _compile_name_pattern(names: set[str]) -> re.Pattern[str] | None:
 
 def strip_secrets(path: str, text: str) -> str | None:
     """In every capture: no environment but the container's mark, no log of who logged in and what cron started, and no
-    secret of a command line.
+    secret of a command line or of a file of settings.
     """
     if _LOGINS.search(path):
         return None
+    if path.endswith(_NO_SECRETS):
+        return text
     if _ENVIRON.search(path):
         match = re.search(r"(?:^|\0)(container=[^\0]+)", text)
         return f"{match[1]}\0" if match else None
     if _CMDLINE.search(path):  # its words end with NUL: the value after `--password` is one of its own
         return "\0".join(harmless_words(text.split("\0")))
+    if _CONFIGS.search(path):
+        for pattern in _CONFIG_SECRETS:
+            text = pattern.sub(rf"\1{MASK}", text)
     return mask_secrets(text)
