@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from hostdx.probes.reading.secrecy.harmless_words import harmless_words
+from hostdx.probes.reading.secrecy.harmless_words import LEFT_OUT, harmless_words
 from hostdx.probes.reading.secrecy.secret_forms import MASK
 from hostdx.probes.reading.secrecy.secrets import mask_secrets
 
@@ -32,6 +32,11 @@ _CONFIG_SECRETS = tuple(
         r"(?im)^([ \t]*SQLConnectInfo[ \t]+\S+[ \t]+\S+[ \t]+)",
         r"(?im)^([^#\n]*:om\w+:[^,\n]*,[^,\n]*,[^,\n]*,)",
     )
+)
+_QUERY_LOGS = re.compile(r"^/var/(?:lib|log)/(?:pgsql|postgresql)/")
+# a statement, its values, and the lines in which it goes on (PostgreSQL, Error Reporting and Logging)
+_QUERY = re.compile(
+    r"(?im)((?:statement|detail|query|context|(?:execute|parse|bind) [^:\n]*): ).*$|^[ \t].*\n?"
 )
 _CMDLINE = re.compile(r"/proc/[^/]+/(?:task/[^/]+/)?cmdline$")
 _IDENTITY = re.compile(
@@ -179,8 +184,8 @@ def _compile_name_pattern(names: set[str]) -> re.Pattern[str] | None:
 
 
 def strip_secrets(path: str, text: str) -> str | None:
-    """In every capture: no environment but the container's mark, no log of who logged in and what cron started, and no
-    secret of a command line or of a file of settings.
+    """In every capture: no environment but the container's mark, no log of who logged in and what cron started, no
+    query of a database, and no secret of a command line or of a file of settings.
     """
     if _LOGINS.search(path):
         return None
@@ -194,4 +199,6 @@ def strip_secrets(path: str, text: str) -> str | None:
     if _CONFIGS.search(path):
         for pattern in _CONFIG_SECRETS:
             text = pattern.sub(rf"\1{MASK}", text)
+    if _QUERY_LOGS.search(path) and path.endswith(".log"):
+        text = _QUERY.sub(lambda match: f"{match[1]}{LEFT_OUT}" if match[1] else "", text)
     return mask_secrets(text)

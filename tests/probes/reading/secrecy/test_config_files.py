@@ -50,6 +50,17 @@ def test_a_secret_of_a_file_is_not_kept() -> None:
     assert_each(SECRETS, check, name=lambda case: case[0])
 
 
+def test_a_log_of_a_database_is_kept_without_its_queries() -> None:
+    log = (
+        "2026-11-01 UTC LOG:  checkpoints are occurring too frequently (9 seconds apart)\n"
+        "2026-11-01 UTC LOG:  duration: 9 ms  statement: SELECT *\n\tFROM patients WHERE name = 'Smith'\n"
+        "2026-11-01 UTC DETAIL:  parameters: $1 = 'Smith'\n"
+    )
+    kept = strip_secrets("/var/lib/pgsql/data/log/a.log", log) or ""
+    assert "occurring too frequently (9 seconds apart)" in kept
+    assert "Smith" not in kept and "patients" not in kept
+
+
 def test_a_setting_is_kept() -> None:
     def check(case: tuple[str, str]) -> None:
         path, text = case
