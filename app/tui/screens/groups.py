@@ -22,7 +22,7 @@ class GroupsScreen(Base):
     DEFAULT_CSS = "GroupsScreen #about { height: auto; margin: 1 0 0 0; }"
     BINDINGS = [
         Binding("w", "raw", "raw values"),
-        Binding("enter", "open_load", "the whole load"),
+        Binding("enter", "open", "the whole load"),
         Binding("j,down", "other(1)", "next load"),
         Binding("k,up", "other(-1)", "previous load", show=False),
     ]
@@ -66,7 +66,7 @@ class GroupsScreen(Base):
     def action_raw(self) -> None:
         self.shell.toggle_raw()
 
-    def action_open_load(self) -> None:
+    def action_open(self) -> None:
         self.app.push_screen(LoadScreen(lambda: self.session, self.shown_verdict.workload))
 
     def action_other(self, by: int) -> None:
