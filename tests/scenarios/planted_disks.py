@@ -528,6 +528,7 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("storage.thin-oversold", {LVS: THIN + COLUMNS, "etc/lvm/lvm.conf": "\tthin_pool_autoextend_threshold = 80\n"}),
     ("storage.lvm-unmonitored", {LVS: f"{COLUMNS}  data pve twi-aotz-- 1.00t 41.20 45.10 monitored\n"}),
     ("storage.snapshot-filling", {LVS: f"{COLUMNS}  snap vg Vwi-a-tz-k 20.00g pool root 97.81\n"}),
+    ("storage.snapshot-filling", {LVS: f"{COLUMNS}  snap vg Swi-a-s--- 20.00g      root 97.81\n"}),
     ("storage.lvm-raid", {LVS: f"{COLUMNS}  data vg rwi-aor--- 1.00t                100.00\n"}),
     ("storage.pvmove", {LVS: f"{COLUMNS}  root vg -wi-ao---- 120.00g\n"}),
     ("storage.lvm-seen-twice", {PVS: "  PV VG Fmt Attr\n  /dev/sde vg_data lvm2 a--  1.00t\n"}),
@@ -586,6 +587,8 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("log.lustre-checksum", log("LustreError: 168-f: BAD WRITE CHECKSUM: lustre-OST0003: from 12345-10.0.0.5@o2ib changed on the "
                                 "client after we checksummed it - likely false positive due to mmap IO (bug 11742)")),
     ("log.ext4-2038", log("ext4 filesystem being mounted at /boot supports timestamps until 2038 (0x7fffffff)")),
+    ("log.same-uuid", log("XFS (xvdf1): Filesystem has duplicate UUID 8ac4868e-1 - can't mount")
+     | {"proc/mounts": "/dev/xvdf1 /data xfs rw,nouuid 0 0\n"}),
 ]  # fmt: skip
 
 PLANTED += CLUSTER_PLANTED
