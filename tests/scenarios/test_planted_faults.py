@@ -21,6 +21,7 @@ from tests.scenarios import planted_disks as disks
 from tests.scenarios import planted_firmware as firmware
 from tests.scenarios import planted_layers as layers
 from tests.scenarios import planted_network as network
+from tests.scenarios import planted_nodes as nodes
 from tests.scenarios import planted_services as services
 from tests.scenarios import planted_state as state
 from tests.scenarios import planted_system as system
@@ -241,9 +242,11 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
 ]  # fmt: skip
 
 
-PLANTED += classes.PLANTED + services.PLANTED + state.PLANTED + layers.PLANTED + system.PLANTED
+PLANTED += (
+    classes.PLANTED + services.PLANTED + state.PLANTED + layers.PLANTED + system.PLANTED + nodes.PLANTED
+)
 PLANTED += network.PLANTED + firmware.PLANTED
-TRAPS = classes.TRAPS + services.TRAPS + state.TRAPS + layers.TRAPS
+TRAPS = classes.TRAPS + services.TRAPS + state.TRAPS + layers.TRAPS + nodes.TRAPS
 TRAPS += network.TRAPS + firmware.TRAPS
 TRAPS_AT_ONCE = 8
 PLANTED += disks.PLANTED
