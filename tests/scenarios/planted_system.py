@@ -49,10 +49,14 @@ def semaphores(count: int) -> dict[str, str]:
     return {"proc/sysvipc/sem": table, "proc/sys/kernel/sem": "32000\t1024000000\t500\t128"}
 
 
-def service_log(program: str, count: int, line: str) -> dict[str, str]:
-    """The system's log with this line of a program, several times, and one of another."""
-    heads = (f"Nov 24 02:{n // 60:02d}:{n % 60:02d} srv" for n in range(count))
-    text = "".join(f"{head} {program}[812]: {line}\n" for head in heads)
+def service_log(program: str, count: int, line: str, *later: str) -> dict[str, str]:
+    """The system's log with this line of a program, several times, then later ones, and one of another program."""
+    name, pid = ("systemd", 1) if program == "systemd" else (program.partition(" ")[0], 812)
+    messages = [line] * count + [*later]
+    heads = (f"Nov 24 02:{n // 60:02d}:{n % 60:02d} srv" for n in range(len(messages)))
+    text = "".join(
+        f"{head} {name}[{pid}]: {message}\n" for head, message in zip(heads, messages, strict=True)
+    )
     return {"var/log/messages": f"{text}Nov 24 02:59:59 srv systemd[1]: Reached target Basic System.\n"}
 
 
@@ -80,7 +84,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
 ]
 TRAPS: list[tuple[str, dict[str, str]]] = [
     *((trap["rule"], trap["files"]) for trap in _TABLE["trap"]),
-    *((rule, service_log(program, int(n), line)) for rule, program, n, line in _INNOCENT),
+    *((rule, service_log(program, int(n), *lines)) for rule, program, n, *lines in _INNOCENT),
     ("host.cron-overlap", cron_jobs(20, "/usr/local/bin/job{n}.sh")),
     ("host.mount-table", mounts(800)),
 ]

@@ -19,7 +19,7 @@ _MORE_FILES = ("/var/log/daemon.log", "/var/log/secure", "/var/log/auth.log", "/
 _JOURNALS = "/sos_commands/*/journalctl_*"
 JOURNAL = ("journalctl", "-b", "-q", "--no-pager", "-n", "2000")
 _LINE = lazy_pattern(
-    r"^(?:\w{3} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?|\d{4}-\d\d-\d\dT\S+) (\S+) ([^\s:\[]+)(?:\[[^\]\n]*\])?: (.*)$",
+    r"^(?:\w{3} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?|\d{4}-\d\d-\d\dT\S+) (\S+) ([^\s:\[]+)(?:\[([^\]\n]*)\])?: (.*)$",
     re.MULTILINE,
 )
 
@@ -33,7 +33,7 @@ class ServiceLine(msgspec.Struct, frozen=True):
 
 def read_system_log(host: Host) -> dict[str, list[ServiceLine]]:
     """Return the lines by program. Those that a log server received from other hosts are left out, and of two files
-    that hold the same line the second.
+    that hold the same line the second. A manager of a user's units is the program `systemd --user`.
     """
     journals = () if host.live else host.glob_paths(_JOURNALS)
     boots = [
@@ -53,8 +53,11 @@ def read_system_log(host: Host) -> dict[str, list[ServiceLine]]:
         known_lines.update(match[0] for match in matches)
         for match in matches:
             programs = lines.setdefault(match[1].partition(".")[0], {})
-            line = ServiceLine(match[3][:MAX_LINE_CHARACTERS], source)
-            programs.setdefault(match[2].rpartition("/")[2], []).append(line)
+            line = ServiceLine(match[4][:MAX_LINE_CHARACTERS], source)
+            program = match[2].rpartition("/")[2]
+            if program == "systemd" and match[3] not in (None, "1"):
+                program = "systemd --user"
+            programs.setdefault(program, []).append(line)
     own = host.read_word("/etc/hostname")
     name = own.partition(".")[0] if is_present(own) else ""
     most = max(lines, key=lambda each: sum(map(len, lines[each].values())), default="")

@@ -39,3 +39,10 @@ def test_names_of_programs(tmp_path: Path) -> None:
         "sssd": ["b"],
         "rsyslogd": ["c"],
     }
+
+
+def test_managers_of_users_are_a_program_of_their_own(tmp_path: Path) -> None:
+    lines = ("systemd[1]: a", "systemd[2207]: b", "systemd: c")
+    tree = Tree(tmp_path).put("/var/log/syslog", "".join(f"Nov  4 02:11:00 h {line}\n" for line in lines))
+    assert messages(tree, "systemd") == ["a", "c"]
+    assert messages(tree, "systemd --user") == ["b"]
