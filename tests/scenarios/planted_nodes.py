@@ -35,6 +35,8 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
 
 TRAPS: list[tuple[str, dict[str, str]]] = [
     ("host.slurm-memory", NODE | {"etc/slurm/slurm.conf": SLURM.format(191000)}),
+    # another range of the same name
+    ("host.slurm-memory", NODE | {"etc/slurm/slurm.conf": SLURM.format(191000) + "NodeName=wn065 RealMemory=380000\n"}),
     ("host.time-own-clock", {NTPQ: PEERS + LOCAL.format(" ") + SERVER.format("*").replace("3605497", "  0.012")}),
     ("service.ceph-heartbeat", {OSD: NO_REPLY}),  # one, while a daemon was restarted
     ("service.gluster-bricks", {SHD: LOST}),
