@@ -63,7 +63,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
         "import:\n    name: lus-OST0003-osc\n    target: lus-OST0003_UUID\n    state: DISCONN\n"}),
     ("storage.beegfs-routes", "warning", {f"{SOS}/beegfs/beegfs-net": BEEGFS_NET.format("TCP: 4 (10.193.113.4:8003); "), **ACTIVE}),
     ("storage.beegfs-targets", "warning", targets("     102           Online Needs-resync        3")),
-    ("storage.gpfs-lease", "warning", {"var/adm/ras/mmfs.log.latest":
+    ("storage.gpfs-lease", "notice", {"var/adm/ras/mmfs.log.latest":
         "2026-11-29_03:41:12.312+0000: [N] Disk lease period expired 0.030 seconds ago in cluster c1. Attempting to reacquire.\n"}),
     ("storage.gpfs-disks", "warning", {f"{SOS}/gpfs/mmlsdisk_fs1_-L":
         "nsd3         nsd         512       2 Yes      Yes   ready         down            3 system\n"}),
@@ -107,4 +107,8 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("storage.drbd-state", drbd("Connected", "UpToDate/UpToDate", 0)),
     ("storage.drbd-state", drbd("SyncSource", "UpToDate/Inconsistent", 8123)),
     ("storage.eos-fst", {f"{SOS}/eos/eos_fs_ls": EOS.format("bootfailure", "off")}),
+    ("storage.lvm-seen-twice", {f"{SOS}/lvm2/pvs_-a_-v_-o_pv_mda_free": "  WARNING: Not using device /dev/sdf for PV "
+        "RNC-1.\n  WARNING: PV RNC-1 prefers device /dev/mapper/mpatha because device is used by LV.\n"}),
+    ("storage.smartd-told", {"var/log/messages": "Nov 24 02:05:11 srv smartd[9]: Device: /dev/sdb [SAT], 8 Currently unreadable "
+        "(pending) sectors\nNov 24 03:05:11 srv smartd[9]: Device: /dev/sdb [SAT], No more Currently unreadable (pending) sectors\n"}),
 ]  # fmt: skip

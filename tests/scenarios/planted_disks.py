@@ -426,7 +426,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
         "md0 : active raid6 " + " ".join(f"sd{chr(97 + n)}1[{n}]" for n in range(12)) + "\n      9 blocks [12/12]\n")}),
     ("storage.names-unmapped", "notice", system_log(
         "nfsidmap[1130]: nss_name_to_gid: name 'b2b@localdomain' does not map into domain 'example.org'")),
-    ("storage.exports-refused", "warning", system_log("exportfs[77]: exportfs: Failed to resolve c004")),
+    ("storage.exports-refused", "notice", system_log("exportfs[77]: exportfs: Failed to resolve c004")),
     ("storage.exports-old", "warning", exported("/iso *(ro)", "/data\t*(ro,sync,wdelay)")),
     ("storage.exports-open", "warning", exported("/data 10.1.0.0/16 (rw,no_root_squash)", "/data\t*(rw,sync)")),
     ("storage.exports-async", "notice", {ETAB: "/home\t10.0.0.0/8(rw,async,wdelay,root_squash)\n"}),

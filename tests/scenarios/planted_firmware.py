@@ -123,12 +123,12 @@ def chassis(**states: str) -> dict[str, str]:
     return {CHASSIS: "System Power         : on\n" + "".join(lines)}
 
 
-def modules_of_memory(width: int) -> dict[str, str]:
+def modules_of_memory(width: int, size: str = "32 GB") -> dict[str, str]:
     block = (
         "Handle 0x11{0}, DMI type 17, 84 bytes\nMemory Device\n\tTotal Width: {1} bits\n\tData Width: 64 bits\n"
-        "\tSize: 32 GB\n\tLocator: DIMM_{0}\n\tSpeed: 3200 MT/s\n\tConfigured Memory Speed: 3200 MT/s\n\n"
+        "\tSize: {2}\n\tLocator: DIMM_{0}\n\tSpeed: 3200 MT/s\n\tConfigured Memory Speed: 3200 MT/s\n\n"
     )
-    return {f"{SOS}/hardware/dmidecode": block.format("A", 72) + block.format("B", width)}
+    return {f"{SOS}/hardware/dmidecode": block.format("A", 72, "32 GB") + block.format("B", width, size)}
 
 
 def amd() -> dict[str, str]:
@@ -279,4 +279,7 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("net.interrupts-isolated", {"sys/devices/system/cpu/isolated": ""}),
     ("host.pcie-aspm", sleeping("Disabled")),
     ("host.pcie-detour", detour("-")),
+    ("host.memory-mixed-ecc", modules_of_memory(64, "No Module Installed")),
+    ("host.board-events", {SEL: event("Memory #0x2b | Uncorrectable ECC | Asserted")[SEL].replace("2026", "2021")
+                           + event("Fan #0x32 | Presence detected | Asserted")[SEL]}),
 ]  # fmt: skip

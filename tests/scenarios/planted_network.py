@@ -339,6 +339,7 @@ def transfers(high: int) -> dict[str, str]:
         "etc/gridftp.conf": "port 2811\nport_range 50000,51000\n",
         "etc/firewalld/zones/public.xml": f'<?xml version="1.0"?>\n<zone>\n  <port port="50000-{high}" '
         f'protocol="tcp"/>\n</zone>\n',
+        f"{SOS}/systemd/systemctl_list-units": "  firewalld.service loaded active running x\n",
     }
 
 
@@ -396,7 +397,7 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("net.counter", "notice", {"proc/net/netstat": "TcpExt: TCPMemoryPressures TCPBacklogDrop\nTcpExt: 0 8823\n"}),
     ("net.fec-off", "warning", card("Off", 9000)),
     ("net.fec-lost", "warning", {f"{ETHTOOL}-I_--show-fec_eth0": "FEC parameters for eth0:\nActive FEC encoding: RS\n"
-                                 "Statistics:\n  corrected_blocks: 918273645\n  uncorrectable_blocks: 412\n"}),
+                                 "Statistics:\n  corrected_blocks: 918273645\n  uncorrectable_blocks: 4120000\n"}),
     ("net.advertised", "warning", modes("100baseT/Full")),
     ("net.autoneg-off", "warning", modes("Not reported", "off") | {f"{DIR}/eth0/statistics/rx_crc_errors": "900"}),
     ("net.rss-table", "warning", table_of_rings(0)),
@@ -473,7 +474,7 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
                                           "d_pci_stalled_wr_events: 9124\n"}),
     ("net.fec-off", card("Off", 0)),
     ("net.fec-lost", {f"{ETHTOOL}-I_--show-fec_eth0": "Active FEC encoding: RS\nStatistics:\n  corrected_blocks:"
-                                                      " 91827364\n  uncorrectable_blocks: 0\n"}),
+                                                      " 91827364\n  uncorrectable_blocks: 412\n"}),
     ("net.rss-table", table_of_rings(3)),
     ("net.hardware-filter", filters("Direct to queue 3")),
     ("net.lro-forwarding", merging(0)),
@@ -530,4 +531,9 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     ("net.firewall-logs", logged("limit: avg 5/min burst 5 ")),
     ("net.masquerade-all", translated("172.17.0.0/16")),
     ("net.address-unsaved", second_address("IPADDR1=10.10.4.77\n")),
+    ("net.bridge-vlan", vlans("2-4094")),
+    ("net.unbound", {LSPCI: unbound("")[LSPCI].replace("MT2892 Family", "MT28800 Family Virtual Function")}),
+    ("host.resolv-listener", resolver("") | {RESOLV: "nameserver 127.0.0.11\n"}),
+    ("net.route-rejected", {TABLES: "10.20.4.0/24 via 10.0.0.1 dev eth0\nblackhole 10.20.0.0/16 proto static\n",
+                            "etc/fstab": "10.20.4.9:/data /data nfs noauto 0 0\n"}),
 ]  # fmt: skip

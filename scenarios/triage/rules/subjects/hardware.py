@@ -218,6 +218,7 @@ def crypt_rows(host: Host) -> list[SubjectRow]:
     ]
 
 
+MAX_EVENT_AGE_DAYS = 90
 _COUNTED = (
     ("iptables", "/sos_commands/*/ip*tables_*", r"^\s*\d+[KMG]?\s+\d+[KMG]?\s|^-A "),
     ("nftables", "/sos_commands/*/nft_*list_ruleset*", r"^\t\t(?!type |policy |comment|elements)\S"),
@@ -269,10 +270,18 @@ def _captured_failed_units(host: Host) -> Iterator[tuple[str, tuple[str, str]]]:
             yield unit, (path, about.strip())
 
 
+def _day_number(line: str) -> int:
+    """Return the day since 2000, counting months of 31 days, of an event of the board's log; 0 without a date."""
+    date = re.search(r"\b([01]\d)/([0-3]\d)/(?:20)?(\d\d) ", line)
+    month, day, year = map(int, date.groups()) if date else (0, 0, 0)
+    return year * 372 + month * 31 + day
+
+
 def board_event_rows(host: Host) -> list[SubjectRow]:
     """One row per event of the board's captured log that knowledge/board_events.toml knows and nothing later takes
-    back: `times`, and the last `line`.
+    back: `times`, and the last `line`. Events more than MAX_EVENT_AGE_DAYS older than the newest are left out.
     """
+    newest = 0
     standing: dict[tuple[str, str], tuple[BoardEvent, str, list[str]]] = {}  # by sensor and event
     for path in host.glob_paths("/sos_commands/ipmitool/ipmitool*sel_*list*") if not host.live else ():
         text = host.read_file_text(path, 8 << 20)
@@ -281,6 +290,7 @@ def board_event_rows(host: Host) -> list[SubjectRow]:
             at = next((n for n, word in enumerate(words) if word in ("Asserted", "Deasserted")), 0)
             if at < 3:
                 continue
+            newest = max(newest, _day_number(line))
             sensor, event = words[at - 2 : at]
             if words[at] == "Deasserted":
                 standing.pop((sensor, event), None)
@@ -293,6 +303,8 @@ def board_event_rows(host: Host) -> list[SubjectRow]:
                 lines += [" ".join(line.split())] if first_path == path else []
     rows = []
     for (sensor, event), (known, path, lines) in standing.items():
+        if 0 < _day_number(lines[-1]) < newest - MAX_EVENT_AGE_DAYS:
+            continue
         told = {"told": known.told, "advice": known.advice, "severity": known.severity}
         columns: dict[str, Value] = {"path": path, "times": len(lines), "line": lines[-1], **told}
         rows.append(SubjectRow(f"{sensor}, {event}", {"name": f"{sensor}, {event}", **columns}))
