@@ -282,7 +282,7 @@ def quota(options: str) -> dict[str, str]:
 
 def profiles(single: int) -> dict[str, str]:
     folder = "sys/fs/btrfs/0a1b/allocation/metadata"
-    return {f"{folder}/raid1/total_bytes": "1073741824", f"{folder}/single/total_bytes": str(single)}
+    return {f"{folder}/raid1/used_bytes": "1073741824", f"{folder}/single/used_bytes": str(single)}
 
 
 def usage(left: str) -> dict[str, str]:

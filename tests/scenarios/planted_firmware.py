@@ -39,7 +39,7 @@ def verbs(active: int) -> dict[str, str]:
     text = (
         "hca_id:\tmlx5_0\n\ttransport:\t\t\tInfiniBand (0)\n\tphys_port_cnt:\t\t\t1\n\t\tport:\t1\n"
         "\t\t\tstate:\t\t\tPORT_ACTIVE (4)\n\t\t\tmax_mtu:\t\t4096 (5)\n"
-        f"\t\t\tactive_mtu:\t\t{active} (3)\n\t\t\tsm_lid:\t\t\t0\n\t\t\tlink_layer:\t\tEthernet\n"
+        f"\t\t\tactive_mtu:\t\t{active} (3)\n\t\t\tsm_lid:\t\t\t0\n\t\t\tlink_layer:\t\tInfiniBand\n"
     )
     return {f"{SOS}/infiniband/ibv_devinfo_-v": text}
 

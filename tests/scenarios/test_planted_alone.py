@@ -13,6 +13,7 @@ def test_a_bond_on_one_card_of_two_is_found(tmp_path: Path) -> None:
     device = "sys/devices/pci0000:ae/0000:ae:00.0/0000:af:00.0"
     server.files(f"{device}/net/ens2", ifindex=9, type=1)
     server.link(f"{device}/net/ens2/device", device)
+    server.link(f"{device}/driver", "sys/bus/pci/drivers/mlx5_core")
     server.link("sys/class/net/ens2", f"{device}/net/ens2")
     assert findings(tmp_path, "net.bond-one-card")["net.bond-one-card"].severity == "notice"
 

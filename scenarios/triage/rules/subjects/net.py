@@ -385,20 +385,20 @@ def bond_rows(host: Host) -> list[SubjectRow] | Absent:
 
 
 def _hardware_columns(host: Host, members: tuple[str, ...]) -> dict[str, Value]:
-    """What the ports of a bond are made of: cards (PCI bus and slot), drivers, receive rings."""
+    """Return what the ports of a bond are made of: cards (PCI bus and slot), drivers, rings; other cards alike."""
     nics = host.compute_once(read_nics)
     slots = {name: card.bus.rpartition(".")[0] for name, card in nics.items() if ":" in card.bus}
     buses = {slots[name] for name in members if name in slots}
-    wired = {slots[name] for name in slots if nics[name].kind == "ethernet"}
+    drivers = {driver for name in members if name in nics and is_present(driver := nics[name].driver)}
+    wired = {name for name in slots if nics[name].kind == "ethernet" and nics[name].driver in drivers}
     rings = {rings.rx for name in members if is_present(rings := read_rings(host, name))}
-    drivers = (nics[name].driver for name in members if name in nics)
     return {
         "members": members,
         "buses": tuple(sorted(buses)),
         "cards": len(buses) if buses else Absent("the ports' cards are not known"),
-        "other_cards": len(wired - buses),
+        "other_cards": len({slots[name] for name in wired} - buses),
         "rings": tuple(sorted(rings)) if rings else Absent("the ports report no rings", "unsupported"),
-        "drivers": tuple({driver for driver in drivers if is_present(driver)}),
+        "drivers": tuple(drivers),
     }
 
 
