@@ -16,7 +16,7 @@ from hostdx.probes.reading.secrecy.secrets import mask_secrets
 
 _ENVIRON = re.compile(r"/proc/[^/]+/environ$")
 _LOGINS = re.compile(r"/var/log/(?:secure|auth\.log|cron)$|/journalctl_-b_-q_")
-_NO_SECRETS = "/etc/nsswitch.conf"  # its `passwd: files` is none
+_NAME_SERVICES = "/etc/nsswitch.conf"  # its `passwd: files` is none
 # Files that rules read and that may hold secrets of their own.
 _CONFIGS = re.compile(r"^/(?:etc/(?!ssh/|pam\.d/)|var/lib/(?:iscsi|pgsql|postgresql)/)")
 _NO_SECRET = r"(?!['\"]?(?:/|file:|%|(?:yes|no|on|off|true|false|none|md5|scram\S*|files|\d{1,2})(?![\w-])))"
@@ -33,7 +33,7 @@ _CONFIG_SECRETS = tuple(
         r"(?im)^([^#\n]*:om\w+:[^,\n]*,[^,\n]*,[^,\n]*,)",
     )
 )
-_QUERY_LOGS = re.compile(r"^/var/(?:lib|log)/(?:pgsql|postgresql)/")
+_QUERY_LOGS = re.compile(r"^/var/(?:lib|log)/(?:pgsql|postgresql)/.*\.log$", re.DOTALL)
 # a statement, its values, and the lines in which it goes on (PostgreSQL, Error Reporting and Logging)
 _QUERY = re.compile(
     r"(?im)((?:statement|detail|query|context|(?:execute|parse|bind) [^:\n]*): ).*$|^[ \t].*\n?"
@@ -189,7 +189,7 @@ def strip_secrets(path: str, text: str) -> str | None:
     """
     if _LOGINS.search(path):
         return None
-    if path.endswith(_NO_SECRETS):
+    if path.endswith(_NAME_SERVICES):
         return text
     if _ENVIRON.search(path):
         match = re.search(r"(?:^|\0)(container=[^\0]+)", text)
@@ -199,6 +199,6 @@ def strip_secrets(path: str, text: str) -> str | None:
     if _CONFIGS.search(path):
         for pattern in _CONFIG_SECRETS:
             text = pattern.sub(rf"\1{MASK}", text)
-    if _QUERY_LOGS.search(path) and path.endswith(".log"):
+    if _QUERY_LOGS.search(path):
         text = _QUERY.sub(lambda match: f"{match[1]}{LEFT_OUT}" if match[1] else "", text)
     return mask_secrets(text)

@@ -81,12 +81,12 @@ def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     if text.rest:
         rules = written_rules().rules
         listed = {rule.log: rule.log_words for rule in rules if rule.log and not rule.programs}
-        counted = {  # by a rule that has something to look at here: else nobody speaks of them
-            read.log: read.log_words
-            for rule in rules
-            for read in rule.read.values()
-            if read.log and _rule_rows(rule, host)
-        }
+        counted: dict[str, Sequence[str]] = {}
+        for rule in rules:
+            patterns = {read.log: read.log_words for read in rule.read.values() if read.log}
+            # by a rule that has something to look at here: else nobody speaks of them. A log always gives a row
+            if patterns and (rule.log in listed or _rule_rows(rule, host)):
+                counted |= patterns
         return unlisted_lines(host, listed | counted)
     if text.rows:
         return cut_rows(host, text.each, text.rows, text.command)

@@ -10,8 +10,6 @@ import os
 import socket
 import subprocess
 import sys
-import time
-import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -24,12 +22,12 @@ from tests.scenarios.prove.planters import (
     READ_FOR_EVER,
     SMALL,
     Plant,
-    burning,
     bytes_read,
-    cpu_ns,
+    competing_groups,
     end_process,
     enter_namespace,
     fork_worker,
+    own_groups,
     pull_for_ever,
     serve_zeros,
 )
@@ -46,33 +44,21 @@ def _run(*argv: str) -> None:
 
 @contextmanager
 def _groups(controller: str, *names: str) -> Iterator[list[Path]]:
-    """Yield control groups of version 2, removed afterwards; what runs in them must have ended by then."""
-    parent = GROUPS / f"hostdx-test-{uuid.uuid4().hex[:8]}"
-    groups = [parent, *(parent / name for name in names)]
+    """Yield control groups of version 2 that have the controller."""
     (GROUPS / "cgroup.subtree_control").write_text(f"+{controller}")
-    parent.mkdir()
-    (parent / "cgroup.subtree_control").write_text(f"+{controller}")
-    try:
-        for group in groups[1:]:
-            group.mkdir()
-        yield groups[1:]
-    finally:
-        time.sleep(0.5)
-        for group in reversed(groups):
-            group.rmdir()
+    with own_groups("", *names) as groups:
+        (groups[0].parent / "cgroup.subtree_control").write_text(f"+{controller}")
+        yield groups
 
 
 @contextmanager
 def heavier_weight() -> Iterator[Plant]:
     """Two groups on one core: the weight of one is doubled, which gives it 2 of 3 instead of 1 of 2."""
-    cpu = max(os.sched_getaffinity(0))
-    with _groups("cpu", "one", "other") as groups, burning(cpu, cpu) as burners:
-        for group, burner in zip(groups, burners, strict=True):
-            (group / "cgroup.procs").write_text(str(burner.pid))
-        pid = burners[0].pid
-        setting = f"cgroup:{groups[0].relative_to(GROUPS)}/cpu.weight=200"
-        words = ("--cgroup", str(groups[0]), "--progress", "cpu")
-        yield Plant(setting, words, groups[0] / "cpu.weight", "100", "200", lambda: cpu_ns(pid))
+    with (
+        _groups("cpu", "one", "other") as groups,
+        competing_groups(groups, "cpu.weight", "100", "200") as plant,
+    ):
+        yield plant
 
 
 @contextmanager

@@ -83,7 +83,9 @@ def burning(*cpus: int | None) -> Iterator[list[subprocess.Popen[bytes]]]:
 
 @contextmanager
 def own_groups(controller: str, *names: str) -> Iterator[list[Path]]:
-    """Yield control groups (version 1) of the test's own, removed with their processes gone."""
+    """Yield control groups of the test's own, removed with their processes gone: of version 1, or of version 2 without
+    a controller.
+    """
     parent = GROUPS / controller / f"hostdx-test-{uuid.uuid4().hex[:8]}"
     groups = [parent, *(parent / name for name in names)]
     try:
@@ -109,11 +111,21 @@ def _removed(group: Path) -> bool:
 @contextmanager
 def larger_share() -> Iterator[Plant]:
     """Two groups on one core: the share of one is doubled, which gives it 2 of 3 instead of 1 of 2."""
+    with (
+        own_groups("cpu", "one", "other") as groups,
+        competing_groups(groups, "cpu.shares", "1024", "2048") as plant,
+    ):
+        yield plant
+
+
+@contextmanager
+def competing_groups(groups: list[Path], name: str, old: str, new: str) -> Iterator[Plant]:
+    """A process of each group computes on one core; the first group's file gets another value."""
     cpu = max(os.sched_getaffinity(0))
-    with own_groups("cpu", "one", "other") as groups, burning(cpu, cpu) as burners:
+    with burning(cpu, cpu) as burners:
         for group, burner in zip(groups, burners, strict=True):
             (group / "cgroup.procs").write_text(str(burner.pid))
-        yield _group_plant(groups[0], "cpu.shares", "1024", "2048", burners[0].pid)
+        yield _group_plant(groups[0], name, old, new, burners[0].pid)
 
 
 @contextmanager
