@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from tests.fakes.hosts.server import Server
-from tests.scenarios import planted_firmware as firmware
 from tests.scenarios.test_planted_faults import BOND, PORTS, findings, log, write_files
 
 
@@ -30,7 +29,12 @@ def test_what_a_host_without_clocks_and_counters_tells_is_found(tmp_path: Path) 
         write_files(tmp_path, {BOND: PORTS.replace("\n\n", f"\nMII Polling Interval (ms): {watched}\n\n", 1)})
         assert set(findings(tmp_path, "net.bond-unwatched")) == ids
     for marks, ids in (("BadTLP+ BadDLLP-", {"host.pcie-errors-unread"}), ("BadTLP- BadDLLP-", set())):
-        write_files(tmp_path, firmware.unread(marks))
+        device = (
+            "3b:00.0 Non-Volatile memory controller [0108]: Samsung PM1733 [144d:a824]\n\tControl: Mem+\n"
+        )
+        errors = f"{device}\t\tCESta:\tRxErr+ {marks} Rollover- Timeout-\n"
+        unread = log("acpi PNP0A08:00: _OSC: platform does not support [AER]")
+        write_files(tmp_path, {"sos_commands/pci/lspci_-nnvv": errors, **unread})
         assert set(findings(tmp_path, "host.pcie-errors-unread")) == ids
 
 

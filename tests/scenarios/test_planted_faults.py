@@ -15,16 +15,8 @@ from hostdx.scenarios.triage.rules.known import written_rules
 from hostdx.scenarios.triage.rules.rule_file import RuleText
 from hostdx.scenarios.triage.triage import all_rules, apply_rule
 from tests.every_case import assert_each
-from tests.fakes.hosts.server import CHANNELS, CPU, FEATURES, RINGS, Server
-from tests.scenarios import planted_classes as classes
-from tests.scenarios import planted_disks as disks
-from tests.scenarios import planted_firmware as firmware
-from tests.scenarios import planted_layers as layers
-from tests.scenarios import planted_network as network
-from tests.scenarios import planted_nodes as nodes
-from tests.scenarios import planted_services as services
-from tests.scenarios import planted_state as state
-from tests.scenarios import planted_system as system
+from tests.fakes.hosts.server import CPU, RINGS, Server
+from tests.scenarios.planted import PLANTED, TRAPS
 
 NIC = "sys/class/net/eth0"
 SDB = "sys/block/sdb"  # a hard disk
@@ -56,21 +48,6 @@ def log(line: str) -> dict[str, str]:
 
 
 BY_VERSION = {"kernel.ibrs-entry", "kernel.eevdf-database"}  # notices, by the kernel's version alone
-IRQS = [f"proc/irq/{n}/effective_affinity_list" for n in range(100, 104)]
-POLICIES = [f"{CPU}/cpufreq/policy{n}" for n in range(8)]
-TRACK = f"{SYS}/net/netfilter/nf_conntrack"
-FULL = "nf_conntrack: nf_conntrack: table full, dropping packet"
-FAR = "numa_hit 9000000\nnuma_miss 9000000\nnuma_foreign 1\nother_node 1"
-BUS = "pcieport 0000:00:01.0: PCIe Bus Error: severity=Corrected, type=Data Link Layer"
-BRIDGE = "sys/devices/pci0000:16/0000:16:00.1/max_link_speed"
-ASPM = "sys/module/pcie_aspm/parameters/policy"
-MOUNT = "30 1 8:1 / / {} - xfs /dev/sda1 {}\n"
-STATISTICS = "sos_commands/networking/ethtool_-S_eth0"
-FEATURE = "sos_commands/networking/ethtool_-k_eth0"
-MAPPED = "sos_commands/devicemapper/dmsetup_status"
-NODE, FC = "sys/devices/system/node/node1", "sys/class/fc_host/host5"
-COOLER, ZONE = "sys/class/thermal/cooling_device9", "sys/class/thermal/thermal_zone0"
-UNCORE = f"{CPU}/intel_uncore_frequency/package_00_die_00"
 BOND = "proc/net/bonding/bond0"
 PORTS = (
     "Bonding Mode: IEEE 802.3ad Dynamic link aggregation\nPartner Mac Address: aa:bb:cc:dd:ee:ff\n\n"
@@ -82,175 +59,8 @@ REBUILD = {
     "sys/block/md0/md/level": "raid1",
     "sys/block/md0/md/sync_action": "recover",
 }
-PLANTED: list[tuple[str, str, dict[str, str]]] = [
-    ("storage.raid-busy", "warning", {f"{SYS}/dev/raid/speed_limit_max": "1000", **REBUILD}),
-    ("net.duplex", "warning", {f"{NIC}/duplex": "half"}),
-    ("net.speed", "warning", {f"{NIC}/speed": "100"}),
-    ("net.speed", "notice", {f"{NIC}/speed": "10000"}),
-    ("net.errors", "warning", {f"{NIC}/statistics/rx_crc_errors": "90000"}),
-    ("net.missed", "notice", {f"{NIC}/statistics/rx_missed_errors": "90000"}),
-    ("net.missed", "warning", {f"{NIC}/statistics/rx_missed_errors": "900000"}),
-    ("net.missed", "warning", {f"{NIC}/statistics/rx_fifo_errors": "900000"}),
-    ("net.missed", "warning", {STATISTICS: "NIC statistics:\n     rx_out_of_buffer: 900000\n"}),
-    ("net.dropped", "warning", {f"{NIC}/statistics/rx_dropped": "90000000"}),
-    ("net.transmit-errors", "warning", {f"{NIC}/statistics/tx_errors": "900000"}),
-    ("net.flapping", "warning", {f"{NIC}/carrier_changes": "400"}),
-    ("net.merging-off", "warning", {"sos_commands/networking/ethtool_-k_eth0": FEATURES.format("on", "on", "off")}),
-    ("net.offload-off", "warning", {"sos_commands/networking/ethtool_-k_eth0": FEATURES.format("on", "off", "on")}),
-    ("net.queues", "warning", {"sos_commands/networking/ethtool_-l_eth0": CHANNELS.format(1)}),
-    ("net.interrupts-one-cpu", "warning", dict.fromkeys(IRQS, "0")),
-    ("net.interrupts-far", "warning", dict.fromkeys(IRQS, "2-3")),
-    ("net.slot", "warning", {"sys/bus/pci/devices/0000:17:00.0/current_link_width": "1"}),
-    ("net.backlog-drops", "warning", {"proc/net/softnet_stat": "0000ffff 00002000 00000002 0 0 0 0 0 0 0 0 0 0"}),
-    ("net.squeezed", "warning", {"proc/net/softnet_stat": "00ffffff 00000000 00200000 0 0 0 0 0 0 0 0 0 0"}),
-    ("tcp.retransmits", "warning", {"proc/net/snmp": "Tcp: OutSegs RetransSegs\nTcp: 1000000 60000\n"}),
-    ("tcp.buffers", "warning", {f"{SYS}/net/ipv4/tcp_rmem": "4096 87380 212992"}),
-    ("tcp.window", "warning", {f"{SYS}/net/ipv4/tcp_window_scaling": "0"}),
-    ("tcp.congestion", "notice", {f"{SYS}/net/ipv4/tcp_congestion_control": "reno"}),
-    ("net.conntrack", "warning", {f"{TRACK}_count": "250", f"{TRACK}_max": "256"}),
-    ("host.governor", "warning", {f"{CPU}/cpufreq/policy{n}/{k}": v for n in range(8) for k, v in
-                                  (("scaling_driver", "acpi-cpufreq"), ("scaling_governor", "powersave"))}),
-    ("host.energy-preference", "warning", {f"{p}/energy_performance_preference": "power" for p in POLICIES}),
-    ("host.turbo", "notice", {f"{CPU}/intel_pstate/no_turbo": "1"}),
-    ("host.performance-limit", "warning", {f"{CPU}/intel_pstate/max_perf_pct": "50"}),
-    ("power.below-minimum", "notice", {f"{policy}/{k}": v for policy in POLICIES for k, v in
-                                       (("scaling_cur_freq", "1200000"), ("scaling_min_freq", "2000000"),
-                                        ("cpuinfo_min_freq", "1200000"))}),
-    ("numa.cpu-frequency-limit", "warning", {f"{CPU}/cpufreq/policy{n}/scaling_max_freq": "1200000" for n in range(8)}),
-    ("host.throttled", "warning", {f"{CPU}/cpu1/thermal_throttle/core_throttle_count": "30000"}),
-    ("host.cpu-offline", "warning", {f"{CPU}/offline": "7", f"{CPU}/online": "0-6", f"{CPU}/cpu7/online": "0"}),
-    ("host.steal", "warning", {"proc/stat": "cpu  9000000 0 1000000 50000000 0 0 0 9000000 0 0"}),
-    ("host.load", "notice", {"proc/loadavg": "400.0 400.0 400.0 2/900 12345"}),
-    ("host.taint", "warning", {f"{SYS}/kernel/tainted": "128"}),
-    ("host.boot-limits", "warning", {"proc/cmdline": "root=/dev/sda1 mem=16G"}),
-    ("host.debug-kernel", "warning", {"proc/cmdline": "root=/dev/sda1 slub_debug=FZ"}),
-    ("host.debug-kernel", "warning", {"sys/kernel/tracing/current_tracer": "function_graph"}),
-    ("host.idle-poll", "warning", {"proc/cmdline": "root=/dev/sda1 idle=poll"}),
-    ("host.tuned", "warning", {"etc/tuned/active_profile": "powersave"}),
-    ("host.setting-drift", "notice", {"etc/sysctl.d/90-x.conf": "vm.swappiness = 10"}),
-    ("host.pressure-memory", "warning", {"proc/pressure/memory": "some avg10=50 avg60=40.00 avg300=9 total=1"}),
-    ("numa.clocksource", "warning", {"sys/devices/system/clocksource/clocksource0/current_clocksource": "hpet"}),
-    ("memory.corrected", "warning", {"sys/devices/system/edac/mc/mc0/ce_count": "4000"}),
-    ("memory.corrected", "critical", {"sys/devices/system/edac/mc/mc0/ue_count": "1"}),
-    ("memory.killed", "warning", {"proc/vmstat": "oom_kill 3\npswpin 0\npswpout 0\n"}),
-    ("memory.huge-pages", "notice", {"sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]"}),
-    ("memory.zone-reclaim", "notice", {f"{SYS}/vm/zone_reclaim_mode": "1"}),
-    ("memory.write-back", "notice", {f"{SYS}/vm/dirty_ratio": "80"}),
-    ("memory.swappiness", "notice", {f"{SYS}/vm/swappiness": "100"}),
-    ("memory.balancing", "notice", {"proc/vmstat": "numa_pages_migrated 90000000000\npswpin 0\npswpout 0\n"}),
-    ("memory.write-back", "notice", {f"{SYS}/vm/dirty_ratio": "0", f"{SYS}/vm/dirty_bytes": "99000000000"}),
-    ("memory.far", "warning", {"sys/devices/system/node/node0/numastat": FAR}),
-    ("storage.mount-options", "warning", {"proc/self/mountinfo": MOUNT.format("rw,sync,relatime", "rw,sync")}),
-    ("storage.read-only", "critical", {"proc/self/mountinfo": MOUNT.format("ro,relatime", "ro")}),
-    ("storage.queue", "warning", {f"{SDB}/queue/nr_requests": "4"}),
-    ("storage.queue", "warning", {f"{SDB}/device/queue_depth": "1"}),
-    ("storage.read-ahead", "warning", {f"{SDB}/queue/read_ahead_kb": "0"}),
-    ("storage.write-cache", "notice", {f"{SDB}/queue/write_cache": "write through"}),
-    ("storage.queue-settings", "warning", {f"{SDB}/queue/max_sectors_kb": "4"}),
-    ("storage.state", "critical", {f"{SDB}/device/state": "offline"}),
-    ("storage.state", "warning", {f"{SDB}/device/iotmo_cnt": "0x7"}),
-    ("storage.alignment", "warning", {f"{SDB}/sdb1/start": "63"}),
-    ("storage.sas-link", "warning", {"sys/class/sas_phy/phy-1:0/invalid_dword_count": "90000"}),
-    ("storage.sas-link", "warning", {"sys/class/sas_phy/phy-1:0/negotiated_linkrate": "3.0 Gbit"}),
-    ("iosched.choice", "notice", {f"{SDB}/queue/scheduler": "mq-deadline [none] bfq"}),
-    ("iosched.wbt", "notice", {f"{SDB}/queue/wbt_lat_usec": "9"}),
-    ("log.machine-check", "warning", log("mce: [Hardware Error]: Machine check events logged")),
-    ("log.pcie-error", "warning", log(BUS)),
-    ("log.io-error", "warning", log("blk_update_request: I/O error, dev sdb, sector 12345 op 0x0:(READ)")),
-    ("log.io-error", "critical", log("sd 1:0:0:0: [sdb] Sense Key : Medium Error [current]")),
-    ("log.disk-reset", "warning", log("ata1.00: failed command: READ FPDMA QUEUED")),
-    ("log.disk-reset", "warning", log("nvme nvme0: I/O 12 QID 3 timeout, aborting")),
-    ("log.file-system", "critical", log("EXT4-fs error (device sda1): ext4_lookup:1234: inode #2: comm ls")),
-    ("log.file-system", "critical", log("XFS (sda1): Corruption detected. Unmount and run xfs_repair")),
-    ("log.lock-up", "warning", log("watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [x:1]")),
-    ("log.heat", "warning", log("CPU3: Core temperature above threshold, cpu clock throttled (total events = 1)")),
-    ("log.network-stuck", "warning", log("NETDEV WATCHDOG: eth0 (ixgbe): transmit queue 3 timed out")),
-    ("log.array", "critical", log("md/raid1:md0: Disk failure on sda1, disabling device.")),
-    ("log.server-silent", "warning", log("nfs: server 10.0.0.1 not responding, still trying")),
-    ("net.conntrack", "warning", {f"{TRACK}_count": "1", f"{TRACK}_max": "9", **log(FULL)}),
-    ("log.route-cache", "warning", {f"{SYS}/net/ipv6/route/max_size": "4096",
-                                    **log("Route cache is full: consider increasing sysctl net.ipv6.route.max_size.")}),
-    ("log.neighbours", "warning", log("neighbour: arp_cache: neighbor table overflow!")),
-    ("host.pcie-saving", "notice", {ASPM: "default performance [powersave] powersupersave"}),
-    ("host.pcie-link", "notice", {"sys/bus/pci/devices/0000:17:00.1/current_link_width": "4", BRIDGE: "x"}),
-    ("numa.pcie-link", "warning", {"sys/bus/pci/devices/0000:17:00.0/current_link_width": "4"}),
-    ("net.errors", "warning", {f"{NIC}/statistics/rx_errors": "90000"}),
-    ("net.errors", "warning", {STATISTICS: "NIC statistics:\n     rx_crc_errors_phy: 900000\n"}),
-    ("net.transmit-errors", "notice", {f"{NIC}/statistics/tx_dropped": "9000000"}),
-    ("net.transmit-errors", "warning", {STATISTICS: "NIC statistics:\n     tx_timeout_count: 90\n"}),
-    ("net.paused", "warning", {STATISTICS: "NIC statistics:\n     rx_pause_ctrl_phy: 90000000\n"}),
-    ("net.offload-off", "warning", {FEATURE: FEATURES.format("on", "on", "on") + "\ntx-checksumming: off"}),
-    ("net.interrupts-one-cpu", "warning", dict.fromkeys(IRQS, "")
-     | {n.replace("effective_affinity_list", "smp_affinity"): "01" for n in IRQS}),
-    ("net.bond-port", "warning", {BOND: PORTS, "sys/class/net/eth1/mtu": "9000"}),
-    ("net.bond-port", "warning", {BOND: PORTS.replace("aa:bb:cc:dd:ee:ff", "00:00:00:00:00:00")}),
-    ("net.fragments", "warning", {"proc/net/snmp": "Ip: ReasmReqds ReasmFails FragFails\nIp: 9000000 8000000 0\n"}),
-    ("net.conntrack-drops", "warning", {"proc/net/stat/nf_conntrack": "entries drop early_drop\n0a ffff 0\n0a 1 0\n"}),
-    ("net.neighbours", "warning", {"proc/net/stat/arp_cache": "entries table_fulls\n0400 ffff\n"}),
-    ("net.iommu", "notice", {f"{NIC}/device/iommu_group/type": "DMA"}),
-    ("net.small-mtu", "warning", {f"{NIC}/mtu": "576"}),
-    ("net.queue-length", "notice", {f"{NIC}/tx_queue_len": "1"}),
-    ("tcp.window", "warning", {f"{SYS}/net/ipv4/tcp_moderate_rcvbuf": "0"}),
-    ("tcp.memory", "warning", {f"{SYS}/net/ipv4/tcp_mem": "1 2 300", "proc/net/sockstat": "TCP: inuse 4 mem 290"}),
-    ("tcp.listen", "notice", {"proc/net/netstat": "TcpExt: ListenOverflows TCPReqQFullDoCookies\nTcpExt: 0 90000"}),
-    ("memory.corrected-module", "warning", {"sys/devices/system/edac/mc/mc0/dimm0/dimm_ce_count": "5000"}),
-    ("memory.poisoned", "warning", {"proc/meminfo": "MemTotal: 9 kB\nHardwareCorrupted:    64 kB"}),
-    ("memory.commit", "warning", {f"{SYS}/vm/overcommit_memory": "2",
-                                  "proc/meminfo": "CommitLimit: 100 kB\nCommitted_AS: 99 kB"}),
-    ("memory.kernel-held", "warning", {"proc/meminfo": "MemTotal: 100 kB\nSUnreclaim: 60 kB\nPageTables: 1 kB"}),
-    ("memory.cache-pressure", "notice", {f"{SYS}/vm/vfs_cache_pressure": "1000"}),
-    ("memory.reclaim", "notice", {"proc/vmstat": "allocstall_normal 0\nallocstall_movable 9000000\ncompact_stall 0\n"}),
-    ("memory.uneven-nodes", "notice", {f"{NODE}/meminfo": "Node 1 MemTotal: 16000000 kB\nNode 1 MemFree: 8000000 kB"}),
-    ("numa.node-without-memory", "notice", {f"{NODE}/meminfo": "Node 1 MemTotal: 0 kB\nNode 1 MemFree: 0 kB"}),
-    ("host.pcie-errors", "warning", {"sys/bus/pci/devices/0000:17:00.0/aer_rootport_total_err_cor": "5100"}),
-    ("host.cooling", "warning", {f"{COOLER}/type": "intel_powerclamp", f"{COOLER}/cur_state": "40"}),
-    ("host.uncore", "warning", {f"{UNCORE}/max_freq_khz": "1200000", f"{UNCORE}/initial_max_freq_khz": "2400000"}),
-    ("host.energy-bias", "notice", {f"{CPU}/cpu{n}/power/energy_perf_bias": "15" for n in range(8)}),
-    ("host.idle-request", "notice", {f"{CPU}/cpu{n}/power/pm_qos_resume_latency_us": "n/a" for n in range(8)}),
-    ("host.idle-disabled", "notice", {f"{CPU}/cpuidle/current_driver": "intel_idle"} | {
-        f"{CPU}/cpu{n}/cpuidle/state{s}/{k}": v for n in range(8) for s, late in enumerate(("2", "133"))
-        for k, v in (("name", f"C{s}"), ("latency", late), ("disable", str(s)))}),
-    ("host.temperature", "warning", {f"{ZONE}/type": "x86_pkg_temp", f"{ZONE}/temp": "99000",
-                                     f"{ZONE}/trip_point_0_type": "critical", f"{ZONE}/trip_point_0_temp": "100000"}),
-    ("host.fan", "notice", {"sys/class/hwmon/hwmon2/fan1_alarm": "1"}),
-    ("host.isolated", "notice", {f"{CPU}/isolated": "1-7"}),
-    ("host.mitigations", "notice", {f"{CPU}/vulnerabilities/spec_rstack_overflow": "Mitigation: IBPB"}),
-    ("host.tasks", "warning", {"proc/loadavg": "1 1 1 2/32500 9", f"{SYS}/kernel/pid_max": "32768"}),
-    ("host.setting-drift", "notice", {"etc/tuned/active_profile": "own", "etc/tuned/own/tuned.conf":
-                                      "[cpu]\ngovernor=performance\n"}),
-    ("host.setting-drift", "notice", {"etc/tuned/active_profile": "own", "etc/tuned/own/tuned.conf":
-                                      "[sysctl]\nvm.dirty_ratio=40\n"}),
-    ("host.softirq-one-cpu", "notice", {"proc/stat": "cpu  9000000 0 1000000 150000000 0 0 20000000 0 0 0\n"
-                                        "cpu0 100 0 100 100 0 0 19900000 0 0 0\n" + "".join(
-                                            f"cpu{n} 1285000 0 140000 21400000 0 0 1 0 0 0\n" for n in range(1, 8))}),
-    ("storage.read-only", "critical", {"proc/self/mountinfo": MOUNT.format("rw", "rw,shutdown")}),
-    ("storage.mount-again", "warning", {"proc/self/mountinfo": MOUNT.format("rw,relatime", "rw,wsync")}),
-    ("storage.nfs-retransmits", "warning", {"proc/net/rpc/nfs": "net 0 0 0 0\nrpc 1000000 90000 0\n"}),
-    ("storage.xfs-log-waits", "notice", {"proc/fs/xfs/stat": "trans 0 1 0\nlog 2160000 11468 900000 70 135\n"}),
-    ("storage.slow-commits", "notice", {"proc/fs/jbd2/sda1-8/info": "  900000us average transaction commit time\n"}),
-    ("storage.host-recovery", "warning", {"sys/class/scsi_host/host0/state": "recovery"}),
-    ("storage.fc-link", "warning", {f"{FC}/port_state": "Online", f"{FC}/statistics/link_failure_count": "0x2000"}),
-    ("storage.raid-degraded", "critical", {"proc/mdstat": "md0 : active raid1 sdb1[1]\n      1 blocks [2/1] [_U]\n"}),
-    ("storage.thin-pool", "warning", {MAPPED: "vg-pool-tpool: 0 9 thin-pool 1 500/4096 9700/10000 - rw x -"}),
-    ("storage.thin-pool", "warning", {"sos_commands/lvm2/lvs_-a_-o_x": "  pool vg twi-aotz-- 1.00t 98.20 45.10\n"}),
-    ("storage.mapped", "warning", {MAPPED: "vg-snap: 0 1000000 snapshot 990000/1000000 4096"}),
-    ("storage.mapped", "warning", {MAPPED: "vg-r1: 0 1000000 raid raid1 2 AD 1000000/1000000 idle 0 0 -"}),
-    ("storage.multipath", "warning", {"sos_commands/multipath/multipath_-v4_-ll":
-                                      "mpatha (36005) dm-2 HP,HSV210\n`- 1:0:0:1 sdc 8:32 active ready running"}),
-    ("log.io-error", "warning", {"sos_commands/kernel/dmesg": "", "sos_commands/logs/journalctl_--no-pager_--boot":
-                                 "Nov 22 16:00:01 srv kernel: I/O error, dev sdb, sector 1"}),
-]  # fmt: skip
-
-
-PLANTED += (
-    classes.PLANTED + services.PLANTED + state.PLANTED + layers.PLANTED + system.PLANTED + nodes.PLANTED
-)
-PLANTED += network.PLANTED + firmware.PLANTED
-TRAPS = classes.TRAPS + services.TRAPS + state.TRAPS + layers.TRAPS + nodes.TRAPS
-TRAPS += network.TRAPS + firmware.TRAPS
-TRAPS_AT_ONCE = 8
-PLANTED += disks.PLANTED
-TRAPS += disks.TRAPS + system.TRAPS
+TRAPS_AT_ONCE = 16
+SYSTEM_LOG = "var/log/messages"
 RULES = written_rules(Path("/nonexistent"), tested=False).rules
 LINES = Path(__file__).parents[1] / "data" / "kernel_log"
 OF_LINES = {
@@ -294,11 +104,11 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
 
 
 def traps_apart() -> list[list[tuple[str, dict[str, str]]]]:
-    """Return all traps in groups that are planted together: no two of a group have a folder in common."""
+    """Return all traps in groups that are planted together: no two share a folder, but for that of the system's log."""
     groups: list[list[tuple[str, dict[str, str]]]] = []
     for rule, files in TRAPS:
-        folders = {path.rpartition("/")[0] for path in files}
-        taken = [{path.rpartition("/")[0] for _, other in group for path in other} for group in groups]
+        folders = folders_of(files)
+        taken = [{folder for _, other in group for folder in folders_of(other)} for group in groups]
         fitting = zip(groups, taken, strict=True)
         free = next(
             (group for group, there in fitting if len(group) < TRAPS_AT_ONCE and not folders & there), None
@@ -308,6 +118,16 @@ def traps_apart() -> list[list[tuple[str, dict[str, str]]]]:
         else:
             free.append((rule, files))
     return groups
+
+
+def folders_of(files: dict[str, str]) -> set[str]:
+    return {path.rpartition("/")[0] for path in files if path != SYSTEM_LOG}
+
+
+def planted_together(traps: list[tuple[str, dict[str, str]]]) -> dict[str, str]:
+    lines = [files[SYSTEM_LOG] for _, files in traps if SYSTEM_LOG in files]
+    together = {path: text for _, files in traps for path, text in files.items()}
+    return together | ({SYSTEM_LOG: "".join(lines)} if lines else {})
 
 
 @pytest.fixture
@@ -393,7 +213,7 @@ def test_what_looks_like_a_fault_is_none(healthy: Server) -> None:
 
 def test_no_other_rule_takes_it_for_a_fault(healthy: Server) -> None:
     def check(traps: list[tuple[str, dict[str, str]]]) -> None:
-        found = findings_with(healthy, {path: text for _, files in traps for path, text in files.items()})
+        found = findings_with(healthy, planted_together(traps))
         assert not found.keys() - BY_VERSION - {"memory.balancing"}, found
 
     assert_each(traps_apart(), check, name=lambda traps: " ".join(rule for rule, _ in traps))
@@ -468,9 +288,9 @@ def test_a_server_that_answers_again_is_a_notice(server: Server) -> None:
 def test_a_server_that_the_pattern_names_answers_again(server: Server) -> None:
     lost = "afs: Lost contact with file server 10.0.0.{} in cell example.org (code -1) (all multi-homed)"
     back = "afs: file server 10.0.0.4 in cell example.org is back up (code 0)"
-    for lines, severities in (((lost.format(4), back), ["notice"]), ((lost.format(5), back), ["warning"])):
-        for path, text in disks.log(*lines).items():
-            server.put(path, text)
+    for lost_at, severities in ((4, ["notice"]), (5, ["warning"])):
+        text = f"[    9.1] {lost.format(lost_at)}\n[   10.1] {back}\n"
+        server.put("sos_commands/kernel/dmesg", f"[    0.0] Linux version 6.12.9\n{text}")
         assert [f.severity for f in findings(server.root, "log.afs-server").values()] == severities
 
 

@@ -1,10 +1,14 @@
-"""Faults and traps of the host as a system: from tests/data/planted_system.toml, long lists, and lines of daemons."""
+"""Faults and traps: files that are planted into a healthy server, as `tests/data/planted` has them, lines of daemons,
+and what is too long to be written down.
+
+A fault's files are planted and the rule must speak; a trap's look much the same, and nobody may be accused.
+"""
 
 import tomllib
 from pathlib import Path
 
 DATA = Path(__file__).parents[1] / "data"
-_TABLE = tomllib.loads((DATA / "planted_system.toml").read_text())
+_TABLES = [tomllib.loads(path.read_text()) for path in sorted((DATA / "planted").glob("*.toml"))]
 _LINES = [line.split("\t") for line in (DATA / "service_log/faults.tsv").read_text().splitlines()]
 _INNOCENT = [line.split("\t") for line in (DATA / "service_log/traps.tsv").read_text().splitlines()]
 
@@ -49,6 +53,39 @@ def semaphores(count: int) -> dict[str, str]:
     return {"proc/sysvipc/sem": table, "proc/sys/kernel/sem": "32000\t1024000000\t500\t128"}
 
 
+def open_files(count: int) -> dict[str, str]:
+    files = {f"proc/4123/fd/{number}": "" for number in range(count)}
+    return files | {
+        "proc/4123/stat": "4123 (xrootd) S 1 1 1 0 -1 0 0 0 0 0 7 7 0 0 20 0 1 0 600 0 0\n",
+        "proc/4123/status": "Name:\txrootd\nFDSize:\t1024\n",
+        "proc/4123/limits": "Limit  Soft Limit  Hard Limit  Units\nMax open files  1024  524288  files\n",
+        "proc/4123/cgroup": "0::/system.slice/xrootd@clustered.service\n",
+    }
+
+
+def memory_blocks(state: str) -> dict[str, str]:
+    """264 blocks of 128 MiB as the host booted, and 128 more that were added while it ran."""
+    folder = "sys/devices/system/memory"
+    states = {f"{folder}/memory{n}/state": "online" if n < 264 else state for n in range(392)}
+    total = 33000000 if state == "offline" else 49000000
+    states[f"{folder}/auto_online_blocks"] = "offline"
+    return states | {f"{folder}/block_size_bytes": "8000000\n", "proc/meminfo": f"MemTotal: {total} kB\n"}
+
+
+def firewall_rules(count: int) -> dict[str, str]:
+    head = (
+        "Chain INPUT (policy ACCEPT 0 packets, 0 bytes)\n"
+        " pkts bytes target     prot opt in     out     source               destination\n"
+    )
+    line = " 12 960 DROP all -- * * 192.0.2.1 0.0.0.0/0\n"
+    return {"sos_commands/networking/iptables_-vnxL": head + line * count}
+
+
+def browsed_homes(count: int) -> dict[str, str]:
+    homes = "".join(f"user{n} -rw filer:/home/&\n" for n in range(count))
+    return {"etc/autofs.conf": "[ autofs ]\nbrowse_mode = yes\n", "etc/auto.home": homes}
+
+
 def service_log(program: str, count: int, line: str, *later: str) -> dict[str, str]:
     """The system's log with this line of a program, several times, then later ones, and one of another program."""
     name, pid = ("systemd", 1) if program == "systemd" else (program.partition(" ")[0], 812)
@@ -70,7 +107,7 @@ SETTINGS = {
     },
 }
 PLANTED: list[tuple[str, str, dict[str, str]]] = [
-    *((fault["rule"], fault["severity"], fault["files"]) for fault in _TABLE["fault"]),
+    *((fault["rule"], fault["severity"], fault["files"]) for table in _TABLES for fault in table["fault"]),
     *(
         (rule, severity, service_log(program, int(n), line) | SETTINGS.get(rule, {}))
         for rule, severity, program, n, line in _LINES
@@ -81,10 +118,18 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
     ("host.left-sessions", "notice", sessions(900)),
     ("host.mount-table", "notice", mounts(6000)),
     ("host.semaphores", "warning", semaphores(125)),
+    ("host.open-files", "warning", open_files(980)),
+    ("host.open-files", "critical", open_files(1023)),
+    ("memory.offline", "warning", memory_blocks("offline")),
+    ("net.ruleset-length", "warning", firewall_rules(6000)),
+    ("storage.btrfs-quota", "warning", {f"sys/fs/btrfs/0a1b/qgroups/0_{n}": "" for n in range(400)}),
+    ("storage.browse-mode", "notice", browsed_homes(600)),
 ]
 TRAPS: list[tuple[str, dict[str, str]]] = [
-    *((trap["rule"], trap["files"]) for trap in _TABLE["trap"]),
+    *((trap["rule"], trap["files"]) for table in _TABLES for trap in table.get("trap", ())),
     *((rule, service_log(program, int(n), *lines)) for rule, program, n, *lines in _INNOCENT),
     ("host.cron-overlap", cron_jobs(20, "/usr/local/bin/job{n}.sh")),
     ("host.mount-table", mounts(800)),
+    ("host.open-files", open_files(700)),
+    ("memory.offline", memory_blocks("online")),
 ]
