@@ -14,7 +14,7 @@ from pathlib import Path
 
 from hostdx.probes.reading.captured.sosreport import FOLDER, captured_file_name
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.read_trace import trace_reads
+from hostdx.probes.reading.read_trace import ReadTrace
 from hostdx.scenarios.triage.rules.known import written_rules
 from hostdx.scenarios.triage.triage import examine_host
 from tests.syntax import ROOT
@@ -27,7 +27,7 @@ def unread_files(tree: Path) -> list[str]:
     """Paths as on the host, of what triage did not read."""
     host = Host(str(tree))
     host.is_static = True
-    with trace_reads() as read:
+    with ReadTrace() as read:
         for _ in examine_host(host, lambda: 0.0):
             pass
     root = host.root or str(tree)

@@ -55,7 +55,7 @@ def is_in_container() -> bool:
 
 def explain_masked(path: str, source: str) -> Absent | None:
     """The reason for a path that a container's boundary takes away; None where it is something else."""
-    if is_in_container() and _MASKED.match(path):
+    if _MASKED.match(path) and is_in_container():
         return Absent(f"{path} is not shown in a container; read it on the host itself", "container", source)
     return None
 

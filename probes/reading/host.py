@@ -25,7 +25,7 @@ from hostdx.probes.reading.captured import sosreport
 from hostdx.probes.reading.captured.captured_paths import resolve_host_path, to_local_path
 from hostdx.probes.reading.hang_safe.client import GuardedReader, Hung, NotStarted
 from hostdx.probes.reading.patterns import matches_glob
-from hostdx.probes.reading.read_trace import ReadTrace, note_read, trace_reads
+from hostdx.probes.reading.read_trace import ReadTrace, note_read
 from hostdx.probes.types import Absent, AbsentKind
 
 T = TypeVar("T")
@@ -240,7 +240,7 @@ class Host:
         """Return `fn(self)`, computed once for this host."""
         with self._lock:
             if fn not in self._memo:
-                with trace_reads() as read:
+                with ReadTrace() as read:
                     value = fn(self)
                 self._memo[fn] = value, read
             else:

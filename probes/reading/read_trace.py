@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from typing import Self
 
 
 class ReadTrace:
     """Paths and commands in the order in which they were read. Iterating gives each of them once.
 
-    A folder whose names were listed ends with a slash.
+    A folder whose names were listed ends with a slash. `with` collects what is read within; the trace around it gets
+    the same.
     """
 
     __slots__ = ("_all", "_parts")
@@ -24,6 +25,14 @@ class ReadTrace:
         if self._all is None:
             self._all = frozenset(self)
         return source in self._all
+
+    def __enter__(self) -> Self:
+        _OPEN.traces.append(self)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        _OPEN.traces.pop()
+        note_read(self)
 
     def append(self, part: str | ReadTrace) -> None:
         self._parts.append(part)
@@ -52,15 +61,3 @@ def note_read(source: str | ReadTrace) -> None:
     """Remember that this was read, in the innermost trace that is open."""
     if _OPEN.traces:
         _OPEN.traces[-1].append(source)
-
-
-@contextmanager
-def trace_reads() -> Iterator[ReadTrace]:
-    """Collect what is read within; the trace around it gets the same."""
-    own = ReadTrace()
-    _OPEN.traces.append(own)
-    try:
-        yield own
-    finally:
-        _OPEN.traces.pop()
-        note_read(own)

@@ -14,7 +14,7 @@ import msgspec
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import lazy_pattern
-from hostdx.probes.reading.read_trace import trace_reads
+from hostdx.probes.reading.read_trace import ReadTrace
 from hostdx.probes.system.running.tasks import parse_frame, parse_frames
 from hostdx.probes.types import Absent, is_present
 
@@ -180,7 +180,7 @@ def _read_newest_lines(host: Host) -> KernelLog | Absent:
         ("dmesg", "-r") if host.live else ("dmesg",),
         ("journalctl", "-k", "-b", "-o", "short-monotonic", "--no-pager", "-n", "20000"),
     ):
-        with trace_reads() as read:
+        with ReadTrace() as read:
             text = host.read_command(*argv)
         if is_present(text) and text.strip():
             # of a captured tree the file that holds the command's output

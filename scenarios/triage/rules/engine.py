@@ -6,7 +6,7 @@ from functools import partial
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import matches_glob
-from hostdx.probes.reading.read_trace import ReadTrace, trace_reads
+from hostdx.probes.reading.read_trace import ReadTrace
 from hostdx.probes.system.software.distribution import read_distribution
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy, Severity
@@ -67,7 +67,7 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
 
 def rows_of(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     """Of a table, of the log, or of a path with wildcards: `name` is what stands for them, `mc0/dimm3`."""
-    with trace_reads() as trace:
+    with ReadTrace() as trace:
         rows = _rule_rows(text, host)
     host.compute_once(_empty_traces)[text.each] = trace
     return rows

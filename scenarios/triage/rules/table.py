@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.read_trace import ReadTrace, trace_reads
+from hostdx.probes.reading.read_trace import ReadTrace
 from hostdx.probes.types import Absent
 from hostdx.scenarios.triage.rules.expression import Value
 
@@ -43,7 +43,7 @@ class SubjectRow(Mapping[str, Value]):
             return self._before[name]
         column = self._columns[name]
         if callable(column):
-            with trace_reads() as self._traces[name]:
+            with ReadTrace() as self._traces[name]:
                 column = column()
         self._read[name] = column
         return column

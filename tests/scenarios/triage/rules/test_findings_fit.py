@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.read_trace import ReadTrace, trace_reads
+from hostdx.probes.reading.read_trace import ReadTrace
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import LOUD, Finding, Remedy
 from hostdx.scenarios.triage.rules.read import bracketed_word
@@ -43,7 +43,7 @@ def found_with_reads(host: Host, rule: str) -> tuple[list[Finding], ReadTrace]:
     by_version = rule.startswith("kernel.") and rule != "kernel.module-faults"
     asked = "kernel.known-faults" if by_version else RULE_OF.get(rule, rule)
     host.is_static = True
-    with trace_reads() as read:
+    with ReadTrace() as read:
         events = [e for r in rules_of_triage() if r.id == asked for e in apply_rule(r, host, lambda: 0.0)]
     return [e.finding for e in events if isinstance(e, ev.Found)], read
 
