@@ -163,9 +163,9 @@ LISTED = {
     "probes/imports/kinds.py": (
         ("hwloc, numactl,", "hwloc, napbench, numactl,"),
         (
-            '    ImportKind("numactl",',
+            '    _code_kind("numactl",',
             '    ImportKind("napbench", "napbench output", napbench.is_recognised, napbench.parse),\n'
-            '    ImportKind("numactl",',
+            '    _code_kind("numactl",',
         ),
     )
 }

@@ -65,13 +65,6 @@ class _Way(msgspec.Struct):
         return tuple(rate for s in counted if (rate := parse_number(s.get("bits_per_second"))) is not None)
 
 
-def is_recognised(source: ImportSource) -> bool:
-    is_document = source.contains_all(b'"start"', b'"version"', b"iperf") or source.contains_all(
-        b'"start"', b'"intervals"'
-    )
-    return is_document or source.head.lstrip().startswith(b'{"event":')
-
-
 def parse(source: ImportSource) -> ImportResult:
     documents = list(_read_documents(source))
     if not documents:

@@ -20,7 +20,7 @@ from hostdx.probes.imports import iperf3
 from hostdx.probes.imports.accounting import with_left_out_fields
 from hostdx.probes.imports.cluster import elbencho, nccl
 from hostdx.probes.imports.cpu import hwloc, numactl, perf_stat
-from hostdx.probes.imports.formats import load_format
+from hostdx.probes.imports.formats import RecognisedForm, load_format
 from hostdx.probes.imports.hep import hep_suite, hepscore, prmon
 from hostdx.probes.imports.line_format import load_line_format
 from hostdx.probes.imports.model import (
@@ -117,48 +117,34 @@ def _pairs_read_from_memory(measures: tuple[ImportedMeasure, ...]) -> Iterator[t
             )
 
 
-_NAMED: tuple[tuple[bytes, str, str], ...] = (
-    (
-        b"\x00\x05\x16\x07",
-        "is an AppleDouble file that macOS left beside the result",
-        "import the file without ._",
-    ),
-    (b"darshan log", "is a Darshan file", "import the log itself"),
-    (b"SQLite format 3", "is a database", "export the result as JSON or text"),
-    (b"\x89HDF", "is an HDF5 file", "export the result as JSON or text"),
-    (b"\xef\xbe\xed\xfe", "is a raw file of atop", "convert it: atop -r FILE -P ALL > result.txt"),
-    (b"\x7fELF", "is a program", "import its output"),
-    (b"%PDF", "is a PDF", "import the text or JSON it was made from"),
-)
-_HINTS = ((b"No NUMA available on this system", "the host has one memory node: there is nothing to import"),)
-_FIO_TEXT = re.compile(rb"^\S.{0,200}: \(g(?:roupid)?=\d+", re.MULTILINE)
-_JSON = re.compile(rb"\s*(?:\{\s*[\"}]|\[\s*[\[{\"\d\]-])")
-_SYSSTAT_BINARY = (b"\x96\xd5", b"\xd5\x96")
+class OtherFile(msgspec.Struct, frozen=True):
+    """A file that is recognised and not imported: `formats/other_tools.toml`."""
 
-
-class OtherTool(msgspec.Struct, frozen=True):
-    """A tool that is recognised and not imported: `formats/other_tools.toml`."""
-
-    name: str
     pattern: str
-    kind: Literal["not read", "state", "form"] = "not read"
-    instead: str = ""
+    name: str = ""
+    kind: Literal["not read", "state", "form", "other"] = "not read"
+    why: str = ""
+    instead: str = "`hostdx import --help` lists the kinds"
 
-    @property
-    def refusal_error(self) -> ImportRefusedError:
+    def refusal_error(self, size: int) -> ImportRefusedError:
         match self.kind:
             case "state":
                 hint = "`hostdx triage` reads the state of a live host"
                 return ImportRefusedError(f"is {self.name}'s output: no result that hostdx compares", hint)
             case "form":
                 return ImportRefusedError(f"is {self.name}'s output in a form that is not read", self.instead)
+            case "other":
+                why = self.why.format(
+                    text=f"{format_size(size)} of text, and of no kind that can be imported"
+                )
+                return ImportRefusedError(why, self.instead)
         return ImportRefusedError(f"is {self.name}; not read", "`hostdx import --help` lists what is")
 
 
-@lru_cache(maxsize=1)
-def _other_tools() -> list[tuple[re.Pattern[bytes], OtherTool]]:
-    tools = load_format("other_tools.toml", dict[str, list[OtherTool]])["tool"]
-    return [(re.compile(tool.pattern.encode(), re.MULTILINE), tool) for tool in tools]
+@lru_cache(maxsize=2)
+def _other_files(group: Literal["binary", "text"]) -> list[tuple[re.Pattern[bytes], OtherFile]]:
+    files = load_format("other_tools.toml", dict[str, list[OtherFile]])[group]
+    return [(re.compile(file.pattern.encode(), re.MULTILINE), file) for file in files]
 
 
 def refuse_unreadable(source: ImportSource) -> None:
@@ -168,11 +154,9 @@ def refuse_unreadable(source: ImportSource) -> None:
     if source.packer_names is not None:
         name, command = source.packer_names
         raise ImportRefusedError(f"is compressed ({name})", f"unpack it first: {command}")
-    for magic, why, hint in _NAMED:
-        if source.data.startswith(magic):
-            raise ImportRefusedError(why, hint)
-    if source.data[:2] in _SYSSTAT_BINARY:
-        raise ImportRefusedError("is a binary sysstat file", "convert it: sadf -j FILE -- -A > result.json")
+    for pattern, file in _other_files("binary"):
+        if pattern.match(source.head):
+            raise file.refusal_error(source.size)
 
 
 def unknown_kind_error(source: ImportSource) -> ImportRefusedError:
@@ -180,30 +164,8 @@ def unknown_kind_error(source: ImportSource) -> ImportRefusedError:
         return ImportRefusedError(
             "is binary and of no kind that can be imported", "`hostdx import --help` lists the kinds"
         )
-    for pattern, tool in _other_tools():
-        if pattern.search(source.head):
-            return tool.refusal_error
-    if source.head.lstrip().startswith((b"fio: ", b"fio-")) or _FIO_TEXT.search(source.head):
-        return ImportRefusedError(
-            "holds no fio result, but text that fio prints", "run fio with --output-format=json"
-        )
-    if source.contains_all(b"[ior-easy]", b"[mdtest-easy]"):
-        return ImportRefusedError(
-            "is the configuration of an IO500 run, not its result", "import result_summary.txt"
-        )
-    for words, hint in _HINTS:
-        if words in source.head:
-            return ImportRefusedError(
-                f"is {format_size(source.size)} of text, and of no kind that can be imported", hint
-            )
-    if _JSON.match(source.head):
-        return ImportRefusedError(
-            "is JSON of no kind that can be imported", "`hostdx import --help` lists the kinds"
-        )
-    return ImportRefusedError(
-        f"is {format_size(source.size)} of text, and of no kind that can be imported",
-        "`hostdx import --help` lists the kinds",
-    )
+    files = _other_files("text")  # the last one is any text
+    return next(file for pattern, file in files if pattern.search(source.head)).refusal_error(source.size)
 
 
 class ImportKind(NamedTuple):
@@ -219,57 +181,68 @@ def _line_kind(name: str) -> ImportKind:
     return ImportKind(form.kind, form.title, form.is_recognised, form.parse)
 
 
+@cache
+def _code_kinds() -> dict[str, RecognisedForm]:
+    return load_format("kinds.toml", dict[str, RecognisedForm])
+
+
+def _code_kind(
+    identifier: str,
+    parse: Callable[[ImportSource], ImportResult],
+    is_recognised: Callable[[ImportSource], bool] | None = None,
+) -> ImportKind:
+    """A kind that code reads; `is_recognised` where patterns alone do not tell it."""
+    form = _code_kinds()[identifier]
+    return ImportKind(identifier, form.title, is_recognised or form.is_recognised, parse)
+
+
 KINDS: tuple[ImportKind, ...] = (
-    ImportKind("io500", "IO500 result_summary.txt, result.txt or stdout", io500.is_recognised, io500.parse),
-    ImportKind("io500-table", "table of IO500 results", io500_table.is_recognised, io500_table.parse),
-    ImportKind("fio", "fio JSON or json+", fio.is_recognised, fio.parse),
-    ImportKind("fio-terse", "fio terse output", fio_terse.is_recognised, fio_terse.parse),
-    ImportKind("fio-text", "fio's normal output", fio_text.is_recognised, fio_text.parse),
-    ImportKind("hep-suite", "HEP benchmark suite document", hep_suite.is_recognised, hep_suite.parse),
+    _code_kind("io500", io500.parse, io500.is_recognised),
+    _code_kind("io500-table", io500_table.parse, io500_table.is_recognised),
+    _code_kind("fio", fio.parse),
+    _code_kind("fio-terse", fio_terse.parse),
+    _code_kind("fio-text", fio_text.parse),
+    _code_kind("hep-suite", hep_suite.parse),
     _line_kind("hep-suite-text"),
-    ImportKind("hepscore", "hep-score result", hepscore.is_recognised, hepscore.parse),
-    ImportKind(
-        "hep-workload", "hep-workload summary", hepscore.is_workload_recognised, hepscore.parse_workload
-    ),
-    ImportKind("prmon-text", "prmon time series", prmon.is_text_recognised, prmon.parse_text),
-    ImportKind("prmon-json", "prmon summary", prmon.is_json_recognised, prmon.parse_json),
-    ImportKind("ior", "IOR output", ior.is_recognised, ior.parse),
-    ImportKind("ior-json", "IOR JSON summary", ior_json.is_recognised, ior_json.parse),
-    ImportKind("ior-csv", "IOR CSV summary", ior_json.is_csv_recognised, ior_json.parse_csv),
-    ImportKind("mdtest", "mdtest output", mdtest.is_recognised, mdtest.parse),
-    ImportKind("mdtest-csv", "mdtest rank details", mdtest_ranks.is_recognised, mdtest_ranks.parse),
-    ImportKind("darshan", "Darshan log", darshan_log.is_recognised, darshan_log.parse),
-    ImportKind("darshan-text", "darshan-parser output", darshan.is_recognised, darshan.parse),
-    ImportKind("sadf", "sadf, iostat or mpstat JSON", sysstat_json.is_recognised, sysstat_json.parse),
-    ImportKind("iostat-text", "iostat output", iostat.is_recognised, iostat.parse),
-    ImportKind("vmstat", "vmstat output", vmstat.is_recognised, vmstat.parse),
-    ImportKind("pidstat", "pidstat output", pidstat.is_recognised, pidstat.parse),
-    ImportKind("atop", "atop -P output", atop.is_recognised, atop.parse),
-    ImportKind("atop-json", "atop -J output", atop_json.is_recognised, atop_json.parse),
-    ImportKind("sar", "sar or mpstat output", sar.is_recognised, sar.parse),
-    ImportKind("iperf3", "iperf3 JSON", iperf3.is_recognised, iperf3.parse),
+    _code_kind("hepscore", hepscore.parse),
+    _code_kind("hep-workload", hepscore.parse_workload),
+    _code_kind("prmon-text", prmon.parse_text),
+    _code_kind("prmon-json", prmon.parse_json),
+    _code_kind("ior", ior.parse),
+    _code_kind("ior-json", ior_json.parse),
+    _code_kind("ior-csv", ior_json.parse_csv),
+    _code_kind("mdtest", mdtest.parse),
+    _code_kind("mdtest-csv", mdtest_ranks.parse),
+    _code_kind("darshan", darshan_log.parse, darshan_log.is_recognised),
+    _code_kind("darshan-text", darshan.parse),
+    _code_kind("sadf", sysstat_json.parse),
+    _code_kind("iostat-text", iostat.parse, iostat.is_recognised),
+    _code_kind("vmstat", vmstat.parse, vmstat.is_recognised),
+    _code_kind("pidstat", pidstat.parse, pidstat.is_recognised),
+    _code_kind("atop", atop.parse, atop.is_recognised),
+    _code_kind("atop-json", atop_json.parse),
+    _code_kind("sar", sar.parse, sar.is_recognised),
+    _code_kind("iperf3", iperf3.parse),
     _line_kind("sysbench"),
     _line_kind("stream"),
     _line_kind("stress-ng"),
-    ImportKind("perf-json", "perf stat -j", perf_stat.is_json_recognised, perf_stat.parse_json),
-    ImportKind("perf-text", "perf stat output", perf_stat.is_text_recognised, perf_stat.parse_text),
-    ImportKind("perf-csv", "perf stat -x", perf_stat.is_csv_recognised, perf_stat.parse_csv),
+    _code_kind("perf-json", perf_stat.parse_json),
+    _code_kind("perf-text", perf_stat.parse_text),
+    _code_kind("perf-csv", perf_stat.parse_csv, perf_stat.is_csv_recognised),
     _line_kind("mlc"),
-    ImportKind("numactl", "numactl -H", numactl.is_recognised, numactl.parse),
-    ImportKind("hwloc", "lstopo XML", hwloc.is_recognised, hwloc.parse),
-    ImportKind(
-        "elbencho-table", "elbencho's table of results", elbencho.is_table_recognised, elbencho.parse_table
-    ),
-    ImportKind("elbencho", "elbencho JSON", elbencho.is_recognised, elbencho.parse),
-    ImportKind("elbencho-csv", "elbencho CSV", elbencho.is_csv_recognised, elbencho.parse_csv),
-    ImportKind("elbencho-live", "elbencho live CSV", elbencho.is_live_recognised, elbencho.parse_live),
+    _code_kind("numactl", numactl.parse),
+    _code_kind("hwloc", hwloc.parse),
+    _code_kind("elbencho-table", elbencho.parse_table),
+    _code_kind("elbencho", elbencho.parse),
+    _code_kind("elbencho-csv", elbencho.parse_csv),
+    _code_kind("elbencho-live", elbencho.parse_live),
     _line_kind("hpl"),
     _line_kind("hpcg"),
     _line_kind("osu"),
     _line_kind("perftest"),
     _line_kind("unixbench"),
     _line_kind("hepscore-log"),
-    ImportKind("nccl", "nccl-tests output", nccl.is_recognised, nccl.parse),
+    _code_kind("nccl", nccl.parse),
 )
 
 

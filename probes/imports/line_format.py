@@ -22,7 +22,7 @@ import msgspec
 from hostdx.probes import units
 from hostdx.probes.imports.accounting import UNKNOWN_REASON
 from hostdx.probes.imports.dates import epoch_to_iso, to_iso
-from hostdx.probes.imports.formats import load_format
+from hostdx.probes.imports.formats import RecognisedForm, load_format
 from hostdx.probes.imports.model import (
     Better,
     Contradiction,
@@ -143,17 +143,14 @@ class Expected(msgspec.Struct, frozen=True):
     trouble: str
 
 
-class LineFormat(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=True):
-    """`recognise`: patterns that all occur in the first 64 KiB (`anywhere`: in the file). `repeated`: what the same
-    figure once more is: its repetition, a newer one, or another. `several`: a prefix where several blocks have figures.
+class LineFormat(RecognisedForm, frozen=True, kw_only=True):
+    """`repeated`: what the same figure once more is: its repetition, a newer one, or another. `several`: a prefix where
+    several blocks have figures.
     """
 
     kind: str
-    title: str
     tool: str
-    recognise: tuple[str, ...]
     nothing: tuple[str, str]
-    anywhere: bool = False
     workload: str = ""
     names: dict[str, str] = {}  # that hold where the file tells no others
     repeated: Literal["median", "last", "apart"] = "apart"
@@ -165,14 +162,6 @@ class LineFormat(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict
     check: tuple[Check, ...] = ()
     expect: tuple[Expected, ...] = ()
     recomputed: tuple[str, ...] = ()
-
-    @cached_property
-    def compiled_patterns(self) -> list[re.Pattern[bytes]]:
-        return [re.compile(text.encode(), re.MULTILINE) for text in self.recognise]
-
-    def is_recognised(self, source: ImportSource) -> bool:
-        text = source.data if self.anywhere else source.head
-        return all(pattern.search(text) for pattern in self.compiled_patterns)
 
     def parse(self, source: ImportSource) -> ImportResult:
         """Raises ImportRefusedError where no block has a figure."""

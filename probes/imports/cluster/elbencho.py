@@ -32,7 +32,6 @@ from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.types import Json
 
 _MAX_PHASES = 10_000  # phases
-_HEADER = re.compile(r"^OPERATION\s+RESULT TYPE\s+FIRST DONE\s+LAST DONE", re.MULTILINE)
 _ROW = re.compile(r"^([A-Z][A-Z0-9]*)?\s+([A-Z][\w/ ]*?)\s*:\s+(\S+)\s+(\S+)\s*$")
 _ELAPSED = re.compile(r"(\d+(?:\.\d+)?)(ms|us|h|m|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
@@ -54,18 +53,6 @@ class ElbenchoPhase(NamedTuple):
     moved: float | None
     began: str | None
     version: str | None
-
-
-def is_recognised(source: ImportSource) -> bool:
-    return source.contains_all(b'"phase_type"', b'"last_done"')
-
-
-def is_csv_recognised(source: ImportSource) -> bool:
-    return source.head.startswith(b"ISO date,") and b"MiB/s [last]" in source.head
-
-
-def is_table_recognised(source: ImportSource) -> bool:
-    return _HEADER.search(source.head.decode("utf-8", "replace")) is not None
 
 
 def parse(source: ImportSource) -> ImportResult:
@@ -90,10 +77,6 @@ def parse_table(source: ImportSource) -> ImportResult:
     errors = sum(line.startswith("ERROR") for line in lines)
     troubles = (ImportTrouble(id="elbencho.errors", said=str(errors)),) if errors else ()
     return structs.replace(result, troubles=troubles)
-
-
-def is_live_recognised(source: ImportSource) -> bool:
-    return source.head.startswith(b"Label,Phase,RuntimeMS,")
 
 
 def parse_live(source: ImportSource) -> ImportResult:

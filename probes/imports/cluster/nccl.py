@@ -22,10 +22,6 @@ _NCCL_WRONG = re.compile(r"^# Out of bounds values : (\d{1,12}) (\w+)")
 _MAX_ROWS = 1000
 
 
-def is_recognised(source: ImportSource) -> bool:
-    return source.contains_all(b"# nThread ") and source.contains_all(b"busbw")
-
-
 def parse(source: ImportSource) -> ImportResult:
     """Out of place, then in place; older tables have no root, or no operation. GB/s are 10^9 bytes."""
     measures: list[ImportedMeasure] = []

@@ -27,10 +27,6 @@ class Hwloc(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     memory_bytes: int = 0
 
 
-def is_recognised(source: ImportSource) -> bool:
-    return b"<topology" in source.head[:4096]
-
-
 class _HwlocReader:
     def __init__(self) -> None:
         self.objects: dict[str, int] = {}

@@ -26,10 +26,6 @@ class Numactl(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     distances: dict[int, tuple[int, ...]] = {}
 
 
-def is_recognised(source: ImportSource) -> bool:
-    return source.contains_all(b"available: ", b" nodes", b"node 0 ") and b" size: " in source.head
-
-
 def parse(source: ImportSource) -> ImportResult:
     nodes: int | None = None
     cpus: dict[int, tuple[int, ...]] = {}

@@ -104,18 +104,10 @@ class _Counts:
             self.running[name] = min(self.running.get(name, count.running), count.running)
 
 
-def is_json_recognised(source: ImportSource) -> bool:
-    return source.contains_all(b'"counter-value"', b'"event"')
-
-
 def is_csv_recognised(source: ImportSource) -> bool:
     lines = [line.decode("latin-1") for line in source.head.split(b"\n", 60)[:60]]
     hits = [line for line in lines if _CSV.match(line[:_MAX_LINE_START])]
     return len(hits) >= 2 and any(name in line for line in hits for name in _KNOWN)
-
-
-def is_text_recognised(source: ImportSource) -> bool:
-    return _BEGINS in source.head
 
 
 def parse_json(source: ImportSource) -> ImportResult:

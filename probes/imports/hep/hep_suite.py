@@ -45,11 +45,6 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     profiles: tuple[Profile, ...] = ()
 
 
-def is_recognised(source: ImportSource) -> bool:
-    head = source.data[: 1 << 20]
-    return b'"profiles"' in head and b'"host"' in head
-
-
 def parse(source: ImportSource) -> ImportResult:
     document = json_text.decode_untyped(source.data, "hep-benchmark-suite")
     if not isinstance(document, dict) or not isinstance(document.get("profiles"), dict):

@@ -69,18 +69,6 @@ class HepScore(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     measured: bool = True  # False: score −1 or 0, nothing ran
 
 
-def is_recognised(source: ImportSource) -> bool:
-    head = source.data[: 1 << 20]
-    return b'"benchmarks"' in head and (
-        b'"hepscore_ver"' in head or b'"HEPscore' in head or b'"wl-scores"' in head
-    )
-
-
-def is_workload_recognised(source: ImportSource) -> bool:
-    head = source.data[: 1 << 20]
-    return b'"wl-scores"' in head and (b'"run_info"' in head or b'"threads_per_copy"' in head)
-
-
 def parse(source: ImportSource) -> ImportResult:
     document = json_text.decode_untyped(source.data, "hep-score")
     if not isinstance(document, dict) or not isinstance(document.get("benchmarks"), dict):

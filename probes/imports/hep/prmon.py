@@ -76,16 +76,6 @@ class PrmonJson(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     hw: str | None = None
 
 
-def is_text_recognised(source: ImportSource) -> bool:
-    first = source.head.partition(b"\n")[0].rstrip(b"\r").split(b"\t")
-    return b"Time" in first and b"wtime" in first and (b"pss" in first or b"rchar" in first)
-
-
-def is_json_recognised(source: ImportSource) -> bool:
-    head = source.data[: 1 << 20]
-    return b'"Max"' in head and b'"Avg"' in head and b'"wtime"' in head
-
-
 def parse_text(source: ImportSource) -> ImportResult:
     lines = source.read_lines()
     columns = tuple(name.strip() for name in next(lines).split("\t"))[:_MAX_COLUMNS]

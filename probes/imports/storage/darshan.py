@@ -152,10 +152,6 @@ class DarshanSums:
         part.common_access_sizes[str(size)] = part.common_access_sizes.get(str(size), 0) + count
 
 
-def is_recognised(source: ImportSource) -> bool:
-    return source.contains_all(b"# darshan log version:")
-
-
 def parse(source: ImportSource) -> ImportResult:
     """The text of `darshan-parser` (not `--total` and not `--perf` alone)."""
     head: dict[str, str] = {}

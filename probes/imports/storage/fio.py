@@ -19,7 +19,6 @@ from hostdx.probes.imports.storage import fio_job
 from hostdx.probes.imports.storage.fio_job import FioJob, make_job
 from hostdx.probes.imports.storage.fio_sum import MAX_JOBS, FioSums, sum_jobs
 
-_KEY = b'"fio version"'
 _MESSAGE = re.compile(r"^(?:fio|error|fio-[\d.]+): |^fio: ")
 _SIGNAL = re.compile(r"terminating on signal (\d+)")
 _TEXT_AROUND = 1 << 20  # bytes of text before and after the JSON that are looked through for messages
@@ -38,10 +37,6 @@ class Fio(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     messages: tuple[str, ...] = ()
     documents: int = 1
     interrupted: bool = False
-
-
-def is_recognised(source: ImportSource) -> bool:
-    return _KEY in source.data
 
 
 def parse(source: ImportSource) -> ImportResult:

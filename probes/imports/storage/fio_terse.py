@@ -18,10 +18,6 @@ _PART = 41  # fields of a direction
 _MIN_FIELDS = _HEAD + 2 * _PART
 
 
-def is_recognised(source: ImportSource) -> bool:
-    return _LINE.search(source.head) is not None
-
-
 def parse(source: ImportSource) -> ImportResult:
     jobs: list[FioJob] = []
     version, broken = None, 0

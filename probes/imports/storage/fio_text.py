@@ -20,7 +20,6 @@ from hostdx.probes.imports.storage.fio_sum import sum_jobs
 _RESULT = re.compile(
     r"^(\S.{0,200}?): \(groupid=(\d{1,9}), jobs=(\d{1,9})\): err=\s*(\d{1,9}).*?: pid=\d+:\s*(.*)$"
 )
-_FOUND = re.compile(rb"^\S.{0,200}?: \(groupid=\d+, jobs=\d+\): err=", re.MULTILINE)
 _PLANNED = re.compile(r"^(\S.{0,200}?): \(g=\d+\): rw=(\w+), bs=(.+?), ioengine=([\w-]+), iodepth=(\d{1,9})")
 _RATE = re.compile(
     r"^\s+(read|write|trim)\s*: IOPS=([\d.]+)([kMG]?), BW=([\d.]+)([KMGT]?)i?B/s .*/(\d{1,12})msec\)"
@@ -117,10 +116,6 @@ class _PrintedJob:
                 self._ranks[f"{float(rank):g}"] = float(value) * self._unit
         else:
             self._unit = 0.0
-
-
-def is_recognised(source: ImportSource) -> bool:
-    return _FOUND.search(source.data) is not None
 
 
 def parse(source: ImportSource) -> ImportResult:

@@ -84,10 +84,6 @@ class Ior(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: tuple[IorRun, ...] = ()
 
 
-def is_recognised(source: ImportSource) -> bool:
-    return b"IOR-" in source.data and b": MPI Coordinated Test of Parallel I/O" in source.data
-
-
 def parse(source: ImportSource) -> ImportResult:
     runs: list[IorRun] = []
     reader: _IorReader | None = None

@@ -11,18 +11,7 @@ from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage.ior import IorRow, IorRun, make_result
 from hostdx.probes.types import Json
 
-_CSV_HEAD = b"access,bw(MiB/s)"
 _MAX_ROWS = 10_000
-
-
-def is_recognised(source: ImportSource) -> bool:
-    return source.contains_all(b'"Command line"', b'"tests"') or (
-        b'"bwMiB"' in source.head and b'"access"' in source.head
-    )
-
-
-def is_csv_recognised(source: ImportSource) -> bool:
-    return _CSV_HEAD in source.head
 
 
 def parse(source: ImportSource) -> ImportResult:

@@ -61,10 +61,6 @@ class Mdtest(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: tuple[MdtestRun, ...] = ()
 
 
-def is_recognised(source: ImportSource) -> bool:
-    return b" was launched with " in source.data and b"mdtest-" in source.data
-
-
 def parse(source: ImportSource) -> ImportResult:
     runs: list[MdtestRun] = []
     table, began = "", None

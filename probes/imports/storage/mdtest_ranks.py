@@ -21,7 +21,6 @@ from hostdx.probes.imports.model import (
 from hostdx.probes.imports.numbers import parse_integer, parse_number
 from hostdx.probes.imports.source import ImportSource
 
-_HEAD = b"rank,items,rate-"
 _MAX_RUNS = 1000
 
 
@@ -38,10 +37,6 @@ class Ranks(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 class MdtestRanks(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     runs: tuple[Ranks, ...] = ()
-
-
-def is_recognised(source: ImportSource) -> bool:
-    return source.head.lstrip().startswith(_HEAD)
 
 
 def parse(source: ImportSource) -> ImportResult:

@@ -34,11 +34,6 @@ _FIELDS: dict[str, str] = {
 }
 
 
-def is_recognised(source: ImportSource) -> bool:
-    start = source.head[:400]
-    return start.startswith(b'{"host": ') and b'"timestamp": ' in start and b'"elapsed": ' in start
-
-
 def parse(source: ImportSource) -> ImportResult:
     return parse_lines(_text_lines(source), zone="UTC")
 

@@ -35,10 +35,6 @@ class _Top(msgspec.Struct):
     sysstat: _Hosts
 
 
-def is_recognised(source: ImportSource) -> bool:
-    return source.contains_all(b'"sysstat"', b'"hosts"')
-
-
 def parse(source: ImportSource) -> ImportResult:
     top, _ = json_text.decode_first(source.data, _Top, "sysstat")
     if not top.sysstat.hosts:
