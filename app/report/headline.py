@@ -208,14 +208,20 @@ def _clearest_answer(session: RunSession) -> Answer | None:
         return Answer("no material difference in anything that was measured", "ok")
     loud = [f for f in session.worst_first if f.severity != "ok" and (f.confidence != "rule" or not verdicts)]
     loud.sort(key=lambda f: f.confidence == "rule")  # a run's answer is what it measured
-    equal = any(v.is_equal for v in verdicts)
-    if loud and not (equal and loud[0].severity == "notice"):  # a remark hides nothing that was decided
+    if loud and not (loud[0].severity == "notice" and _decides_more_than(session, verdicts, loud[0])):
         return Answer(loud[0].title, loud[0].severity, finding=loud[0])
     if verdicts:
         return _undecided_answer(session, verdicts)
     if session.findings:
         return Answer(session.worst_first[0].title, "ok", finding=session.worst_first[0])
     return None
+
+
+def _decides_more_than(session: RunSession, verdicts: list[ev.RunVerdict], remark: Finding) -> bool:
+    """Return whether these verdicts answer more than a remark: it hides nothing that was decided, and one on a single
+    side does not say which of them is better."""
+    on_one_side = remark.subject in {variant.label for variant in session.planned_variants}
+    return any(v.is_equal or (on_one_side and is_measured(v)) for v in verdicts)
 
 
 def _known_by_prefix(session: RunSession) -> str:

@@ -254,10 +254,8 @@ def _resolution_signs(session: RunSession) -> list[Sign]:
     misses = [v for v in limited if (v.smallest_effect or 0.0) > v.margin]
     words = f"a difference {effects} could be missed"
     if misses:
-        several = len({v.workload for v in limited}) < len(limited)  # comparisons of one load
-        of = "comparisons" if several else "loads"
-        extent_words = f" in {len(misses)} of {len(limited)} {of}" if len(limited) > 1 else ""
         margin = units.format_percent(min(v.margin for v in misses))
-        words = f"{words}: this is more than the margin of {margin}{extent_words}"
+        some = f"; in {len(misses)} of these {len(limited)}" if len(misses) < len(limited) else ":"
+        words = f"{words}{some} this is more than the margin of {margin}"
     is_open = misses or wording.count_unresolved(session)
     return [Sign("unknown" if is_open else "ok", words)] if effects else []

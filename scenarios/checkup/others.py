@@ -111,13 +111,18 @@ class HostUseSampler:
         users = self._top_users("cpu", NAMED_SHARE * used)
         user = users[0] if users else None
         users_text = self._users_text([(gap, f"{gap.rate:.1f} CPUs") for gap in users])
+        rest = used - sum(user.rate for user in users)
+        if users and rest >= NAMED_SHARE * used:
+            users_text += SAYS.text("rest", cpus=f"{rest:.1f}", least=NAMED_SHARE)
         text_fields = {"cpus": f"{used:.1f}", "all": cpus, "who": users_text}
         words = (
             SAYS.text("cpu", waited=fmean(pressures), **text_fields)
             if pressures
             else SAYS.text("unpressed", **text_fields)
         )
-        if user:
+        if user and len(user.pids) > 1:  # some of them have ended by the time that somebody reads this
+            step = SAYS.remedy("crowd", name=user.name).as_step
+        elif user:
             step = priority.process_priority_remedy(self._run.host, user.pids[0], user.name).as_step
         else:
             step = SAYS.remedy("unnamed", what="the CPUs", command="top -b -n 1 | head -n 20").as_step

@@ -115,6 +115,11 @@ def share_seconds(waiting: Sequence[CheckupPart], left_s: float) -> Mapping[str,
     return {}
 
 
+def enough_seconds(able: Sequence[CheckupPart]) -> float:
+    """Return how much time `share_seconds` must be given so that it shares it among all of these."""
+    return sum(part.overhead_s for part in able) + MIN_ROOM_FACTOR * MIN_PART_S * len(able)
+
+
 def _order_key(part: CheckupPart) -> tuple[bool, float, str]:
     return (
         not part.first,

@@ -6,6 +6,7 @@ What a part of a checkup measures, as samples of the checkup itself: its screen 
 from __future__ import annotations
 
 import asyncio
+import math
 import shlex
 from collections.abc import Mapping, Sequence, Set
 from contextlib import suppress
@@ -17,6 +18,7 @@ import msgspec
 
 from hostdx.probes.engine.measured import sum_known
 from hostdx.probes.reading.host import Host
+from hostdx.probes.units import format_duration
 from hostdx.scenarios.checkup.others import FIRST_S, HostUseSampler
 from hostdx.scenarios.checkup.parts import (
     TIMES,
@@ -25,6 +27,7 @@ from hostdx.scenarios.checkup.parts import (
     checkup_parts,
     choose_directories,
     directories_named_by,
+    enough_seconds,
     option_values,
     own_and_common_options,
     share_seconds,
@@ -91,7 +94,7 @@ def _variant_name(values: Mapping[str, object], variant: str) -> str:
 BUDGET_S = 300.0
 TRIAGE_S = 4.0  # with a look at who uses the host
 END_S = 3.0  # of the budget, for the end of a part that is stopped, and the last look
-TOO_SHORT_REASON = "the budget is too short for it"
+TOO_SHORT_REASON = "the budget is too short for it, unless a finding of triage points to it"
 NOT_NEEDED_REASON = "not needed: a part before it gave a clear answer (--all measures the rest too)"
 
 
@@ -114,6 +117,7 @@ class Checkup(Scenario):
         all_parts = checkup_parts(host, options)
         able = [part for part in all_parts if part.plan is not None and not part.why_not]
         seconds_by_part = share_seconds(able, budget - TRIAGE_S)
+        enough_s = math.ceil(TRIAGE_S + enough_seconds(able))
         plans = [part.plan for part in able if part.plan is not None]
         plan = self.make_plan(
             options=dict(options.values),
@@ -136,8 +140,13 @@ class Checkup(Scenario):
             measuring_s=budget,
             sentences=(
                 *chosen_directories.sentences,
-                f"runs {', '.join(seconds_by_part)} one after another, each with a recording of its own "
-                "(`hostdx plan NAME` shows what it reads)",
+                f"runs {', '.join(seconds_by_part)} one after another, first what triage's findings point to, "
+                "each with a recording of its own (`hostdx plan NAME` shows what it reads)",
+                *(
+                    (f"all {len(able)} would fit into a budget of {format_duration(enough_s)}",)
+                    if len(seconds_by_part) < len(able)
+                    else ()
+                ),
                 "ends early when an answer is clear (--all measures the rest too); after a stop, what was "
                 "measured until then is kept",
             ),
@@ -173,7 +182,7 @@ class Checkup(Scenario):
                 if clear and not run.options.is_set("all"):
                     items.append(self._left_out_item(options, part, NOT_NEEDED_REASON))
                 elif seconds is None:
-                    why = f"{max(0.0, left):.0f} s of the budget were left, which is too short for it"
+                    why = f"the parts before it took longer than planned: {max(0.0, left):.0f} s were left for it"
                     items.append(self._left_out_item(options, part, why))
                 else:
                     before = run.elapsed_s()

@@ -55,19 +55,36 @@ class WatchedJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def users_finding(users: Sequence[BusyProcess], seconds: float) -> Finding:
-    """Who used the CPUs before the watch began: one process is seldom all of them."""
+    """Who used the CPUs before the watch began, processes of one name and user together: one process is seldom all."""
+    crowds: dict[tuple[str, str], list[BusyProcess]] = {}
+    of_owners: dict[str, float] = {}
+    for user in users:
+        owner = owner_of(user.pid) or "no longer known"
+        crowds.setdefault((owner, user.name), []).append(user)
+        of_owners[owner] = of_owners.get(owner, 0.0) + user.rate
+    by_use = sorted(crowds.items(), key=lambda item: -_total_rate(item[1]))
     return SAYS.finding(
         "users",
         count=len(users),
-        total=f"{sum(user.rate for user in users):.2f}",
+        total=f"{_total_rate(users):.2f}",
         seconds=seconds,
+        shares=", ".join(
+            f"{owner} {rate:.2f}" for owner, rate in sorted(of_owners.items(), key=lambda item: -item[1])
+        ),
         evidence=[
             SAYS.evidence(
-                "user", process=user.label, owner=owner_of(user.pid) or "–", cpus=f"{user.rate:.2f}"
+                "user",
+                process=crowd[0].label if len(crowd) == 1 else f"{name} ({len(crowd)} processes)",
+                owner=owner,
+                cpus=f"{_total_rate(crowd):.2f}",
             )
-            for user in users[:MAX_USERS]
+            for (owner, name), crowd in by_use[:MAX_USERS]
         ],
     )
+
+
+def _total_rate(users: Sequence[BusyProcess]) -> float:
+    return sum(user.rate for user in users)
 
 
 def cpuwatch_findings(

@@ -175,9 +175,7 @@ def check_pressure(host: Host) -> Iterator[Finding]:
             if host.live and first is None
             else None
         )
-        most = (
-            f"; {first.name} [{first.pid}]{_thread_words(first)} uses the most {_USED[kind]}" if first else ""
-        )
+        most = f"; {first.name} [{first.pid}]{_thread_words(first)} uses {first.used}" if first else ""
         is_thread = first is not None and first.kernel_thread
         yield SAYS.finding(
             "pressure",
@@ -190,7 +188,7 @@ def check_pressure(host: Host) -> Iterator[Finding]:
             most=most + (f"; {nobody.reason_sentence}" if nobody else ""),
             evidence=[
                 Evidence(
-                    f"{user.name} [{user.pid}]{_owner_words(user)}: {user.words}",
+                    f"{user.name} [{user.pid}]{_owner_words(user)}: {user.used}{user.since}",
                     f"/proc/{user.pid}/{_FILES[kind]}",
                 )
                 for user in users
@@ -207,7 +205,6 @@ def check_pressure(host: Host) -> Iterator[Finding]:
 
 _WAITED_FOR = {"cpu": "a CPU", "io": "a disk", "memory": "memory"}
 _FILES = {"cpu": "stat", "io": "io", "memory": "statm"}  # of a process, in /proc/PID
-_USED = {"cpu": "CPU", "io": "I/O", "memory": "memory"}
 
 
 def _owner_words(user: TopUser) -> str:

@@ -25,12 +25,13 @@ MIN_LIFE_S = 2.0  # a younger process has no figure yet
 
 
 class TopUser(msgspec.Struct, frozen=True):
-    """`words`: what it uses, with its unit."""
+    """`used`: how much, with its unit; `since`: over which time, where it is an average."""
 
     pid: int
     name: str
     owner: str
-    words: str
+    used: str
+    since: str = ""
     kernel_thread: bool = False
     start_ticks: int = 0
 
@@ -69,7 +70,8 @@ def _top_by_cpu(host: Host) -> tuple[TopUser, ...]:
             process.pid,
             process.name,
             owner_of(process.pid) or "no longer known",
-            f"{rate:.1f} CPUs on average since it started {units.format_duration(life_s)} ago",
+            f"{rate:.1f} of {table.cpus} CPUs",
+            f" on average since it started {units.format_duration(life_s)} ago",
             process.kernel_thread,
             process.start_ticks,
         )

@@ -115,3 +115,16 @@ def test_no_answer_is_green_above_a_red_row(demo: str) -> None:
     session = load_recording(store.resolve_recording(demo))
     red = [v for v in session.verdicts.values() if not v.control and verdict_role(v) == "critical"]
     assert not (red and find_answer(session).weight == "ok")
+
+
+def test_a_remark_on_one_side_does_not_answer_for_both() -> None:
+    session = RunSession()
+    sides = tuple(Variant(id=letter, label=f"/data/{letter}") for letter in "AB")
+    session.apply(ev.Planned(t=0, plan=Plan(scenario="s", title="t", question="q", variants=sides)))
+    session.apply(msgspec.structs.replace(judged("read", "inconclusive", 0.9), groups=6))
+    for subject, is_answer in (("vda", True), ("/data/A", False)):
+        remark = Finding(id="a.b", severity="notice", confidence="measured", title="good", subject=subject)
+        session.findings.clear()
+        session.apply(ev.Found(t=3, finding=remark))
+        session.apply(ev.RunEnded(t=4, status="done"))
+        assert (find_answer(session).finding == remark) is is_answer

@@ -14,7 +14,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.topology import read_disk_topology
 from hostdx.probes.types import Json
 from hostdx.scenarios.checkup import parts
-from hostdx.scenarios.checkup.parts import CheckupPart, share_seconds, sort_by_suspicion
+from hostdx.scenarios.checkup.parts import CheckupPart, enough_seconds, share_seconds, sort_by_suspicion
 from hostdx.scenarios.checkup.results import CheckupAnswer
 from hostdx.scenarios.checkup.scenario import NOT_NEEDED_REASON, Checkup
 from hostdx.scenarios.contract import events as ev
@@ -143,9 +143,13 @@ async def test_a_budget_too_short_for_all_leaves_the_last_ones_out(offered: Any)
     run = Conducted(options={"budget": 32.0}, takes=12.0)
     await conduct(Checkup(), run)
     assert [name for name, _ in run.told] == ["null", "storage"]
-    assert any("of the budget were left" in words for words in answered(run))
+    (wall,) = (item for item in run.of(CheckupAnswer)[-1].value if item.scenario == "wall")
+    assert wall.state == "not measured"
     plan = Checkup().prepare(Host(), Options({"budget": 32.0}, Checkup.options)).plan
     assert [step.id for step in plan.steps] == ["triage", "null"] and len(plan.left_out) == 2
+    parts = [CheckupPart(scenario) for scenario in (NULL, STORAGE, WALL)]
+    enough_s = enough_seconds(parts)
+    assert len(share_seconds(parts, enough_s)) == 3 and len(share_seconds(parts, enough_s - 0.1)) < 3
     assert not share_seconds([CheckupPart(STORAGE)], 1.0)
 
 
