@@ -3,7 +3,7 @@
 Units: bytes, seconds, operations a second. `detail` holds the values as the tool printed them.
 """
 
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 import msgspec
 
@@ -44,6 +44,31 @@ class ImportedMeasure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=T
     judged: bool = True
     conditions: dict[str, str] = {}
     invalid: str = ""
+
+
+class SharedFields(TypedDict, total=False):
+    """What several measures of one load have in common."""
+
+    seconds: float
+    conditions: dict[str, str]
+    invalid: str
+
+
+def make_measures(
+    workload: str,
+    *entries: tuple[str, float | None, str],
+    better: Better = "more",
+    judged: bool = True,
+    **shared: Unpack[SharedFields],
+) -> list[ImportedMeasure]:
+    """Of (metric, value, unit) those that the file has."""
+    return [
+        ImportedMeasure(
+            workload=workload, metric=metric, value=value, unit=unit, better=better, judged=judged, **shared
+        )
+        for metric, value, unit in entries
+        if value is not None
+    ]
 
 
 class Noted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -114,6 +139,11 @@ class ImportTrouble(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     subject: str = ""
     said: str = ""
     fatal: bool = False
+
+
+def make_troubles(*entries: tuple[str, object]) -> list[ImportTrouble]:
+    """Of (id, what is said) those that hold: a count over 0, a text that is not empty, True."""
+    return [ImportTrouble(id=name, said="" if said is True else str(said)) for name, said in entries if said]
 
 
 class SeriesPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

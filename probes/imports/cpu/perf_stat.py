@@ -18,6 +18,8 @@ from hostdx.probes.imports.model import (
     ImportResult,
     ImportTrouble,
     MissingValue,
+    make_measures,
+    make_troubles,
 )
 from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.source import ImportSource
@@ -219,8 +221,7 @@ def _make_result(kind: str, counts: _Counts) -> ImportResult:
     troubles = [
         ImportTrouble(id="perf.multiplexed", subject=e, said=f"{r:g}") for e, r in list(shared.items())[:20]
     ]
-    if counts.bad:
-        troubles.append(ImportTrouble(id="perf.bad-lines", said=str(counts.bad)))
+    troubles += make_troubles(("perf.bad-lines", counts.bad))
     last = max(counts.intervals, default=None)
     return ImportResult(
         kind=kind, tool="perf stat", seconds=last or counts.elapsed_s,
@@ -243,19 +244,14 @@ def _count_measures(counts: _Counts) -> Iterator[ImportedMeasure]:
             continue
         printed = counts.units[event] or _UNITS_OF.get(_split_pmu_and_event(event)[1], "")
         unit, factor = _UNITS.get(printed, ("", 1.0))
-        yield ImportedMeasure(
-            workload="perf stat", metric=event, value=value * factor, unit=unit, better="less", judged=False
+        power = value / counts.elapsed_s if unit == "J" and counts.elapsed_s else None
+        yield from make_measures(
+            "perf stat",
+            (event, value * factor, unit),
+            (f"{event} power", power, "W"),
+            better="less",
+            judged=False,
         )
-        if unit == "J" and counts.elapsed_s:
-            power = value / counts.elapsed_s
-            yield ImportedMeasure(
-                workload="perf stat",
-                metric=f"{event} power",
-                value=power,
-                unit="W",
-                better="less",
-                judged=False,
-            )
 
 
 def _ratio_measures(totals: dict[str, float | None]) -> Iterator[ImportedMeasure]:

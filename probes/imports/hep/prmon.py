@@ -25,6 +25,8 @@ from hostdx.probes.imports.model import (
     MissingValue,
     Noted,
     SeriesPoint,
+    make_measures,
+    make_troubles,
 )
 from hostdx.probes.imports.numbers import KIB, is_close, parse_column, parse_number
 from hostdx.probes.imports.sample_series import SampleClock, SampleSeries, thin_series
@@ -94,16 +96,15 @@ def parse_text(source: ImportSource) -> ImportResult:
         )
     detail, all_series = table.make_detail(), tuple(table.make_series())
     wall = detail.wall_s
-    troubles = [ImportTrouble(id="prmon.malformed", said=str(detail.malformed))] if detail.malformed else []
-    if not detail.nondecreasing_wtime:
-        troubles.append(ImportTrouble(id="prmon.time-goes-back"))
+    troubles = make_troubles(
+        ("prmon.malformed", detail.malformed), ("prmon.time-goes-back", not detail.nondecreasing_wtime)
+    )
     troubles += [
         ImportTrouble(id="prmon.counter-decreases", subject=name, said=str(v.decreases))
         for name, v in detail.values.items()
         if v.decreases
     ]
-    if wall <= 0:
-        troubles.append(ImportTrouble(id="prmon.no-duration", said=str(detail.rows)))
+    troubles += make_troubles(("prmon.no-duration", wall <= 0 and detail.rows))
     measures = _make_measures(
         {n: v.max for n, v in detail.values.items()}, {n: v.avg for n, v in detail.values.items()},
         {n: v.per_s for n, v in detail.values.items() if v.per_s is not None}, wall,
@@ -260,7 +261,6 @@ def parse_json(source: ImportSource) -> ImportResult:
     for name, key in (("threads", "CPUs"), ("sockets", "Sockets"), ("threads per core", "ThreadsPerCore")):
         if (count := parse_number(cpu.get(key))) is not None:
             facts.append(Noted(name=name, value=int(count), subject="cpu"))
-    troubles = [ImportTrouble(id="prmon.no-duration")] if wall <= 0 else []
     return ImportResult(
         kind="prmon-json",
         tool="prmon",
@@ -269,7 +269,7 @@ def parse_json(source: ImportSource) -> ImportResult:
         facts=tuple(facts),
         measures=tuple(_make_measures(most, mean, rates, wall)),
         contradictions=tuple(contradictions),
-        troubles=tuple(troubles),
+        troubles=tuple(make_troubles(("prmon.no-duration", wall <= 0))),
         recomputed=("I/O rates from the maximum and the wall time",),
         detail=PrmonJson(
             version=version, wall_s=wall, max=most, avg=mean, rates=rates, avg_over_true_rate=over, hw=model
@@ -303,30 +303,14 @@ def compare_text_with_summary(text: PrmonText, summary: PrmonJson) -> list[Contr
 def _make_measures(
     most: dict[str, float], mean: dict[str, float], rates: dict[str, float], wall: float
 ) -> list[ImportedMeasure]:
-    measures = [
-        ImportedMeasure(workload="job", metric="wall time", value=wall, unit="s", better="less", seconds=wall)
-    ]
-    cpu = most.get("utime", 0.0) + most.get("stime", 0.0)
-    if "utime" in most:
-        measures.append(
-            ImportedMeasure(
-                workload="job", metric="CPU time", value=cpu, unit="s", better="less", seconds=wall
-            )
-        )
+    cpu = most.get("utime", 0.0) + most.get("stime", 0.0) if "utime" in most else None
+    measures = make_measures(
+        "job", ("wall time", wall, "s"), ("CPU time", cpu, "s"), better="less", seconds=wall
+    )
     for name in _MEMORY:
-        for statistic, values in (("max", most), ("mean", mean)):
-            if name in values:
-                measures.append(
-                    ImportedMeasure(
-                        workload="job", metric=f"{statistic} {name}", value=values[name] * KIB, unit="B", better="less",
-                        seconds=wall, judged=name == "pss",
-                    )
-                )  # fmt: skip
-    measures += [
-        ImportedMeasure(
-            workload="job", metric=f"{name} rate", value=rates[name], unit="B/s", seconds=wall, judged=False
-        )
-        for name in _IO
-        if name in rates
-    ]
+        both = (("max", most.get(name)), ("mean", mean.get(name)))
+        sizes = ((f"{statistic} {name}", kib and kib * KIB, "B") for statistic, kib in both)
+        measures += make_measures("job", *sizes, better="less", seconds=wall, judged=name == "pss")
+    rate_entries = ((f"{name} rate", rates.get(name), "B/s") for name in _IO)
+    measures += make_measures("job", *rate_entries, seconds=wall, judged=False)
     return measures

@@ -5,6 +5,7 @@ are never added. Times are sums over ranks; old releases stored negative ones.
 """
 
 import re
+from typing import NamedTuple
 
 import msgspec
 
@@ -17,6 +18,7 @@ from hostdx.probes.imports.model import (
     ImportResult,
     ImportTrouble,
     Noted,
+    make_measures,
     make_noted,
 )
 from hostdx.probes.imports.numbers import parse_number, parse_truncated
@@ -63,6 +65,21 @@ class Module(msgspec.Struct, kw_only=True, omit_defaults=True):
     collective_reads: int | None = None
     collective_writes: int | None = None
     partial: bool = False
+
+    @property
+    def directions(self) -> tuple["ModuleDirection", "ModuleDirection"]:
+        return (
+            ModuleDirection("read", self.bytes_read, self.reads, self.read_time_s, self.sizes_read),
+            ModuleDirection("write", self.bytes_written, self.writes, self.write_time_s, self.sizes_write),
+        )
+
+
+class ModuleDirection(NamedTuple):
+    name: str
+    moved_bytes: int
+    calls: int
+    busy_s: float
+    sizes: dict[str, int]
 
 
 def _add_counter(part: Module, short: str, value: float) -> None:
@@ -246,52 +263,30 @@ def _make_measures(name: str, part: Module, detail: Darshan) -> list[ImportedMea
     """Rates are bytes ÷ the mean time a process spent in the calls: what the application itself saw."""
     seconds = detail.run_time_s or 0.0
     processes = max(1, detail.nprocs or 1)
-    measures = []
-
-    def add_measure(workload: str, metric: str, value: int, unit: str) -> None:
-        if value > 0:
-            measures.append(
-                ImportedMeasure(
-                    workload=workload, metric=metric, value=float(value), unit=unit, seconds=seconds, judged=False
-                )
-            )  # fmt: skip
-
-    for direction, moved, calls, busy in (
-        ("read", part.bytes_read, part.reads, part.read_time_s),
-        ("write", part.bytes_written, part.writes, part.write_time_s),
-    ):
+    measures: list[ImportedMeasure] = []
+    for direction, moved, calls, busy, _ in part.directions:
         workload = f"{name} {direction}"
-        add_measure(workload, "bytes", moved, "B")
-        add_measure(workload, "calls", calls, "")
-        if moved > 0 and busy > 0:
-            measures.append(
-                ImportedMeasure(
-                    workload=workload, metric="bandwidth", value=moved / (busy / processes), unit="B/s",
-                    seconds=seconds,
-                )
-            )  # fmt: skip
-    if part.meta_time_s > 0:
-        measures.append(
-            ImportedMeasure(
-                workload=f"{name} metadata", metric="time", value=part.meta_time_s, unit="s", better="less",
-                seconds=seconds, judged=False,
-            )
-        )  # fmt: skip
-    return measures
+        counts = (("bytes", float(moved), "B"), ("calls", float(calls), ""))
+        measures += make_measures(
+            workload, *(entry for entry in counts if entry[1] > 0), seconds=seconds, judged=False
+        )
+        rate = moved / (busy / processes) if moved > 0 and busy > 0 else None
+        measures += make_measures(workload, ("bandwidth", rate, "B/s"), seconds=seconds)
+    time_s = part.meta_time_s if part.meta_time_s > 0 else None
+    return measures + make_measures(
+        f"{name} metadata", ("time", time_s, "s"), better="less", seconds=seconds, judged=False
+    )
 
 
 def _check_histogram(name: str, part: Module) -> list[Contradiction]:
     contradictions = []
-    for direction, calls, sizes in (
-        ("reads", part.reads, part.sizes_read),
-        ("writes", part.writes, part.sizes_write),
-    ):
+    for direction, _, calls, _, sizes in part.directions:
         total = sum(sizes.values())
         if sizes and calls and total != calls and abs(total - calls) > 0.01 * calls:
             contradictions.append(
                 Contradiction(
                     id="darshan.histogram",
-                    subject=f"{name} {direction}",
+                    subject=f"{name} {direction}s",
                     claimed=float(calls),
                     recomputed=float(total),
                     rule="sum of the size histogram",

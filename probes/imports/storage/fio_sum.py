@@ -1,10 +1,16 @@
 """The jobs of a fio document summed up one by one: totals by group, a place for each job name and direction."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from hostdx.probes.imports.model import Contradiction, ImportedMeasure, compare_claim
+from hostdx.probes.imports.model import (
+    Contradiction,
+    ImportedMeasure,
+    SharedFields,
+    compare_claim,
+    make_measures,
+)
 from hostdx.probes.imports.numbers import KIB
 from hostdx.probes.imports.storage.fio_job import (
     ALL_CLIENTS,
@@ -25,10 +31,8 @@ class SummedJob(msgspec.Struct):
     """One job name, group and direction; `rate` while it is one entry only."""
 
     entries: int = 0
-    iops: float = 0.0
-    kib_s: float = 0.0
-    has_iops: bool = False
-    has_bandwidth: bool = False
+    iops: float | None = None
+    kib_s: float | None = None
     seconds: float = 0.0
     rate: FioRate | None = None
     sync: SyncLatency | None = None
@@ -83,9 +87,9 @@ class FioSums:
                 place.conditions[name] = f"{earlier}, {value}"
         place.seconds = max(place.seconds, (rate.runtime_ms or 0.0) / 1000)
         if rate.iops is not None:
-            place.has_iops, place.iops = True, place.iops + rate.iops
+            place.iops = (place.iops or 0.0) + rate.iops
         if rate.bw_kib_s is not None:
-            place.has_bandwidth, place.kib_s = True, place.kib_s + rate.bw_kib_s
+            place.kib_s = (place.kib_s or 0.0) + rate.bw_kib_s
 
     @property
     def has_summed_jobs(self) -> bool:
@@ -101,21 +105,33 @@ class FioSums:
             workload = f"{prefix}{name} {direction}"
             if groups[name, direction] > 1:
                 workload += f" (group {group})"
-            own: list[ImportedMeasure] = []
-            if place.has_iops:
-                own.append(_make_measure(workload, "IOPS", place.iops, "IOPS", place.seconds))
-            if place.has_bandwidth:
-                own.append(_make_measure(workload, "bandwidth", place.kib_s * KIB, "B/s", place.seconds))
+            shared: SharedFields = {
+                "seconds": place.seconds,
+                "conditions": place.conditions,
+                "invalid": place.invalid,
+            }
+            bandwidth = place.kib_s * KIB if place.kib_s is not None else None
+            measures += make_measures(
+                workload, ("IOPS", place.iops, "IOPS"), ("bandwidth", bandwidth, "B/s"), **shared
+            )
             # a sync belongs to what was written, where anything was
             waits = place.sync if direction != "read" or (name, group, "write") not in self.places else None
             if waits is not None:
-                own += _sync_latencies(workload, waits, place.seconds)
-            if place.rate is not None:
-                synced, direct = waits is not None, place.conditions.get("direct") == "1"
-                own += _latency_measures(workload, place.rate, place.seconds, synced=synced, direct=direct)
-            measures += [
-                msgspec.structs.replace(m, conditions=place.conditions, invalid=place.invalid) for m in own
-            ]
+                measures += _latency_measures(
+                    workload, "sync latency", waits.mean_ns, waits.percentiles_ns, shared
+                )
+                measures += make_measures(
+                    workload, ("syncs", waits.count or None, ""), judged=False, **shared
+                )
+            if (rate := place.rate) is not None:
+                # where the job syncs, the caller waits for the sync: that of its operations is not the one to judge
+                direct = place.conditions.get("direct") == "1"
+                synced = "latency without the sync" if direct else "page-cache copy"
+                title, judged = (synced, False) if waits is not None else ("latency", True)
+                mean = rate.clat_mean_ns or rate.lat_mean_ns
+                measures += _latency_measures(
+                    workload, title, mean, rate.percentiles_ns, shared, judged=judged
+                )
         return measures
 
     def check_client_sums(self) -> list[Contradiction]:
@@ -138,45 +154,22 @@ def sum_jobs(jobs: Iterable[FioJob], *, clients: bool = False) -> FioSums:
     return sums
 
 
-def _make_measure(workload: str, metric: str, value: float, unit: str, seconds: float) -> ImportedMeasure:
-    return ImportedMeasure(workload=workload, metric=metric, value=value, unit=unit, seconds=seconds)
-
-
 def _latency_measures(
-    workload: str, rate: FioRate, seconds: float, *, synced: bool, direct: bool
-) -> list[ImportedMeasure]:
-    """Where the job syncs, the caller waits for the sync: the latency of its operations is not the one to judge."""
-    title = "latency" if not synced else "latency without the sync" if direct else "page-cache copy"
-    mean = rate.clat_mean_ns or rate.lat_mean_ns
-    return _rank_measures(workload, title, mean, rate.percentiles_ns, seconds, judged=not synced)
-
-
-def _sync_latencies(workload: str, sync: SyncLatency, seconds: float) -> list[ImportedMeasure]:
-    measures = _rank_measures(
-        workload, "sync latency", sync.mean_ns, sync.percentiles_ns, seconds, judged=True
-    )
-    if sync.count:
-        measures.append(
-            ImportedMeasure(
-                workload=workload, metric="syncs", value=sync.count, unit="", seconds=seconds, judged=False
-            )
-        )
-    return measures
-
-
-def _rank_measures(
-    workload: str, title: str, mean: float | None, ranks: dict[str, float], seconds: float, *, judged: bool
+    workload: str,
+    title: str,
+    mean_ns: float | None,
+    ranks_ns: Mapping[str, float],
+    shared: SharedFields,
+    *,
+    judged: bool = True,
 ) -> list[ImportedMeasure]:
     """The mean, and beside it the percentiles, which are never judged."""
-    figures = [(f"mean {title}", mean), *((f"p{rank} {title}", ranks.get(rank)) for rank in _RANKS)]
+    mean = (f"mean {title}", mean_ns and mean_ns / 1e9, "s")
+    ranks = ((f"p{rank} {title}", ranks_ns[rank] / 1e9, "s") for rank in _RANKS if rank in ranks_ns)
     return [
-        ImportedMeasure(
-            workload=workload, metric=name, value=ns / 1e9, unit="s", better="less", seconds=seconds,
-            judged=judged and name.startswith("mean"),
-        )
-        for name, ns in figures
-        if ns is not None
-    ]  # fmt: skip
+        *make_measures(workload, mean, better="less", judged=judged, **shared),
+        *make_measures(workload, *ranks, better="less", judged=False, **shared),
+    ]
 
 
 def _add_syncs(first: SyncLatency | None, more: SyncLatency | None) -> SyncLatency | None:

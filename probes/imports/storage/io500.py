@@ -17,6 +17,8 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     MissingValue,
     Noted,
+    make_measures,
+    make_troubles,
 )
 from hostdx.probes.imports.numbers import GIB, parse_number, parse_printed
 from hostdx.probes.imports.source import ImportSource
@@ -230,14 +232,12 @@ def _make_result(
     troubles = [ImportTrouble(id="io500.phase-invalid", subject=n) for n in bad]
     if plain is not None and plain.invalid:
         troubles.append(ImportTrouble(id="io500.run-invalid", subject="TOTAL"))
-    if plain is None:
-        troubles.append(ImportTrouble(id="io500.no-score"))
+    troubles += make_troubles(("io500.no-score", plain is None))
     dropped = [n for n, p in phases.items() if p.value <= 0 and (n in score.BW or n in score.MD)]
     troubles += [ImportTrouble(id="io500.phase-dropped", subject=n, said=phases[n].text) for n in dropped]
     troubles += [ImportTrouble(id="io500.error-line", said=line) for line in errors]
     troubles += [ImportTrouble(id="io500.line-broken", said=line) for line in broken[:5]]
-    if runs > 1:
-        troubles.append(ImportTrouble(id="io500.several-runs", said=str(runs)))
+    troubles += make_troubles(("io500.several-runs", runs > 1 and runs))
     if extended is not None:
         beyond = score.recompute_scores({n: (p.value, p.half) for n, p in phases.items()}, extended=True)
         contradictions += score.find_contradictions(extended, beyond, "SCOREX ")[0]
@@ -283,29 +283,19 @@ def _make_measures(
 ) -> tuple[ImportedMeasure, ...]:
     conditions = {"version": version or "not given"}
     measures = [
-        ImportedMeasure(
-            workload=p.name,
-            metric="bandwidth" if p.unit == "GiB/s" else "IOPS",
-            value=p.value * GIB if p.unit == "GiB/s" else p.value * 1000,
-            unit="B/s" if p.unit == "GiB/s" else "IOPS",
-            seconds=p.seconds or 0.0,
-            conditions=conditions,
+        score.phase_measure(
+            p.name, p.value, bandwidth=p.unit == "GiB/s", seconds=p.seconds or 0.0, conditions=conditions,
             invalid="[INVALID] in the result" if p.invalid else "",
         )
         for p in phases.values()
         if p.value > 0
-    ]
-    for name, score_value, scale, unit in (
+    ]  # fmt: skip
+    for name, value, scale, unit in (
         ("io500 total", again.total, 1, ""),
         ("io500 bandwidth", again.bw, GIB, "B/s"),
         ("io500 metadata", again.md, 1000, "IOPS"),
     ):
-        if score_value is not None:
-            # follows from the phases, so it is not judged beside them
-            measures.append(
-                ImportedMeasure(
-                    workload=name, metric="score", value=score_value * scale, unit=unit, judged=False,
-                    conditions=conditions,
-                )
-            )  # fmt: skip
+        # follows from the phases, so it is not judged beside them
+        scaled = value * scale if value is not None else None
+        measures += make_measures(name, ("score", scaled, unit), judged=False, conditions=conditions)
     return tuple(measures)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Unpack
 
 import msgspec
 
-from hostdx.probes.imports.model import Contradiction
-from hostdx.probes.imports.numbers import Printed, geometric_mean, parse_printed
+from hostdx.probes.imports.model import Contradiction, ImportedMeasure, SharedFields
+from hostdx.probes.imports.numbers import GIB, Printed, geometric_mean, parse_printed
 
 BW = ("ior-easy-write", "ior-hard-write", "ior-easy-read", "ior-hard-read")
 MD = (
@@ -51,6 +52,14 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
             bw_half=(b or _NO_ROUNDING).half, md_half=(m or _NO_ROUNDING).half,
             total_half=(t or _NO_ROUNDING).half, unit=unit, invalid=bool(tag) or "INVALID" in tail.upper(),
         )  # fmt: skip
+
+
+def phase_measure(
+    phase: str, value: float, *, bandwidth: bool, **more: Unpack[SharedFields]
+) -> ImportedMeasure:
+    """From IO500's own units: GiB/s, or kIOPS."""
+    metric, unit, scale = ("bandwidth", "B/s", GIB) if bandwidth else ("IOPS", "IOPS", 1000)
+    return ImportedMeasure(workload=phase, metric=metric, value=value * scale, unit=unit, **more)
 
 
 def recompute_scores(phases: Mapping[str, tuple[float, float]], *, extended: bool = False) -> Scores:

@@ -10,9 +10,9 @@ import re
 import msgspec
 
 from hostdx.probes.imports.model import ImportedMeasure, ImportRefusedError, ImportResult
-from hostdx.probes.imports.numbers import GIB, parse_number
+from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.storage.io500_score import BW, MD
+from hostdx.probes.imports.storage.io500_score import BW, MD, phase_measure
 
 _COLUMN = re.compile(r"^([a-z][\w-]*?)_(GiBps|kIOPS)$")
 _MAX_RUNS = 10_000
@@ -58,12 +58,19 @@ def parse(source: ImportSource) -> ImportResult:
     if not any(run.values for run in detail.runs):
         raise ImportRefusedError("IO500 table: no value in it", "give one run a line under the header")
     several = len(detail.runs) > 1
-    measures = []
-    for run in detail.runs:
-        for phase, value in run.values.items():
-            workload = f"{run.name}: {phase}" if several else phase
-            measures.append(_make_measure(workload, value, bandwidth=detail.units[phase] == "GiB/s"))
+    measures = [
+        measure
+        for run in detail.runs
+        for measure in run_measures(detail, run, f"{run.name}: " if several else "")
+    ]
     return ImportResult(kind="io500-table", tool="IO500", measures=tuple(measures), detail=detail)
+
+
+def run_measures(table: Io500Table, run: TableRun, prefix: str = "") -> list[ImportedMeasure]:
+    return [
+        phase_measure(f"{prefix}{phase}", value, bandwidth=table.units[phase] == "GiB/s")
+        for phase, value in run.values.items()
+    ]
 
 
 def read_columns(source: ImportSource) -> dict[str, ImportResult]:
@@ -89,19 +96,12 @@ def read_columns(source: ImportSource) -> dict[str, ImportResult]:
             if value is not None and value > 0:  # a phase that failed is not measured
                 phase = row[0].strip()
                 measures_by_column[name].append(
-                    _make_measure(phase, value, bandwidth=phase.startswith("ior"))
+                    phase_measure(phase, value, bandwidth=phase.startswith("ior"))
                 )
     return {
         name: ImportResult(kind="table", tool="table", host=name, measures=tuple(measures))
         for name, measures in measures_by_column.items()
     }
-
-
-def _make_measure(workload: str, value: float, *, bandwidth: bool) -> ImportedMeasure:
-    """From IO500's own units: GiB/s, or kIOPS."""
-    if bandwidth:
-        return ImportedMeasure(workload=workload, metric="bandwidth", value=value * GIB, unit="B/s")
-    return ImportedMeasure(workload=workload, metric="IOPS", value=value * 1000, unit="IOPS")
 
 
 def _read_by_line(head: list[str], rows: list[list[str]]) -> Io500Table:

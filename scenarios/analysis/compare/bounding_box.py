@@ -243,10 +243,7 @@ def _points_of_darshan(name: str, detail: Darshan) -> list[Placed]:
     if (module.opens or 0) >= MIN_OPENS_FOR_RATE and module.meta_time_s > 0:
         metadata = (module.opens or 0) / (module.meta_time_s / processes)
     points = []
-    for direction, moved, busy, calls, sizes in (
-        ("read", module.bytes_read, module.read_time_s, module.reads, module.sizes_read),
-        ("write", module.bytes_written, module.write_time_s, module.writes, module.sizes_write),
-    ):
+    for direction, moved, calls, busy, sizes in module.directions:
         if moved > 0 and busy > 0:
             points.append(
                 Placed(

@@ -1,6 +1,7 @@
 """Which loads of the two sides are alike: what was done under one name is compared only where it was the same."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -8,6 +9,7 @@ from hostdx.probes.units import join_names
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey, RunSummary
 
 UNKNOWN = "not given"
+LoadKey = TypeVar("LoadKey", bound=Hashable)
 MAX_SHOWN_CONDITIONS = 6  # conditions of one load, and values of one condition
 
 
@@ -77,16 +79,23 @@ def without_loads(runs: Sequence[RunSummary], unlike: Sequence[Unlike]) -> list[
 
 def rename_by_conditions(runs: Sequence[RunSummary]) -> list[RunSummary]:
     """Loads of one name under several conditions get these into their names: none is held against another."""
-    conditions_by_key: dict[FigureKey, list[dict[str, str]]] = {}
-    for run in runs:
-        for key in run.figures:
-            conditions_by_key.setdefault(key, []).append(run.loads[key].conditions)
-    names = {key: differing_conditions(conditions) for key, conditions in conditions_by_key.items()}
+    names = differing_conditions_by_load(
+        (key, run.loads[key].conditions) for run in runs for key in run.figures
+    )
     return [_rename_loads(run, names) for run in runs]
 
 
-def differing_conditions(loads: Sequence[dict[str, str]]) -> list[str]:
-    """The conditions in which they are not all the same."""
+def differing_conditions_by_load(
+    loads: Iterable[tuple[LoadKey, dict[str, str]]],
+) -> dict[LoadKey, list[str]]:
+    """By load the conditions in which its results are not all the same."""
+    conditions_by_load: dict[LoadKey, list[dict[str, str]]] = {}
+    for load, conditions in loads:
+        conditions_by_load.setdefault(load, []).append(conditions)
+    return {load: _differing_conditions(each) for load, each in conditions_by_load.items()}
+
+
+def _differing_conditions(loads: Sequence[dict[str, str]]) -> list[str]:
     names = dict.fromkeys(name for conditions in loads for name in conditions)
     return [name for name in names if len({conditions.get(name, UNKNOWN) for conditions in loads}) > 1]
 
@@ -111,20 +120,34 @@ def _rename_loads(run: RunSummary, names: dict[FigureKey, list[str]]) -> RunSumm
     )
 
 
+OneResult = TypeVar("OneResult", bound="NamedResult")
 MIN_TWIN_FIGURES = 3  # fewer can agree by chance
 
 
+class NamedResult(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
 def without_twins(runs: Sequence[RunSummary]) -> tuple[list[RunSummary], tuple[tuple[str, str], ...]]:
-    """Each result once, and which other (first) holds the same figures (second). Only imported results are copies."""
-    distinct_runs: list[RunSummary] = []
+    """Only imported results are copies."""
+    return separate_twins(
+        runs, lambda run: [] if run.boot else [(key, figure.value) for key, figure in run.figures.items()]
+    )
+
+
+def separate_twins(
+    results: Sequence[OneResult], figures_of: Callable[[OneResult], Iterable[Hashable]]
+) -> tuple[list[OneResult], tuple[tuple[str, str], ...]]:
+    """Return each result once, and the names of those that hold the figures of another, each with that one's."""
+    distinct: list[OneResult] = []
     twins: list[tuple[str, str]] = []
-    names_by_figures: dict[Collection[tuple[FigureKey, float]], str] = {}
-    for run in runs:
-        figures = frozenset((key, figure.value) for key, figure in run.figures.items())
-        if not run.boot and len(figures) >= MIN_TWIN_FIGURES:
-            if figures in names_by_figures:
-                twins.append((run.name, names_by_figures[figures]))
-                continue
-            names_by_figures[figures] = run.name
-        distinct_runs.append(run)
-    return distinct_runs, tuple(twins)
+    names_by_figures: dict[frozenset[Hashable], str] = {}
+    for result in results:
+        figures = frozenset(figures_of(result))
+        if len(figures) >= MIN_TWIN_FIGURES and figures in names_by_figures:
+            twins.append((result.name, names_by_figures[figures]))
+        else:
+            names_by_figures[figures] = result.name
+            distinct.append(result)
+    return distinct, tuple(twins)

@@ -10,10 +10,10 @@ from hostdx.scenarios.analysis.compare.effects import Effect
 from hostdx.scenarios.analysis.compare.run_summary import FactKey, RunSummary
 from hostdx.scenarios.triage.knowledge.differences import (
     OTHER,
+    are_within_tolerance,
     component_of,
     is_ignored,
     mover_of,
-    tolerance_share,
 )
 
 UNMOVED = 0.1  # what is known to move other loads than those that moved here counts so much of it
@@ -97,9 +97,8 @@ def compare_fingerprints(
         values_a, values_b = left.get(key, {}), right.get(key, {})
         if values_a and values_b:
             of_the_host += _subject_kind(subject) not in OF_THE_RUN
-            if (values_a.keys() == values_b.keys() and len(values_a) == 1) or _are_within_tolerance(
-                text, values_a, values_b
-            ):
+            is_same = values_a.keys() == values_b.keys() and len(values_a) == 1
+            if is_same or are_within_tolerance(text, (*values_a, *values_b)):
                 same += 1
             elif values_a.keys() & values_b.keys():
                 varying.append(text)
@@ -146,18 +145,6 @@ def _values_by_fact(runs: Sequence[RunSummary]) -> dict[FactKey, dict[str, Json]
         for key, value in run.facts.items():
             values_by_fact.setdefault(key, {}).setdefault(str(value), value)
     return values_by_fact
-
-
-def _are_within_tolerance(fact: str, *sides: dict[str, Json]) -> bool:
-    """Numbers that the kernel reckons from others: as large on both sides within the known tolerance."""
-    share = tolerance_share(fact)
-    if not share:
-        return False
-    try:
-        values = [float(spelt) for side in sides for spelt in side]
-    except ValueError:
-        return False
-    return max(values) - min(values) <= share * abs(max(values))
 
 
 def _measured_devices(*sides: dict[FactKey, dict[str, Json]]) -> frozenset[str] | None:

@@ -1,16 +1,14 @@
 """One measurement at one time, whatever file it stood in: a table of thirteen runs is thirteen snapshots."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from hostdx.probes.imports.model import ImportedMeasure, ImportResult, Noted
-from hostdx.probes.imports.numbers import GIB
-from hostdx.probes.imports.storage.io500_table import Io500Table
+from hostdx.probes.imports.storage.io500_table import Io500Table, run_measures
 from hostdx.scenarios.analysis.compare.conditions import (
-    MIN_TWIN_FIGURES,
-    differing_conditions,
+    differing_conditions_by_load,
     name_with_conditions,
 )
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey, LoadFigure, PlannedLoad, RunSummary
@@ -102,29 +100,11 @@ def _series_name(result: ImportResult) -> str:
     return " ".join((result.host, *places)) if result.host else ""
 
 
-def without_twin_files(files: Sequence[Imported]) -> tuple[list[Imported], list[tuple[str, str]]]:
-    """Each result once; and the names of files that hold the figures of another, each with that one's."""
-    distinct: list[Imported] = []
-    twins: list[tuple[str, str]] = []
-    names_by_figures: dict[tuple[tuple[str, str, float], ...], str] = {}
-    for file in files:
-        figures = tuple((m.workload, m.metric, m.value) for m in file.result.measures)
-        if len(figures) >= MIN_TWIN_FIGURES:
-            if figures in names_by_figures:
-                twins.append((file.name, names_by_figures[figures]))
-                continue
-            names_by_figures[figures] = file.name
-        distinct.append(file)
-    return distinct, twins
-
-
 def rename_snapshot_loads(unnamed_snapshots: Sequence[Snapshot]) -> list[Snapshot]:
     """Loads of one name that were measured under several conditions get these into their names."""
-    conditions_by_load: dict[str, list[dict[str, str]]] = {}
-    for snapshot in unnamed_snapshots:
-        for m in snapshot.measures:
-            conditions_by_load.setdefault(m.workload, []).append(m.conditions)
-    names = {load: differing_conditions(each) for load, each in conditions_by_load.items()}
+    names = differing_conditions_by_load(
+        (m.workload, m.conditions) for s in unnamed_snapshots for m in s.measures
+    )
     return [
         msgspec.structs.replace(
             s,
@@ -139,34 +119,13 @@ def rename_snapshot_loads(unnamed_snapshots: Sequence[Snapshot]) -> list[Snapsho
     ]
 
 
-def have_dates(dated_snapshots: Sequence[Snapshot]) -> bool:
-    return all(s.began for s in dated_snapshots)
-
-
-def _snapshots_of_table(file: Imported, table: Io500Table, prefix: str) -> list[Snapshot]:
-    out = []
+def _snapshots_of_table(file: Imported, table: Io500Table, prefix: str) -> Iterator[Snapshot]:
     for run in table.runs:
-        measures = tuple(
-            ImportedMeasure(
-                workload=phase,
-                metric="bandwidth" if table.units[phase] == "GiB/s" else "IOPS",
-                value=value * (GIB if table.units[phase] == "GiB/s" else 1000),
-                unit="B/s" if table.units[phase] == "GiB/s" else "IOPS",
-            )
-            for phase, value in run.values.items()
-        )
-        if measures:
-            out.append(
-                Snapshot(
-                    name=f"{prefix}{run.name}",
-                    kind="io500",
-                    began=None,
-                    host=file.result.host,
-                    measures=measures,
-                    series=file.path if table.series else "",
-                )
-            )
-    return out
+        if measures := tuple(run_measures(table, run)):
+            yield Snapshot(
+                name=f"{prefix}{run.name}", kind="io500", began=None, host=file.result.host, measures=measures,
+                series=file.path if table.series else "",
+            )  # fmt: skip
 
 
 def summarise_import(result: ImportResult, name: str) -> RunSummary:

@@ -25,15 +25,14 @@ from hostdx.scenarios.analysis.compare.bounding_box import (
     mark_outliers,
     place_applications,
 )
+from hostdx.scenarios.analysis.compare.conditions import separate_twins
 from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, Member, OddRuns, find_outliers
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey
 from hostdx.scenarios.analysis.compare.snapshot import (
     Imported,
     Snapshot,
-    have_dates,
     rename_snapshot_loads,
     snapshots_of,
-    without_twin_files,
 )
 from hostdx.scenarios.analysis.imported.cross_run import box_findings, history_findings, odd_findings
 from hostdx.scenarios.analysis.imported.findings import note_finding
@@ -156,7 +155,10 @@ class ResultSet(msgspec.Struct, frozen=True, kw_only=True):
 def make_result_set(files: Sequence[Imported], *, series: bool = False) -> ResultSet:
     """`series`: the user says that the files are one series in time; else a trend needs their own word for it."""
     has_io500 = any(file.result.kind.startswith("io500") for file in files)
-    own, twins = without_twin_files([file for file in files if not (has_io500 and _is_application(file))])
+    own, twins = separate_twins(
+        [file for file in files if not (has_io500 and _is_application(file))],
+        lambda file: [(m.workload, m.metric, m.value) for m in file.result.measures],
+    )
     plain = snapshots_of(own)
     order = rename_snapshot_loads(plain)
     all_boxes = make_boxes(plain)
@@ -180,11 +182,11 @@ def make_result_set(files: Sequence[Imported], *, series: bool = False) -> Resul
                 "import.several-hosts" if len(hosts) > 1 else "import.no-series", ", ".join(hosts)[:500]
             )
         )
-    elif len(order) > 1 and not have_dates(order):
+    elif len(order) > 1 and not all(snapshot.began for snapshot in order):
         findings.append(note_finding("import.not-dated", ""))
     return ResultSet(
         files=tuple(files), order=tuple(order), boxes=tuple(all_boxes), odd=odd, courses=tuple(together),
-        twins=tuple(twins[:_MAX_TWINS]), findings=tuple(findings),
+        twins=twins[:_MAX_TWINS], findings=tuple(findings),
     )  # fmt: skip
 
 

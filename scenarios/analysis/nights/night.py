@@ -8,7 +8,7 @@ import msgspec
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.run_summary import FactKey, FigureKey, RunSummary
 from hostdx.scenarios.contract.plan import Metric
-from hostdx.scenarios.triage.knowledge.differences import OTHER, is_ignored, mover_of, tolerance_share
+from hostdx.scenarios.triage.knowledge.differences import OTHER, are_within_tolerance, is_ignored, mover_of
 
 State: TypeAlias = Literal["measured", "skipped", "failed", "interrupted", "cut off"]
 # Who changes one of these changes the host: nights before and after are two series.
@@ -102,7 +102,8 @@ def changed_facts(before: RunSummary, after: RunSummary) -> tuple[ChangedFact, .
         ChangedFact(subject=key[0], name=key[1], before=before.facts[key], after=value, component=component)
         for key, value in after.facts.items()
         if key in before.facts
-        and not _is_same_value(key, before.facts[key], value)
+        and before.facts[key] != value
+        and not are_within_tolerance("/".join(key), (before.facts[key], value))
         and (component := _component_of(key))
     ]
     return tuple(sorted(changes, key=lambda c: (c.component not in BREAKS, c.subject, c.name))[:_MAX_CHANGES])
@@ -112,16 +113,3 @@ def _component_of(key: FactKey) -> str:
     fact = "/".join(key)
     mover = None if is_ignored(fact) else mover_of(fact)
     return mover.component if mover is not None and mover.component != OTHER else ""
-
-
-def _is_same_value(key: FactKey, before: Json, after: Json) -> bool:
-    if before == after:
-        return True
-    share = tolerance_share("/".join(key))
-    if not share:
-        return False
-    try:
-        low, high = sorted((float(str(before)), float(str(after))))
-    except ValueError:
-        return False
-    return high - low <= share * abs(high)

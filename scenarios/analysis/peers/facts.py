@@ -11,7 +11,7 @@ import msgspec
 from hostdx.probes.reading.lossless_json import encode
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.run_summary import FactKey
-from hostdx.scenarios.triage.knowledge.differences import is_ignored, tolerance_share
+from hostdx.scenarios.triage.knowledge.differences import are_within_tolerance, is_ignored
 
 MAX_FACTS = 8_000  # different ones, of all nodes together: a host has some hundred
 MAX_VALUES = 10_000  # different ones of a fact, kept
@@ -178,8 +178,7 @@ def _value_classes(key: FactKey, spellings: Sequence[str]) -> list[object]:
     magnitudes = [abs(n) for n in numbers if n is not None]
     if len(magnitudes) < len(spellings) or not magnitudes or any(isinstance(n, bool) for n in numbers):
         return list(spellings)
-    share = tolerance_share("/".join(key))
-    if share and max(magnitudes) - min(magnitudes) <= share * max(magnitudes):
+    if are_within_tolerance("/".join(key), magnitudes):
         return [0] * len(spellings)
     if len(set(magnitudes)) <= _CONTINUOUS:
         return list(spellings)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import NamedTuple, TypeAlias
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from hostdx.probes.engine.command.supervised import Calls, JobRun, KernelLocks
 from hostdx.probes.profile.call_profile import OFF, ON, RUNNABLE
@@ -54,14 +54,7 @@ def keep_run_calls(job: JobRun) -> RunCalls | None:
     if job.calls is None:
         return None
     longest = sorted(job.calls.stacks, key=lambda stack: -stack[2])[:MAX_STACKS]
-    calls = Calls(
-        kernel=job.calls.kernel,
-        waits=job.calls.waits,
-        lost=job.calls.lost,
-        dropped_s=job.calls.dropped_s,
-        files=job.calls.files,
-        stacks=tuple(longest),
-    )
+    calls = replace(job.calls, stacks=tuple(longest))
     away_s = None if job.asleep_s is None else job.asleep_s + job.waited_s
     return RunCalls(calls, job.cpu_s, job.user_s, away_s, job.locks)
 

@@ -1,5 +1,6 @@
 """What a difference between two fingerprints is known to move, and the experiment that would change it alone."""
 
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from functools import lru_cache
 
@@ -29,7 +30,7 @@ class Mover(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     moves: dict[str, float] = {}
 
     def fits_fact(self, fact: str) -> bool:
-        return any(fnmatchcase(fact, pattern) for pattern in self.facts)
+        return fits_any(self.facts, fact)
 
 
 class Ignored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -62,7 +63,7 @@ def mover_of(fact: str) -> Mover | None:
 
 
 def is_ignored(fact: str) -> bool:
-    return any(fnmatchcase(fact, pattern) for pattern in _ignored_patterns())
+    return fits_any(_ignored_patterns(), fact)
 
 
 @lru_cache(maxsize=1)
@@ -70,14 +71,22 @@ def _rounded_entries() -> tuple[Rounded, ...]:
     return tuple(load("differences", "rounded", Rounded).entries)
 
 
-def tolerance_share(fact: str) -> float:
-    """The share within which two values of this fact are the same; 0 for most facts."""
-    fitting = (
-        entry.share
-        for entry in _rounded_entries()
-        if any(fnmatchcase(fact, pattern) for pattern in entry.facts)
-    )
-    return next(fitting, 0.0)
+def are_within_tolerance(fact: str, values: Iterable[object]) -> bool:
+    """True where these are numbers that the kernel reckons from others, the same within the known share of this fact;
+    False for most facts.
+    """
+    share = next((entry.share for entry in _rounded_entries() if fits_any(entry.facts, fact)), 0.0)
+    if not share:
+        return False
+    try:
+        numbers = [float(str(value)) for value in values]
+    except ValueError:
+        return False
+    return max(numbers) - min(numbers) <= share * abs(max(numbers))
+
+
+def fits_any(patterns: Iterable[str], fact: str) -> bool:
+    return any(fnmatchcase(fact, pattern) for pattern in patterns)
 
 
 def component_of(name: str) -> Component | None:
