@@ -17,6 +17,7 @@ from hostdx.scenarios.contract.disturbance import (
     most_frequent_culprit,
     pid_of_most_named_culprit,
 )
+from hostdx.scenarios.contract.surroundings import MIN_LASTING_SHARE
 from hostdx.scenarios.contract.verdict.order import order_words
 from hostdx.scenarios.contract.verdict.verdict import OrderEffect
 from hostdx.scenarios.experiment.guards.thresholds import threshold_of
@@ -28,7 +29,6 @@ MARKS: dict[State, str] = {"ok": "✓", "notice": "▲", "unknown": "?", "unlook
 TONES: dict[State, str] = {state: state for state in MARKS} | {"notice": "warning", "unlooked": "unknown"}
 MIN_REACHED_SHARE = 0.95  # of a load's bytes must show in the disks' own counters
 MAX_DISTURBED_SHARE = 0.5  # of all groups disturbed: a run on a host that is not quiet
-MIN_LASTING_SHARE = 0.8  # of the trains or blocks that the guards could judge
 # the others' are called as their kind
 _FIELDS = {"device": "device_bytes", "cpu": "users_cpu", "frequency": "khz"}
 

@@ -308,17 +308,19 @@ class Errands(App[int]):
 
     def open_report(self, path: Path) -> None:
         self.show_message("writing the report")
-        self.show_report(["report", str(path), "--format", "document"], path.name, "report", path)
+        page = ["report", str(path), "--format", "md", "--one-page"]
+        self.show_report(["report", str(path), "--format", "document"], path.name, "report", page)
 
     def open_comparison(self, a: Sequence[Path], b: Sequence[Path]) -> None:
         self.show_message("comparing")
-        argv = ["compare", *map(str, a), "--format", "document", "--", *map(str, b)]
-        self.show_report(argv, "comparison", "comparison")
+        left, right = ["compare", *map(str, a)], ["--", *map(str, b)]
+        page = [*left, "--format", "md", "--one-page", *right]
+        self.show_report([*left, "--format", "document", *right], "comparison", "comparison", page)
 
-    def show_report(self, argv: Sequence[str], title: str, noun: str, recording: Path | None = None) -> None:
+    def show_report(self, argv: Sequence[str], title: str, noun: str, page: Sequence[str] = ()) -> None:
         """Show the report that this command of hostdx prints as JSON. `noun`: what is missing where it fails.
 
-        `recording`: the one that the report is made of, which also has a report of one page.
+        `page`: the command of hostdx that prints it on one page, where it has one.
         """
         from hostdx.app.tui.screens.report import ReportScreen
         from hostdx.scenarios.contract.results.document import ReportDocument
@@ -329,7 +331,7 @@ class Errands(App[int]):
             self.message = ""
             if self.screen is asking:  # nobody went on meanwhile
                 self.push_screen(
-                    ReportScreen(title, msgspec.json.decode(output, type=ReportDocument), recording)
+                    ReportScreen(title, msgspec.json.decode(output, type=ReportDocument), tuple(page))
                 )
 
         self.ask_command(argv, f"no {noun}", show)
@@ -346,10 +348,19 @@ class Errands(App[int]):
         self.ask_command(["explain", "--markdown", scenario], "no page", show)
 
     def save_report(self, path: Path, *, one_page: bool = False) -> None:
-        argv = ["report", str(path), "--format", "md", *(["--one-page"] if one_page else [])]
-        name = f"{path.name.partition('.')[0]}-page" if one_page else path.name
-        lines_note = "the first page; m saves all pages" if one_page else "all pages; M saves only the first"
-        self.ask_command(argv, "no report", lambda page: self.save_text(name, page, lines_note=lines_note))
+        argv = ["report", str(path), "--format", "md"]
+        if one_page:
+            return self.save_page([*argv, "--one-page"], path.name)
+        note = "all pages; M saves only the first"
+        self.show_message("writing the report to a file")
+        self.ask_command(argv, "no report", lambda text: self.save_text(path.name, text, lines_note=note))
+        return None
+
+    def save_page(self, argv: Sequence[str], title: str) -> None:
+        """Save what this command of hostdx prints as the one page of a report with this title."""
+        name, note = f"{title.partition('.')[0]}-page", "the first page; m saves all pages"
+        self.show_message("writing the page to a file")
+        self.ask_command(argv, "no report", lambda text: self.save_text(name, text, lines_note=note))
 
     def save_text(self, name: str, text: str, suffix: str = "md", lines_note: str = "") -> None:
         """Into the current directory, else beside the recordings; never over another file.

@@ -1,10 +1,15 @@
 """What the host's counters moved while a train or block ran, in all and by us: what others did is told from it."""
 
+from collections.abc import Sequence
+from statistics import median
+
 import msgspec
 
 from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.event import RunEvent
 from hostdx.scenarios.contract.ranges import Count, Seconds, Share
+
+MIN_LASTING_SHARE = 0.8  # of the time that the guards looked: what others did then they did all the time
 
 
 class MeasuredSurroundings(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -65,3 +70,17 @@ class Watched(RunEvent, frozen=True, tag="watched"):
     surroundings: MeasuredSurroundings
     devices: tuple[str, ...] = ()
     told: tuple[Disturbance, ...] = ()
+
+
+def lasting_cpu_share(watched: Sequence[Watched]) -> float:
+    """Return the share of all CPUs that other programs used, as the median; 0 where they did so only now and then."""
+    used = [
+        (look.surroundings.seconds, disturbance.figure or 0.0)
+        for look in watched
+        for disturbance in look.told
+        if disturbance.kind == "cpu"
+    ]
+    looked_s = sum(look.surroundings.seconds for look in watched if look.surroundings.users_cpu is not None)
+    if not used or sum(seconds for seconds, _ in used) < MIN_LASTING_SHARE * looked_s:
+        return 0.0
+    return min(1.0, median(figure for _, figure in used))

@@ -44,6 +44,7 @@ class TwoSides(click.Command):
 @form_option(
     "md", "html", "json", "csv", help="csv: the numbers, a row a load; `hostdx man` says the columns."
 )
+@click.option("--one-page", is_flag=True, help="Write what fits one page (md, html).")
 @output_option
 @click.option(
     "--fail-on", type=click.Choice(("slower",)), help="Exit with status 1 if a load of B is slower."
@@ -57,6 +58,7 @@ def compare(
     odd: bool,
     anyway: bool,
     form: str,
+    one_page: bool,
     output: str | None,
     fail_on: str | None,
 ) -> int:
@@ -66,6 +68,8 @@ def compare(
     """
     if odd and fail_on:
         raise Failure("compare: --fail-on is of two sides; --odd has none", USAGE)
+    if one_page and (odd or form not in ("md", "html")):
+        raise Failure("compare: --one-page is for md and html of two sides", USAGE)
     if odd:
         return _print_outliers([*recordings, *ctx.meta["hostdx.b"]], against, anyway, form, output)
     a, b = _split_sides(recordings, tuple(ctx.meta["hostdx.b"]), against)
@@ -85,9 +89,11 @@ def compare(
         deliver_text("compare", output, csv_rows.csv_of_comparison(result))
     else:
         from hostdx.app.report.delivery import deliver_document
-        from hostdx.app.report.results.comparison import comparison_document
+        from hostdx.app.report.results.comparison import comparison_document, comparison_page
 
-        deliver_document("compare", output, comparison_document(result), form)
+        deliver_document(
+            "compare", output, comparison_page(result) if one_page else comparison_document(result), form
+        )
     if not (form == "document" or result.effects or result.scores):
         raise Failure(f"compare: nothing compared: {_explain_nothing_compared(result)}")
     if fail_on:

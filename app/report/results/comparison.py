@@ -19,6 +19,7 @@ from hostdx.probes.units import (
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings, RecordedSide
 from hostdx.scenarios.analysis.compare.differences import ComponentExperiment, Difference
 from hostdx.scenarios.analysis.compare.effects import (
+    MAX_OTHERS_CPU,
     Effect,
     detectable_text,
     differs_here,
@@ -46,10 +47,26 @@ LISTED: dict[str, Callable[[Difference], bool]] = {
     "modules loaded": lambda d: d.subject == "module",
 }
 MAX_FACTS = 60  # differences shown; all of them are in the JSON document
+MAX_PAGE_LOADS = 10  # on one page
+MAX_PAGE_FACTS = 8
 
 
 _MAX_UNLIKE = 60
 _MAX_SHOWN = 6
+
+
+def comparison_page(result: ComparedRecordings) -> doc.ReportDocument:
+    """Return what fits one page: the loads that say most, what can be trusted of it, and what differs of the hosts."""
+    sections = (
+        doc.ReportSection("Effects", tuple(_effect_parts(result, most=MAX_PAGE_LOADS))),
+        doc.ReportSection("Verdict", tuple(_verdict_parts(result))),
+        doc.ReportSection(
+            "What differs between A and B", tuple(_difference_parts(result, most=MAX_PAGE_FACTS))
+        ),
+    )
+    return doc.ReportDocument(
+        headline_text(result), (_comparison_title(result),), tuple(s for s in sections if s.parts)
+    )
 
 
 def comparison_document(result: ComparedRecordings) -> doc.ReportDocument:
@@ -92,7 +109,19 @@ def _short_title(side: RecordedSide, other: RecordedSide) -> str:
 
 
 def headline_text(result: ComparedRecordings) -> str:
-    """The answer in one sentence: how many loads are slower and faster on B, the largest of each."""
+    """The answer in one sentence: how many loads are slower and faster on B, the largest of each; then who else ran."""
+    return f"{_effects_sentence(result)}{_others_sentence(result)}"
+
+
+def _others_sentence(result: ComparedRecordings) -> str:
+    busy = [(name, side.others_cpu) for name, side in (("A", result.a), ("B", result.b)) if side.others_cpu]
+    if not busy or not result.effects:
+        return ""
+    used = " and ".join(f"{format_percent(share)} of the CPUs during {name}" for name, share in busy)
+    return f" Other programs used {used}: compare runs of a quiet host."
+
+
+def _effects_sentence(result: ComparedRecordings) -> str:
     judged = result.effects
     if not judged:
         if result.unlike:
@@ -142,14 +171,14 @@ def _differs_here_text(judged: Sequence[Effect], *, is_more: bool) -> str:
     differing_effects = [e for e in judged if differs_here(e)]
     if not differing_effects:
         return ""
-    largest = max(differing_effects, key=lambda e: abs(math.log(e.ratio)))
+    losses = [e for e in differing_effects if e.ratio < 1]
+    largest = max(losses or differing_effects, key=lambda e: abs(math.log(e.ratio)))
     loads = (
         f"{len(differing_effects)} more {'load differs' if len(differing_effects) == 1 else 'loads differ'}"
         if is_more
         else f"{len(differing_effects)} of {len(judged)} loads differ{'s' if len(differing_effects) == 1 else ''}"
     )
-    slower = sum(e.ratio < 1 for e in differing_effects)
-    ways = f"{slower} slower, {len(differing_effects) - slower} faster"
+    ways = f"{len(losses)} slower, {len(differing_effects) - len(losses)} faster"
     return f"{loads} here ({ways}), most of all {effect_name(largest)} ({effect_size_text(largest)})"
 
 
@@ -201,20 +230,17 @@ def _attribution_words(result: ComparedRecordings) -> doc.Words:
         case "one":
             return (f"Of the recorded facts, only one differs: {attribution.components[0]}{along}.",)
         case "nothing differs":
-            count = count_noun(result.fingerprints.of_the_host, "fact")
-            return (
-                f"A and B recorded {count} of the host. None of those that are known to change its speed differs.",
-            )
+            return ("No recorded fact that is known to change the speed of a host differs between A and B.",)
         case "no fingerprint":
             return ("A or B has no facts of its host, so no cause can be named.",)
 
 
-def _effect_parts(result: ComparedRecordings) -> list[doc.Part]:
+def _effect_parts(result: ComparedRecordings, *, most: int | None = None) -> list[doc.Part]:
     if not result.effects:
         return []
     wider = all(e.lower_bound for e in result.effects)
     # what is decided is looked for among forty, then what differs here
-    ordered = sorted(result.effects, key=lambda e: (not e.is_different, not differs_here(e)))
+    ordered = sorted(result.effects, key=lambda e: (not e.is_different, not differs_here(e)))[:most]
     rows = [
         (
             effect_name(e),
@@ -238,8 +264,13 @@ def _effect_parts(result: ComparedRecordings) -> list[doc.Part]:
         for n, e in enumerate(ordered)
         if is_drawable_value(e.ratio)
     }
+    left_out = len(result.effects) - len(ordered)
+    rest = [doc.paragraph_of(f"{count_noun(left_out, 'more load')}: the whole comparison has them.")]
     return [
-        doc.Effects(table, doc.Intervals(tuple(bars.values()), result.margin), tuple(bars)) if bars else table
+        doc.Effects(table, doc.Intervals(tuple(bars.values()), result.margin), tuple(bars))
+        if bars
+        else table,
+        *(rest if left_out else ()),
     ]
 
 
@@ -269,7 +300,7 @@ def _mean_parts(result: ComparedRecordings) -> list[doc.Part]:
     return [doc.Table(header, tuple(rows), frozenset({1, 2, 3})).without_empty_columns()]
 
 
-def _difference_parts(result: ComparedRecordings) -> list[doc.Part]:
+def _difference_parts(result: ComparedRecordings, *, most: int = MAX_FACTS) -> list[doc.Part]:
     prints = result.fingerprints
     if not prints.differences:
         return (
@@ -280,7 +311,7 @@ def _difference_parts(result: ComparedRecordings) -> list[doc.Part]:
     groups = {e.group for e in result.effects} or {g for d in prints.differences for g in d.moves}
     lists = {label: [d for d in prints.differences if fits(d)] for label, fits in LISTED.items()}
     in_lists = [d for among in lists.values() for d in among]
-    shown = [d for d in prints.differences if d not in in_lists][:MAX_FACTS]
+    shown = [d for d in prints.differences if d not in in_lists][:most]
     rows = [
         (
             d.component,
@@ -427,6 +458,16 @@ def _side_row(name: str, side: RecordedSide) -> tuple[str, ...]:
 
 def list_doubts(result: ComparedRecordings) -> list[str]:
     lines = []
+    if result.one_boot:
+        lines.append(
+            "A and B were measured without a restart of the host between them: a kernel or firmware that was "
+            "installed meanwhile is not in use yet."
+        )
+    if others := max(result.a.others_cpu, result.b.others_cpu):
+        lines.append(
+            f"Who gets what others leave of the CPUs may be {format_factor(1 / (1 - min(others, MAX_OTHERS_CPU)))} "
+            "slower for that alone: where runs were not repeated, only larger differences are called."
+        )
     if result.unlike and result.anyway:
         several = "; ".join(f"{item.title}: {item.differences_text}" for item in result.unlike[:_MAX_UNLIKE])
         lines.append(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from pathlib import Path
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -18,8 +17,7 @@ from hostdx.scenarios.contract.results.document import ReportDocument
 
 
 class ReportScreen(Base):
-    """`document` is the report of `recording`, a recording's file name; `path` is where it is, None for what is made
-    of several."""
+    """`recording`: its name, or what stands for several; `page`: the command of hostdx that prints it on one page."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("M", "save_page", "save one page"),
@@ -29,16 +27,12 @@ class ReportScreen(Base):
     ]
     title_words = "report"
 
-    def __init__(self, recording: str, document: ReportDocument, path: Path | None = None) -> None:
+    def __init__(self, recording: str, document: ReportDocument, page: tuple[str, ...] = ()) -> None:
         super().__init__()
-        self.recording, self.document, self._path = recording, document, path
-
-    @property
-    def report_path(self) -> Path | None:
-        return self._path
+        self.recording, self.document, self._page = recording, document, page
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action != "save_page" or self._path is not None
+        return action != "save_page" or bool(self._page)
 
     @property
     def head_words(self) -> tuple[str, str, str]:
@@ -48,8 +42,11 @@ class ReportScreen(Base):
         yield Reader(lru_cache(1)(lambda width: document_lines(self.document, width)))
 
     def action_save(self) -> None:
-        lines_note = "all pages; M saves only the first" if self._path is not None else ""
+        lines_note = "all pages; M saves only the first" if self._page else ""
         self.shell.save_text(self.recording, render_markdown(self.document), lines_note=lines_note)
+
+    def action_save_page(self) -> None:
+        self.shell.save_page(self._page, self.recording)
 
     def action_copy(self) -> None:
         self.shell.copy(render_markdown(self.document), "the report")

@@ -234,6 +234,7 @@ class RecordedSide(msgspec.Struct, frozen=True, kw_only=True):
     """Who was measured, when, how often. `unfinished`: runs that were interrupted, failed or killed.
 
     `boots` is 0 where nobody knows them. `twins`: results left out, each with the one whose figures it has.
+    `others_cpu`: the most that other programs used of all CPUs during all of a run, a share.
     """
 
     names: tuple[str, ...]  # of the recordings
@@ -249,13 +250,14 @@ class RecordedSide(msgspec.Struct, frozen=True, kw_only=True):
     groups: int = 0
     left_out: int = 0  # lines of its recordings that are not read: `RunSummary.left_out`
     twins: tuple[tuple[str, str], ...] = ()
+    others_cpu: float = 0.0
 
 
 class ComparedRecordings(msgspec.Struct, frozen=True, kw_only=True):
     """`order`: the runs by date, "ABBA". `only_a`, `only_b`: loads that the other side has not.
 
     `unlike`: loads that both have, under other conditions; they are among the effects only with
-    `anyway`. `invalid`: loads of single runs that are never among the effects.
+    `anyway`. `invalid`: loads of single runs that are never among the effects. `one_boot`: all runs are of one boot.
     """
 
     a: RecordedSide
@@ -273,6 +275,7 @@ class ComparedRecordings(msgspec.Struct, frozen=True, kw_only=True):
     only_b: tuple[FigureKey, ...] = ()
     pattern: DifferencePattern | None = None
     faults: tuple[KnownFault, ...] = ()
+    one_boot: bool = False
 
     @property
     def measures_nothing_alike(self) -> bool:
@@ -315,6 +318,7 @@ def compare_recordings(
         only_b=tuple(sorted(right - left)),
         pattern=match_pattern(load_effects),
         faults=kernel_faults_by_side(a, b),
+        one_boot=len({run.boot for run in (*a, *b)}) == 1 and bool(a[0].boot),
     )
 
 
@@ -333,4 +337,5 @@ def _recorded_side(runs: Sequence[RunSummary], twins: tuple[tuple[str, str], ...
         groups=sum(run.groups for run in runs),
         left_out=sum(run.left_out for run in runs),
         twins=twins,
+        others_cpu=max(run.others_cpu for run in runs),
     )

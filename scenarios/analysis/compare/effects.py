@@ -3,7 +3,8 @@
 The unit of inference is the boot: what changes from boot to boot (code and page placement, which CPU gets which
 interrupt) is in none of a run's own blocks. Where a side was booted once only, it is the run, and with a single run
 its own stretches, which are a lower bound of the spread. A verdict from single runs must therefore also exceed what two
-runs of such a load usually lie apart (`knowledge/loads.toml`).
+runs of such a load usually lie apart (`knowledge/loads.toml`), and what other programs may have taken meanwhile: who
+used half of the CPUs all the time can make one of two runs twice as slow.
 """
 
 import math
@@ -50,6 +51,7 @@ Unrepeated: TypeAlias = Literal["boot", "run"]
 # Two runs' means lie farther apart than the blocks inside them tell: on a busy virtual machine, over 40 loads in 8
 # runs, their deviation was 1.3 times (the median load) to 2.1 times (nine in ten) that which the blocks gave.
 RUNS_OVER_BLOCKS = 2.0
+MAX_OTHERS_CPU = 0.99  # the kernel leaves everybody a little
 
 
 class Effect(PairVerdict, frozen=True, kw_only=True):
@@ -58,6 +60,7 @@ class Effect(PairVerdict, frozen=True, kw_only=True):
     `lower_bound`: it is at least so wide, for want of repeated runs.
     `allowance`: the run-to-run deviation (a share) that the verdict reckoned with for want of a measured one.
     `unrepeated`: what each side has only one of, so that nobody saw how it differs from the next one.
+    `others_cpu`: the share of all CPUs that other programs used, where no repeated run tells what that costs.
     `several`: the load has other judged metrics as well. `loads`: of how many loads it is the mean.
     """
 
@@ -73,6 +76,7 @@ class Effect(PairVerdict, frozen=True, kw_only=True):
     lower_bound: bool = False
     allowance: float | None = None
     unrepeated: Unrepeated | None = None
+    others_cpu: float = 0.0
     control: bool = False
     several: bool = False
     loads: int = 1
@@ -103,8 +107,11 @@ def effects_between(
     unseen = not boots and {run.boot for run in a} != {run.boot for run in b}
     unrepeated: Unrepeated = "boot" if unseen and all(run.boot for run in (*a, *b)) else "run"
     guest = any(run.in_guest for run in (*a, *b))
+    others_cpu = max(run.others_cpu for run in (*a, *b))
     effects = [
-        _load_effect(key, loads[key], *both[key], variances.get(key), margin, level, boots, unseen, guest)
+        _load_effect(
+            key, loads[key], *both[key], variances.get(key), margin, level, boots, unseen, guest, others_cpu
+        )
         for key in both
     ]
     metrics = Counter((e.key.workload, e.key.variant) for e in effects)
@@ -182,10 +189,11 @@ def _load_effect(
     boots: bool,
     unseen: bool,
     guest: bool,
+    others_cpu: float,
 ) -> Effect:
     """`boots`: the units are boots. `unseen`: the sides are one boot each, so nobody saw how boots differ.
 
-    `guest`: a side was measured in a virtual machine.
+    `guest`: a side was measured in a virtual machine. `others_cpu`: as `Effect` has it, of all runs.
     """
     estimate = math.fsum(b.values) / len(b.values) - math.fsum(a.values) / len(a.values)
     group = group_of(key.workload)
@@ -203,6 +211,7 @@ def _load_effect(
     if allowance is not None:
         wider = RUNS_OVER_BLOCKS if basis == "blocks" else 1.0
         reach = math.hypot(wider * reach, normal_quantile(1 - level / 2) * allowance * math.sqrt(2))
+        reach += slowdown_by_others(others_cpu)
     return Effect(
         key=key,
         title=load.title,
@@ -222,9 +231,15 @@ def _load_effect(
         ci95=None if half is None else (ratio_of(estimate - half), ratio_of(estimate + half)),
         lower_bound=allowance is not None,
         allowance=allowance,
+        others_cpu=others_cpu if allowance is not None else 0.0,
         smallest_effect=math.expm1(min(700.0, reach)),
         control=load.control,
     )
+
+
+def slowdown_by_others(share: float) -> float:
+    """Return the logarithm of how many times slower a load is that gets what others leave of the CPUs."""
+    return -math.log1p(-min(share, MAX_OTHERS_CPU))
 
 
 def _welch_freedom(a: _LoadSide, b: _LoadSide) -> float:
@@ -303,7 +318,9 @@ def differs_here(effect: Effect) -> bool:
     """
     if not effect.is_undecided or effect.unrepeated is None or effect.ci95 is None:
         return False
-    return not (effect.ci95[0] <= 1 <= effect.ci95[1] or is_within_margin(effect))
+    low, high = effect.ci95
+    others = math.exp(slowdown_by_others(effect.others_cpu))
+    return not (low <= others and high >= 1 / others) and not is_within_margin(effect)
 
 
 def is_within_margin(effect: Effect) -> bool:

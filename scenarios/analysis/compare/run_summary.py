@@ -17,6 +17,7 @@ from hostdx.scenarios.contract.card import card_of
 from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.plan import Metric, Plan, Workload
 from hostdx.scenarios.contract.ranges import Number, Value
+from hostdx.scenarios.contract.surroundings import lasting_cpu_share
 from hostdx.scenarios.experiment.schedule.recorded_trains import blocks_in_batch
 
 # The run's own spread is taken from at most so many stretches of it, one after the other: neighbouring blocks are
@@ -92,6 +93,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     invalid: dict[FigureKey, str] = {}  # figures that are never compared, and why
     findings: tuple[str, ...] = ()  # ids
     looked: bool = False  # the rules were asked
+    others_cpu: float = 0.0  # share of all CPUs that other programs used all the time
 
     @property
     def in_guest(self) -> bool:
@@ -138,6 +140,7 @@ _KINDS = (
     GroupSummary,
     FoundId,
     ev.LeftOutLine,
+    ev.Watched,
     ev.RunEnded,
 )
 _BY_TAG = {_tag_of(kind): kind for kind in _KINDS}
@@ -177,6 +180,7 @@ def summarise_run(
     disturbed: set[tuple[str, int]] = set()
     groups: set[tuple[str, int]] = set()
     left_out = 0
+    watched: list[ev.Watched] = []
     findings: dict[str, None] = {}
     looked = False
     for event in events:
@@ -199,6 +203,8 @@ def summarise_run(
                     groups.add((event.workload, block.group))
                     if event.disturbed:
                         disturbed.add((event.workload, block.group))
+            case ev.Watched():
+                watched.append(event)
             case ev.AbsentFact():
                 if len(facts) + len(absent) < MAX_FACTS:
                     absent.add((event.subject, event.name))
@@ -246,6 +252,7 @@ def summarise_run(
         },
         findings=tuple(findings),
         looked=looked,
+        others_cpu=lasting_cpu_share(watched),
     )
 
 

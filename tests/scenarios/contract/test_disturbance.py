@@ -6,6 +6,7 @@ from hostdx.scenarios.contract.disturbance import (
     most_frequent_cause,
     most_frequent_culprit,
 )
+from hostdx.scenarios.contract.surroundings import Watched, lasting_cpu_share
 from hostdx.scenarios.experiment.guards.interference import MeasuredSurroundings, list_excesses
 from tests.every_case import every_case
 
@@ -115,3 +116,14 @@ def test_every_guard_has_words_with_and_without_figures() -> None:
     for one in disturbances:
         assert one.brief_text != one.kind and not any(letter.isdigit() for letter in one.brief_text)
         assert one.kind == "heat" or any(letter.isdigit() for letter in one.full_sentence)
+
+
+def test_what_others_used_all_the_time_is_told_from_what_they_used_once() -> None:
+    def look(used: float, told: bool, seconds: float = 1.0) -> Watched:
+        surroundings = MeasuredSurroundings(seconds=seconds, users_cpu=used)
+        disturbances = (Disturbance("cpu", figure=used),) if told else ()
+        return Watched(t=0.0, workload="read", surroundings=surroundings, told=disturbances)
+
+    busy = [look(0.5, True), look(0.7, True), look(0.6, True), look(0.1, False, 0.5)]
+    assert lasting_cpu_share(busy) == 0.6
+    assert lasting_cpu_share([*busy, look(0.1, False, 2.0)]) == 0.0 == lasting_cpu_share([])

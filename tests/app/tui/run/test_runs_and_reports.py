@@ -171,8 +171,14 @@ async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: p
         assert "A storage" in grid(app) and "B storage" in grid(app)
         await keys(pilot, "C")
         await until(pilot, lambda: isinstance(app.screen, ReportScreen))
-    words = (tmp_path / "asked").read_text().split()
+        words = (tmp_path / "asked").read_text().split()
+        await keys(pilot, "M")
+        await until(pilot, lambda: bool(list(tmp_path.glob("*-page.md"))))
     assert words[0] == "compare" and words[1].endswith("abc122.jsonl")
+    page = (tmp_path / "asked").read_text().split()
+    assert [word for word in page if word != "--one-page"] == [
+        word.replace("document", "md") for word in words
+    ]
     assert words[2:5] == ["--format", "document", "--"] and words[5].endswith("abc121.jsonl")
 
 

@@ -3,6 +3,7 @@
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from hostdx.probes.imports.source import ImportSource
@@ -68,6 +69,22 @@ def test_what_one_boot_a_side_shows_differs_here() -> None:
     ]
     (effect,) = effects_between(*repeated, margin=0.05)
     assert effect.is_undecided and effect.unrepeated is None and not differs_here(effect)
+
+
+@pytest.mark.parametrize(("times", "is_called"), [(0.5, False), (0.05, True), (2.0, False), (20.0, True)])
+def test_what_other_programs_took_is_no_difference_between_two_runs(times: float, is_called: bool) -> None:
+    """Who used three quarters of the CPUs all the time can make one of two runs four times as slow."""
+    runs = [take({"syscall": 1000.0 * factor}, name=str(factor), within=1e-8) for factor in (1.0, times)]
+    busy = [msgspec.structs.replace(run, others_cpu=0.75) for run in runs]
+    for sides, called in ((runs, True), (busy, is_called), ([runs[0], busy[1]], is_called)):
+        (effect,) = effects_between(sides[:1], sides[1:], margin=0.05)
+        assert (effect.is_different or differs_here(effect)) is called
+    repeated = [
+        [msgspec.structs.replace(run, name=f"{run.name}{n}", boot=f"{run.name}{n}") for n in range(4)]
+        for run in busy
+    ]
+    (effect,) = effects_between(*repeated, margin=0.05)
+    assert effect.is_different and not effect.others_cpu
 
 
 def test_several_runs_of_one_boot_a_side_do_not_know_how_boots_differ() -> None:
