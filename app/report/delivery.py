@@ -8,12 +8,12 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.store import shortest_argument
 from hostdx.app.report.first_page import first_page
 from hostdx.app.report.forms import html, markdown
-from hostdx.app.report.forms.cells import fold_spans, run_end_lines
+from hostdx.app.report.forms.cells import run_end_lines
 from hostdx.app.report.headline import find_answer
 from hostdx.app.report.json_document import encode_document
 from hostdx.app.report.short_forms import shorten
 from hostdx.app.terminal.invocation import NAME, command_to_paste
-from hostdx.app.terminal.lines import Line, clean_line
+from hostdx.app.terminal.lines import Line, clean_line, fold_spans
 from hostdx.app.terminal.output_file import deliver_text
 from hostdx.scenarios.contract.results.document import ReportDocument
 

@@ -228,23 +228,43 @@ def keep_units_together(words: str) -> str:
 
 
 def _fold_text(paragraph: str, room: int) -> list[str]:
-    """Greedy, at blanks, not between a number and its unit; a word longer than a row is cut, if it can be after a part
-    of a path or a name. By cells: wide characters count two."""
-    room = max(2, room)  # of a panel that has no room left a row takes the widest character all the same
-    rows, row, used = [], "", 0
-    for word in re.split("[ \n\t]+", keep_units_together(clean_text(paragraph)).strip(" \n\t")):
-        size = cell_len(word)
-        if row and used + 1 + size > room:
-            rows.append(row)
-            row, used = "", 0
-        while size > room:
-            head = set_cell_size(word, room).rstrip(" ")
-            head = head[: break_position(head, room)]
-            rows.append(head)
-            word = word[len(head) :]
+    """Greedy, at blanks. A panel that has no room left takes two cells all the same: the widest character."""
+    words = " ".join(re.split("[ \n\t]+", clean_text(paragraph).strip(" \n\t")))
+    return ["".join(part for part, _ in line) for line in fold_spans([(words, "text")], max(2, room))]
+
+
+def fold_spans(line: Iterable[Span], width: int, first: str = "", hang: str = "") -> list[Line]:
+    """At blanks, a number with its unit; a word longer than a line is broken. `first` and `hang` begin the first and
+    the other lines."""
+    out: list[Line] = [[(first, "text")]]
+    used = len(first)
+    for part, role in line:
+        for word in re.findall(r" *[^ ]+", keep_units_together(part)) or [part]:
             size = cell_len(word)
-        row, used = (f"{row} {word}", used + 1 + size) if row else (word, size)
-    return [folded_row.replace(KEPT, " ") for folded_row in (*rows, row)]
+            if used + size > width and used > len(hang):
+                out.append([(hang, "text")])
+                used, word = len(hang), word.lstrip(" ")
+                size = cell_len(word)
+            while size > width - used:
+                cut = _count_fitting(word, max(1, width - used))
+                cut = break_position(word[:cut], width - used)
+                out[-1].append((word[:cut].replace(KEPT, " "), role))
+                out.append([(hang, "text")])
+                used, word = len(hang), word[cut:]
+                size = cell_len(word)
+            out[-1].append((word.replace(KEPT, " "), role))
+            used += size
+    return out
+
+
+def _count_fitting(word: str, room: int) -> int:
+    """Return how many characters of it fit into `room` cells; at least one."""
+    used = 0
+    for count, char in enumerate(word):
+        used += cell_len(char)
+        if used > room:
+            return max(1, count)
+    return len(word)
 
 
 def break_position(head: str, room: int) -> int:

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from hostdx.app.tui.children.event_child import EventChild
     from hostdx.app.tui.children.feed import RunFeed
     from hostdx.app.undo.change_report import UndoneChange
-    from hostdx.scenarios.contract.events import Pulse, RunVerdict
-    from hostdx.scenarios.contract.finding import Finding
+    from hostdx.scenarios.contract.events import Pulse
     from hostdx.scenarios.contract.plan import Plan
 
 
@@ -84,9 +83,6 @@ class ShellCommands(Protocol):
     def offer_undo(self, asked: bool = False) -> None: ...
     def open_comparison(self, a: Sequence[Path], b: Sequence[Path]) -> None: ...
     def open_explanation(self, scenario: str) -> None: ...
-    def open_facts(self, session: RunSession | None = None) -> None: ...
-    def open_finding(self, finding: Finding, session: RunSession) -> None: ...
-    def open_groups(self, session: RunSession, verdicts: list[RunVerdict], at: int) -> None: ...
     def open_plan(
         self,
         scenario: str,

@@ -21,8 +21,7 @@ from hostdx.app.tui.children.event_child import TIMEOUT_S, CommandOutcome, Event
 from hostdx.app.tui.commands import EarlierResults
 from hostdx.probes.files.safe_read import read_named
 from hostdx.probes.units import format_duration
-from hostdx.scenarios.contract.events import RunVerdict, ScenarioOffer
-from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.contract.events import ScenarioOffer
 from hostdx.scenarios.contract.plan import Plan
 
 if TYPE_CHECKING:
@@ -194,21 +193,6 @@ class Errands(App[int]):
         self.push_screen(
             PlanScreen(offer, parse_proposable_options(argv, offer.options), propose=propose, ask=ask)
         )
-
-    def open_finding(self, finding: Finding, session: RunSession) -> None:
-        from hostdx.app.tui.screens.finding import FindingScreen
-
-        self.push_screen(FindingScreen(finding, session))
-
-    def open_groups(self, session: RunSession, verdicts: list[RunVerdict], at: int) -> None:
-        from hostdx.app.tui.screens.groups import GroupsScreen
-
-        self.push_screen(GroupsScreen(session, verdicts, at))
-
-    def open_facts(self, session: RunSession | None = None) -> None:
-        from hostdx.app.tui.screens.facts import FactsScreen
-
-        self.push_screen(FactsScreen(session if session is not None else self.home_session()))
 
     def open_recordings(self) -> None:
         from hostdx.app.tui.screens.recordings import RecordingsScreen

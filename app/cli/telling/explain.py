@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from hostdx.app.cli.scenario_command import find_scenario, unknown_scenario_failure
+from hostdx.app.terminal.markdown import markdown_lines
 from hostdx.app.terminal.output import print_result
 from hostdx.app.terminal.printable import make_lines_printable
 from hostdx.scenarios.contract.model import Scenario
@@ -45,14 +46,9 @@ def explain(scenario: str, is_long: bool, is_markdown: bool) -> int:
 
 def render_page(page: str) -> str:
     """Return a Markdown page as plain text: headings, lists and tables laid out for the terminal's width."""
-    from rich.console import Console  # 40 ms, which the other commands do not need
-    from rich.markdown import Markdown
-
     columns = min(shutil.get_terminal_size((SUMMARY_COLUMNS + 1, 24)).columns - 1, MAX_PAGE_COLUMNS)
-    console = Console(width=max(columns, 40), color_system=None, force_terminal=False)
-    with console.capture() as rendered:
-        console.print(Markdown(page, hyperlinks=False))
-    return "\n".join(line.rstrip() for line in rendered.get().splitlines()).strip()
+    lines = markdown_lines(page, max(columns, 40))
+    return "\n".join("".join(part for part, _ in line).rstrip() for line in lines).strip()
 
 
 def read_page(scenario: Scenario) -> str:

@@ -68,13 +68,8 @@ class FleetScreen(Base):
         return lines[:MAX_LEAD_LINES]
 
     def on_mount(self) -> None:
-        picker = self.query_one(NodePicker)
-        picker.sort_rows()
-        picker.focus()
+        self.query_one(NodePicker).sort_rows()
         self.show()
-
-    def on_picker_moved(self) -> None:
-        self.query_one(Whole).redraw()
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:
         """The node's own recording, over this screen."""

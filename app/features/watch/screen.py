@@ -164,9 +164,6 @@ class HistoryScreen(Base):
         yield DrawnPanel(self._course_lines, id="values")
         yield DrawnPanel(self._slowdown_lines, id="about")
 
-    def on_mount(self) -> None:
-        self.query_one(LoadList).focus()
-
     @property
     def _selected_load(self) -> LoadNights | None:
         loads = self.query_one(LoadList)
@@ -214,10 +211,6 @@ class HistoryScreen(Base):
         note = text_line(f"% of the baseline ({usual}), lower is slower; from left to right: nights", "dim")
         drawn = [_colour_row(row, roles) for row in rows]
         return frame_rows(load_name(load), drawn, width, height, note=note)
-
-    def on_picker_moved(self) -> None:
-        for panel in self.query(DrawnPanel):
-            panel.redraw()
 
     def on_picker_chosen(self) -> None:
         self.action_report()

@@ -1,8 +1,7 @@
 """A document as lines of the screen: headings, lists, tables, commands. Folds at blanks; nothing is cut off."""
 
-import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import zip_longest
 
 from rich.cells import cell_len
@@ -10,13 +9,11 @@ from rich.cells import cell_len
 from hostdx.app.terminal.invocation import command_to_paste
 from hostdx.app.terminal.lines import (
     BLANK,
-    KEPT,
     Line,
-    Span,
-    break_position,
     cell_width,
     clean_line,
     crop_line,
+    fold_spans,
     keep_units_together,
     pad_line,
     text_line,
@@ -115,38 +112,6 @@ def _make_spans(words: doc.Words, role: str = "text") -> Line:
             own = word.role if isinstance(word, doc.Toned) else _ROLES.get(type(word), role)
             out.append((shown if not out else f" {shown}", own))
     return out
-
-
-def fold_spans(line: Iterable[Span], width: int, first: str = "", hang: str = "") -> list[Line]:
-    """At blanks, a number with its unit; a word longer than a line is broken. `first` and `hang` begin the first and
-    the other lines."""
-    out: list[Line] = [[(first, "text")]]
-    used = cell_len(first)
-    for part, role in line:
-        for word in re.findall(r" *[^ ]+", keep_units_together(part)) or [part]:
-            size = cell_len(word)
-            if used + size > width and used > len(hang):
-                out.append([(hang, "text")])
-                used, word = cell_len(hang), word.lstrip(" ")
-            while cell_len(word) > width - used:
-                cut = _count_fitting(word, max(1, width - used))
-                cut = break_position(word[:cut], width - used)
-                out[-1].append((word[:cut].replace(KEPT, " "), role))
-                out.append([(hang, "text")])
-                used, word = cell_len(hang), word[cut:]
-            out[-1].append((word.replace(KEPT, " "), role))
-            used += cell_len(word)
-    return out
-
-
-def _count_fitting(word: str, room: int) -> int:
-    """Return how many characters of it fit into `room` cells; at least one."""
-    used = 0
-    for count, char in enumerate(word):
-        used += cell_len(char)
-        if used > room:
-            return max(1, count)
-    return len(word)
 
 
 def _code_lines(row: str, width: int) -> list[Line]:

@@ -136,6 +136,11 @@ class Base(NamedKeys, Screen[object]):
         for panel in self.query(Panel):
             panel.redraw()
 
+    def on_picker_moved(self) -> None:
+        """What stands beside a list is about the row under the cursor."""
+        for panel in self.query("DrawnPanel, Whole").results(Panel):
+            panel.redraw()
+
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         if self._held is not None:  # not before the first paint
             self.query_one(KeyBar).redraw()  # what has the focus has keys of its own

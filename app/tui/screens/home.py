@@ -177,9 +177,6 @@ class HomeScreen(Base):
     def action_other(self) -> None:
         self.focus_next(Picker)
 
-    def on_picker_moved(self) -> None:
-        self.query_one(Whole).redraw()
-
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         self.query_one(Whole).redraw()
 
@@ -190,10 +187,10 @@ class HomeScreen(Base):
             self.shell.open_plan(event.key)
         elif event.key == LEFT_OVER:
             self.action_undo()
-        else:
-            finding = self.shell.home_session().findings.get(event.key)
-            if finding is not None:
-                self.shell.open_finding(finding, self.shell.home_session())
+        elif (finding := self.shell.home_session().findings.get(event.key)) is not None:
+            from hostdx.app.tui.screens.finding import FindingScreen  # not for the first screen
+
+            self.app.push_screen(FindingScreen(finding, self.shell.home_session()))
 
     def action_ask(self, key: str) -> None:
         """The scenario that answers this complaint, its plan filled in as far as the host tells."""
@@ -215,7 +212,9 @@ class HomeScreen(Base):
         self.shell.open_running_recording()
 
     def action_facts(self) -> None:
-        self.shell.open_facts()
+        from hostdx.app.tui.screens.facts import FactsScreen  # not for the first screen
+
+        self.app.push_screen(FactsScreen(self.shell.home_session()))
 
     def action_undo(self) -> None:
         self.shell.offer_undo(asked=True)

@@ -105,7 +105,6 @@ class KeysScreen(Base):
                 yield WordList()
 
     def on_mount(self) -> None:
-        self.query_one("#actions", Picker).focus()
         if self._filtering:
             self.action_filter()
 

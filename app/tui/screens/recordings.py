@@ -179,7 +179,6 @@ class RecordingsScreen(Base):
         yield DrawnPanel(self._preview_lines, id="preview")
 
     def on_mount(self) -> None:
-        self.query_one(Picker).focus()
         self.action_again()
         self.set_interval(READ_EVERY_S, self._read_next_answer)
 
@@ -237,7 +236,6 @@ class RecordingsScreen(Base):
         listing = self.under_cursor
         if listing is not None and listing.name not in self._answers:
             self._unread.insert(0, listing)
-        self.query_one("#preview", DrawnPanel).redraw()
 
     @property
     def under_cursor(self) -> RecordingRow | None:

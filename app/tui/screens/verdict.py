@@ -18,6 +18,8 @@ from hostdx.app.tui.details import (
     pid_to_measure,
     scenario_argv,
 )
+from hostdx.app.tui.screens.finding import FindingScreen
+from hostdx.app.tui.screens.groups import GroupsScreen
 from hostdx.app.tui.screens.run import RunScreen
 from hostdx.app.tui.widgets.answer import (
     MAX_NEXT_LINES,
@@ -297,7 +299,7 @@ class VerdictScreen(RunScreen):
             return
         finding = self.current_session().findings.get(event.key)
         if finding is not None:
-            self.shell.open_finding(finding, self.current_session())
+            self.app.push_screen(FindingScreen(finding, self.current_session()))
 
     def _open_groups(self, key: str) -> None:
         measured = [
@@ -308,9 +310,8 @@ class VerdictScreen(RunScreen):
             entry = self.query_one(VerdictList).selected_effect()
             self.shell.show_message(f"{entry.name}: {entry.size}" if entry is not None else "nothing to open")
             return
-        self.shell.open_groups(
-            self.current_session(), [e.verdict for e in measured if e.verdict is not None], at
-        )
+        verdicts = [e.verdict for e in measured if e.verdict is not None]
+        self.app.push_screen(GroupsScreen(self.current_session(), verdicts, at))
 
     def on_picker_moved(self) -> None:
         self._mark_unpaired()

@@ -28,9 +28,6 @@ class Reader(Panel, can_focus=True):
         self._total = 0
         self.words, self._hit = "", -1  # searched for last, and the line it was found in
 
-    def on_mount(self) -> None:
-        self.focus()
-
     def draw(self, width: int, height: int) -> list[Line]:
         lines = self.make(width)
         if self._total and len(lines) != self._total:

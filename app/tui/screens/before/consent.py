@@ -13,12 +13,9 @@ from hostdx.app.terminal.lines import BLANK, Line, text_line, wrap_text
 from hostdx.app.tui.plan_text import change_lines
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.reader import Reader
+from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.plan import Plan
-
-
-def _changes_text(count: int) -> str:
-    return "1 change" if count == 1 else f"{count} changes"
 
 
 def _aftermath_lines(asked: list[Action], width: int) -> list[Line]:
@@ -66,7 +63,7 @@ class ConsentScreen(Base):
             out += [*wrap_text(command, width, "strong", indent=2, hang=2), BLANK]
         if asked:
             out += [
-                text_line(f"▲ This run makes {_changes_text(len(asked))} to this host.", "warning"),
+                text_line(f"▲ This run makes {count_noun(len(asked), 'change')} to this host.", "warning"),
                 *_aftermath_lines(asked, width),
                 BLANK,
             ]

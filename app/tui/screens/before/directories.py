@@ -141,7 +141,6 @@ class DirectoriesScreen(Base):
         return wrap_keys(words, width)
 
     def on_mount(self) -> None:
-        self.query_one(Picker).focus()
         self.show()
         run_hostdx(
             self.app,
@@ -227,9 +226,6 @@ class DirectoriesScreen(Base):
         room = width - 4 - device - fstype - free - 8
         path = min(path, max(12, room - min(model, 16)))
         return [path, device, max(0, min(model, room - path)), fstype, free]
-
-    def on_picker_moved(self) -> None:
-        self.query_one("#explained", DrawnPanel).redraw()
 
     def on_picker_chosen(self) -> None:
         self.action_mark()  # a click

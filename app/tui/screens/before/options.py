@@ -49,9 +49,6 @@ class OptionsScreen(Base):
         yield Picker(id="options", title=f"OPTIONS  {self._about.offer.id}", list_rows=self._option_rows)
         yield DrawnPanel(self._explanation_lines, id="explained")
 
-    def on_mount(self) -> None:
-        self.query_one(Picker).focus()
-
     def _option_rows(self) -> list[PickerRow]:
         options = self._about.offer.options
         return [PickerRow(o.name, partial(self._option_line, o), f"{o.name} {o.help}") for o in options]
@@ -79,9 +76,6 @@ class OptionsScreen(Base):
             return []
         one_of = f"; one of {', '.join(option.choices)}" if option.choices else ""
         return wrap_text(option.help + one_of, width, "dim")
-
-    def on_picker_moved(self) -> None:
-        self.query_one("#explained", DrawnPanel).redraw()
 
     def on_picker_chosen(self) -> None:
         self.action_change()  # a click

@@ -57,7 +57,6 @@ def _array_or_pool_of(host: Host, disk: BlockDevice) -> str | Absent:
                 return above.name
             if above.name in host.compute_once(_ceph_volumes):
                 return "Ceph"
-                return "Ceph"
     for folder in host.glob_paths("/sys/fs/btrfs/*/devices"):
         names = host.list_names(folder)
         if is_present(names) and len(names) > 1 and own & {*names}:

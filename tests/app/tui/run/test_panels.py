@@ -10,6 +10,7 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.headline import find_answer
 from hostdx.app.terminal.lines import Line
 from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.screens.facts import FactsScreen
 from hostdx.app.tui.widgets.answer import Next
 from hostdx.app.tui.widgets.home.scenario_list import ScenarioList
 from hostdx.app.tui.widgets.panel import PacedPanel, _spell_ascii
@@ -132,7 +133,7 @@ async def test_a_row_is_copied_a_text_searched_and_a_screen_saved(
         assert len(copied) == 1 and "synced write 4k" in copied[0]
         await keys(pilot, "p")
         assert (tmp_path / "hostdx-verdict.svg").read_text("utf-8").lstrip().startswith("<svg")
-        app.open_facts(app.run_feed.session)
+        app.push_screen(FactsScreen(app.run_feed.session))
         await keys(pilot, "slash", *"no such words", "enter")
         assert "not found" in grid(app)
 

@@ -16,7 +16,7 @@ from hostdx.app.tui.screens.ask import AskScreen
 from hostdx.app.tui.screens.before.consent import ConsentScreen
 from hostdx.app.tui.screens.before.options import OptionsScreen
 from hostdx.app.tui.screens.before.plan import PlanScreen
-from hostdx.app.tui.screens.explain import ExplainScreen, readme_lines
+from hostdx.app.tui.screens.explain import ExplainScreen
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.events import ScenarioOffer
 from hostdx.scenarios.contract.plan import Option, Plan
@@ -158,30 +158,6 @@ async def test_e_shows_the_page_of_the_scenario_as_explain_prints_it(
         assert title in " ".join(grid(app).split())
         await keys(pilot, "escape")
         assert isinstance(app.screen, PlanScreen)
-
-
-def test_a_page_is_folded_anew_and_its_commands_stay_as_they_are() -> None:
-    page = "# one: two\n\nprose that\ngoes on\n\n- an item\n  of two lines\n- b\n\n```\n| a  `command`\n```\n\nend\n"
-    texts = ["".join(part for part, _ in row) for row in readme_lines(page, 40)]
-    assert texts == [
-        *("one: two", "", "prose that goes on", "", "- an item of two lines", "- b"),
-        *("", "| a  `command`", "", "end", ""),
-    ]
-
-
-def test_marks_of_a_page_become_roles_and_its_tables_columns() -> None:
-    page = "**`a`: b** `co de`, [a link](x/y.md) 1 * 2\n\n| a | bee |\n|---|---|\n| `cc` | d |\n"
-    assert readme_lines(page, 18) == [
-        [
-            *(("a:", "strong"), (" ", "text"), ("b", "strong"), (" ", "text")),
-            *(("co", "accent"), (" ", "text"), ("de", "accent"), (", a link", "text")),
-        ],
-        [("1 * 2", "text")],
-        [],
-        [("a   bee  ", "text")],
-        [("cc", "accent"), ("  d    ", "text")],
-        [],
-    ]
 
 
 async def test_a_plan_opened_before_the_host_was_read_gets_its_options(

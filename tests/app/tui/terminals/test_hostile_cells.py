@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from hostdx.app.tui.children.event_child import EventChild
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.before.consent import ConsentScreen
+from hostdx.app.tui.screens.finding import FindingScreen
 from hostdx.app.tui.screens.undo import UndoScreen
 from hostdx.app.tui.shell import Shell
 from hostdx.app.undo.change_report import UndoneChange
@@ -88,7 +89,7 @@ async def test_run_screens(shown: tuple[str, str], tmp_path: Path, monkeypatch: 
             assert copied and hostile.leaks(copied[0]) == []
             await keys(pilot, "escape")
         for finding in list(app.run_feed.session.findings.values())[:3]:
-            app.open_finding(finding, app.run_feed.session)
+            app.push_screen(FindingScreen(finding, app.run_feed.session))
             await settled(pilot)
             assert harmless(app)
             await keys(pilot, "escape")
@@ -111,7 +112,7 @@ async def test_home_plan_and_the_rest(
             while len(app.screen_stack) > 1:
                 await keys(pilot, "escape")
         for finding in list(app.home_session().findings.values())[:2]:
-            app.open_finding(finding, app.home_session())
+            app.push_screen(FindingScreen(finding, app.home_session()))
             await settled(pilot)
             assert harmless(app)
             await keys(pilot, "escape")
