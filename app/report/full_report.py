@@ -36,8 +36,8 @@ def report(
             for result in session.results.values()
         ),
         ("What was left out, and what interfered", _doubt_parts(session)),
-        ("This host", _fact_parts(session)),
-        ("What could not be read", _absent_parts(session)),
+        ("This host", fact_parts(session)),
+        ("What could not be read", absent_parts(session)),
         ("How it was measured", method_parts(session, recording, with_arguments=with_arguments)),
     )
     first, *rest = first_page(session, recording)
@@ -104,7 +104,7 @@ def _doubt_parts(session: RunSession) -> list[doc.Part]:
     return [doc.Bullets(tuple(shown))] if shown else []
 
 
-def _fact_parts(session: RunSession) -> list[doc.Part]:
+def fact_parts(session: RunSession) -> list[doc.Part]:
     if not session.facts:
         return []
     rows = tuple(
@@ -114,7 +114,7 @@ def _fact_parts(session: RunSession) -> list[doc.Part]:
     return [doc.Table(("fact", "value", "source"), rows)]
 
 
-def _absent_parts(session: RunSession) -> list[doc.Part]:
+def absent_parts(session: RunSession) -> list[doc.Part]:
     unread = [check for check in session.checks.values() if check.state == "unreadable"]
     if not session.absent and not unread:
         return []

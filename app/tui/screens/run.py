@@ -27,7 +27,6 @@ from hostdx.app.terminal.lines import (
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.ask import AskScreen
 from hostdx.app.tui.screens.base import Base
-from hostdx.app.tui.screens.facts import FactsScreen
 from hostdx.app.tui.widgets.measuring.transport import speed_words
 from hostdx.app.tui.widgets.panel import Panel
 from hostdx.probes import units
@@ -239,6 +238,8 @@ class RunScreen(Base):
         self.shell.show_run(name)
 
     def action_facts(self) -> None:
+        from hostdx.app.tui.screens.facts import FactsScreen  # not for every run: with the report's tables
+
         self.app.push_screen(FactsScreen(self.run_feed.session))
 
 

@@ -66,13 +66,13 @@ class Scale(NamedTuple):
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
-def format_value(value: float, unit: str) -> str:
-    """Return `24 %`, `1.37 k loops/s`, `482 MB/s`, in few cells."""
+def format_value(value: float, unit: str, most: int = MAX_VALUE_CELLS) -> str:
+    """Return `24 %`, `1.37 k loops/s`, `482 MB/s`; a unit that makes it longer than `most` cells is left out."""
     if unit == "share":
         return units.format_percent(value)
     if unit == CPUS:
         return f"{value:.2f} CPUs"
-    return format_short(units.metric_quantity(value, unit), MAX_VALUE_CELLS)
+    return format_short(units.metric_quantity(value, unit), most)
 
 
 def format_short(value: DisplayQuantity, width: int) -> str:

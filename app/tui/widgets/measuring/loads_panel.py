@@ -21,7 +21,7 @@ from hostdx.app.terminal.lines import (
 )
 from hostdx.app.tui.widgets.home.checkup_lines import checkup_lines
 from hostdx.app.tui.widgets.home.host_table import value_words
-from hostdx.app.tui.widgets.measuring.graphs import run_graph_lines
+from hostdx.app.tui.widgets.measuring.graphs import format_value, run_graph_lines
 from hostdx.app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS
 from hostdx.app.tui.widgets.measuring.load_cards import Pairs, card_lines, draw_card, row_lines
 from hostdx.app.tui.widgets.measuring.standing import pairs_of
@@ -37,24 +37,16 @@ _GAP = "  "
 _MAX_NAME_CELLS, _MIN_NAME_CELLS = 44, 16
 
 
-def _format_value(value: float, unit: str) -> str:
-    """`1.37 k loops/s`, `24 %`."""
-    if unit == "share":
-        return units.format_percent(value)
-    return (
-        f"{units.format_prefixed(value)}{unit}"
-        if unit.startswith("B")
-        else str(units.metric_quantity(value, unit))
-    )
-
-
 def _series_line(samples: Sequence[ev.SampleTaken], width: int) -> Line:
     """Its last values drawn, and the newest."""
     values = [s.value for s in samples[-min(_TRACE, width) :]]
     most = max(*values, 0.0) or 1.0
     drawn = "".join(spark_cell(v / most) for v in values)
     last = samples[-1]
-    return [(f"{drawn:<{_TRACE}}{_GAP}", "accent"), (_format_value(last.value, last.unit), "text")]
+    return [
+        (f"{drawn:<{_TRACE}}{_GAP}", "accent"),
+        (format_value(last.value, last.unit, _MAX_NAME_CELLS), "text"),
+    ]
 
 
 def figure_lines(session: RunSession, width: int, most: int) -> tuple[Line, list[Line]]:
@@ -108,7 +100,7 @@ def _order_by_kind(read_series: dict[str, list[ev.SampleTaken]]) -> list[tuple[s
 
 def _median_text(samples: Sequence[ev.SampleTaken], variant: str) -> str:
     own = [s for s in samples if s.variant == variant]
-    return _format_value(statistics.median(s.value for s in own), own[-1].unit) if own else ""
+    return format_value(statistics.median(s.value for s in own), own[-1].unit, _MAX_NAME_CELLS) if own else ""
 
 
 MAX_TRACE_LINES = 9  # lines of what a watch draws
