@@ -10,6 +10,7 @@ from hostdx.app.recordings.reader import BrokenRecording, load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.validity import list_trust_signs
 from hostdx.app.report.wording import (
+    effect_distance,
     is_measured,
     metric_title,
     seen_everywhere_text,
@@ -89,10 +90,6 @@ def _running_text(session: RunSession) -> str:
     return "running" if share is None else f"running, {units.format_percent(round(share, 2))}"
 
 
-def headline_of(entry: store.ListedRecording) -> Answer | None:
-    return read_recording(entry)[0]
-
-
 def read_recording(entry: store.ListedRecording) -> tuple[Answer | None, RunSession]:
     """Return what a recording of a list found, and all of it; None where it has no answer, cannot be read whole or
     would take too long.
@@ -162,7 +159,7 @@ def _trusted_answer(session: RunSession) -> Answer | None:
         if red is None:
             return result
         return result._replace(sentence=f"{DISTRUST}: {red.text}. {result.sentence}", weight="warning")
-    words = f"{DISTRUST}: {_moved_control_text(session, max(moved, key=_effect_distance))}. {result.sentence}"
+    words = f"{DISTRUST}: {_moved_control_text(session, max(moved, key=effect_distance))}. {result.sentence}"
     return result._replace(sentence=words, weight="warning")
 
 
@@ -275,7 +272,7 @@ def _clearest_change_and_words(
     """Of one load its verdict; of several how far they reach and what was equal. The clearest loss is what it rests on,
     without one the clearest gain; what the same variant wins elsewhere is not left unsaid."""
     losses = [v for v in changed if v.is_slower]
-    worst = max(losses or changed, key=_effect_distance)
+    worst = max(losses or changed, key=effect_distance)
     same = [
         v
         for v in changed
@@ -284,7 +281,7 @@ def _clearest_change_and_words(
     sentence = verdict_sentence(session, worst) if len(same) < 2 else _range_text(session, worst, same)
     gains = [v for v in changed if v.is_faster and v.variant == worst.variant]
     if losses and gains:
-        best = max(gains, key=_effect_distance)
+        best = max(gains, key=effect_distance)
         size = units.format_effect(best.ratio) if best.ratio else best.verdict
         sentence += f"; but {size} for {verdict_title(session, best)}"
     return worst, sentence
@@ -293,7 +290,7 @@ def _clearest_change_and_words(
 def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerdict]) -> str:
     """`B (/data) is slower than A (/scratch) in 5 of 6 loads, 2.5 × (synced write) to 75 × (stream read);
     no material difference: create/stat/delete; this holds for this stack`."""
-    least = min(same, key=_effect_distance)
+    least = min(same, key=effect_distance)
     compared = [
         v for v in session.verdicts.values() if (v.baseline, v.variant) == (worst.baseline, worst.variant)
     ]
@@ -319,12 +316,6 @@ def _range_text(session: RunSession, worst: ev.RunVerdict, same: list[ev.RunVerd
         if some:
             parts.append(f"{word}: {units.join_names([title(v) for v in some], MAX_NAMED_LOADS)}")
     return "; ".join((*parts, *((f"this holds for {worst.scope}",) if worst.scope else ())))
-
-
-def _effect_distance(verdict: ev.RunVerdict) -> float:
-    if not verdict.ratio or verdict.ratio <= 0:
-        return 1.0
-    return max(verdict.ratio, 1 / verdict.ratio)
 
 
 def _question_verdict(session: RunSession) -> ev.RunVerdict | None:

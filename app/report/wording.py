@@ -1,5 +1,6 @@
 """Verdicts and severities in the words of the reports: the same in every view that is text."""
 
+import math
 from collections.abc import Iterable
 
 from hostdx.app.recordings.session import RunSession
@@ -159,6 +160,13 @@ def delta_text(session: RunSession, verdict: ev.RunVerdict) -> str:
         return "–"
     size = units.metric_quantity(abs(delta), verdict.delta_unit or session.metric_of(verdict).unit)
     return f"{'−' if delta < 0 else '+'}{size}".rstrip()
+
+
+def effect_distance(verdict: ev.RunVerdict) -> float:
+    """Return how far from no difference, either way, in logs; 0 where nobody knows."""
+    if verdict.ratio is None or not verdict.ratio > 0 or not math.isfinite(verdict.ratio):
+        return 0.0
+    return abs(math.log(verdict.ratio))
 
 
 def is_measured(verdict: ev.RunVerdict) -> bool:

@@ -27,6 +27,8 @@ from hostdx.scenarios.contract.plan import Plan
 if TYPE_CHECKING:
     import subprocess
 
+    from textual.screen import Screen
+
     from hostdx.app.tui.children.feed import RunFeed
     from hostdx.app.undo.change_report import UndoneChange
 
@@ -309,27 +311,29 @@ class Errands(App[int]):
         from hostdx.app.tui.screens.report import ReportScreen
         from hostdx.scenarios.contract.results.document import ReportDocument
 
-        asking = self.screen
+        def make_screen(output: str) -> Screen[object]:
+            return ReportScreen(title, msgspec.json.decode(output, type=ReportDocument), tuple(page))
 
-        def show(output: str) -> None:
-            self.message = ""
-            if self.screen is asking:  # nobody went on meanwhile
-                self.push_screen(
-                    ReportScreen(title, msgspec.json.decode(output, type=ReportDocument), tuple(page))
-                )
-
-        self.ask_command(argv, f"no {noun}", show)
+        self._show_answer(argv, f"no {noun}", make_screen)
 
     def open_explanation(self, scenario: str) -> None:
         from hostdx.app.tui.screens.explain import ExplainScreen
 
+        argv = ["explain", "--markdown", scenario]
+        self._show_answer(argv, "no page", lambda page: ExplainScreen(scenario, page))
+
+    def _show_answer(
+        self, argv: Sequence[str], refused: str, make_screen: Callable[[str], Screen[object]]
+    ) -> None:
+        """Open the screen that is made of what a command prints, unless somebody went on meanwhile."""
         asking = self.screen
 
-        def show(page: str) -> None:
-            if self.screen is asking:  # nobody went on meanwhile
-                self.push_screen(ExplainScreen(scenario, page))
+        def show(output: str) -> None:
+            self.message = ""
+            if self.screen is asking:
+                self.push_screen(make_screen(output))
 
-        self.ask_command(["explain", "--markdown", scenario], "no page", show)
+        self.ask_command(argv, refused, show)
 
     def save_report(self, path: Path, *, one_page: bool = False) -> None:
         argv = ["report", str(path), "--format", "md"]

@@ -8,7 +8,7 @@ import click
 
 from hostdx.app.cli.look import add_color_option
 from hostdx.app.recordings import store
-from hostdx.app.report.headline import headline_of, read_recording
+from hostdx.app.report.headline import read_recording
 from hostdx.app.report.json_document import encode_document
 from hostdx.app.state import recordings_dir
 from hostdx.app.terminal.output import print_parts, print_result
@@ -129,7 +129,7 @@ def _result_text(entry: store.ListedRecording, read: bool) -> str:
     """Return what it found, or why it found nothing."""
     if entry.state == "unreadable":
         return entry.reason or "is no recording"
-    if read and (headline := headline_of(entry)) is not None:
+    if read and (headline := read_recording(entry)[0]) is not None:
         return headline.sentence
     return entry.reason or entry.scenario
 

@@ -5,7 +5,6 @@ One place for the end of `hostdx run` and the report.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -47,7 +46,7 @@ def list_verdict_rows(session: RunSession) -> list[VerdictRow]:
 
     def sort_key(v: ev.RunVerdict) -> tuple[object, ...]:
         few = bool(wording.too_few_groups_text(session, v))
-        return is_aside(session, v), v.control, not v.is_different, few, -_effect_distance(v)
+        return is_aside(session, v), v.control, not v.is_different, few, -wording.effect_distance(v)
 
     for v in sorted(measured, key=sort_key):
         unit = session.metric_of(v).unit
@@ -217,10 +216,3 @@ def value_text(value: units.DisplayQuantity | None) -> str:
 def pair_text(verdict: ev.RunVerdict) -> str:
     """`bfq against mq-deadline`."""
     return f"{verdict.variant} against {verdict.baseline}"
-
-
-def _effect_distance(verdict: ev.RunVerdict) -> float:
-    """Return how far from no difference, either way."""
-    if verdict.ratio is None or not verdict.ratio > 0 or not math.isfinite(verdict.ratio):
-        return 0.0
-    return abs(math.log(verdict.ratio))

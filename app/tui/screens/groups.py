@@ -8,6 +8,7 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.wording import verdict_sentence
 from hostdx.app.terminal.lines import BLANK, Line, wrap_text
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.screens.load import LoadScreen
@@ -15,7 +16,7 @@ from hostdx.app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject
 from hostdx.app.tui.widgets.measuring.standing import title_of
 from hostdx.app.tui.widgets.panel import DrawnPanel
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.experiment.wording import effect_words, explain_verdict
+from hostdx.scenarios.experiment.wording import explain_verdict
 
 
 class GroupsScreen(Base):
@@ -48,9 +49,8 @@ class GroupsScreen(Base):
     def _detail_lines(self, width: int, _height: int) -> list[Line]:
         """The effect, how it came about, what the load is and how it is measured elsewhere."""
         verdict = self.shown_verdict
-        words = f"{verdict.variant} against {verdict.baseline}, {verdict.metric}: {effect_words(verdict)}"
-        out = wrap_text(words, width, "strong")
-        for why in filter(None, (verdict.reason, explain_verdict(verdict))):
+        out = wrap_text(verdict_sentence(self.session, verdict), width, "strong")
+        if why := explain_verdict(verdict):
             out += wrap_text(why, width)
         load = self.session.find_workload(verdict.workload)
         if load is not None and load.why:

@@ -4,7 +4,7 @@ from hostdx.app.recordings import store as recordings
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report.forms import markdown as document_markdown
 from hostdx.app.report.full_report import report
-from hostdx.app.report.headline import headline_of
+from hostdx.app.report.headline import read_recording
 from tests.every_case import every_case
 
 
@@ -22,7 +22,7 @@ def test_a_demo_is_whole(name: str) -> None:
 def test_headlines_tell_the_demos_apart_where_a_list_cuts_them() -> None:
     """In 30 cells: that is what a list has for them at 80."""
     headlines = [
-        headline_of(recordings.examine_recording(recordings.resolve_recording(name)))
+        read_recording(recordings.examine_recording(recordings.resolve_recording(name)))
         for name in recordings.list_demos()
     ]
     beginnings = {one.sentence[:30] for one in headlines if one is not None}

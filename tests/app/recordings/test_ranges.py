@@ -18,7 +18,7 @@ from hostdx.app.report import json_document
 from hostdx.app.report.delivery import summary_lines
 from hostdx.app.report.forms import markdown
 from hostdx.app.report.full_report import report
-from hostdx.app.report.headline import headline_of
+from hostdx.app.report.headline import read_recording
 from hostdx.app.tui.widgets.measuring.graphs import block_graph_lines
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.ranges import is_showable
@@ -159,7 +159,7 @@ def test_a_headline_that_cannot_be_made_ends_no_list(tmp_path: Path, monkeypatch
         raise OverflowError("cannot convert float infinity to integer")
 
     monkeypatch.setattr("hostdx.app.report.headline.find_answer", broken)
-    headline = headline_of(examine_recording(path))
+    headline = read_recording(examine_recording(path))[0]
     assert headline is not None
     assert headline.weight == "unknown"
 
