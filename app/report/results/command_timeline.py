@@ -124,12 +124,13 @@ def timeline_parts(session: RunSession) -> list[Part]:
     count = ", ".join(f"{len(runs)} of {make_printable(variant)}" for variant, runs in first.items())
     parts: list[Part] = [
         paragraph_of(SAYS.text("inside", runs=count)),
-        _quarter_table(by_field),
+        quarter_table(by_field),
     ]
     return [*parts, *(_make_chart(session, field, by_variant) for field, by_variant in by_field.items())]
 
 
-def _quarter_table(by_field: dict[TimelineField, dict[str, list[Points]]]) -> Table:
+def quarter_table(by_field: dict[TimelineField, dict[str, list[Points]]]) -> Table:
+    """Return a row a field and variant: the means of the run's quarters, and the most."""
     rows = []
     for field, by_variant in by_field.items():
         for variant, runs in by_variant.items():

@@ -8,17 +8,16 @@ from textual.binding import Binding
 from textual.widget import Widget
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report import wording
+from hostdx.app.report.forms.cells import table_lines
 from hostdx.app.report.results import command_timeline as timeline
 from hostdx.app.terminal.glyphs import clean_text
-from hostdx.app.terminal.lines import BLANK, Line, crop_line, split_line, text_line
+from hostdx.app.terminal.lines import BLANK, Line, split_line, text_line
 from hostdx.app.tui.screens.run import RunPartScreen
 from hostdx.app.tui.widgets.measuring.graphs import CPUS, MIN_GRAPH_LINES, Graph, draw_graphs
 from hostdx.app.tui.widgets.measuring.transport import Transport
 from hostdx.app.tui.widgets.measuring.variants import variant_label, variant_marks
 from hostdx.app.tui.widgets.panel import DrawnPanel
 
-_NAME, _FIRST, _CELL = 15, 12, 10
 _NOTHING = "no samples inside the runs: a run is sampled once a second, and has to take 3 s at least"
 
 
@@ -65,45 +64,14 @@ def command_timeline_lines(session: RunSession, at: int, width: int, height: int
         for v, (_, role) in shown.items()
     ]
     last_s = max(points[-1][0] for runs in runs_by_variant.values() for points in runs)
-    below = _figure_lines(session, field, runs_by_variant, shown, width)
+    quarters = timeline.quarter_table({field: runs_by_variant}).only_columns(range(1, 7))
+    below = table_lines(quarters, width)
     room = max(MIN_GRAPH_LINES + 1, height - len(below) - 2)
-    title: Line = [(field.title, "strong"), (", median over the runs", "dim")]
+    counts = ", ".join(f"{len(runs)} of {clean_text(variant)}" for variant, runs in runs_by_variant.items())
+    title: Line = [(field.title, "strong"), (f", median over the runs: {counts}", "dim")]
     return [
         split_line(title, text_line("seconds since the command's start", "dim"), width),
         *draw_graphs(graphs, last_s, width, room),
         BLANK,
         *below,
     ]
-
-
-def _figure_lines(
-    session: RunSession,
-    field: timeline.TimelineField,
-    runs_by_variant: dict[str, list[list[tuple[float, float]]]],
-    shown: dict[str, tuple[str, str]],
-    width: int,
-) -> list[Line]:
-    """A line a variant: the means of the run's quarters, and the most."""
-    head = _format_row((*wording.QUARTERS, "most"))
-    out: list[Line] = [crop_line(text_line(f"{'':<{_NAME + 2}}{head}", "dim"), width)]
-    for variant, (mark, role) in shown.items():
-        runs = runs_by_variant[variant]
-        most = max(value for points in runs for _, value in points)
-        cells = _format_row(
-            (
-                *timeline.quarter_means(timeline.median_points(runs), field),
-                timeline.format_amount(most, field),
-            )
-        )
-        name = f"{variant_label(session, variant, _NAME):<{_NAME}}"
-        counted = f"  {len(runs)} {'run' if len(runs) == 1 else 'runs'}"
-        out.append(
-            crop_line(
-                [(f"{mark} ", role), (name, "text"), (cells, "strong"), (clean_text(counted), "dim")], width
-            )
-        )
-    return out
-
-
-def _format_row(parts: tuple[str, ...]) -> str:
-    return f"{parts[0]:>{_FIRST}}" + "".join(f"{part:>{_CELL}}" for part in parts[1:])
