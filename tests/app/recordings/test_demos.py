@@ -22,7 +22,7 @@ def test_a_demo_is_whole(name: str) -> None:
 def test_headlines_tell_the_demos_apart_where_a_list_cuts_them() -> None:
     """In 30 cells: that is what a list has for them at 80."""
     headlines = [
-        read_recording(recordings.examine_recording(recordings.resolve_recording(name)))
+        read_recording(recordings.examine_recording(recordings.resolve_recording(name)))[0]
         for name in recordings.list_demos()
     ]
     beginnings = {one.sentence[:30] for one in headlines if one is not None}
