@@ -284,16 +284,9 @@ def _load_lines(plan: Plan, width: int, room: int, detects: Mapping[str, float])
     names = max(len(title_of_workload(load.title, control=load.control)) for load in plan.workloads)
     names = min(names, width // 3)
     out: list[Line] = []
-    deep = [
-        [*wrap_text(load.why, width - 4, "text", indent=4)] if load.why else [] for load in plan.workloads
-    ]
-    # what it is the same as gives way before what it is for
-    if sum(map(len, deep)) + len(plan.workloads) > room:
-        deep = [
-            rows[:-1] if load.equivalent else rows for load, rows in zip(plan.workloads, deep, strict=True)
-        ]
-    shows_reasons = sum(map(len, deep)) + len(plan.workloads) <= room
-    for load, why in zip(plan.workloads, deep, strict=True):
+    reasons = [wrap_text(load.why, width - 4, indent=4) if load.why else [] for load in plan.workloads]
+    shows_reasons = sum(map(len, reasons)) + len(plan.workloads) <= room
+    for load, why in zip(plan.workloads, reasons, strict=True):
         length, least = ("", "") if form_of_all_loads(plan) else _piece_and_group_words(plan, load)
         seconds = times.get(load.id, 0.0)
         drawn = "█" * max(1, round(BAR * seconds / longest)) if seconds else ""
@@ -334,8 +327,7 @@ def _preparation_lines(plan: Plan, width: int, warned: list[str]) -> list[Line]:
     out = [line for words in warned for line in wrap_keys(f"▲ {words}", width, "warning")]
     for action in plan.actions:
         if action.needs_consent:
-            for row in change_rows(action):
-                out += wrap_text(row.words, width, row.role, indent=row.indent, hang=2)
+            out += change_lines(action, width)
     for words in plan.sentences:
         out += wrap_text(f"· {clean_text(words)}", width, "text", hang=2)
     quiet = [clean_text(action.title) for action in plan.actions if not action.needs_consent]

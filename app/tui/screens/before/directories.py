@@ -8,7 +8,6 @@ from itertools import takewhile
 
 import msgspec
 from textual import events
-from textual.app import App
 from textual.binding import Binding
 from textual.widget import Widget
 
@@ -43,23 +42,6 @@ class Completion(msgspec.Struct, frozen=True):
 
 def normalize_path(path: str) -> str:
     return "/" + path.strip("/") if path.startswith("/") else path.rstrip("/")
-
-
-def path_prompt(app: App[int], question: str, beginning: str = "/") -> AskScreen:
-    complete = partial(_complete_path, app, PATH_HINT)
-    return AskScreen(question, beginning, hint=PATH_HINT, check=_explain_no_path, complete=complete)
-
-
-def _complete_path(app: App[int], hint: str, words: str, then: Callable[[str, str], None]) -> None:
-    """In a child: a directory on a mount that does not answer would hold the screen."""
-
-    def show_completion(outcome: CommandOutcome) -> None:
-        if not outcome.error:
-            completion = Decoder(Completion).decode(outcome.output.encode())
-            certain = NONE_SUCH if completion.text == words else hint
-            then(completion.text, "  ".join(map(clean_text, completion.choices)) or certain)
-
-    run_hostdx(app, ["places", f"--complete={words}"], show_completion)
 
 
 def _explain_no_path(words: str) -> str:
@@ -271,7 +253,23 @@ class DirectoriesScreen(Base):
         self._ask_path("/")
 
     def _ask_path(self, beginning: str) -> None:
-        self.app.push_screen(path_prompt(self.app, "directory", beginning), self._add_and_examine_path)
+        self.app.push_screen(
+            AskScreen(
+                "directory", beginning, hint=PATH_HINT, check=_explain_no_path, complete=self._complete_path
+            ),
+            self._add_and_examine_path,
+        )
+
+    def _complete_path(self, words: str, then: Callable[[str, str], None]) -> None:
+        """In a child: a directory on a mount that does not answer would hold the screen."""
+
+        def show_completion(outcome: CommandOutcome) -> None:
+            if not outcome.error:
+                completion = Decoder(Completion).decode(outcome.output.encode())
+                certain = NONE_SUCH if completion.text == words else PATH_HINT
+                then(completion.text, "  ".join(map(clean_text, completion.choices)) or certain)
+
+        run_hostdx(self.app, ["places", f"--complete={words}"], show_completion)
 
     def _add_and_examine_path(self, path: str | None) -> None:
         if path is None:

@@ -34,20 +34,13 @@ def _own_devices(session: RunSession) -> list[str]:
     return [name for name in dict.fromkeys(device_names) if name in session.pulses[-1].devices]
 
 
-def pulse_lines(session: RunSession, width: int, most: int = 2, *, has_label: bool = True) -> list[Line]:
-    """As many lines as it takes, at most `most`; `has_label`: nothing above says that it is the host's."""
+def pulse_lines(session: RunSession, width: int, most: int = 2) -> list[Line]:
+    """As many lines as it takes, at most `most`."""
     if not session.pulses:
-        return [
-            text_line(
-                "host   waiting for the first reading" if has_label else "waiting for the first reading",
-                "dim",
-            )
-        ]
+        return [text_line("waiting for the first reading", "dim")]
     recent = list(session.pulses)[-_TRACE:]
     last = recent[-1]
-    items: list[Line] = [
-        [("host " if has_label else "", "dim"), ("load ", "dim"), (f"{last.load1:.1f}", "text")]
-    ]
+    items: list[Line] = [[("load ", "dim"), (f"{last.load1:.1f}", "text")]]
     items.append(
         [("cpu ", "dim"), *_trace_spans([p.cpu for p in recent]), (f" {last.cpu * 100:.0f} %", "text")]
     )
@@ -85,7 +78,7 @@ def pulse_lines(session: RunSession, width: int, most: int = 2, *, has_label: bo
     for item in items:
         gap = 3 if rows[-1] else 0
         if rows[-1] and cell_width(rows[-1]) + gap + cell_width(item) > width:
-            rows.append([("     " if has_label else "", "text")])
+            rows.append([])
             gap = 0
         rows[-1] += [(" " * gap, "text"), *item]
     return rows[:most]
@@ -142,7 +135,7 @@ class HostPanel(SessionPanel):
     def draw(self, width: int, height: int) -> list[Line]:
         session, inner, room = self._session(), width - 4, height - 2
         remarks = remark_lines(session, inner, room // 2 if room > 2 else 1)
-        pulse = pulse_lines(session, inner, max(1, room - len(remarks)), has_label=False)
+        pulse = pulse_lines(session, inner, max(1, room - len(remarks)))
         if len(pulse) + len(remarks) < room:
             remarks = remark_lines(session, inner, room - len(pulse))
         again = session.disturbed_groups

@@ -97,9 +97,9 @@ def values_per_bin(count: int, room: int) -> int:
     return each
 
 
-def group_marks_and_groups_per_mark(session: RunSession, workload: str, room: int) -> tuple[str, int]:
-    """A mark a group (or a power of two of them), `!` where one was disturbed; how many groups a mark stands for."""
+def group_marks(session: RunSession, workload: str, room: int) -> str:
+    """A mark a group (or a power of two of them), `!` where one was disturbed."""
     groups = session.groups.get(workload, ())
     each = values_per_bin(len(groups), room)
     parts = [groups[at : at + each] for at in range(0, len(groups), each)]
-    return "".join("!" if any(g.disturbed for g in part) else "✓" for part in parts), each
+    return "".join("!" if any(g.disturbed for g in part) else "✓" for part in parts)

@@ -35,7 +35,7 @@ from hostdx.app.tui.widgets.measuring.graphs import (
 from hostdx.app.tui.widgets.measuring.group_plot import group_plot_lines, pair_ratios
 from hostdx.app.tui.widgets.measuring.levels import (
     VariantLevels,
-    group_marks_and_groups_per_mark,
+    group_marks,
     variant_levels,
 )
 from hostdx.app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
@@ -269,7 +269,7 @@ def _group_lines(session: RunSession, load: Workload, width: int) -> list[Line]:
         else units.count_noun(len(groups), "group")
     )
     head += f", {again} repeated" if again else ""
-    marks, _ = group_marks_and_groups_per_mark(session, load.id, width - len(head) - 1)
+    marks = group_marks(session, load.id, width - len(head) - 1)
     spans: list[Span] = [(f"{head} ", "dim")]
     spans += [(sign, "warning" if sign == "!" else "ok") for sign in marks]
     return [merge_spans(spans)]

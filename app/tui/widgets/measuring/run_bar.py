@@ -3,7 +3,7 @@
 from hostdx.app.recordings.progress import share_done, time_left
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.glyphs import MARKERS, SIGNS, clean_text
-from hostdx.app.terminal.lines import Line, Span, cell_width, crop_line, frame_rows, split_line, text_line
+from hostdx.app.terminal.lines import Line, cell_width, crop_line, frame_rows, split_line, text_line
 from hostdx.app.tui.widgets.measuring.variants import variant_label, variant_marks
 from hostdx.app.tui.widgets.panel import SessionPanel
 from hostdx.probes import units
@@ -17,43 +17,31 @@ _SIGNS = {
 _WAITS = ("‖", "accent")  # begun, undecided: it has another turn when the others had theirs
 
 
-def step_rows(session: RunSession, width: int, most: int = 2) -> list[Line]:
-    """As many steps as fit in `most` lines around the one under way; `…` stands for the rest."""
-    planned = list(session.plan.steps) if session.plan else []
-    titles = {s.id: s.title for s in planned}
+def steps_line(session: RunSession, width: int) -> Line:
+    """Return the steps around the one under way, as many as have room; `…` stands for the others."""
+    titles = {s.id: s.title for s in (session.plan.steps if session.plan else ())}
     for step in session.steps.values():
         titles.setdefault(step.id, step.title)
-    items: list[tuple[Line, bool]] = []
+    items: list[Line] = []
+    current = 0
     for ident, title in titles.items():
         state = session.steps[ident].state if ident in session.steps else ""
         now = state == "started" and ident == session.current_step_id
+        current = len(items) if now else current
         sign, role = _WAITS if state == "started" and not now else _SIGNS.get(state, ("·", "dim"))
         words = "strong" if now else "dim" if not state or state == "skipped" else "text"
-        parts: list[Span] = [(f"{sign} ", role), (clean_text(title), words), ("   ", "text")]
-        items.append((parts, now))
-    rows = _fold_items([line for line, _ in items], width)
-    if len(rows) <= most:
-        return rows
-    current = next((i for i, (_, now) in enumerate(items) if now), 0)
-    first = max(0, current - 1)
-    while first > 0 and len(_fold_items([i[0] for i in items[first - 1 :]], width - 2)) <= most:
-        first -= 1
-    rows = _fold_items([line for line, _ in items[first:]], width - 2)
-    if first:
-        rows[0] = [("… ", "dim"), *rows[0]]
-    if len(rows) > most:
-        rows[most - 1] = [*rows[most - 1], ("…", "dim")]
-    return rows[:most]
-
-
-def _fold_items(items: list[Line], width: int) -> list[Line]:
-    rows: list[Line] = []
-    for item in items:
-        if rows and cell_width(rows[-1]) + cell_width(item) - 3 <= width:
-            rows[-1] = [*rows[-1], *item]
-        else:
-            rows.append(list(item))
-    return rows
+        items.append([(f"{sign} ", role), (clean_text(title), words), ("   ", "text")])
+    widths = [cell_width(item) for item in items]
+    first, room = 0, width + 3  # the last one needs no gap
+    if sum(widths) > room:
+        first, room = max(0, current - 1), room - 2
+        while first > 0 and sum(widths[first - 1 :]) <= room:
+            first -= 1
+    last = first + 1
+    while last < len(items) and sum(widths[first : last + 1]) <= room:
+        last += 1
+    shown = [span for item in items[first:last] for span in item]
+    return [*([("… ", "dim")] if first else []), *shown, *([("…", "dim")] if last < len(items) else [])]
 
 
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -107,10 +95,10 @@ class RunBar(SessionPanel):
         if height < 4:
             return [bar_line(session, width) or legend_line(session, width)]
         inner = width - 4
-        steps = step_rows(session, inner, 1) or [text_line(session.activity_text or "starting")]
+        steps = steps_line(session, inner) or text_line(session.activity_text or "starting")
         bar = bar_line(session, inner) or _answer_line(session, inner)
         rate = _write_rate_line(session)
-        rows = [split_line(bar, rate, inner) if rate else bar, *steps]
+        rows = [split_line(bar, rate, inner) if rate else bar, steps]
         return frame_rows(legend_line(session, inner), rows, width, height)
 
 
