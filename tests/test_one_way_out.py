@@ -25,10 +25,9 @@ DOORS = {
     "app/tui/requests.py": {"copy_to_clipboard"},
     "app/tui/shell.py": {"Text"},  # the one line of a crash, through `printable`
     "app/cli/measuring/progress_rich.py": {"Console", "Text", "print"},
-    "app/cli/telling/explain.py": {
+    "app/terminal/markdown.py": {
         "Console",
         "Markdown",
-        "print",
     },  # laid out into a text, which `hostdx.app.terminal.output` shows
     "app/run/consent.py": {"sys.stderr"},  # a fixed question
     "app/terminal/glyphs.py": {"sys.__stderr__"},  # its encoding

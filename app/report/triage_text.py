@@ -7,6 +7,7 @@ from hostdx.app.report.forms.cells import run_end_lines
 from hostdx.app.report.results.finding_parts import finding_parts, finding_title
 from hostdx.app.terminal.lines import Line, clean_line
 from hostdx.probes.units import count_noun
+from hostdx.scenarios.contract.finding import count_severity
 from hostdx.scenarios.contract.results.document import (
     Bullets,
     Mono,
@@ -61,9 +62,7 @@ def headline_text(session: RunSession) -> str:
     """`3 of 135 checks found something: 1 warning, 2 notices; 90 fine, 30 not applicable, 12 unknown`."""
     checks: Counter[str] = Counter(check.state for check in session.checks.values())
     counted = Counter(summary.severity for summary in session.worst_first)
-    kinds = ", ".join(
-        f"{n} {word if n == 1 or word == 'critical' else word + 's'}" for word, n in counted.items()
-    )
+    kinds = ", ".join(count_severity(severity, count) for severity, count in counted.items())
     rest = ", ".join(
         f"{checks[state]} {word}"
         for state, word in (("ok", "fine"), ("not applicable", "not applicable"), ("unreadable", "unknown"))

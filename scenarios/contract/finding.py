@@ -5,13 +5,18 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from hostdx.probes.units import format_duration, format_size
+from hostdx.probes.units import count_noun, format_duration, format_size
 from hostdx.scenarios.contract import ranges as of
 
 Severity: TypeAlias = Literal["critical", "warning", "notice", "ok"]
 Confidence: TypeAlias = Literal["measured", "rule", "hint"]
 SEVERITIES: tuple[Severity, ...] = ("critical", "warning", "notice", "ok")  # worst first
 LOUD = SEVERITIES[:2]  # an admin is to act
+
+
+def count_severity(severity: str, count: int) -> str:
+    """Return `1 warning`, `2 notices`; the word `critical` has no plural."""
+    return f"{count} critical" if severity == "critical" else count_noun(count, severity)
 
 
 class Evidence(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -9,6 +9,7 @@ from hostdx.app.report import wording
 from hostdx.app.report.figures import verdict_table
 from hostdx.app.report.headline import list_remarks
 from hostdx.probes import units
+from hostdx.scenarios.contract.finding import count_severity
 from hostdx.scenarios.contract.results.document import Tile, Tiles
 
 _FROM = 2  # tiles: a single one is no summary
@@ -57,15 +58,11 @@ def _finding_tiles(session: RunSession) -> list[Tile]:
     return [
         Tile(
             "findings",
-            _severity_text(worst, count),
-            ", ".join(_severity_text(other, number) for other, number in others),
+            count_severity(worst, count),
+            ", ".join(count_severity(other, number) for other, number in others),
             worst,
         )
     ]
-
-
-def _severity_text(severity: str, number: int) -> str:
-    return f"{number} critical" if severity == "critical" else units.count_noun(number, severity)
 
 
 def _control_tiles(session: RunSession) -> list[Tile]:

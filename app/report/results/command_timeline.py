@@ -130,14 +130,22 @@ def timeline_parts(session: RunSession) -> list[Part]:
 
 
 def quarter_table(by_field: dict[TimelineField, dict[str, list[Points]]]) -> Table:
-    """Return a row a field and variant: the means of the run's quarters, and the most."""
+    """Return a row a field and variant: the means of the run's quarters, the most, and how many runs."""
     rows = []
     for field, by_variant in by_field.items():
         for variant, runs in by_variant.items():
             points = median_points(runs)
             most = max(value for run in runs for _, value in run)
-            rows.append((field.title, variant, *quarter_means(points, field), format_amount(most, field)))
-    return Table(("what", "variant", *wording.QUARTERS, "most"), tuple(rows), frozenset(range(2, 7)))
+            rows.append(
+                (
+                    field.title,
+                    variant,
+                    *quarter_means(points, field),
+                    format_amount(most, field),
+                    str(len(runs)),
+                )
+            )
+    return Table(("what", "variant", *wording.QUARTERS, "most", "runs"), tuple(rows), frozenset(range(2, 8)))
 
 
 def quarter_means(points: Points, field: TimelineField) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from textual.widget import Widget
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.forms.cells import table_lines
 from hostdx.app.report.results import command_timeline as timeline
-from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import BLANK, Line, split_line, text_line
 from hostdx.app.tui.screens.run import RunPartScreen
 from hostdx.app.tui.widgets.measuring.graphs import CPUS, MIN_GRAPH_LINES, Graph, draw_graphs
@@ -64,11 +63,10 @@ def command_timeline_lines(session: RunSession, at: int, width: int, height: int
         for v, (_, role) in shown.items()
     ]
     last_s = max(points[-1][0] for runs in runs_by_variant.values() for points in runs)
-    quarters = timeline.quarter_table({field: runs_by_variant}).only_columns(range(1, 7))
+    quarters = timeline.quarter_table({field: runs_by_variant}).only_columns(range(1, 8))
     below = table_lines(quarters, width)
     room = max(MIN_GRAPH_LINES + 1, height - len(below) - 2)
-    counts = ", ".join(f"{len(runs)} of {clean_text(variant)}" for variant, runs in runs_by_variant.items())
-    title: Line = [(field.title, "strong"), (f", median over the runs: {counts}", "dim")]
+    title: Line = [(field.title, "strong"), (", median over the runs", "dim")]
     return [
         split_line(title, text_line("seconds since the command's start", "dim"), width),
         *draw_graphs(graphs, last_s, width, room),

@@ -12,8 +12,7 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.glyphs import SIGNS, clean_text
 from hostdx.app.terminal.lines import Line, cell_width, crop_line, text_line, wrap_text
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
-from hostdx.probes.units import count_noun
-from hostdx.scenarios.contract.finding import LOUD, SEVERITIES, Finding
+from hostdx.scenarios.contract.finding import LOUD, SEVERITIES, Finding, count_severity
 
 # how it is known, a column of wide screens
 _KNOWN = {"measured": "measured", "rule": "read", "hint": "a hint"}
@@ -23,8 +22,7 @@ LEFT_OVER = "left over"  # the key of its row
 def _count_by_severity(session: RunSession) -> str:
     """`2 warnings, 3 notices`: what a low screen has no room for."""
     counts: Counter[str] = Counter(f.severity for f in other_findings(session) if f.severity != "ok")
-    severity_counts = ((counts[s], s) for s in SEVERITIES if counts[s])
-    return ", ".join(f"{n} critical" if s == "critical" else count_noun(n, s) for n, s in severity_counts)
+    return ", ".join(count_severity(s, counts[s]) for s in SEVERITIES if counts[s])
 
 
 def severity_words(finding: Finding) -> Line:
