@@ -386,9 +386,6 @@ def _unwritable_failure(path: Path, error: OSError) -> Failure:
     )
 
 
-_decoder = Decoder(Line)
-
-
 def read_legible_entries(path: Path) -> list[JournalEntry]:
     """Return what it still says is open. Raises Failure where it is not a journal of ours."""
     descriptor = open_trusted(path)

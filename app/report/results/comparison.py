@@ -537,7 +537,6 @@ def allowances_by_group(result: ComparedRecordings) -> dict[str, float]:
     return {e.group: e.allowance for e in result.effects if e.allowance}
 
 
-SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
 _MAX_NAMED = 12
 
 

@@ -22,10 +22,6 @@ from hostdx.probes.types import Json
 if TYPE_CHECKING:
     from hostdx.app.features.fleet.launch.campaign import FleetCampaign
 
-
-if TYPE_CHECKING:
-    from hostdx.app.features.fleet.launch.campaign import FleetCampaign
-
 MAX_FANOUT = 1024
 _SECONDS = click.FloatRange(1, 86400)
 
