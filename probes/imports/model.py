@@ -3,12 +3,13 @@
 Units: bytes, seconds, operations a second. `detail` holds the values as the tool printed them.
 """
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 import msgspec
 
 from hostdx.probes.imports.numbers import is_close
-from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes
+from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes, thin_series
 from hostdx.probes.types import Json
 
 Better: TypeAlias = Literal["more", "less"]
@@ -154,6 +155,16 @@ class SeriesPoint(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     value: float
     unit: str
     subject: str = ""
+
+
+def draw_points(
+    all_series: Iterable[SampleSeries], names: Mapping[tuple[str, str], str], most: int
+) -> Iterator[SeriesPoint]:
+    """Yield those of the series that are drawn. `names`: what each is called, by subject and metric."""
+    for series in all_series:
+        if name := names.get((series.subject, series.metric)):
+            for at_s, value in thin_series(series, most):
+                yield SeriesPoint(series=name, at_s=at_s, value=value, unit=series.unit)
 
 
 class ImportResult(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -48,14 +48,11 @@ class ImportSource:
             raise ImportRefusedError(f"cannot be read: {why}", "name the file that the tool wrote") from None
         try:
             with os.fdopen(descriptor, "rb") as file:
-                if os.fstat(descriptor).st_size > LIMIT:
-                    raise ImportRefusedError(
-                        f"is larger than {units.format_size(LIMIT)}", "import the parts of it one by one"
-                    )
-                data = file.read(LIMIT + 1)
+                is_large = os.fstat(descriptor).st_size > LIMIT
+                data = b"" if is_large else file.read(LIMIT + 1)
         except OSError as error:
             raise ImportRefusedError(f"cannot be read: {error.strerror}", "check the disk it is on") from None
-        if len(data) > LIMIT:
+        if is_large or len(data) > LIMIT:
             raise ImportRefusedError(
                 f"is larger than {units.format_size(LIMIT)}", "import the parts of it one by one"
             )

@@ -24,12 +24,12 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     MissingValue,
     Noted,
-    SeriesPoint,
+    draw_points,
     make_measures,
     make_troubles,
 )
 from hostdx.probes.imports.numbers import KIB, is_close, parse_column, parse_number
-from hostdx.probes.imports.sample_series import SampleClock, SampleSeries, thin_series
+from hostdx.probes.imports.sample_series import SampleClock, SampleSeries
 from hostdx.probes.imports.source import ImportSource
 
 CUMULATIVE = ("utime", "stime", "rchar", "read_bytes", "wchar", "write_bytes", "rx_bytes", "tx_bytes")
@@ -41,10 +41,13 @@ _POINTS = 600  # rows kept for the drawing
 _MAX_COLUMNS = 200
 _MAX_SAMPLES = 1_000_000  # of a longer file no series are kept
 _SAMPLED = ("Time", "utime", "stime", "rchar", "wchar", "pss")
-_DRAWN = {"CPUs used": "CPU", "memory used": "PSS", "read calls": "read calls", "write calls": "write calls"}
+_DRAWN = {
+    ("job", "CPUs used"): "CPU", ("job", "memory used"): "PSS", ("job", "read calls"): "read calls",
+    ("job", "write calls"): "write calls",
+}  # fmt: skip
 
 
-class PrmonColumn(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class PrmonColumn(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Of a current value `max` and `avg` (over the samples, as prmon does); of a cumulative one `last`, `per_s`."""
 
     max: float = 0.0
@@ -117,15 +120,9 @@ def parse_text(source: ImportSource) -> ImportResult:
     return ImportResult(
         kind="prmon-text", tool="prmon", began=epoch_to_iso(detail.first_time - wall if wall else detail.first_time),
         seconds=wall, measures=tuple(measures), missing=missing, troubles=tuple(troubles),
-        points=tuple(_drawn_points(all_series)), series=all_series, times=table.clock.times(),
+        points=tuple(draw_points(all_series, _DRAWN, _POINTS)), series=all_series, times=table.clock.times(),
         recomputed=("rates from the last value and the wall time",), detail=detail,
     )  # fmt: skip
-
-
-def _drawn_points(all_series: Iterable[SampleSeries]) -> Iterator[SeriesPoint]:
-    for series in all_series:
-        for at_s, value in thin_series(series, _POINTS) if series.metric in _DRAWN else ():
-            yield SeriesPoint(series=_DRAWN[series.metric], at_s=at_s, value=value, unit=series.unit)
 
 
 class _Table:
@@ -136,10 +133,7 @@ class _Table:
         self.index = {name: i for i, name in enumerate(columns)}
         self.rows = self.malformed = 0
         self._known_columns = [n for n in (*CURRENT, *CUMULATIVE) if n in self.index]
-        self._max: dict[str, float] = {}
-        self._sum: dict[str, float] = {}
-        self._last: dict[str, float] = {}
-        self._decreases: dict[str, int] = {}
+        self._values: dict[str, PrmonColumn] = {}  # `avg` is a sum until `make_detail`
         self._first_time = self._time = self._wall = 0.0
         self._in_order = True
         self._sampled: dict[str, array[float]] = {n: array("d") for n in _SAMPLED if n in self.index}
@@ -166,13 +160,12 @@ class _Table:
         self._wall, self._time = max(self._wall, max(wall)), time[-1]
         for name in self._known_columns:
             values = by_name[name]
+            column = self._values.setdefault(name, PrmonColumn(max=values[0], last=values[0]))
             if name in CUMULATIVE:
-                back = sum(map(gt, values, values[1:])) + (values[0] < self._last.get(name, values[0]))
-                if back:
-                    self._decreases[name] = self._decreases.get(name, 0) + back
-            self._last[name] = values[-1]
-            self._max[name] = max(self._max.get(name, values[0]), max(values))
-            self._sum[name] = self._sum.get(name, 0.0) + sum(values)
+                column.decreases += sum(map(gt, values, values[1:])) + (values[0] < column.last)
+            column.last = values[-1]
+            column.max = max(column.max, max(values))
+            column.avg += sum(values)
         if self.rows + len(lines) <= _MAX_SAMPLES:
             for name, kept in self._sampled.items():
                 kept.extend(by_name[name])
@@ -214,21 +207,14 @@ class _Table:
 
     def make_detail(self) -> PrmonText:
         wall = self._wall
-        values = {
-            name: PrmonColumn(
-                max=self._max[name],
-                avg=self._sum[name] / self.rows,
-                last=self._last[name],
-                per_s=self._last[name] / wall if wall > 0 and name in CUMULATIVE else None,
-                decreases=self._decreases.get(name, 0),
-            )
-            for name in self._known_columns
-        }
-        cpu = self._last.get("utime", 0.0) + self._last.get("stime", 0.0)
+        for name, column in self._values.items():
+            column.avg /= self.rows
+            column.per_s = column.last / wall if wall > 0 and name in CUMULATIVE else None
+        cpu = sum(self._values[name].last for name in ("utime", "stime") if name in self._values)
         return PrmonText(
             columns=self.columns, rows=self.rows, malformed=self.malformed, wall_s=wall,
             span_s=self._time - self._first_time, first_time=self._first_time,
-            nondecreasing_wtime=self._in_order, values=values,
+            nondecreasing_wtime=self._in_order, values=self._values,
             cpu_cores_mean=cpu / wall if wall > 0 and "utime" in self.index else None,
         )  # fmt: skip
 

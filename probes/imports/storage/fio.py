@@ -1,17 +1,18 @@
 """fio: JSON and json+ of 2.x and 3.x, alone or inside other text, one document or several."""
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 
 from hostdx.probes.imports import json_text
 from hostdx.probes.imports.dates import epoch_to_iso
 from hostdx.probes.imports.model import (
-    ImportedMeasure,
     ImportRefusedError,
     ImportResult,
     ImportTrouble,
     Noted,
+    make_troubles,
 )
 from hostdx.probes.imports.numbers import parse_integer, parse_number
 from hostdx.probes.imports.source import ImportSource
@@ -53,35 +54,54 @@ def parse(source: ImportSource) -> ImportResult:
             f"fio: a job is damaged: {' '.join(str(error).split())[:160]}", "export it again"
         ) from None
     document, sums = runs[-1], every[-1]
-    contradictions = [c for s in every for c in (*s.contradictions, *s.check_client_sums())]
-    measures: list[ImportedMeasure] = []
-    for index, run_sums in enumerate(every):
-        measures += run_sums.make_measures(f"run {index + 1}: " if len(every) > 1 else "")
     version = str(document.version) if document.version is not None else None
-    detail = Fio(
-        version=version,
-        timestamp=parse_integer(document.timestamp),
-        client_server=document.client_stats is not None,
-        jobs=tuple(sums.jobs),
-        totals=sums.totals,
-        messages=tuple(messages),
-        documents=len(documents),
-        interrupted=any(_SIGNAL.search(m) for m in messages),
-    )
-    return ImportResult(
-        kind="fio",
-        tool="fio",
-        version=version.removeprefix("fio-")[:80] if version else None,
+    return make_result(
+        "fio",
+        sums,
+        Fio(
+            version=version,
+            timestamp=parse_integer(document.timestamp),
+            client_server=document.client_stats is not None,
+            messages=tuple(messages),
+            documents=len(documents),
+            interrupted=any(_SIGNAL.search(m) for m in messages),
+        ),
+        runs=every,
         host=_single_host(sums.jobs),
         began=epoch_to_iso(_first_job_start_s(document) or parse_number(document.timestamp)),
         seconds=max((j.elapsed_s or 0.0 for j in sums.jobs), default=0.0) or None,
-        measures=tuple(measures),
-        facts=tuple(list_facts(sums.jobs)),
-        contradictions=tuple({(c.id, c.subject, str(c.claimed)): c for c in contradictions}.values())[:100],
-        troubles=tuple(list_troubles(sums, messages, len(documents), len(runs), bool(measures))),
         recomputed=("bandwidth from bytes and run time", "IOPS from operations and run time"),
-        detail=detail,
     )
+
+
+def make_result(
+    kind: str,
+    sums: FioSums,
+    detail: Fio,
+    *,
+    recomputed: tuple[str, ...],
+    runs: Sequence[FioSums] = (),
+    host: str | None = None,
+    began: str | None = None,
+    seconds: float | None = None,
+) -> ImportResult:
+    """Return what all forms of fio's output have in common. `sums`: of the last run, `runs`: of all, where there are
+    several.
+    """
+    every = runs or [sums]
+    contradictions = [c for s in every for c in (*s.contradictions, *s.check_client_sums())]
+    measures = [
+        measure
+        for number, run in enumerate(every, 1)
+        for measure in run.make_measures(f"run {number}: " if len(every) > 1 else "")
+    ]
+    return ImportResult(
+        kind=kind, tool="fio", version=(detail.version or "").removeprefix("fio-")[:80] or None, host=host,
+        began=began, seconds=seconds, measures=tuple(measures), facts=tuple(_list_facts(sums.jobs)),
+        contradictions=tuple({(c.id, c.subject, str(c.claimed)): c for c in contradictions}.values())[:100],
+        troubles=tuple(_list_troubles(sums, detail, len(every), bool(measures))), recomputed=recomputed,
+        detail=msgspec.structs.replace(detail, jobs=tuple(sums.jobs), totals=sums.totals),
+    )  # fmt: skip
 
 
 def _sum_document(document: fio_job.FioDocument) -> FioSums:
@@ -144,7 +164,7 @@ def _first_job_start_s(document: fio_job.FioDocument) -> float | None:
     return stamp - elapsed if stamp is not None and elapsed else None
 
 
-def list_facts(jobs: list[FioJob]) -> list[Noted]:
+def _list_facts(jobs: list[FioJob]) -> list[Noted]:
     facts: dict[tuple[str, str], Noted] = {}
     for entry in jobs[:200]:
         for name in ("rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "size", "runtime", "place"):
@@ -154,10 +174,8 @@ def list_facts(jobs: list[FioJob]) -> list[Noted]:
     return list(facts.values())
 
 
-def list_troubles(
-    sums: FioSums, messages: list[str], documents: int, runs: int, measured: bool
-) -> list[ImportTrouble]:
-    jobs = sums.jobs
+def _list_troubles(sums: FioSums, detail: Fio, runs: int, measured: bool) -> list[ImportTrouble]:
+    jobs, messages = sums.jobs, detail.messages
     troubles = [ImportTrouble(id="fio.message", said=line) for line in messages if not _SIGNAL.search(line)]
     troubles += [ImportTrouble(id="fio.interrupted", said=line) for line in messages if _SIGNAL.search(line)]
     troubles += [
@@ -171,12 +189,11 @@ def list_troubles(
         for name, value in (("iodepth", "1"), ("rw", "read")):
             if any(getattr(j, name) is None for j in jobs):
                 troubles.append(ImportTrouble(id="fio.option-assumed", subject=name, said=value))
-    if documents > runs:
-        troubles.append(ImportTrouble(id="fio.status-documents", said=str(documents - runs)))
-    if sums.left_out:
-        troubles.append(ImportTrouble(id="fio.left-out", said=str(sums.left_out)))
-    if sums.has_summed_jobs:
-        troubles.append(ImportTrouble(id="fio.summed"))
+    troubles += make_troubles(
+        ("fio.status-documents", max(0, detail.documents - runs)),
+        ("fio.left-out", sums.left_out),
+        ("fio.summed", sums.has_summed_jobs),
+    )
     for entry in jobs:
         for direction, rate in entry.rates.items():
             p99, mean = rate.percentiles_ns.get("99"), rate.clat_mean_ns

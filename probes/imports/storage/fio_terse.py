@@ -5,12 +5,14 @@ Field order: HOWTO, "Terse output". Versions 2 and 5 have other fields and are r
 
 import re
 
-from hostdx.probes.imports.model import ImportRefusedError, ImportResult, ImportTrouble
-from hostdx.probes.imports.numbers import KIB, parse_integer, parse_number
+import msgspec
+
+from hostdx.probes.imports.model import ImportRefusedError, ImportResult, make_troubles
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.storage.fio import Fio
-from hostdx.probes.imports.storage.fio_job import FioJob, FioRate
+from hostdx.probes.imports.storage.fio import Fio, make_result
+from hostdx.probes.imports.storage.fio_job import Direction, FioJob, FioLatency, JsonJob, make_job
 from hostdx.probes.imports.storage.fio_sum import sum_jobs
+from hostdx.probes.types import Json
 
 _LINE = re.compile(rb"^(\d);(fio-[^;\n]{1,60});[^;\n]*;\d+;\d+;", re.MULTILINE)
 _HEAD = 5  # version, fio version, job name, group, error
@@ -33,57 +35,32 @@ def parse(source: ImportSource) -> ImportResult:
             broken += 1
             continue
         version = fields[1]
-        starts = {"read": _HEAD, "write": _HEAD + _PART}
-        if fields[0] == "4" and len(fields) >= _MIN_FIELDS + _PART:
-            starts["trim"] = _HEAD + 2 * _PART
-        rates = {d: r for d, s in starts.items() if (r := _read_rate(fields[s : s + _PART])) is not None}
-        jobs.append(
-            FioJob(
-                name=fields[2][:200],
-                group=parse_integer(fields[3]) or 0,
-                error=parse_integer(fields[4]) or 0,
-                rates=rates,
-            )
-        )
+        has_trim = fields[0] == "4" and len(fields) >= _MIN_FIELDS + _PART
+        starts = range(_HEAD, _HEAD + _PART * (3 if has_trim else 2), _PART)
+        parts = [_read_direction(fields[start : start + _PART]) for start in starts]
+        entry = JsonJob(
+            jobname=fields[2], groupid=fields[3], error=fields[4], read=parts[0], write=parts[1],
+            trim=parts[2] if has_trim else None,
+        )  # fmt: skip
+        jobs.append(make_job(entry, {}))
     if not jobs:
         raise ImportRefusedError("fio: a terse line with too few fields", "run fio with --output-format=json")
-    sums = sum_jobs(jobs)
-    measures = sums.make_measures()
-    troubles = [ImportTrouble(id="fio.options-unknown")]
-    troubles += [ImportTrouble(id="fio.error", subject=j.name, said=str(j.error)) for j in jobs if j.error]
-    if broken:
-        troubles.append(ImportTrouble(id="fio.terse-broken", said=str(broken)))
-    if not measures:
-        troubles.append(ImportTrouble(id="fio.nothing", fatal=True))
-    return ImportResult(
-        kind="fio-terse",
-        tool="fio",
-        version=(version or "").removeprefix("fio-") or None,
-        measures=tuple(measures),
-        contradictions=tuple(sums.contradictions),
-        troubles=tuple(troubles),
-        recomputed=("bandwidth from bytes and run time",),
-        detail=Fio(version=version, jobs=tuple(jobs), totals=sums.totals),
+    detail = Fio(version=version)
+    result = make_result(
+        "fio-terse", sum_jobs(jobs), detail, recomputed=("bandwidth from bytes and run time",)
     )
+    troubles = (*result.troubles, *make_troubles(("fio.terse-broken", broken)))
+    return msgspec.structs.replace(result, troubles=troubles)
 
 
-def _read_rate(fields: list[str]) -> FioRate | None:
-    moved, bandwidth, iops, runtime = (parse_number(f) for f in fields[:4])
-    if not moved and not iops:
-        return None
-    percentiles: dict[str, float] = {}
+def _read_direction(fields: list[str]) -> Direction:
+    """As JSON of fio 2.x has it: latencies in µs, bytes in KiB."""
+    percentile: dict[str, Json] = {}
     for field in fields[12:32]:
         rank, _, value = field.partition("%=")
-        if (r := parse_number(rank)) and (us := parse_number(value)) is not None:
-            percentiles[f"{r:g}"] = us * 1000
-    clat, lat = parse_number(fields[10]), parse_number(fields[34])
-    return FioRate(
-        iops=iops,
-        bw_kib_s=bandwidth,
-        bytes=int(moved * KIB) if moved is not None else None,
-        are_bytes_exact=False,
-        runtime_ms=runtime,
-        clat_mean_ns=clat * 1000 if clat else None,
-        lat_mean_ns=lat * 1000 if lat else None,
-        percentiles_ns=percentiles,
-    )
+        percentile[rank] = value
+    clat, lat = (fields[at] if len(fields) > at else None for at in (10, 34))
+    return Direction(
+        io_bytes=fields[0], bw=fields[1], iops=fields[2], runtime=fields[3],
+        clat=FioLatency(mean=clat, percentile=percentile), lat=FioLatency(mean=lat),
+    )  # fmt: skip

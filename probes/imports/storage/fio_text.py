@@ -13,7 +13,7 @@ from hostdx.probes.imports.dates import to_iso
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult, ImportTrouble
 from hostdx.probes.imports.numbers import GIB, KIB, MIB, is_close
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.storage.fio import Fio, find_messages, list_facts, list_troubles
+from hostdx.probes.imports.storage.fio import Fio, find_messages, make_result
 from hostdx.probes.imports.storage.fio_job import FioJob, FioRate, SyncLatency
 from hostdx.probes.imports.storage.fio_sum import sum_jobs
 
@@ -148,17 +148,13 @@ def parse(source: ImportSource) -> ImportResult:
         raise ImportRefusedError(
             "fio: its text has no line of IOPS", "the run did not end: import a finished one"
         )
-    sums = sum_jobs(jobs)
-    messages = find_messages("\n".join(text))
-    measures = sums.make_measures()
-    doubts = list_troubles(sums, messages, 1, 1, bool(measures))
-    return ImportResult(
-        kind="fio-text", tool="fio", version=version, began=to_iso(read[0].ended), measures=tuple(measures),
+    detail = Fio(version=version, messages=tuple(find_messages("\n".join(text))))
+    result = make_result(
+        "fio-text", sum_jobs(jobs), detail, began=to_iso(read[0].ended),
         seconds=max((p.runtime_ms / 1000 for printed in read for p in printed.parts.values()), default=None),
-        facts=tuple(list_facts(jobs)), contradictions=tuple(sums.contradictions),
-        troubles=(*doubts, ImportTrouble(id="fio.text")), recomputed=("IOPS from operations and run time",),
-        detail=Fio(version=version, jobs=tuple(jobs), totals=sums.totals, messages=tuple(messages)),
+        recomputed=("IOPS from operations and run time",),
     )  # fmt: skip
+    return msgspec.structs.replace(result, troubles=(*result.troubles, ImportTrouble(id="fio.text")))
 
 
 def _make_job(printed: _PrintedJob, planned: re.Match[str] | None, numjobs: int) -> FioJob:

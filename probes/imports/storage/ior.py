@@ -5,6 +5,7 @@ the table: that is complete, not cut off.
 """
 
 import re
+from collections.abc import Mapping
 
 import msgspec
 
@@ -23,6 +24,7 @@ from hostdx.probes.imports.model import (
 )
 from hostdx.probes.imports.numbers import MIB, is_close, parse_byte_size, parse_number, parse_truncated
 from hostdx.probes.imports.source import ImportSource
+from hostdx.probes.types import Json
 
 _BANNER = re.compile(r"^(?:.{0,40}\s)?IOR-(\S+?): MPI Coordinated")
 _OPTION = re.compile(r"^\s*([A-Za-z][\w ./-]*?)\s*[=:]\s*(.*?)\s*$")
@@ -30,12 +32,13 @@ _CLIENTS = re.compile(r"^(\d+) \((\d+) per node\)")
 _MAX = re.compile(r"^Max (Write|Read):\s+(\S+) MiB/sec")
 _STONEWALL = re.compile(r"stonewalling pairs accessed min: (\d+) max: (\d+)")
 _INCORRECT = re.compile(r"incorrect data on (?:write|read)", re.IGNORECASE)
-_OPERATIONS = ("write", "read")
+OPERATIONS = ("write", "read")
 _MAX_RUNS = 10_000
 _MAX_ROWS = 10_000
-_COLUMNS = {
-    "bw(MiB/s)": "mib_s", "IOPS": "iops", "Latency(s)": "latency_s", "open(s)": "open_s", "wr/rd(s)": "io_s",
-    "close(s)": "close_s", "total(s)": "total_s", "iter": "iter",
+# By field of a row its name in the text and in the CSV (which has "Latency").
+TEXT_COLUMNS = {
+    "mib_s": "bw(MiB/s)", "iops": "IOPS", "latency_s": "Latency(s)", "open_s": "open(s)", "io_s": "wr/rd(s)",
+    "close_s": "close(s)", "total_s": "total(s)", "iter": "iter",
 }  # fmt: skip
 
 
@@ -49,6 +52,15 @@ class IorRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     close_s: float | None = None
     total_s: float | None = None
     iter: int | None = None
+
+
+def make_row(values: Mapping[str, Json], names: Mapping[str, str]) -> IorRow | None:
+    """`names`: of the values, by field. None where the row has no rate or is of another operation."""
+    numbers = {field: parse_number(values.get(name)) for field, name in names.items()}
+    operation, rate, turn = values.get("access"), numbers.pop("mib_s"), numbers.pop("iter", None)
+    if rate is None or not isinstance(operation, str) or operation not in OPERATIONS:
+        return None
+    return IorRow(op=operation, mib_s=rate, iter=int(turn) if turn is not None else None, **numbers)
 
 
 class IorRun(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -122,9 +134,9 @@ class _IorReader:
             self._columns, self._summary = text.split(), []
         elif word == "Operation" and "Max(MiB)" in text:
             self._summary, self._columns = text.split(), []
-        elif word in _OPERATIONS and self._columns:
+        elif word in OPERATIONS and self._columns:
             self._add_row(text)
-        elif word in _OPERATIONS and self._summary:
+        elif word in OPERATIONS and self._summary:
             self._read_summary(text)
         elif match := _MAX.match(text):
             value = parse_number(match[2])
@@ -138,15 +150,9 @@ class _IorReader:
             self._read_option(match[1].strip(), match[2])
 
     def _add_row(self, text: str) -> None:
-        values = dict(zip(self._columns, text.split(), strict=False))
-        numbers = {name: parse_number(values.get(column)) for column, name in _COLUMNS.items()}
-        rate = numbers.pop("mib_s")
-        turn = numbers.pop("iter")
-        if rate is None or len(self.run.rows) >= _MAX_ROWS:
-            return
-        self.run.rows.append(
-            IorRow(op=values["access"], mib_s=rate, iter=int(turn) if turn is not None else None, **numbers)
-        )
+        row = make_row(dict(zip(self._columns, text.split(), strict=False)), TEXT_COLUMNS)
+        if row is not None and len(self.run.rows) < _MAX_ROWS:
+            self.run.rows.append(row)
 
     def _read_summary(self, text: str) -> None:
         fields = text.split()
@@ -231,7 +237,7 @@ def make_result(runs: list[IorRun], kind: str) -> ImportResult:
 def _make_measures(run: IorRun, prefix: str) -> list[ImportedMeasure]:
     measures: list[ImportedMeasure] = []
     conditions = _run_conditions(run)
-    for op in _OPERATIONS:
+    for op in OPERATIONS:
         rows = [r for r in run.rows if r.op == op]
         rates = [r.mib_s for r in rows]
         if not rates and op not in run.max:
@@ -279,7 +285,7 @@ def _run_conditions(run: IorRun) -> dict[str, str]:
 
 def find_contradictions(run: IorRun, prefix: str = "") -> list[Contradiction]:
     claims = []
-    for op in _OPERATIONS:
+    for op in OPERATIONS:
         rows = [r for r in run.rows if r.op == op]
         if not rows:
             continue

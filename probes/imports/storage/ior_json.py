@@ -8,10 +8,15 @@ from hostdx.probes.imports.json_text import as_mapping, text
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.numbers import parse_integer, parse_number
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.storage.ior import IorRow, IorRun, make_result
+from hostdx.probes.imports.storage.ior import OPERATIONS, TEXT_COLUMNS, IorRun, make_result, make_row
 from hostdx.probes.types import Json
 
 _MAX_ROWS = 10_000
+_CSV_NAMES = TEXT_COLUMNS | {"latency_s": "Latency"}
+_JSON_NAMES = {
+    "mib_s": "bwMiB", "iops": "iops", "latency_s": "latency", "open_s": "openTime", "io_s": "wrRdTime",
+    "close_s": "closeTime", "total_s": "totalTime",
+}  # fmt: skip
 
 
 def parse(source: ImportSource) -> ImportResult:
@@ -50,7 +55,9 @@ def parse(source: ImportSource) -> ImportResult:
                 and value not in (0, "", "0")
             },
         )
-        run.rows = [row for item in _flatten_rows(test.get("Results")) if (row := _parse_row(item))]
+        run.rows = [
+            row for item in _flatten_rows(test.get("Results")) if (row := make_row(item, _JSON_NAMES))
+        ]
         _add_summary(run, document.get("summary"), test.get("TestID"))
         runs.append(run)
     return make_result(runs, "ior-json")
@@ -66,27 +73,15 @@ def _flatten_rows(results: Json) -> list[dict[str, Json]]:
     return [row for row in rows if isinstance(row, dict)][:_MAX_ROWS]
 
 
-def _parse_row(item: dict[str, Json]) -> IorRow | None:
-    rate, op = parse_number(item.get("bwMiB")), item.get("access")
-    if rate is None or not isinstance(op, str) or op not in ("write", "read"):
-        return None
-    return IorRow(
-        op=op, mib_s=rate, iops=parse_number(item.get("iops")), latency_s=parse_number(item.get("latency")),
-        open_s=parse_number(item.get("openTime")), io_s=parse_number(item.get("wrRdTime")),
-        close_s=parse_number(item.get("closeTime")), total_s=parse_number(item.get("totalTime")),
-    )  # fmt: skip
-
-
 def _add_summary(run: IorRun, summary: Json, test: Json) -> None:
     for item in summary[:_MAX_ROWS] if isinstance(summary, list) else []:
         if not isinstance(item, dict) or item.get("TestID") != test:
             continue
         op = item.get("operation")
-        best, ops = parse_number(item.get("bwMaxMIB")), parse_number(item.get("OPsMax"))
-        if op in ("write", "read") and best is not None:
-            run.max[op] = best
-        if op in ("write", "read") and ops is not None:
-            run.max_ops[op] = ops
+        for into, name in ((run.max, "bwMaxMIB"), (run.max_ops, "OPsMax")):
+            value = parse_number(item.get(name))
+            if isinstance(op, str) and op in OPERATIONS and value is not None:
+                into[op] = value
         run.tasks = run.tasks if run.tasks is not None else parse_integer(item.get("numTasks"))
 
 
@@ -101,24 +96,11 @@ def parse_csv(source: ImportSource) -> ImportResult:
                 header = names
             elif header and names[:1] in (["write"], ["read"]) and len(run.rows) < _MAX_ROWS:
                 shorter = [n for n in header if n != "numTasks"] if len(names) == len(header) - 1 else header
-                _add_ior_row(run, dict(zip(shorter, names, strict=False)))
+                values: dict[str, Json] = dict(zip(shorter, names, strict=False))
+                if row := make_row(values, _CSV_NAMES):
+                    run.rows.append(row)
+                    tasks = parse_integer(values.get("numTasks"))
+                    run.tasks = tasks if tasks is not None else run.tasks
     except csv.Error as error:
         raise ImportRefusedError(f"IOR: CSV cannot be read: {error}", "check the file") from None
     return make_result([run], "ior-csv")
-
-
-def _add_ior_row(run: IorRun, fields: dict[str, str]) -> None:
-    rate = parse_number(fields.get("bw(MiB/s)"))
-    if rate is None:
-        return
-    turn = parse_integer(fields.get("iter"))
-    tasks = parse_integer(fields.get("numTasks"))
-    run.tasks = tasks if tasks is not None else run.tasks
-    run.rows.append(
-        IorRow(
-            op=fields["access"], mib_s=rate, iops=parse_number(fields.get("IOPS")), iter=turn,
-            latency_s=parse_number(fields.get("Latency")), open_s=parse_number(fields.get("open(s)")),
-            io_s=parse_number(fields.get("wr/rd(s)")), close_s=parse_number(fields.get("close(s)")),
-            total_s=parse_number(fields.get("total(s)")),
-        )
-    )  # fmt: skip

@@ -14,8 +14,8 @@ from hostdx.probes.imports.model import (
     ImportedMeasure,
     ImportRefusedError,
     ImportResult,
-    ImportTrouble,
     make_noted,
+    make_troubles,
 )
 from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.sample_series import SampleSeries, SeriesTable
@@ -77,12 +77,11 @@ def parse_lines(lines: Iterable[str], zone: str = "") -> ImportResult:
             "atop: no interval in it, only values since boot", "export several intervals: atop -r FILE -P ALL"
         )
     samples = max(len(series.values) for series in all_series)
-    left_out = reader.table.left_out
     facts = [*make_noted(("threads", reader.cpus), subject="cpu"), *make_noted(("samples", samples))]
     return ImportResult(
         kind="atop", tool="atop", host=reader.host, began=to_iso(reader.first_time), facts=tuple(facts),
         measures=tuple(_mean_measures(all_series)), times=reader.commands.clock.times(zone), series=all_series,
-        troubles=(ImportTrouble(id="sysstat.left-out", said=str(left_out)),) if left_out else (),
+        troubles=tuple(make_troubles(("sysstat.left-out", reader.table.left_out))),
         recomputed=("means from the samples",), detail=Atop(samples=samples, labels=reader.labels),
     )  # fmt: skip
 

@@ -3,6 +3,8 @@
 Columns changed from sysstat 10 to 12 and follow the options (kB/s, MB/s, blocks), "Device:" became "Device".
 """
 
+from msgspec.structs import asdict
+
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.sample_series import SampleClock
@@ -73,28 +75,21 @@ def parse(source: ImportSource) -> ImportResult:
                 blocks, parts = blocks + 1, []
             parts.append(fields[0])
             table = "human"
-        elif table == "human" and len(fields) == len(columns):
-            pairs = zip(columns[:-1], fields[:-1], strict=True)
-            values = {c: value for c, text in pairs if (value := _parse_human(c, text)) is not None}
-            tables.add("disk", f"disk:{fields[-1][:120]}", values, float(blocks) if at_s is None else at_s)
-        elif table == "disk" and len(fields) == len(columns):
-            tables.add(
-                "disk",
-                f"disk:{fields[0][:120]}",
-                read_floats(dict(zip(columns[1:], fields[1:], strict=True))),
-                float(blocks) if at_s is None else at_s,
-            )
+        elif table and len(fields) == len(columns):
+            if table == "human":
+                device, names, texts = fields[-1], columns[:-1], fields[:-1]
+                pairs = zip(names, texts, strict=True)
+                values = {c: value for c, text in pairs if (value := _parse_human(c, text)) is not None}
+            else:
+                device, values = fields[0], read_floats(dict(zip(columns[1:], fields[1:], strict=True)))
+            tables.add("disk", f"disk:{device[:120]}", values, float(blocks) if at_s is None else at_s)
     if not blocks or not tables.tables.get("disk"):
         raise ImportRefusedError(
             "iostat: no device table with values", "import the output from its first line on"
         )
     detail = Sysstat(
         tool="iostat-text",
-        host=head.host if head else None,
-        kernel=head.kernel if head else None,
-        arch=head.arch if head else None,
-        cpus=head.cpus if head else None,
-        date=head.date if head else None,
+        **(asdict(head) if head else {}),
         samples=blocks,
         keys=tuple(sorted(tables.tables)),
         columns=tuple(columns),

@@ -13,8 +13,8 @@ from hostdx.probes.imports.model import (
     ImportedMeasure,
     ImportRefusedError,
     ImportResult,
-    ImportTrouble,
     make_noted,
+    make_troubles,
 )
 from hostdx.probes.imports.numbers import KIB, parse_number
 from hostdx.probes.imports.source import ImportSource
@@ -103,9 +103,9 @@ def parse(source: ImportSource) -> ImportResult:
             "pidstat: no process did anything in it", "import the output from its first line on"
         )
     most = max(samples[name] for name in _SHOWN)
-    troubles = [ImportTrouble(id="sysstat.since-boot")] if most == 1 and not averaged else []
-    if left_out:
-        troubles.append(ImportTrouble(id="sysstat.left-out", said=str(left_out)))
+    troubles = make_troubles(
+        ("sysstat.since-boot", most == 1 and not averaged), ("sysstat.left-out", left_out)
+    )
     facts = make_noted(("release", head and head.kernel), ("machine", head and head.arch), subject="kernel")
     facts += [*make_noted(("threads", head and head.cpus), subject="cpu"), *make_noted(("samples", most))]
     return ImportResult(

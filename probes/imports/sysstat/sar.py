@@ -6,6 +6,8 @@ also stands in front of MHz (sar -m): the heading decides.
 
 import re
 
+from msgspec.structs import asdict
+
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.numbers import parse_column
 from hostdx.probes.imports.sample_series import SampleClock
@@ -47,7 +49,7 @@ def parse(source: ImportSource) -> ImportResult:
     cpu = reader.tables.tables.get("CPU", {}).get("all", {})
     samples = max((s.count for s in cpu.values()), default=0)
     detail = Sysstat(
-        tool="sar", host=head.host, kernel=head.kernel, arch=head.arch, cpus=head.cpus, date=head.date,
+        tool="sar", **asdict(head),
         samples=samples or max(reader.rows.values(), default=0), keys=tuple(reader.headings),
         headings=len(reader.headings), restarts=reader.restarts, tables=reader.tables.tables,
     )  # fmt: skip

@@ -4,7 +4,7 @@ kB of sysstat are 1024 bytes, sectors 512 bytes. The first report of iostat, mps
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -17,17 +17,17 @@ from hostdx.probes.imports.model import (
     ImportedMeasure,
     ImportRefusedError,
     ImportResult,
-    ImportTrouble,
-    SeriesPoint,
+    draw_points,
     make_noted,
+    make_troubles,
 )
 from hostdx.probes.imports.numbers import parse_number
-from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes, SeriesTable, thin_series
+from hostdx.probes.imports.sample_series import SampleTimes, SeriesTable
 
 _HEADER = re.compile(r"^(\S+) (\S+) \((.+?)\)\s+(\S+)\s+_(\S+?)_\s+\((\d{1,9}) CPU\)")
 _MAX_SUBJECTS = 5000
 _MAX_POINTS = 1000  # of a series
-_DRAWN = ("user", "system", "iowait", "steal")
+_DRAWN = {("CPU", f"{name} share"): f"CPU {name}" for name in ("user", "system", "iowait", "steal")}
 _MAX_MEASURES = 2000
 
 
@@ -53,13 +53,6 @@ class SampleStat(msgspec.Struct, kw_only=True, omit_defaults=True):
     most: float = 0.0
     last: float = 0.0
     average: float | None = None
-
-    def add(self, value: float) -> None:
-        self.least = value if not self.count else min(self.least, value)
-        self.most = value if not self.count else max(self.most, value)
-        self.count += 1
-        self.total += value
-        self.last = value
 
     def add_all(self, values: Sequence[float]) -> None:
         least, most = min(values), max(values)
@@ -124,13 +117,8 @@ class SysstatTables:
         self, activity: str, subject: str, values: Mapping[str, float], at_s: float | None = None
     ) -> None:
         """One sample; without a time it is no part of the series."""
-        columns = self._columns_of_new_or_known(activity, subject)
-        if columns is None:
-            return
-        for name, value in list(values.items())[:200]:
-            columns.setdefault(name, SampleStat()).add(value)
-            if at_s is not None:
-                self._add_series(activity, subject, name, (at_s,), (value,))
+        columns = {name: (value,) for name, value in list(values.items())[:200]}
+        self.add_columns(activity, subject, columns, () if at_s is None else (at_s,))
 
     def add_averages(self, activity: str, subject: str, values: Mapping[str, float]) -> None:
         """The means that the tool itself printed."""
@@ -148,7 +136,8 @@ class SysstatTables:
             return
         for name, values in columns.items():
             subject_columns.setdefault(name, SampleStat()).add_all(values)
-            self._add_series(activity, subject, name, at_s, values)
+            if at_s:
+                self._add_series(activity, subject, name, at_s, values)
 
     def _columns_of_new_or_known(self, activity: str, subject: str) -> dict[str, SampleStat] | None:
         table = self.tables.setdefault(activity, {})
@@ -267,31 +256,24 @@ def check_averages(tables: Mapping[str, Mapping[str, Mapping[str, SampleStat]]])
     return contradictions[:50]
 
 
-def _drawn_points(all_series: Iterable[SampleSeries]) -> Iterator[SeriesPoint]:
-    for series in all_series:
-        if series.subject == "CPU" and series.metric.removesuffix(" share") in _DRAWN:
-            name = f"CPU {series.metric.removesuffix(' share')}"
-            for at_s, value in thin_series(series, _MAX_POINTS):
-                yield SeriesPoint(series=name, at_s=at_s, value=value, unit="")
-
-
 def make_result(
     detail: Sysstat, tables: SysstatTables, times: SampleTimes, *, since_boot: bool = False
 ) -> ImportResult:
     """`since_boot`: the file holds one report only, which is the mean since boot."""
     if not detail.tables:
         raise ImportRefusedError(f"{detail.tool}: no value in it", "export it again")
-    troubles = [ImportTrouble(id="sysstat.since-boot")] if since_boot else []
-    if detail.restarts:
-        troubles.append(ImportTrouble(id="sysstat.restart", said=str(detail.restarts)))
-    if tables.left_out:
-        troubles.append(ImportTrouble(id="sysstat.left-out", said=str(tables.left_out)))
+    troubles = make_troubles(
+        ("sysstat.since-boot", since_boot),
+        ("sysstat.restart", detail.restarts),
+        ("sysstat.left-out", tables.left_out),
+    )
     facts = make_noted(("release", detail.kernel), ("machine", detail.arch), subject="kernel")
     facts += [*make_noted(("threads", detail.cpus), subject="cpu"), *make_noted(("samples", detail.samples))]
+    all_series = tables.series.as_tuple()
     return ImportResult(
         kind=detail.tool, tool=detail.tool, host=detail.host, began=to_iso(detail.date), facts=tuple(facts),
         measures=tuple(make_measures(detail.tables)), troubles=tuple(troubles),
-        points=tuple(_drawn_points(tables.series.as_tuple())), times=times, series=tables.series.as_tuple(),
+        points=tuple(draw_points(all_series, _DRAWN, _MAX_POINTS)), times=times, series=all_series,
         contradictions=tuple(check_averages(detail.tables)) if not detail.restarts else (),
         recomputed=("means from the samples",), detail=detail,
     )  # fmt: skip

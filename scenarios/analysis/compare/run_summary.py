@@ -188,11 +188,10 @@ def summarise_run(
             case BlockValues() | ev.Block():
                 if event.phase == "steady":
                     blocks[event.workload, event.variant].add(event)
+            case ev.FactRead() | ev.AbsentFact() if len(facts) + len(absent) >= MAX_FACTS:
+                left_out += 1
             case ev.FactRead():
-                if len(facts) + len(absent) < MAX_FACTS:
-                    facts[event.subject, event.name] = event.value
-                else:
-                    left_out += 1
+                facts[event.subject, event.name] = event.value
             case GroupSummary() | ev.Group():
                 groups.add((event.workload, event.index))
                 if event.disturbed:
@@ -206,10 +205,7 @@ def summarise_run(
             case ev.Watched():
                 watched.append(event)
             case ev.AbsentFact():
-                if len(facts) + len(absent) < MAX_FACTS:
-                    absent.add((event.subject, event.name))
-                else:
-                    left_out += 1
+                absent.add((event.subject, event.name))
             case ev.Checked():
                 looked = True
             case FoundId() | ev.Found() if len(findings) < MAX_FINDINGS:
