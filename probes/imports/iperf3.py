@@ -22,6 +22,7 @@ from hostdx.probes.imports.model import (
     SeriesPoint,
     compare_claim,
     make_noted,
+    parse_uname,
 )
 from hostdx.probes.imports.numbers import parse_integer, parse_number
 from hostdx.probes.imports.source import ImportSource
@@ -98,16 +99,15 @@ def parse(source: ImportSource) -> ImportResult:
         ("CPU used", _to_share(parse_number(cpu.get("host_total"))), ""),
         ("CPU used at the other end", _to_share(parse_number(cpu.get("remote_total"))), ""),
     )
-    words = str(start.get("system_info", "")).split()
-    linux = len(words) > 2 and words[0] == "Linux"
-    facts += make_noted(("release", words[2]), subject="kernel") if linux else []
+    host, kernel_facts = parse_uname(start.get("system_info"))
+    facts += kernel_facts
     conditions = _test_conditions(test, start) | ({"congestion control": congestion} if congestion else {})
     conditions |= {"bidir": "1"} if len(ways) > 1 else {}  # before 3.16 the settings do not name it
     return ImportResult(
         kind="iperf3",
         tool="iperf3",
         version=str(start.get("version") or "")[:60].removeprefix("iperf ") or None,
-        host=words[1][:120] if linux else None,
+        host=host,
         began=epoch_to_iso(parse_number(as_mapping(start.get("timestamp")).get("timesecs"))),
         seconds=parse_number(first.sent.get("seconds")),
         measures=tuple(m for way in ways for m in _make_measures(way, seconds or 0.0, error, conditions)),

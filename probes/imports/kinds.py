@@ -18,7 +18,7 @@ import msgspec
 from hostdx.probes import units
 from hostdx.probes.imports import iperf3
 from hostdx.probes.imports.accounting import with_left_out_fields
-from hostdx.probes.imports.cluster import elbencho, nccl
+from hostdx.probes.imports.cluster import elbencho
 from hostdx.probes.imports.cpu import hwloc, numactl, perf_stat
 from hostdx.probes.imports.formats import RecognisedForm, load_format
 from hostdx.probes.imports.hep import hep_suite, hepscore, prmon
@@ -242,7 +242,7 @@ KINDS: tuple[ImportKind, ...] = (
     _line_kind("perftest"),
     _line_kind("unixbench"),
     _line_kind("hepscore-log"),
-    _code_kind("nccl", nccl.parse),
+    _line_kind("nccl"),
 )
 
 

@@ -90,7 +90,8 @@ class LineRule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=T
     `conditions`: by group, or by a template of several, the condition's name. `pairs`: a pattern with a name and a
     value, conditions by their own names. `invalid`: why the figures before are invalid: of the last row, of the block
     or of the file. `when`: names that must have these texts for the rule to hold. `ends_table`: no row of the table
-    follows. `lasting`: its conditions hold for all blocks that begin after it.
+    follows. `lasting`: its conditions hold for all blocks that begin after it. `counts`: a name that says how many such
+    lines the block has.
     """
 
     match: str
@@ -104,6 +105,7 @@ class LineRule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=T
     when: dict[str, str] = {}
     ends_table: bool = False
     lasting: bool = False
+    counts: str = ""
     pairs: str = ""
     invalid: str = ""
     invalidates: Literal["row", "block", "file"] = "row"
@@ -117,10 +119,14 @@ class LineRule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=T
 
 
 class ColumnRule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A table's column by its heading: a figure, a word that makes the row invalid, or left out with a reason."""
+    """A table's column by its heading: a figure, a condition of the row's figures (and a name; `without` these words),
+    a word that makes the row invalid, or left out with a reason.
+    """
 
     match: str
     values: tuple[FigureRule, ...] = ()
+    condition: str = ""
+    without: tuple[str, ...] = ()
     invalid_if: str = ""
     invalid: str = ""
     left_out: str = ""
@@ -232,6 +238,8 @@ class _LineReader:
         block = self.blocks[-1]
         groups = {k: v.strip()[:_MAX_LENGTH] for k, v in match.groupdict().items() if v is not None}
         groups |= rule.sets
+        if rule.counts:
+            groups[rule.counts] = str(int(block.names.get(rule.counts, "0")) + 1)
         if rule.heading:
             self._columns = [c for c in re.split(rule.heading, groups["columns"].strip()) if c][:_MAX_NAMES]
             self._headings |= dict.fromkeys(self._columns)
@@ -293,15 +301,18 @@ class _LineReader:
         groups |= dict(zip(first, fields, strict=False))
         block.rows.append(len(block.figures))
         used_names: set[str] = set()
+        conditions: dict[str, str] = {}
         for name, text in zip(self._columns, fields[len(first) :], strict=False):
             column = self._find_column(name)
             if column is None or name in used_names:
                 continue
             used_names.add(name)
+            if column.condition and text not in column.without:
+                conditions[column.condition] = groups[column.condition] = text
             if column.invalid_if and text.lower() == column.invalid_if.lower():
                 block.invalid[len(block.rows) - 1] = column.invalid
             for quantity in column.values:
-                self._add_figure(block, quantity, text, {**groups, "column": name}, {})
+                self._add_figure(block, quantity, text, {**groups, "column": name}, conditions)
 
     def _find_column(self, name: str) -> ColumnRule | None:
         return next((column for column in self.form.column if re.search(column.match, name)), None)

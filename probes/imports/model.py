@@ -87,6 +87,14 @@ def make_noted(*entries: tuple[Any, ...], subject: str = "") -> list[Noted]:
     return [Noted(name=n, value=v, unit=u[0] if u else "", subject=subject) for n, v, u in there]
 
 
+def parse_uname(text: object) -> tuple[str | None, list[Noted]]:
+    """The host and the kernel's release of what `uname -a` printed; neither where it is no Linux's."""
+    words = str(text or "").split()
+    if len(words) < 3 or words[0] != "Linux":
+        return None, []
+    return words[1][:120], make_noted(("release", words[2][:200]), subject="kernel")
+
+
 class MissingValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A value that such a file usually has and this one has not."""
 

@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from hostdx.probes.imports.model import Contradiction, ImportRefusedError, ImportResult, Noted
+from hostdx.probes.imports.model import Contradiction, ImportRefusedError, ImportResult, make_noted
 from hostdx.probes.imports.numbers import MIB, parse_number
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.number_text import parse_unsigned
@@ -44,17 +44,13 @@ def parse(source: ImportSource) -> ImportResult:
             distances[int(match[1])] = tuple(int(f) for f in match[2].split()[:_MAX_NODES] if len(f) < 9)
     if nodes is None or not sizes["size"]:
         raise ImportRefusedError("numactl: no nodes in it", "import the output of numactl -H")
-    facts = [Noted(name="memory nodes", value=nodes)]
+    facts = make_noted(("memory nodes", nodes))
     for node, size in sizes["size"].items():
-        subject = f"node:{node}"
-        facts.append(Noted(name="memory", value=size * MIB, unit="B", subject=subject))
-        if node in sizes["free"]:
-            facts.append(
-                Noted(name="free memory", value=sizes["free"][node] * MIB, unit="B", subject=subject)
-            )
-        facts.append(Noted(name="CPUs", value=len(cpus.get(node, ())), subject=subject))
-        if node in distances:
-            facts.append(Noted(name="distances", value=list(distances[node]), subject=subject))
+        free = sizes["free"].get(node)
+        facts += make_noted(
+            ("memory", size * MIB, "B"), ("free memory", free and free * MIB, "B"), ("CPUs", len(cpus.get(node, ()))),
+            ("distances", list(distances[node]) if node in distances else None), subject=f"node:{node}",
+        )  # fmt: skip
     contradictions = []
     if nodes != len(sizes["size"]):
         contradictions.append(

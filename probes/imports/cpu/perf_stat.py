@@ -7,7 +7,7 @@ on a hybrid CPU each kind of core has events of its own: `cpu_core/cycles/`.
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
@@ -86,12 +86,8 @@ class _Counts:
         self.lines = self.bad = self.metrics = self.not_counted = 0
         self.elapsed_s: float | None = None
 
-    def add_all(self, counts: Iterator[_PerfCount]) -> None:
-        for count in counts:
-            self.lines += 1
-            self.add(count)
-
     def add(self, count: _PerfCount) -> None:
+        self.lines += 1
         name = count.event[:120]
         if count.at_s is not None and len(self.intervals) < _MAX_INTERVALS:
             self.intervals.add(count.at_s)
@@ -113,10 +109,15 @@ def is_csv_recognised(source: ImportSource) -> bool:
 
 
 def parse_json(source: ImportSource) -> ImportResult:
-    counts = _Counts()
-    counts.add_all(_json_counts(source, counts))
-    counts.lines += counts.bad + counts.metrics
-    return _make_result("perf-json", counts)
+    return _sum_counts("perf-json", source, _json_counts)
+
+
+def parse_csv(source: ImportSource) -> ImportResult:
+    return _sum_counts("perf-csv", source, _csv_counts)
+
+
+def parse_text(source: ImportSource) -> ImportResult:
+    return _sum_counts("perf-text", source, _text_counts)
 
 
 def _json_counts(source: ImportSource, counts: _Counts) -> Iterator[_PerfCount]:
@@ -138,13 +139,7 @@ def _json_counts(source: ImportSource, counts: _Counts) -> Iterator[_PerfCount]:
             counts.metrics += 1
 
 
-def parse_csv(source: ImportSource) -> ImportResult:
-    counts = _Counts()
-    counts.add_all(_csv_counts(source))
-    return _make_result("perf-csv", counts)
-
-
-def _csv_counts(source: ImportSource) -> Iterator[_PerfCount]:
+def _csv_counts(source: ImportSource, _: _Counts) -> Iterator[_PerfCount]:
     for line in source.read_lines():
         if not _CSV.match(line):
             continue
@@ -163,13 +158,7 @@ def _csv_counts(source: ImportSource) -> Iterator[_PerfCount]:
             yield _PerfCount(fields[2], _parse_decimal(fields[0]), fields[1], running, at_s)
 
 
-def parse_text(source: ImportSource) -> ImportResult:
-    counts = _Counts()
-    counts.add_all(_read_text_counts(source, counts))
-    return _make_result("perf-text", counts)
-
-
-def _read_text_counts(source: ImportSource, counts: _Counts) -> Iterator[_PerfCount]:
+def _text_counts(source: ImportSource, counts: _Counts) -> Iterator[_PerfCount]:
     begun = False
     for line in source.read_lines():
         begun = begun or _BEGINS.decode() in line
@@ -212,7 +201,14 @@ def _split_pmu_and_event(event: str) -> tuple[str, str]:
     return (match[1] or "", match[2]) if match else ("", event)
 
 
-def _make_result(kind: str, counts: _Counts) -> ImportResult:
+def _sum_counts(
+    kind: str, source: ImportSource, read: Callable[[ImportSource, _Counts], Iterator[_PerfCount]]
+) -> ImportResult:
+    """`read`: yields the counts of the file, and tells `_Counts` what else it met."""
+    counts = _Counts()
+    for count in read(source, counts):
+        counts.add(count)
+    counts.lines += counts.bad + counts.metrics
     if not any(v is not None for v in counts.totals.values()):
         raise ImportRefusedError(
             "perf stat: no event was counted", "run it where the counters are available, or as root"

@@ -24,6 +24,7 @@ from hostdx.probes.imports.model import (
     Noted,
     compare_claim,
     make_noted,
+    parse_uname,
 )
 from hostdx.probes.imports.numbers import geometric_mean, parse_integer, parse_number
 from hostdx.probes.imports.source import ImportSource
@@ -78,8 +79,9 @@ def parse(source: ImportSource) -> ImportResult:
     when = detail.environment.get("start_at") or detail.environment.get("date")
     return ImportResult(
         kind="hepscore", tool="hep-score", version=detail.version, began=to_iso(when),
-        host=host_name(detail), measures=tuple(measures), contradictions=tuple(contradictions),
-        troubles=tuple(troubles), facts=tuple(list_facts(detail)), recomputed=("score from the runs",),
+        host=parse_uname(detail.environment.get("system"))[0], measures=tuple(measures),
+        contradictions=tuple(contradictions), troubles=tuple(troubles), facts=tuple(list_facts(detail)),
+        recomputed=("score from the runs",),
         seconds=sum(r.seconds or 0.0 for w in detail.workloads for r in w.runs) or None, detail=detail,
     )  # fmt: skip
 
@@ -271,19 +273,7 @@ def list_facts(detail: HepScore) -> list[Noted]:
         if w.copies is not None and w.threads_per_copy is not None:
             both = (("copies", w.copies), ("threads per copy", w.threads_per_copy))
             facts += make_noted(*both, subject=f"workload:{w.name}")
-    words = _uname_words(detail)
-    return [*facts, *make_noted(("release", words[2][:200]), subject="kernel")] if words else facts
-
-
-def host_name(detail: HepScore) -> str | None:
-    """From `uname -a`, the second word; None where only the system's name was kept."""
-    words = _uname_words(detail)
-    return words[1][:120] if words else None
-
-
-def _uname_words(detail: HepScore) -> list[str] | None:
-    words = str(detail.environment.get("system", "")).split()
-    return words if len(words) > 2 and words[0] == "Linux" else None
+    return [*facts, *parse_uname(detail.environment.get("system"))[1]]
 
 
 def parse_workload(source: ImportSource) -> ImportResult:

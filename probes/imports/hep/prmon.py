@@ -23,12 +23,13 @@ from hostdx.probes.imports.model import (
     ImportResult,
     ImportTrouble,
     MissingValue,
-    Noted,
+    compare_claim,
     draw_points,
     make_measures,
+    make_noted,
     make_troubles,
 )
-from hostdx.probes.imports.numbers import KIB, is_close, parse_column, parse_number
+from hostdx.probes.imports.numbers import KIB, is_close, parse_column, parse_number, parse_truncated
 from hostdx.probes.imports.sample_series import SampleClock, SampleSeries
 from hostdx.probes.imports.source import ImportSource
 
@@ -243,10 +244,13 @@ def parse_json(source: ImportSource) -> ImportResult:
         # the average is of whole bytes and wtime of whole seconds
         if not is_close(mean[name], rates[name], 1.0 / max(wall, 1.0) + 0.01, 1.0)
     ]  # fmt: skip
-    facts = [Noted(name="model", value=model, subject="cpu")] if model else []
-    for name, key in (("threads", "CPUs"), ("sockets", "Sockets"), ("threads per core", "ThreadsPerCore")):
-        if (count := parse_number(cpu.get(key))) is not None:
-            facts.append(Noted(name=name, value=int(count), subject="cpu"))
+    facts = make_noted(
+        ("model", model),
+        ("threads", parse_truncated(cpu.get("CPUs"))),
+        ("sockets", parse_truncated(cpu.get("Sockets"))),
+        ("threads per core", parse_truncated(cpu.get("ThreadsPerCore"))),
+        subject="cpu",
+    )
     return ImportResult(
         kind="prmon-json",
         tool="prmon",
@@ -273,16 +277,12 @@ def compare_text_with_summary(text: PrmonText, summary: PrmonJson) -> list[Contr
         if name in summary.max and name in text.values:
             claims.append((name, summary.max[name], text.values[name].last, "B", 65536.0, 0.1))
     return [
-        Contradiction(
-            id="prmon.other-run",
-            subject=name,
-            claimed=claimed,
-            recomputed=gives,
-            unit=unit,
-            rule="the text series",
-        )
+        contradiction
         for name, claimed, gives, unit, absolute, relative in claims
-        if claimed is not None and not is_close(claimed, gives, relative, absolute)
+        if claimed is not None
+        for contradiction in compare_claim(
+            "prmon.other-run", name, claimed, gives, "the text series", relative, absolute, unit=unit
+        )
     ]
 
 

@@ -9,6 +9,7 @@ fio's JSON as it is written, 2.0 to 3.x: which key holds what, in which unit.
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import islice
 
 import msgspec
 
@@ -96,13 +97,6 @@ class JsonJob(msgspec.Struct, frozen=True):
     steadystate: SteadyState | None = None
 
 
-class JobHead(msgspec.Struct, frozen=True):
-    """What tells two interim results of one run from two runs."""
-
-    jobname: Json = ""
-    elapsed: Json = None
-
-
 class FioDocument(msgspec.Struct, frozen=True):
     """The jobs stay raw and are decoded one by one: a file of 100 MB has thousands of them."""
 
@@ -122,13 +116,12 @@ class FioDocument(msgspec.Struct, frozen=True):
         for part in self.raw_jobs:
             yield _entry.decode(part)
 
-    def decode_heads(self) -> list[JobHead]:
-        """Of the first thousand jobs."""
-        return [_head.decode(part) for part in self.raw_jobs[:1000]]
+    def decode_heads(self) -> list[JsonJob]:
+        """The first thousand jobs."""
+        return list(islice(self.decode_jobs(), 1000))
 
 
 _entry = msgspec.json.Decoder(JsonJob)
-_head = msgspec.json.Decoder(JobHead)
 
 
 class FioSettings(msgspec.Struct, frozen=True):

@@ -22,10 +22,12 @@ _RESULT = re.compile(
 )
 _PLANNED = re.compile(r"^(\S.{0,200}?): \(g=\d+\): rw=(\w+), bs=(.+?), ioengine=([\w-]+), iodepth=(\d{1,9})")
 _RATE = re.compile(
-    r"^\s+(read|write|trim)\s*: IOPS=([\d.]+)([kMG]?), BW=([\d.]+)([KMGT]?)i?B/s .*/(\d{1,12})msec\)"
+    r"^\s+(?P<way>read|write|trim)\s*: IOPS=(?P<iops>[\d.]+)(?P<k>[kMG]?), BW=(?P<rate>[\d.]+)(?P<unit>[KMGT]?)i?B/s "
+    r".*/(?P<ms>\d{1,12})msec\)"
 )
 _OLD_RATE = re.compile(
-    r"^\s+(read|write|trim)\s*: io=.*?, bw=([\d.]+)([KMGT]?)B/s, iops=([\d.]+)([kMG]?)\s*, runt=\s*(\d{1,12})msec"
+    r"^\s+(?P<way>read|write|trim)\s*: io=.*?, bw=(?P<rate>[\d.]+)(?P<unit>[KMGT]?)B/s, iops=(?P<iops>[\d.]+)"
+    r"(?P<k>[kMG]?)\s*, runt=\s*(?P<ms>\d{1,12})msec"
 )
 _LATENCY = re.compile(r"^\s+(clat|lat) \(([num]?sec)\s*\)?:.*?avg=\s*([\d.]+)(K?),")
 _SYNC = re.compile(r"^\s+sync \(([num]?sec)\s*\)?:.*?avg=\s*([\d.]+)([kK]?),")
@@ -46,16 +48,9 @@ class _Part:
 
     def __init__(self, iops: float, kib_s: float, runtime_ms: float) -> None:
         self.iops, self.kib_s, self.runtime_ms = iops, kib_s, runtime_ms
-        self.clat: float | None = None
-        self.lat: float | None = None
+        self.mean_ns: dict[str, float] = {}  # of "clat" and "lat"
         self.percentiles: dict[str, float] = {}
         self.operations: int | None = None
-
-    def add_latency(self, kind: str, ns: float) -> None:
-        if kind == "clat":
-            self.clat = ns
-        else:
-            self.lat = ns
 
     def rate(self) -> FioRate:
         """With all digits of the IOPS, where operations and run time agree with what is printed."""
@@ -65,7 +60,7 @@ class _Part:
             iops = exact if is_close(exact, iops, 0.01, 1.0) else iops
         return FioRate(
             iops=iops, bw_kib_s=self.kib_s, runtime_ms=self.runtime_ms, total_ios=self.operations,
-            clat_mean_ns=self.clat, lat_mean_ns=self.lat, percentiles_ns=self.percentiles,
+            clat_mean_ns=self.mean_ns.get("clat"), lat_mean_ns=self.mean_ns.get("lat"), percentiles_ns=self.percentiles,
         )  # fmt: skip
 
 
@@ -84,12 +79,13 @@ class _PrintedJob:
         self._unit = 0.0
 
     def read_line(self, line: str) -> None:
-        if match := _RATE.match(line):
-            kib = float(match[4]) * _KIB[match[5]]
-            self._begin_direction(match[1], float(match[2]) * _THOUSANDS[match[3]], kib, int(match[6]))
-        elif match := _OLD_RATE.match(line):
-            kib = float(match[2]) * _KIB[match[3]]
-            self._begin_direction(match[1], float(match[4]) * _THOUSANDS[match[5]], kib, int(match[6]))
+        if match := _RATE.match(line) or _OLD_RATE.match(line):
+            iops, kib_s = (
+                float(match["iops"]) * _THOUSANDS[match["k"]],
+                float(match["rate"]) * _KIB[match["unit"]],
+            )
+            self._now = self.parts[match["way"]] = _Part(iops, kib_s, float(match["ms"]))
+            self._ranks, self._unit = self._now.percentiles, 0.0
         elif (match := _ISSUED.match(line)) is not None:
             for direction, count in zip(("read", "write", "trim"), match.groups()[:3], strict=True):
                 if direction in self.parts:
@@ -101,14 +97,9 @@ class _PrintedJob:
         else:
             self._read_detail(line)
 
-    def _begin_direction(self, direction: str, iops: float, kib_s: float, runtime_ms: int) -> None:
-        self._now = self.parts[direction] = _Part(iops, kib_s, float(runtime_ms))
-        self._ranks = self._now.percentiles
-        self._unit = 0.0
-
     def _read_detail(self, line: str) -> None:
         if self._now is not None and (match := _LATENCY.match(line)):
-            self._now.add_latency(match[1], float(match[3]) * (1000 if match[4] else 1) * _NS[match[2]])
+            self._now.mean_ns[match[1]] = float(match[3]) * (1000 if match[4] else 1) * _NS[match[2]]
         elif match := _PERCENTILES.match(line):
             self._unit = _NS[match[1]]
         elif self._ranks is not None and self._unit and line.lstrip().startswith("|"):

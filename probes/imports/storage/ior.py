@@ -22,7 +22,7 @@ from hostdx.probes.imports.model import (
     compare_claim,
     make_noted,
 )
-from hostdx.probes.imports.numbers import MIB, is_close, parse_byte_size, parse_number, parse_truncated
+from hostdx.probes.imports.numbers import MIB, parse_byte_size, parse_number, parse_truncated
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.types import Json
 
@@ -284,15 +284,24 @@ def _run_conditions(run: IorRun) -> dict[str, str]:
 
 
 def find_contradictions(run: IorRun, prefix: str = "") -> list[Contradiction]:
-    claims = []
+    claims: list[Contradiction] = []
     for op in OPERATIONS:
         rows = [r for r in run.rows if r.op == op]
         if not rows:
             continue
         subject, best = f"{prefix}{op}", run.max.get(op)
         most = max(r.mib_s for r in rows)
-        if best is not None and not is_close(best, most, 0.005, 0.01):
-            claims.append(_rate_contradiction("ior.max-not-in-rows", subject, best, most, "largest row"))
+        if best is not None:
+            claims += compare_claim(
+                "ior.max-not-in-rows",
+                subject,
+                best * MIB,
+                most * MIB,
+                "largest row",
+                0.005,
+                0.01 * MIB,
+                unit="B/s",
+            )
         planned = (run.tasks or 0) * (run.block_bytes or 0) * (run.segments or 1)
         for row in rows if planned and not _is_stonewalled(run) else []:
             if row.total_s is None or row.total_s < 0.01:
@@ -318,14 +327,6 @@ def _is_stonewalled(run: IorRun) -> bool:
     """A stonewall, or the status file of an earlier one, changes how many bytes are moved."""
     has_stonewall = run.stonewall_s is not None or run.stonewall_pairs is not None
     return has_stonewall or "stoneWalling" in (run.command or "")
-
-
-def _rate_contradiction(
-    identifier: str, subject: str, claimed: float, gives: float, rule: str
-) -> Contradiction:
-    return Contradiction(
-        id=identifier, subject=subject, claimed=claimed * MIB, recomputed=gives * MIB, unit="B/s", rule=rule
-    )
 
 
 def _list_facts(run: IorRun, subject: str) -> list[Noted]:

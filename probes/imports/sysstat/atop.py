@@ -32,7 +32,12 @@ _HEAD = re.compile(r"^([A-Za-z]{3}) (\S+) (\d{9,11}) (\d{4}/\d\d/\d\d) (\d\d:\d\
 _PROCESS = re.compile(r"^(\d{1,10}) (?:\((.*)\)|(\S+)) ([A-Za-z]) (.*)$")
 _CPU_SHARES = ("system", "user", "nice", "idle", "iowait", "interrupt", "soft interrupt", "steal")
 # by label: place among the label's own fields, metric, factor, unit; a count is per second of the interval
-_HOST_COUNTS: dict[str, tuple[tuple[int, str, float, str], ...]] = {
+_SECTOR_BYTES = 512
+_DISK_COUNTS = (
+    (1, "utilisation", 1e-3, ""), (2, "read IOPS", 1, "IOPS"), (3, "read rate", _SECTOR_BYTES, "B/s"),
+    (4, "write IOPS", 1, "IOPS"), (5, "write rate", _SECTOR_BYTES, "B/s"),
+)  # fmt: skip
+_COUNTS: dict[str, tuple[tuple[int, str, float, str], ...]] = {
     "PAG": (
         (2, "allocation stalls", 1, "1/s"), (4, "pages swapped in", 1, "1/s"), (5, "pages swapped out", 1, "1/s"),
     ),
@@ -41,13 +46,14 @@ _HOST_COUNTS: dict[str, tuple[tuple[int, str, float, str], ...]] = {
         (16, "I/O pressure", 1e-6, ""), (20, "I/O pressure, all tasks", 1e-6, ""),
     ),
     "NFC": ((0, "NFS calls", 1, "1/s"), (3, "NFS calls sent again", 1, "1/s")),
+    **dict.fromkeys(("DSK", "MDD", "LVM"), _DISK_COUNTS),
+    "NET": ((2, "receive rate", 1, "B/s"), (4, "send rate", 1, "B/s")),
+    "NET upper": ((14, "TCP segments sent again", 1, "1/s"),),
     "CPL": ((4, "context switches", 1, "1/s"), (5, "interrupts", 1, "1/s")),
 }  # fmt: skip
-_RETRANSMITTED = 14  # of NET's line "upper"
-_DISKS, _SECTOR_BYTES = ("DSK", "MDD", "LVM"), 512
-_READ = frozenset(
-    ("CPU", "NET", "PRC", "PRD", *_DISKS, *_HOST_COUNTS)
-)  # most lines of `-P ALL` have other labels
+# of the device that the first word names
+_SUBJECTS = {"NET": "net:", "DSK": "disk:", "MDD": "disk:", "LVM": "disk:"}
+_READ = frozenset(("CPU", "PRC", "PRD", *_COUNTS))  # most lines of `-P ALL` have other labels
 
 
 class Atop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -139,18 +145,16 @@ class _AtopReader:
         values = [parse_number(word) for word in words]
         if label == "CPU":
             self._read_cpus(values)
-        elif label == "NET" and words[:1] == ["upper"]:
-            self._add_rate("host", "TCP segments sent again", values, _RETRANSMITTED)
-        elif label == "NET" and words:
-            self._add_rate(f"net:{words[0][:120]}", "receive rate", values, 2, unit="B/s")
-            self._add_rate(f"net:{words[0][:120]}", "send rate", values, 4, unit="B/s")
-        elif label in _DISKS and words:
-            self._read_disk(f"disk:{words[0][:120]}", values)
         elif label == "CPL" and len(values) > 1 and values[1] is not None:
             self._add_value("host", "load", "", values[1])
-        for place, metric, factor, unit in _HOST_COUNTS.get(label, ()):
-            if label != "PSI" or words[:1] == ["y"]:
-                self._add_rate("host", metric, values, place, factor, unit)
+        elif label == "NET" and words[:1] == ["upper"]:
+            label = "NET upper"
+        prefix = _SUBJECTS.get(label)
+        if (prefix and not words) or (label == "PSI" and words[:1] != ["y"]):
+            return
+        subject = f"{prefix}{words[0][:120]}" if prefix else "host"
+        for place, metric, factor, unit in _COUNTS.get(label, ()):
+            self._add_rate(subject, metric, unit, values[place : place + 1], factor)
 
     def _read_cpus(self, values: Sequence[float | None]) -> None:
         ticks = values[2 : 2 + len(_CPU_SHARES)]
@@ -159,13 +163,6 @@ class _AtopReader:
             self.cpus = int(values[1]) if values[1] is not None else None
             for name, tick in zip(_CPU_SHARES, ticks, strict=True):
                 self._add_value("CPU", f"{name} share", "", (tick or 0.0) / total)
-
-    def _read_disk(self, subject: str, values: Sequence[float | None]) -> None:
-        self._add_rate(subject, "utilisation", values, 1, 1e-3, "")
-        self._add_rate(subject, "read IOPS", values, 2, unit="IOPS")
-        self._add_rate(subject, "read rate", values, 3, _SECTOR_BYTES, "B/s")
-        self._add_rate(subject, "write IOPS", values, 4, unit="IOPS")
-        self._add_rate(subject, "write rate", values, 5, _SECTOR_BYTES, "B/s")
 
     def _read_process(self, label: str, rest: str) -> None:
         """Of processes, not of their threads, which have `n` behind the number of their process."""
@@ -191,13 +188,11 @@ class _AtopReader:
                     self.commands.add(command, metric, "B/s", sectors * _SECTOR_BYTES / self._interval_s)
 
     def _add_rate(
-        self, subject: str, metric: str, values: Sequence[float | None], place: int, factor: float = 1,
-        unit: str = "1/s",
-    ) -> None:  # fmt: skip
+        self, subject: str, metric: str, unit: str, count: Sequence[float | None], factor: float
+    ) -> None:
         """A count of -1 is one that the kernel does not have."""
-        count = values[place] if len(values) > place else None
-        if count is not None and count >= 0:
-            self._add_value(subject, metric, unit, count * factor / self._interval_s)
+        if count and count[0] is not None and count[0] >= 0:
+            self._add_value(subject, metric, unit, count[0] * factor / self._interval_s)
 
     def _add_value(self, subject: str, metric: str, unit: str, value: float) -> None:
         self.table.add(subject, metric, unit, (self._at_s,), (value,))

@@ -4,7 +4,7 @@ from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.numbers import parse_column
 from hostdx.probes.imports.sample_series import SampleClock
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result
+from hostdx.probes.imports.sysstat.sysstat_table import Sysstat, SysstatTables, make_result, read_floats
 
 _COLUMNS = ("r", "b", "si", "so", "us", "sy", "id")
 
@@ -49,8 +49,15 @@ class _VmstatReader:
             self._other = self._other | {line} if columns == self.columns else {line}
             self.columns = columns
             self.zone = fields[-1] if fields[-1].isupper() else ""
-        elif self.columns and fields[:1] and fields[0].isdecimal():
-            self.read_all([line])
+        elif self.columns and len(fields) >= len(self.columns) and fields[0].isdecimal():
+            values = read_floats(dict(zip(self.columns, fields, strict=False)))
+            if len(values) < len(self.columns):
+                return
+            if self.rows == 1:
+                self.tables.forget_since_boot()
+            at_s = self.clock.read(" ".join(fields[len(self.columns) :]))
+            self.tables.add("vmstat", "cpu", values, float(self.rows) if at_s is None else at_s)
+            self.rows += 1
         elif line.startswith("procs ") and len(self._other) < 100:
             self._other.add(line)
 
@@ -63,8 +70,6 @@ class _VmstatReader:
             values = dict(zip(self.columns, map(parse_column, columns), strict=True))
         except ValueError:
             return False
-        if self.rows == 1:
-            self.tables.forget_since_boot()
         times = (
             self.clock.read_all([" ".join(words) for words in zip(*stamps, strict=True)]) if stamps else None
         )

@@ -40,6 +40,7 @@ from hostdx.scenarios.contract.verdict.verdict import (
     ratio_of,
 )
 from hostdx.scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
+from hostdx.scenarios.experiment.statistics.stats import sum_of_squares
 from hostdx.scenarios.triage.knowledge.loads import group_of
 
 # What the interval's spread comes from, best first: several boots a side, several runs (of imported results: files),
@@ -166,16 +167,11 @@ def _moderated_variances(both: dict[FigureKey, tuple[_LoadSide, _LoadSide]]) -> 
     for key, sides in both.items():
         freedom = sum(len(side.values) - 1 for side in sides)
         if freedom > 0:
-            squares = math.fsum(_sum_of_squares(side.values) for side in sides)
+            squares = math.fsum(sum_of_squares(side.values) for side in sides)
             known_withins = [side.within for side in sides if side.within is not None]
             within = math.fsum(known_withins) / len(known_withins) if len(known_withins) == 2 else None
             observed[key] = Observed(squares / freedom, freedom, within)
     return dict(zip(observed, moderate_variances(list(observed.values())), strict=True))
-
-
-def _sum_of_squares(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return math.fsum((v - mean) ** 2 for v in values)
 
 
 def _load_effect(

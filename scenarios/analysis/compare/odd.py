@@ -22,6 +22,7 @@ from hostdx.scenarios.analysis.compare.run_summary import FactKey, FigureKey, Ru
 from hostdx.scenarios.analysis.compare.spread import Observed, Variance, moderate_variances
 from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.experiment.statistics.distributions import normal_tail, t_quantile, t_tail
+from hostdx.scenarios.experiment.statistics.stats import sum_of_squares
 from hostdx.scenarios.triage.knowledge.differences import is_ignored
 from hostdx.scenarios.triage.knowledge.loads import group_of
 
@@ -190,8 +191,7 @@ def _tightest_window_start(values: Sequence[float], size: int) -> int:
 
 
 def _variance(values: Sequence[float]) -> float:
-    mean = math.fsum(values) / len(values)
-    return max(math.fsum((v - mean) ** 2 for v in values) / (len(values) - 1), _FLOOR**2)
+    return max(sum_of_squares(values) / (len(values) - 1), _FLOOR**2)
 
 
 def _spread_variances(

@@ -43,6 +43,12 @@ class Spread(NamedTuple):
         return (self.high - self.low) / 2
 
 
+def sum_of_squares(values: Sequence[float]) -> float:
+    """Of the distances from their mean."""
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values)
+
+
 Sides: TypeAlias = tuple[tuple[float, ...], tuple[float, ...]]
 
 
@@ -73,9 +79,7 @@ def group_value(
     ratio = math.log(math.fsum(variant) / len(variant)) - math.log(math.fsum(baseline) / len(baseline))
     squares = 0.0
     for values in (baseline, variant):
-        logs = [math.log(value) for value in values]
-        mean = math.fsum(logs) / len(logs)
-        squares += math.fsum((log - mean) ** 2 for log in logs)
+        squares += sum_of_squares([math.log(value) for value in values])
     scatter = math.sqrt(squares / max(1, len(baseline) + len(variant) - 2))
     sign = 1.0 if better == "more" else -1.0
     sides = tuple(sign * value for value in baseline), tuple(sign * value for value in variant)
