@@ -120,7 +120,7 @@ def written_text(item: Written) -> str:
         "rated endurance unknown" if share is None else f"{format_percent(share)} of its rated endurance used"
     )
     place_text = f" at {item.where}" if item.where else ""
-    return f"at most {format_size(item.bytes)} to {item.device}{place_text}, {wear}"
+    return f"at most {format_size(item.bytes)} in all to {item.device}{place_text}, {wear}"
 
 
 def plan_lines(plan: Plan) -> list[list[tuple[str, str]]]:

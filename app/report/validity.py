@@ -258,4 +258,4 @@ def _resolution_signs(session: RunSession) -> list[Sign]:
         some = f"; in {len(misses)} of these {len(limited)}" if len(misses) < len(limited) else ":"
         words = f"{words}{some} this is more than the margin of {margin}"
     is_open = misses or wording.count_unresolved(session)
-    return [Sign("unknown" if is_open else "ok", words)] if effects else []
+    return [Sign("unknown", words) if is_open else Sign("ok", f"only {words}")] if effects else []

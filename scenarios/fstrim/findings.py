@@ -122,6 +122,8 @@ def ledger_finding(ledger: Ledger, layout: TrimSetup) -> Finding:
         "number",
         subject=layout.mount_directory,
         fstype=layout.file_system_type,
+        said=ledger.first_claim or "nothing",
+        counted=ledger.first_count or "nothing",
         evidence=(
             *(Evidence(text, source="ledger") for text in ledger.answer_sentences()),
             *((SAYS.evidence("kernel-code", source=source),) if source else ()),

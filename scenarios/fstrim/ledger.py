@@ -113,6 +113,18 @@ class Ledger:
             and abs(claimed - counted) > ALIKE * claimed
         )
 
+    @property
+    def first_claim(self) -> str:
+        """Return what `fstrim -v` said of the first trim; "" where it said nothing."""
+        return next(
+            (_size(r.fstrim_says_bytes) for r in self.trim_rows if r.fstrim_says_bytes is not None), ""
+        )
+
+    @property
+    def first_count(self) -> str:
+        """Return what the disk was asked to discard by then, by the kernel's counters; "" where none are read."""
+        return next((_size(r.discarded_bytes) for r in self.trim_rows if r.discarded_bytes is not None), "")
+
     def answer_sentences(self) -> list[str]:
         """The talk's question, answered from this run's own rows; one sentence an entry."""
         trims = self.trim_rows

@@ -29,7 +29,7 @@ def _aftermath_lines(asked: list[Action], width: int) -> list[Line]:
         which = "Every other one" if lasting else "It" if len(asked) == 1 else "Each"
         words = (
             f"{which} is recorded in the undo journal first, and undone at the end, also when the run is "
-            "stopped or killed."
+            "stopped. If all of hostdx is killed, its next start offers to undo it."
         )
         out += wrap_text(words, width, "dim")
     return out
