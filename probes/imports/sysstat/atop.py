@@ -6,10 +6,12 @@ stands before the first SEP after RESET are values since boot.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import msgspec
 
 from hostdx.probes.imports.dates import to_iso
+from hostdx.probes.imports.formats import load_format
 from hostdx.probes.imports.model import (
     ImportedMeasure,
     ImportRefusedError,
@@ -31,29 +33,25 @@ _KERNEL_THREAD = re.compile(
 _HEAD = re.compile(r"^([A-Za-z]{3}) (\S+) (\d{9,11}) (\d{4}/\d\d/\d\d) (\d\d:\d\d:\d\d) (\d{1,9})(?: (.*))?$")
 _PROCESS = re.compile(r"^(\d{1,10}) (?:\((.*)\)|(\S+)) ([A-Za-z]) (.*)$")
 _CPU_SHARES = ("system", "user", "nice", "idle", "iowait", "interrupt", "soft interrupt", "steal")
-# by label: place among the label's own fields, metric, factor, unit; a count is per second of the interval
 _SECTOR_BYTES = 512
-_DISK_COUNTS = (
-    (1, "utilisation", 1e-3, ""), (2, "read IOPS", 1, "IOPS"), (3, "read rate", _SECTOR_BYTES, "B/s"),
-    (4, "write IOPS", 1, "IOPS"), (5, "write rate", _SECTOR_BYTES, "B/s"),
-)  # fmt: skip
-_COUNTS: dict[str, tuple[tuple[int, str, float, str], ...]] = {
-    "PAG": (
-        (2, "allocation stalls", 1, "1/s"), (4, "pages swapped in", 1, "1/s"), (5, "pages swapped out", 1, "1/s"),
-    ),
-    "PSI": (
-        (4, "CPU pressure", 1e-6, ""), (8, "memory pressure", 1e-6, ""), (12, "memory pressure, all tasks", 1e-6, ""),
-        (16, "I/O pressure", 1e-6, ""), (20, "I/O pressure, all tasks", 1e-6, ""),
-    ),
-    "NFC": ((0, "NFS calls", 1, "1/s"), (3, "NFS calls sent again", 1, "1/s")),
-    **dict.fromkeys(("DSK", "MDD", "LVM"), _DISK_COUNTS),
-    "NET": ((2, "receive rate", 1, "B/s"), (4, "send rate", 1, "B/s")),
-    "NET upper": ((14, "TCP segments sent again", 1, "1/s"),),
-    "CPL": ((4, "context switches", 1, "1/s"), (5, "interrupts", 1, "1/s")),
-}  # fmt: skip
-# of the device that the first word names
-_SUBJECTS = {"NET": "net:", "DSK": "disk:", "MDD": "disk:", "LVM": "disk:"}
-_READ = frozenset(("CPU", "PRC", "PRD", *_COUNTS))  # most lines of `-P ALL` have other labels
+
+
+class AtopLabel(msgspec.Struct, frozen=True):
+    """`formats/atop.toml` says what each field means."""
+
+    fields: str
+    subject: str = ""
+    figures: dict[str, tuple[str, float, str]] = {}
+
+    @property
+    def columns(self) -> list[tuple[int, str, float, str]]:
+        names = self.fields.split()
+        return [(names.index(name), *figure) for name, figure in self.figures.items()]
+
+
+@lru_cache(maxsize=1)
+def load_labels() -> dict[str, AtopLabel]:
+    return load_format("atop.toml", dict[str, AtopLabel])
 
 
 class Atop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -110,6 +108,7 @@ class _AtopReader:
         self.host: str | None = None
         self.cpus: int | None = None
         self.first_time: str | None = None
+        self._columns = {name: (label.subject, label.columns) for name, label in load_labels().items()}
         self._is_since_boot = False
         self._at_s = self._interval_s = 0.0
         # processes that waited in the kernel at a sample and used no CPU time before it; stuck are those of two samples
@@ -126,7 +125,11 @@ class _AtopReader:
         elif line[3:4] == " " and not self._is_since_boot:
             if line[:3] in self.labels or (len(self.labels) < _MAX_LABELS and _LABEL.fullmatch(line[:3])):
                 self.labels[line[:3]] = self.labels.get(line[:3], 0) + 1
-            match = _HEAD.match(line) if line[:3] in _READ else None
+            is_read = line[:3] in self._columns or line[:3] in (
+                "PRC",
+                "PRD",
+            )  # most lines of `-P ALL` are not
+            match = _HEAD.match(line) if is_read else None
             if match is None:
                 return
             interval_s = parse_number(match[6])
@@ -149,11 +152,11 @@ class _AtopReader:
             self._add_value("host", "load", "", values[1])
         elif label == "NET" and words[:1] == ["upper"]:
             label = "NET upper"
-        prefix = _SUBJECTS.get(label)
+        prefix, columns = self._columns[label]
         if (prefix and not words) or (label == "PSI" and words[:1] != ["y"]):
             return
         subject = f"{prefix}{words[0][:120]}" if prefix else "host"
-        for place, metric, factor, unit in _COUNTS.get(label, ()):
+        for place, metric, factor, unit in columns:
             self._add_rate(subject, metric, unit, values[place : place + 1], factor)
 
     def _read_cpus(self, values: Sequence[float | None]) -> None:

@@ -14,24 +14,11 @@ from hostdx.probes.imports.json_text import as_mapping
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.sysstat.atop import parse_lines
+from hostdx.probes.imports.sysstat.atop import load_labels, parse_lines
 from hostdx.probes.types import Json
 
 _MAX_TIME_S = 1 << 33
 _MIN_SINCE_BOOT = 3  # times the length of the next sample
-# By label the names in the order of `atop -P`; "" is a field that JSON leaves out, or of which nothing is read.
-_FIELDS: dict[str, str] = {
-    "CPU": "hertz nrcpu stime utime ntime itime wtime Itime Stime steal",
-    "CPL": " lavg1 lavg5 lavg15 csw devint",
-    "PAG": "  allocstall  swins swouts",
-    "PSI": "psi cs10 cs60 cs300 cstot ms10 ms60 ms300 mstot mf10 mf60 mf300 mftot "
-    "ios10 ios60 ios300 iostot iof10 iof60 iof300 ioftot",
-    "NFC": "rpccnt rpcread rpcwrite rpcretrans",
-    "LVM": "lvmname io_ms nread nrsect nwrite nwsect",
-    "MDD": "mddname io_ms nread nrsect nwrite nwsect",
-    "DSK": "dskname io_ms nread nrsect nwrite nwsect",
-    "NET": "name rpack rbyte spack sbyte",
-}
 
 
 def parse(source: ImportSource) -> ImportResult:
@@ -67,9 +54,9 @@ def _read_documents(source: ImportSource) -> Iterator[dict[str, Json]]:
 
 def _host_fields(sample: dict[str, Json]) -> Iterator[tuple[str, str]]:
     """Yield (label, fields); -1 is a count that is not known, as atop prints it."""
-    for label, names in _FIELDS.items():
+    for label, kind in load_labels().items():
         for body in _entries(sample.get(label)):
-            yield label, " ".join(str(body.get(name, -1)) for name in names.split(" "))
+            yield label, " ".join(str(body.get(name, -1)) for name in kind.fields.split())
     again = as_mapping(sample.get("NET_GENERAL")).get("retransSegsTCP", -1)
     yield "NET", f"upper {'-1 ' * 13}{again}"
 

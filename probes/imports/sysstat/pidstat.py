@@ -16,19 +16,12 @@ from hostdx.probes.imports.model import (
     make_noted,
     make_troubles,
 )
-from hostdx.probes.imports.numbers import KIB, parse_number
+from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.sysstat.command_series import CommandSeries
-from hostdx.probes.imports.sysstat.sysstat_table import SysstatHeader, parse_header
+from hostdx.probes.imports.sysstat.sysstat_table import SysstatHeader, load_columns, parse_header
 
 _FIRST = ("UID", "USER", "PID", "TGID")
-_SHOWN: dict[str, tuple[str, float, str]] = {
-    # column → metric, factor, unit; %usr and the like are of one CPU
-    "%usr": ("user share", 0.01, ""), "%system": ("system share", 0.01, ""), "%wait": ("waiting share", 0.01, ""),
-    "%CPU": ("CPU share", 0.01, ""), "kB_rd/s": ("read rate", KIB, "B/s"), "kB_wr/s": ("write rate", KIB, "B/s"),
-    "majflt/s": ("major faults", 1, "1/s"), "cswch/s": ("voluntary switches", 1, "1/s"),
-    "nvcswch/s": ("involuntary switches", 1, "1/s"),
-}  # fmt: skip
 _MAX_COMMANDS = 500
 
 
@@ -56,7 +49,7 @@ def parse(source: ImportSource) -> ImportResult:
     totals: defaultdict[str, defaultdict[str, float]] = defaultdict(lambda: defaultdict(float))
     samples: defaultdict[str, int] = defaultdict(int)  # of the activity that has the column
     averaged, left_out = False, 0
-    over_time = CommandSeries()
+    over_time, shown = CommandSeries(), load_columns().process
     for line in source.read_lines():
         fields = line.split()
         if not fields:
@@ -80,10 +73,10 @@ def parse(source: ImportSource) -> ImportResult:
             if command not in totals and len(totals) >= _MAX_COMMANDS:
                 left_out += 1
                 continue
-            for name in _SHOWN:
+            for name in shown:
                 if (value := parse_number(values.get(name, "").replace(",", "."))) is not None:
                     totals[command][name] += value
-                    metric, factor, unit = _SHOWN[name]
+                    metric, factor, unit = shown[name]
                     over_time.add(command, metric, unit, value * factor)
     means = {
         command: {n: v / samples[n] for n, v in command_values.items()}
@@ -91,8 +84,8 @@ def parse(source: ImportSource) -> ImportResult:
     }
     measures = [
         ImportedMeasure(
-            workload=f"process:{command}", metric=_SHOWN[name][0], value=value * _SHOWN[name][1],
-            unit=_SHOWN[name][2], better="less", judged=False,
+            workload=f"process:{command}", metric=shown[name][0], value=value * shown[name][1],
+            unit=shown[name][2], better="less", judged=False,
         )
         for command, command_values in means.items()
         for name, value in command_values.items()
@@ -102,7 +95,7 @@ def parse(source: ImportSource) -> ImportResult:
         raise ImportRefusedError(
             "pidstat: no process did anything in it", "import the output from its first line on"
         )
-    most = max(samples[name] for name in _SHOWN)
+    most = max(samples[name] for name in shown)
     troubles = make_troubles(
         ("sysstat.since-boot", most == 1 and not averaged), ("sysstat.left-out", left_out)
     )

@@ -32,11 +32,14 @@ _MAX_MEASURES = 2000
 
 
 class SysstatColumns(msgspec.Struct, frozen=True):
-    """By column without % and /s: metric, factor and unit of a device's and of the host's, the metric of the CPUs'."""
+    """By column without % and /s: metric, factor and unit of a device's and of the host's, the metric of the CPUs'.
+    A process's column is as it is printed.
+    """
 
     cpu: dict[str, str]
     device: dict[str, tuple[str, float, str]]
     host: dict[str, tuple[str, float, str]]
+    process: dict[str, tuple[str, float, str]]
 
 
 @lru_cache(maxsize=1)

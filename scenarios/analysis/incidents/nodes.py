@@ -216,21 +216,6 @@ def _shared_finding(shared: SharedIncident, source: str) -> Finding:
         count=len(shared.nodes),
         nodes=shared.all_nodes,
         servers=join_names(list(shared.servers), 3),
-        cause=CAUSE_WORDS[shared.cause],
+        cause=SAYS.text(f"cause-{shared.cause}"),
         evidence=evidence,
     )
-
-
-CAUSE_WORDS: dict[Cause, str] = {
-    "memory": "short of memory",
-    "hypervisor": "given less CPU time by their hypervisor",
-    "heat": "slowed by heat",
-    "stuck": "stuck in the kernel",
-    "file-server": "waiting for a file server",
-    "network": "in trouble with the network",
-    "disk": "limited by their disks",
-    "waiting": "waiting for I/O with idle disks",
-    "kernel": "busy in the kernel",
-    "cpu": "out of CPU time",
-    "job": "idle in their job",
-}

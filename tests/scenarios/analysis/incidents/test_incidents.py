@@ -234,7 +234,7 @@ def test_every_watched_metric_is_one_that_an_importer_writes() -> None:
         "slowed by heat",
         "unused CPU share",
     }
-    known |= {metric for counts in atop._HOST_COUNTS.values() for _, metric, _, _ in counts}
+    known |= {metric for label in atop.load_labels().values() for metric, _, _ in label.figures.values()}
     assert {metric for watched in watched_metrics() for metric in watched.metrics} <= known
 
 
