@@ -35,16 +35,13 @@ from hostdx.probes.imports.storage import (
     darshan,
     darshan_log,
     fio,
-    fio_terse,
     fio_text,
     io500,
     io500_table,
     ior,
-    ior_json,
     mdtest,
-    mdtest_ranks,
 )
-from hostdx.probes.imports.sysstat import atop, atop_json, iostat, pidstat, sar, sysstat_json, vmstat
+from hostdx.probes.imports.sysstat import atop, iostat, pidstat, sar, sysstat_json, vmstat
 from hostdx.probes.reading import other_package
 from hostdx.probes.units import format_size
 
@@ -200,7 +197,7 @@ KINDS: tuple[ImportKind, ...] = (
     _code_kind("io500", io500.parse, io500.is_recognised),
     _code_kind("io500-table", io500_table.parse, io500_table.is_recognised),
     _code_kind("fio", fio.parse),
-    _code_kind("fio-terse", fio_terse.parse),
+    _code_kind("fio-terse", fio.parse_terse),
     _code_kind("fio-text", fio_text.parse),
     _code_kind("hep-suite", hep_suite.parse),
     _line_kind("hep-suite-text"),
@@ -209,10 +206,10 @@ KINDS: tuple[ImportKind, ...] = (
     _code_kind("prmon-text", prmon.parse_text),
     _code_kind("prmon-json", prmon.parse_json),
     _code_kind("ior", ior.parse),
-    _code_kind("ior-json", ior_json.parse),
-    _code_kind("ior-csv", ior_json.parse_csv),
+    _code_kind("ior-json", ior.parse_json),
+    _code_kind("ior-csv", ior.parse_csv),
     _code_kind("mdtest", mdtest.parse),
-    _code_kind("mdtest-csv", mdtest_ranks.parse),
+    _code_kind("mdtest-csv", mdtest.parse_ranks),
     _code_kind("darshan", darshan_log.parse, darshan_log.is_recognised),
     _code_kind("darshan-text", darshan.parse),
     _code_kind("sadf", sysstat_json.parse),
@@ -220,7 +217,7 @@ KINDS: tuple[ImportKind, ...] = (
     _code_kind("vmstat", vmstat.parse, vmstat.is_recognised),
     _code_kind("pidstat", pidstat.parse, pidstat.is_recognised),
     _code_kind("atop", atop.parse, atop.is_recognised),
-    _code_kind("atop-json", atop_json.parse),
+    _code_kind("atop-json", atop.parse_json),
     _code_kind("sar", sar.parse, sar.is_recognised),
     _code_kind("iperf3", iperf3.parse),
     _line_kind("sysbench"),

@@ -1,4 +1,8 @@
-"""fio: JSON and json+ of 2.x and 3.x, alone or inside other text, one document or several."""
+"""fio: JSON and json+ of 2.x and 3.x, alone or inside other text, one document or several; and its terse output.
+
+Terse (`--minimal`) of versions 3 and 4: semicolons, latencies in µs, KiB and KiB/s; field order: HOWTO, "Terse output".
+Versions 2 and 5 have other fields and are refused by name.
+"""
 
 import re
 from collections.abc import Sequence
@@ -17,8 +21,9 @@ from hostdx.probes.imports.model import (
 from hostdx.probes.imports.numbers import parse_integer, parse_number
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage import fio_job
-from hostdx.probes.imports.storage.fio_job import FioJob, make_job
+from hostdx.probes.imports.storage.fio_job import Direction, FioJob, FioLatency, JsonJob, make_job
 from hostdx.probes.imports.storage.fio_sum import MAX_JOBS, FioSums, sum_jobs
+from hostdx.probes.types import Json
 
 _MESSAGE = re.compile(r"^(?:fio|error|fio-[\d.]+): |^fio: ")
 _SIGNAL = re.compile(r"terminating on signal (\d+)")
@@ -205,3 +210,55 @@ def _list_troubles(sums: FioSums, detail: Fio, runs: int, measured: bool) -> lis
 def _single_host(jobs: list[FioJob]) -> str | None:
     hosts = {j.hostname for j in jobs if j.hostname}
     return next(iter(hosts)) if len(hosts) == 1 else None
+
+
+_TERSE_LINE = re.compile(rb"^(\d);(fio-[^;\n]{1,60});[^;\n]*;\d+;\d+;", re.MULTILINE)
+_TERSE_HEAD = 5  # version, fio version, job name, group, error
+_TERSE_PART = 41  # fields of a direction
+_MIN_TERSE_FIELDS = _TERSE_HEAD + 2 * _TERSE_PART
+
+
+def parse_terse(source: ImportSource) -> ImportResult:
+    jobs: list[FioJob] = []
+    version, broken = None, 0
+    for line in source.read_lines():
+        if not _TERSE_LINE.match(line.encode("utf-8", "backslashreplace")):
+            continue
+        fields = line.split(";")
+        if fields[0] not in ("3", "4"):
+            raise ImportRefusedError(
+                f"fio: terse version {fields[0]} is not read", "run fio with --output-format=json"
+            )
+        if len(fields) < _MIN_TERSE_FIELDS:
+            broken += 1
+            continue
+        version = fields[1]
+        has_trim = fields[0] == "4" and len(fields) >= _MIN_TERSE_FIELDS + _TERSE_PART
+        starts = range(_TERSE_HEAD, _TERSE_HEAD + _TERSE_PART * (3 if has_trim else 2), _TERSE_PART)
+        parts = [_read_direction(fields[start : start + _TERSE_PART]) for start in starts]
+        entry = JsonJob(
+            jobname=fields[2], groupid=fields[3], error=fields[4], read=parts[0], write=parts[1],
+            trim=parts[2] if has_trim else None,
+        )  # fmt: skip
+        jobs.append(make_job(entry, {}))
+    if not jobs:
+        raise ImportRefusedError("fio: a terse line with too few fields", "run fio with --output-format=json")
+    detail = Fio(version=version)
+    result = make_result(
+        "fio-terse", sum_jobs(jobs), detail, recomputed=("bandwidth from bytes and run time",)
+    )
+    troubles = (*result.troubles, *make_troubles(("fio.terse-broken", broken)))
+    return msgspec.structs.replace(result, troubles=troubles)
+
+
+def _read_direction(fields: list[str]) -> Direction:
+    """As JSON of fio 2.x has it: latencies in µs, bytes in KiB."""
+    percentile: dict[str, Json] = {}
+    for field in fields[12:32]:
+        rank, _, value = field.partition("%=")
+        percentile[rank] = value
+    clat, lat = (fields[at] if len(fields) > at else None for at in (10, 34))
+    return Direction(
+        io_bytes=fields[0], bw=fields[1], iops=fields[2], runtime=fields[3],
+        clat=FioLatency(mean=clat, percentile=percentile), lat=FioLatency(mean=lat),
+    )  # fmt: skip
