@@ -208,7 +208,10 @@ def _clearest_answer(session: RunSession) -> Answer | None:
     if loud and not (loud[0].severity == "notice" and _decides_more_than(session, verdicts, loud[0])):
         return Answer(loud[0].title, loud[0].severity, finding=loud[0])
     if verdicts:
-        return _undecided_answer(session, verdicts)
+        answer = _undecided_answer(session, verdicts)
+        if all(v.one_file_system for v in verdicts):
+            return answer._replace(sentence=f"{ONE_FILE_SYSTEM}; measured: {answer.sentence}")
+        return answer
     if session.findings:
         return Answer(session.worst_first[0].title, "ok", finding=session.worst_first[0])
     return None

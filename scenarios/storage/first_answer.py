@@ -72,7 +72,7 @@ def first_answer(
         if any(mine == word for _, _, mine in jobs)
     ]
     held = [throttle.title] if throttle else []
-    near = [f"speed class nearest to {nearest[0][0]}"] if nearest else []
+    near = [f"reads and streams nearest to those of: {nearest[0][0]}"] if nearest else []
     answer = SAYS.finding(
         "levels",
         severity="ok" if fine else "notice",
@@ -103,8 +103,8 @@ def rate_disk_for_use(kind: JobKind, value: DirectoryLevel) -> str:
 def rank_classes(
     host: Host, target: ComparedDirectory, levels: Sequence[DirectoryLevel]
 ) -> list[tuple[str, float]]:
-    """Return what this disk can be, the nearest first, with its distance: what the cloud sells, else classes and
-    caps.
+    """Return what this disk can be by its reads and streams, the nearest first, with its distance: what the cloud
+    sells, else classes and caps. Nobody publishes what its synced writes take.
 
     The distance is the mean over the loads of |ln(measured / the range's edge or the cap)|; 0 lies within the ranges.
     """
@@ -190,7 +190,7 @@ def _standing_words(host: Host, target: ComparedDirectory, nearest: Sequence[tup
     elif disk and is_virtual_disk(disk.transport, disk.model):
         sold = "by what its cloud publishes" if cloud_disks(host, disk) else "offer unknown"
         itself = f"{disk.name} is a virtual disk, {sold}"
-    return f"speed class nearest to {words}; {itself}"
+    return f"reads and streams nearest to those of: {words}; {itself}"
 
 
 def _throttle_words(throttle: Finding | None, watched_s: float) -> str:
