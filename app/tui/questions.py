@@ -11,6 +11,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import Card
 
 MAX_DIRECTORIES = 3
+MAX_DIGIT = 9  # complaints further down have no key
 
 
 class Question(NamedTuple):
@@ -22,7 +23,7 @@ class Question(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Another package's complaint has no key."""
+        """Return what tells it from others: only nine complaints have a key."""
         return self.key or self.words
 
 
@@ -35,7 +36,7 @@ def list_questions(others: tuple[Card, ...] = ()) -> tuple[Question, ...]:
         (*known_cards, *(card for card in others if card.id not in ids))
     )
     return tuple(
-        Question(str(complaint.place or ""), complaint.words, answering)
+        Question(str(complaint.place) if 0 < complaint.place <= MAX_DIGIT else "", complaint.words, answering)
         for complaint, answering in cards_by_complaint.items()
     )
 

@@ -1,5 +1,5 @@
 """Does more in parallel give more? Workers against throughput, the knee, and the lock that makes it."""
 
-from hostdx.scenarios.contract.card import Card
+from hostdx.scenarios.contract.card import Card, Complaint
 
-CARD = Card(id="contention", directories="compared", compares=False)
+CARD = Card(id="contention", complaint=Complaint("more workers, no more work done", 12), compares=False)

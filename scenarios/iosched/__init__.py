@@ -1,5 +1,7 @@
 """Which I/O scheduler suits this device?"""
 
-from hostdx.scenarios.contract.card import Card
+from hostdx.scenarios.contract.card import Card, Complaint
 
-CARD = Card(id="iosched", directories="busiest")
+CARD = Card(
+    id="iosched", complaint=Complaint("the wrong I/O scheduler for a disk", 15), directories="busiest"
+)

@@ -1,5 +1,7 @@
 """Can this host be measured?"""
 
-from hostdx.scenarios.contract.card import Card
+from hostdx.scenarios.contract.card import Card, Complaint
 
-CARD = Card(id="null", role="resolution", takes_s=26.0)
+CARD = Card(
+    id="null", complaint=Complaint("figures that change from run to run", 10), role="resolution", takes_s=26.0
+)

@@ -27,7 +27,7 @@ from hostdx.scenarios.contract.events import Pulse
 
 MIN_ROWS = 13  # of the list beside the host's table, in borders
 ANSWERED = BOXED + 2  # rows of what a scenario answers
-MAX_ROWS = len(list_questions()) + 6  # with the head, and a scenario or two of a third party
+MAX_ROWS = len(list_questions()) + 2  # with a scenario or two of a third party
 FIRST_PULSES = 2  # drawn at once: the first figures come soon, and the first one is of half a second
 REDRAWN_PULSES = 3  # then one drawing for so many pulses: each writes the whole line again, about 900 bytes
 WATCH_AFTER_S = 0.1  # the first screen comes first
@@ -202,7 +202,9 @@ class HomeScreen(Base):
             return fill_in_options(card, self.shell.home_session(), pulse)
 
         # whose question names a directory of one's own begins with its path; the whole host finds its own
-        names = card.directories == "first" or (card.directories == "compared" and card.role != "whole")
+        names = card.directories in ("first", "busiest") or (
+            card.directories == "compared" and card.role != "whole"
+        )
         self.shell.open_plan(card.id, propose_values(), propose_values, "dir" if names else "")
 
     def action_recordings(self) -> None:

@@ -182,7 +182,7 @@ class Picker(Panel, can_focus=True):
         if hidden > 0:
             above, below = self._top, len(shown) - self._top - room
             parts = [f"{above} above"] * (above > 0) + [f"{below} more below"] * (below > 0)
-            count_line = text_line("  " + ", ".join(parts), "dim")
+            count_line = text_line(f"  ({', '.join(parts)})", "dim")
             if is_single:
                 out[-1] = [*pad_line(out[-1], width - cell_width(count_line)), *count_line]
             else:

@@ -184,13 +184,13 @@ async def test_lists_move_filter_and_leave_over_the_edge(size: str, tmp_path: Pa
         suspects = app.screen.query_one("#suspects", Picker)
         assert scenarios.has_focus and scenarios.selected_key == "?1"
         await keys(pilot, *["down"] * 9)
-        assert scenarios.selected_key == "null"
+        assert scenarios.selected_key.startswith("?figures")
         await keys(pilot, "home", "end")
-        assert scenarios.selected_key == "iosched"
+        assert scenarios.selected_key.endswith("scheduler for a disk")
         await keys(pilot, "home", "up")
         assert scenarios.selected_key == "?1"
         await keys(pilot, "end", "down")
-        assert suspects.has_focus and scenarios.selected_key == "iosched"
+        assert suspects.has_focus and scenarios.selected_key.endswith("scheduler for a disk")
         await keys(pilot, "pagedown")
         assert suspects.selected_key.startswith("fstrim")
         await keys(pilot, "pageup", "down", "tab")

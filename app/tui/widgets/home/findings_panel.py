@@ -127,7 +127,9 @@ class Suspects(Picker):
             self.headline = find_answer(session).finding
         checks = list(session.checks.values())
         unreadable = sum(c.state == "unreadable" for c in checks)
-        if checks and not self._is_own_run:  # a run's own checks are not what it was asked
+        if not self._is_own_run:  # a run's own checks are not what it was asked
+            self.note, self.empty = [], self._empty_text()
+        if checks and not self._is_own_run:
             done = "" if session.ended is not None else "  still reading"
             spoke, finding_count = sum(c.state == "spoke" for c in checks), len(session.findings)
             findings_text = "something" if finding_count <= spoke else f"{finding_count} things"
@@ -137,8 +139,6 @@ class Suspects(Picker):
                 self.note += [("   ", "text"), (words, "unknown")]
         if self._is_own_run:
             self.note = text_line(_count_by_severity(session), "dim")
-        if not self._is_own_run and (not self.empty or checks):
-            self.empty = self._empty_text()
         return super().draw(width, height)
 
     def _empty_text(self) -> str:

@@ -51,11 +51,8 @@ class ComplaintEvidence(NamedTuple):
             return self.busy, "text"
         if self.last is not None:
             day = self.last.wall[5:16].replace("T", " ")
-            return f"{SIGNS.get(self.last.weight, '?')} {clean_text(day)}", self.last.weight
-        asked = [
-            "a directory" if o.name == "dir" else clean_text(o.name) for o in offer.options if o.required
-        ]
-        return (f"needs {', '.join(asked)}" if asked else "–"), "dim"
+            return f"{SIGNS.get(self.last.weight, '?')} ran {clean_text(day)}", self.last.weight
+        return "", "dim"
 
 
 def collect_evidence(
@@ -73,13 +70,7 @@ def collect_evidence(
         waits = {"a CPU": pulse.psi_cpu, "a disk": pulse.psi_io, "memory": pulse.psi_memory}
         resource, most = max(waits.items(), key=lambda wait: wait[1] or 0.0)
         busy = f"waits for {resource}" if most and most >= SPEAKS else ""
-    if (
-        pulse is not None
-        and pulse.devices
-        and card.complaint
-        and card.directories == "compared"
-        and not is_whole
-    ):
+    if pulse is not None and pulse.devices and card.directories == "compared" and not is_whole:
         name = max(pulse.devices, key=lambda n: (pulse.devices[n][2], n))
         busy = f"{clean_text(name)} {pulse.devices[name][2] * 100:.0f} % busy"
     return ComplaintEvidence(offer, findings, earlier_results.last.get(card.id), busy)
@@ -136,7 +127,7 @@ def _full_lines(evidence: ComplaintEvidence, width: int) -> list[Line]:
 class ScenarioList(Picker):
     def __init__(self, session: Callable[[], RunSession]) -> None:
         super().__init__(id="scenarios", title="WHAT IS WRONG?", empty="checking which ones can run here")
-        self.note = [("evidence · scenario · duration", "dim")]
+        self.note = [("what is known · scenario · duration", "dim")]
         self._session = session
 
     def build_rows(self) -> list[PickerRow]:
