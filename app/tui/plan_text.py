@@ -27,6 +27,7 @@ from hostdx.app.terminal.lines import (
     wrap_keys,
     wrap_text,
 )
+from hostdx.app.tui.widgets.measuring.run_bar import step_lines
 from hostdx.app.tui.widgets.measuring.variants import ROLES
 from hostdx.app.tui.widgets.word_list import word_lines
 from hostdx.probes import units
@@ -76,15 +77,7 @@ def _lines_beside_name(name: str, cells: int, lines: Sequence[Line], role: str =
 def exact_lines(plan: Plan, width: int) -> list[Line]:
     """The exact steps: every step, load, action and file read."""
     out: list[Line] = [text_line("STEPS", "title")]
-    titles = min(width - 16, max([30, *(cell_len(clean_text(step.title)) for step in plan.steps)]))
-    for step in plan.steps:
-        out.append(
-            [
-                ("  ", "text"),
-                *pad_line(text_line(step.title), titles),
-                (f"{step.seconds:6.0f} s" if step.seconds else "", "dim"),
-            ]
-        )
+    out += [[("  ", "text"), *line] for line in step_lines(plan, min(width, MAX_STEP_CELLS) - 2)]
     out += [BLANK, text_line("LOADS", "title")] if plan.workloads else []
     for load in plan.workloads:
         out += wrap_text(load.title, width, "strong", indent=2, hang=2)
@@ -144,6 +137,7 @@ def needs_lines(offer: ScenarioOffer, missing: Sequence[Option], width: int) -> 
     return [*out, BLANK, *wrap_keys(words, width)]
 
 
+MAX_STEP_CELLS = 62  # a time farther from its step is read beside another one
 LEFT = 58  # per cent of the width for what is compared
 MAX_FREE_ROWS = 4  # rows that may be left free
 BAR = 24  # cells of the longest load's time
@@ -168,7 +162,7 @@ def panel_lines(
     compared, costs = _compared_lines(plan, left - 4), _cost_lines(plan, width - left - 4)
     name, has_comparison = ("COMPARES" if len(plan.variants) > 1 else "MEASURES"), bool(compared)
     if not has_comparison:
-        name, compared = "STEPS", _step_lines(plan, left - 4)
+        name, compared = "STEPS", step_lines(plan, left - 4)
     cost_title, cost_key, cost_role = (
         text_line("TIME AND WRITES", "title"),
         _key_if_able("b", "budget", able),
@@ -202,7 +196,7 @@ def panel_lines(
             note=[*same, *source, *_key_if_able("x", "exact steps")],
         )
     free = max(0, height - len(out) - len(last) - 2)
-    steps = _step_lines(plan, inner) if has_comparison else []
+    steps = step_lines(plan, inner) if has_comparison else []
     if steps and free >= len(before) + len(steps) + 4:
         out += frame_rows("STEPS", steps, width)
     free = max(0, height - len(out) - len(last) - 2)
@@ -227,13 +221,6 @@ def _compared_lines(plan: Plan, width: int) -> list[Line]:
     if plan.differs:
         out += wrap_text(differences_text(plan), width, "warning", hang=2)
     return out + [line for sentence in plan.common for line in wrap_text(sentence, width, "warning", hang=2)]
-
-
-def _step_lines(plan: Plan, width: int) -> list[Line]:
-    return [
-        split_line(text_line(step.title), text_line(_duration_or_empty(step.seconds)), width)
-        for step in plan.steps
-    ]
 
 
 def _cost_lines(plan: Plan, width: int) -> list[Line]:

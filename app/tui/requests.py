@@ -201,8 +201,11 @@ class Errands(App[int]):
 
         self.push_screen(RecordingsScreen())
 
-    def open_recording(self, path: Path, *, over: bool = False) -> None:
-        """From the end where it is under way; a finished one opens on its verdict. `over`: see `open_feed`."""
+    def open_recording(self, path: Path, *, over: bool = False, plays: bool = False) -> None:
+        """From the end where it is under way; a finished one opens on its verdict. `over`: see `open_feed`.
+
+        `plays`: from the first block, playing.
+        """
         from hostdx.app.tui.children.feed import RunFeed
 
         try:
@@ -210,16 +213,11 @@ class Errands(App[int]):
         except Failure as why:
             self.show_message(why.text)
             return
-        feed.playback.seek_end(live=feed.is_growing)
+        if plays:
+            feed.playback.play_from_first_measured()
+        else:
+            feed.playback.seek_end(live=feed.is_growing)
         self.open_feed(feed, over=over)
-
-    def replay(self, path: Path) -> None:
-        """From the first block, playing. Raises Failure."""
-        from hostdx.app.tui.children.feed import RunFeed
-
-        feed = RunFeed(path)
-        feed.playback.play_from_first_measured()
-        self.open_feed(feed)
 
     def open_running_recording(self) -> None:
         if self.running is None:

@@ -382,10 +382,7 @@ class RecordingsScreen(Base):
 
     def action_replay(self) -> None:
         if self.report_path is not None:
-            try:
-                self.shell.replay(self.report_path)
-            except Failure as why:
-                self.shell.show_message(why.text)
+            self.shell.open_recording(self.report_path, plays=True)
 
     def action_import(self) -> None:
         """Another tool's result as one more recording."""

@@ -5,17 +5,18 @@ import statistics
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
+from rich.cells import cell_len
+
 from hostdx.app.recordings.answers import ranked_items
 from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.forms.cells import table_lines
 from hostdx.app.terminal.glyphs import clean_text, spark_cell
 from hostdx.app.terminal.lines import (
     BLANK,
     Line,
     crop_line,
     frame_rows,
-    pad_line,
     shorten_middle,
-    split_line,
     text_line,
     wrap_text,
 )
@@ -24,29 +25,25 @@ from hostdx.app.tui.widgets.home.host_table import value_words
 from hostdx.app.tui.widgets.measuring.graphs import format_value, run_graph_lines
 from hostdx.app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS
 from hostdx.app.tui.widgets.measuring.load_cards import Pairs, card_lines, draw_card, row_lines
+from hostdx.app.tui.widgets.measuring.run_bar import step_lines
 from hostdx.app.tui.widgets.measuring.standing import pairs_of
 from hostdx.app.tui.widgets.on_top import on_top
 from hostdx.app.tui.widgets.panel import PacedPanel
 from hostdx.app.tui.widgets.word_list import word_lines
 from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.results.document import Cell, Table, Toned, plain_text
 
 # What a survey or a watch has read so far, a line a figure: where no load is under way there are no blocks to draw.
 _TRACE = 24  # values drawn
-_GAP = "  "
-_MAX_NAME_CELLS, _MIN_NAME_CELLS = 44, 16
+_MIN_NAME_CELLS, _MAX_VALUE_CELLS = 16, 44
 
 
-def _series_line(samples: Sequence[ev.SampleTaken], width: int) -> Line:
-    """Its last values drawn, and the newest."""
-    values = [s.value for s in samples[-min(_TRACE, width) :]]
+def _trace_text(samples: Sequence[ev.SampleTaken]) -> str:
+    """Return the last values, a cell each; as wide from the first one on, so that nothing right of it moves."""
+    values = [s.value for s in samples[-_TRACE:]]
     most = max(*values, 0.0) or 1.0
-    drawn = "".join(spark_cell(v / most) for v in values)
-    last = samples[-1]
-    return [
-        (f"{drawn:<{_TRACE}}{_GAP}", "accent"),
-        (format_value(last.value, last.unit, _MAX_NAME_CELLS), "text"),
-    ]
+    return "".join(spark_cell(value / most) for value in values).ljust(_TRACE)
 
 
 def figure_lines(session: RunSession, width: int, most: int) -> tuple[Line, list[Line]]:
@@ -65,26 +62,22 @@ def figure_lines(session: RunSession, width: int, most: int) -> tuple[Line, list
     room = most - (columns != [""])
     newest = sorted(rows, key=lambda row: row[1][-1].t)[-(room - 1) :]
     shown = rows if len(rows) <= room else [row for row in rows if row in newest]
-    longest = max(len(clean_text(name)) for name, _ in shown)
-    names = min(_MAX_NAME_CELLS, longest, width // 2)
-    out: list[Line] = []
+    cells: list[tuple[Cell, ...]]
     if columns == [""]:
-        out += [
-            crop_line([*pad_line(text_line(n), names), (_GAP, "text"), *_series_line(s, width)], width)
-            for n, s in shown
+        heads, right = ["", ""], frozenset[int]()
+        cells = [
+            (Toned(_trace_text(samples), "accent"), _median_text(samples[-1:], "")) for _, samples in shown
         ]
     else:
-        cells = [{v: _median_text(samples, v) for v in columns} for _, samples in shown]
-        widths = {v: max(len(clean_text(v)), *(len(row[v]) for row in cells)) for v in columns}
-        names = min(longest, max(_MIN_NAME_CELLS, width - sum(widths.values()) - len(_GAP) * len(columns)))
-        head = _GAP.join(f"{clean_text(v):>{widths[v]}}" for v in columns)
-        out.append(crop_line(text_line(f"{'':<{names}}{_GAP}{head}", "dim"), width))
-        for (name, _), row in zip(shown, cells, strict=True):
-            line = _GAP.join(f"{row[v]:>{widths[v]}}" for v in columns)
-            called = text_line(shorten_middle(name, names))
-            out.append(crop_line([*pad_line(called, names), (f"{_GAP}{line}", "text")], width))
-    if len(shown) < len(rows):
-        out.append(text_line(f"and {len(rows) - len(shown)} more in the report", "dim"))
+        heads, right = list(map(clean_text, columns)), frozenset(range(1, len(columns) + 1))
+        cells = [tuple(_median_text(samples, variant) for variant in columns) for _, samples in shown]
+    others = [max(map(cell_len, map(plain_text, column))) for column in zip(heads, *cells, strict=True)]
+    names = max(_MIN_NAME_CELLS, width - sum(others) - 2 * len(others))
+    named_rows = [(shorten_middle(name, names), *row) for (name, _), row in zip(shown, cells, strict=True)]
+    table = Table(("", *heads), tuple(named_rows), right)
+    out = [crop_line(line, width) for line in table_lines(table, width)][columns == [""] :]
+    if left_out := len(rows) - len(shown):
+        out = [*out[: most - 1], text_line(f"and {left_out} more in the report", "dim")]
     return text_line(note, "dim"), out
 
 
@@ -100,7 +93,9 @@ def _order_by_kind(read_series: dict[str, list[ev.SampleTaken]]) -> list[tuple[s
 
 def _median_text(samples: Sequence[ev.SampleTaken], variant: str) -> str:
     own = [s for s in samples if s.variant == variant]
-    return format_value(statistics.median(s.value for s in own), own[-1].unit, _MAX_NAME_CELLS) if own else ""
+    return (
+        format_value(statistics.median(s.value for s in own), own[-1].unit, _MAX_VALUE_CELLS) if own else ""
+    )
 
 
 MAX_TRACE_LINES = 9  # lines of what a watch draws
@@ -185,16 +180,13 @@ def with_graphs(
     graphs = run_graph_lines(session, width, room - len(rows) - len(gap), writing=writing)
     if graphs or session.ended is not None:
         return [*rows, *gap, *graphs][:room]
-    return [*rows, *gap, *about_lines(session, width), BLANK, *_step_lines(session, width)][:room]
-
-
-def _step_lines(session: RunSession, width: int) -> list[Line]:
-    """A line a step of the plan, with the time that it takes."""
-    steps = session.plan.steps if session.plan is not None else ()
     return [
-        split_line(text_line(step.title), text_line(units.format_duration(step.seconds), "dim"), width)
-        for step in steps
-    ]
+        *rows,
+        *gap,
+        *about_lines(session, width),
+        BLANK,
+        *(step_lines(session.plan, width) if session.plan is not None else ()),
+    ][:room]
 
 
 class LoadsPanel(PacedPanel):

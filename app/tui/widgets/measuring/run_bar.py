@@ -7,6 +7,7 @@ from hostdx.app.terminal.lines import Line, cell_width, crop_line, frame_rows, s
 from hostdx.app.tui.widgets.measuring.variants import variant_label, variant_marks
 from hostdx.app.tui.widgets.panel import SessionPanel
 from hostdx.probes import units
+from hostdx.scenarios.contract.plan import Plan
 
 _SIGNS = {
     "started": ("▸", "accent"),
@@ -15,6 +16,15 @@ _SIGNS = {
     "failed": ("✗", "critical"),
 }
 _WAITS = ("‖", "accent")  # begun, undecided: it has another turn when the others had theirs
+
+
+def step_lines(plan: Plan, width: int) -> list[Line]:
+    """Return a line a step of the plan, with the time that it takes."""
+    times = (units.format_duration(step.seconds) if step.seconds else "" for step in plan.steps)
+    return [
+        split_line(text_line(step.title), text_line(time, "dim"), width)
+        for step, time in zip(plan.steps, times, strict=True)
+    ]
 
 
 def steps_line(session: RunSession, width: int) -> Line:
