@@ -18,7 +18,7 @@ from hostdx.scenarios.experiment.wording import (
 )
 
 _ROLES = {Word.SLOWER: "critical", Word.FASTER: "ok", Word.EQUAL: "strong"}
-_COLOURS = {Word.SLOWER: "#d64545", Word.FASTER: "#2f9e5b"}
+COLOURS = {Word.SLOWER: "#d64545", Word.FASTER: "#2f9e5b"}
 
 
 def word_role(word: Word) -> str:
@@ -29,10 +29,6 @@ def verdict_role(verdict: ev.RunVerdict) -> str:
     """A control is no result: one that moved is a warning, as is a difference between two places of one file system."""
     doubted = verdict.control or verdict.one_file_system
     return "warning" if doubted and verdict.is_different else word_role(verdict.verdict)
-
-
-def word_colour(word: Word) -> str:
-    return _COLOURS.get(word, "currentColor")
 
 
 SIGNS: dict[Severity, str] = {"critical": "!", "warning": "▲", "notice": "·", "ok": "✓"}

@@ -17,7 +17,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.time_limit import iterate_in_time
 from hostdx.probes.types import Fact
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.finding import SEVERITIES, Evidence, Finding
+from hostdx.scenarios.contract.finding import SEVERITIES, Evidence
 
 FINDING_STATUS = 1  # exit status: a finding at or above --fail-on
 
@@ -117,10 +117,6 @@ def _read_rates() -> dict[str, Fact]:
     return read_line_rates()
 
 
-def _has_settings(finding: Finding) -> bool:
-    return any(remedy.settings for remedy in finding.remedy)
-
-
 def _read_proofs() -> dict[str, Fact]:
     from hostdx.app.run.earlier_answer import read_proofs
 
@@ -151,7 +147,8 @@ def _triage_events(host: Host, root: str | None, *, facts: bool) -> Iterator[ev.
         if isinstance(event, ev.Found):
             asks = event.finding.subject or event.finding.subjects
             event = add_rate_evidence(event, rates()) if asks else event
-            event = add_proofs(event, proofs()) if _has_settings(event.finding) else event
+            is_tried = any(remedy.settings for remedy in event.finding.remedy)
+            event = add_proofs(event, proofs()) if is_tried else event
         yield event
     if facts:
         yield from (ev.fact_event(fact, elapsed_s()) for fact in rates().values())

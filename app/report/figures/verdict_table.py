@@ -153,7 +153,7 @@ def verdicts_table(session: RunSession, *, narrow: bool = False, appendix: bool 
                 *cells,
                 value_text(row.left),
                 value_text(row.right),
-                effect_cell(row),
+                Toned(row.size, wording.verdict_role(row.verdict)),
                 row.interval or "–",
                 groups,
             )
@@ -203,10 +203,6 @@ def short_size(verdict: ev.RunVerdict, size: str) -> str:
     """Where there is little room, no difference by what it was shown to lie within."""
     equal = verdict.is_equal
     return f"within ±{units.format_percent(verdict.margin)}" if equal else size
-
-
-def effect_cell(row: VerdictRow) -> Toned:
-    return Toned(row.size, wording.verdict_role(row.verdict))
 
 
 def value_text(value: units.DisplayQuantity | None) -> str:

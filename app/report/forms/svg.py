@@ -35,7 +35,7 @@ def bar_svg(bar: Bar, scale: LogScale, margin: float) -> str:
     low, top = x_position(1 / (1 + margin)), x_position(1 + margin)
     if top - low < _MIN_BAND:
         low, top = x_position(1) - _MIN_BAND / 2, x_position(1) + _MIN_BAND / 2
-    colour = wording.word_colour(bar.word)
+    colour = wording.COLOURS.get(bar.word, "currentColor")
     parts = [
         _OPEN.format(w=_BAR, h=high, title=f"{_escape_short(bar.name, 60)}: {_escape_short(bar.size, 40)}"),
         f'<rect x="{low:.1f}" y="0" width="{top - low:.1f}" height="{high}" opacity="0.15"/>',

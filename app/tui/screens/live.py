@@ -39,17 +39,8 @@ def chart_panel_height(session: RunSession, height: int) -> int:
 def has_comparison(session: RunSession) -> bool:
     """Return whether there is anything to compare so far."""
     judges = session.scenario_card.role != "battery" and session.scenario_card.compares
-    return (
-        judges
-        and bool(session.planned_workloads)
-        and len(session.planned_variants) > 1
-        and not has_host_samples_only(session)
-    )
-
-
-def has_host_samples_only(session: RunSession) -> bool:
-    """Before the plan, and while figures are read that no load makes."""
-    return bool(session.samples and not session.blocks)
+    reads_only = session.samples and not session.blocks  # figures that no load makes
+    return judges and bool(session.planned_workloads) and len(session.planned_variants) > 1 and not reads_only
 
 
 class LiveScreen(RunScreen):

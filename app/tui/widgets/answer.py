@@ -68,10 +68,6 @@ def headline_lines(session: RunSession, width: int, *, growing: bool = False) ->
     return out
 
 
-def trust_lines(session: RunSession, width: int) -> list[Line]:
-    return sign_lines(list_trust_signs(session), width)
-
-
 def doubt_lines(session: RunSession, width: int, *, brief: bool = False) -> list[Line]:
     """Return what else must be known to read the table, the worst first; `brief`: one line, the first mere note that
     is whole on it, else cut with an ellipsis.
@@ -156,7 +152,7 @@ class VerdictDetails(Panel):
         out = checkup_lines(session, width, (self.screen.size.height - 5) * 7 // 10, headed=low)
         free = self.free
         entry = self.screen.query_one(VerdictList).selected_effect()
-        signs = trust_lines(session, width)
+        signs = sign_lines(list_trust_signs(session), width)
         if entry is not None and entry.verdict is not None and entry.measured:
             verdict = entry.verdict
             inner = f"95 % CI {entry.interval}" if entry.interval and not verdict.explain else ""

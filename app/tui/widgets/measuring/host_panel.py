@@ -18,7 +18,6 @@ from hostdx.app.tui.widgets.measuring.transport import format_clock
 from hostdx.app.tui.widgets.measuring.variants import variant_marks
 from hostdx.app.tui.widgets.panel import SessionPanel
 from hostdx.probes import units
-from hostdx.scenarios.contract.events import ActionEvent
 
 # The host's own pulse while it is measured: so that a disturbance is seen, and whose it was.
 OTHERS_IO = "others' I/O "
@@ -99,7 +98,8 @@ def remark_lines(session: RunSession, width: int, most: int) -> list[Line]:
         changed = event.action.kind == "attribute"
         if not changed and event.state in ("applied", "reverted"):
             continue  # a private directory of its own is no news
-        state = "done, cannot be undone" if _is_lasting(event) else event.state
+        is_lasting = event.state == "kept" and event.action.irreversible
+        state = "done, cannot be undone" if is_lasting else event.state
         change_text = f"{state}: {clean_text(event.action.title)}"
         if changed and event.state == "applied":
             change_text += f", {clean_text(event.action.old or '?')} → {clean_text(event.action.new or '?')}"
@@ -123,10 +123,6 @@ def remark_lines(session: RunSession, width: int, most: int) -> list[Line]:
         rest: list[Line] = [[(" " * 8, "text"), *row] for row in folded[1:]]
         out = [[*head, *folded[0]], *rest, *out]
     return out
-
-
-def _is_lasting(event: ActionEvent) -> bool:
-    return event.state == "kept" and event.action.irreversible
 
 
 class HostPanel(SessionPanel):

@@ -45,10 +45,11 @@ def variant_levels(session: RunSession, workload: str, room: int) -> list[Varian
     absent = _variants_missing_here(session, workload)
     few = len(planned) <= MAX_WAITING_VARIANTS
     shown_variants = [v for v in planned if v in values or (few and v not in absent)]
+    under_way = session.ended is None and session.workload == workload
     out = []
     for variant in shown_variants:
         own = values.get(variant, [])
-        drawn = bin_values(own, room) if _is_under_way(session, workload) else spread_values(own, room)
+        drawn = bin_values(own, room) if under_way else spread_values(own, room)
         shares = tuple(max(0.0, v / top) for v in drawn) if top > 0 else ()
         level = shown_value(session, workload, metric, variant)
         level = median(own) if level is None and own else level  # the warm-up, as long as it is all there is
@@ -84,10 +85,6 @@ def spread_values(values: Sequence[float], room: int) -> list[float]:
         return []
     parts = [(n * len(values) // room, (n + 1) * len(values) // room) for n in range(room)]
     return [fmean(values[low : max(high, low + 1)]) for low, high in parts]
-
-
-def _is_under_way(session: RunSession, workload: str) -> bool:
-    return session.ended is None and session.workload == workload
 
 
 def values_per_bin(count: int, room: int) -> int:

@@ -9,10 +9,12 @@ from hostdx.app.recordings import store
 from hostdx.app.recordings.progress import find_next_analysis
 from hostdx.app.recordings.reader import load_recording, read_events
 from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.validity import list_trust_signs
 from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.details import sign_lines
 from hostdx.app.tui.screens.groups import GroupsScreen
 from hostdx.app.tui.screens.verdict import VerdictScreen
-from hostdx.app.tui.widgets.answer import headline_lines, trust_lines
+from hostdx.app.tui.widgets.answer import headline_lines
 from hostdx.app.tui.widgets.measuring.group_plot import PairRatios, group_plot_lines, pair_ratios
 from hostdx.app.tui.widgets.measuring.standing import list_standings
 from hostdx.app.tui.widgets.verdict_list import (
@@ -54,7 +56,7 @@ def test_a_red_sign_stands_first_and_in_the_headline(storage: RunSession) -> Non
         ]
         for name, groups in session.groups.items()
     }
-    trust = trust_lines(session, 200)
+    trust = sign_lines(list_trust_signs(session), 200)
     assert trust[0][0][1] == "critical" and "disturbed" in trust[0][0][0]
     words = " ".join("".join(p for p, _ in line) for line in headline_lines(session, 200))
     assert "Do not trust this run" in words
