@@ -51,6 +51,8 @@ class SharedFields(TypedDict, total=False):
     """What several measures of one load have in common."""
 
     seconds: float
+    runs: tuple[float, ...]
+    of: Of
     conditions: dict[str, str]
     invalid: str
 

@@ -18,6 +18,7 @@ from hostdx.probes.imports.command_options import command_options, neutral_field
 from hostdx.probes.imports.dates import to_iso
 from hostdx.probes.imports.json_text import as_mapping, text
 from hostdx.probes.imports.model import (
+    Better,
     Contradiction,
     ImportedMeasure,
     ImportRefusedError,
@@ -25,7 +26,9 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     SeriesPoint,
     compare_claim,
+    make_measures,
     make_noted,
+    make_troubles,
 )
 from hostdx.probes.imports.numbers import MIB, parse_number
 from hostdx.probes.imports.source import ImportSource
@@ -37,7 +40,7 @@ _ELAPSED = re.compile(r"(\d+(?:\.\d+)?)(ms|us|h|m|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 _PRINTED = {"Throughput MiB/s": ("bandwidth", MIB), "IOPS": ("IOPS", 1), "Files/s": ("entries", 1),
             "Dirs/s": ("entries", 1)}  # fmt: skip
-_KINDS = {"IOPS": ("IOPS", "more"), "bandwidth": ("B/s", "more"), "entries": ("1/s", "more"),
+_KINDS: dict[str, tuple[str, Better]] = {"IOPS": ("IOPS", "more"), "bandwidth": ("B/s", "more"), "entries": ("1/s", "more"),
           "latency": ("s", "less"), "entry latency": ("s", "less")}  # fmt: skip
 _OF_JSON = {"direct_io": "direct IO", "io_depth": "IO depth", "random_offsets": "random"}
 _TIME_LIMIT = re.compile(r"[\"\s]--timelimit[\"\s=]+(\d{1,9})")
@@ -75,8 +78,7 @@ def parse_table(source: ImportSource) -> ImportResult:
     lines = list(source.read_lines())
     result = _make_result("elbencho-table", _read_table_phases(lines), MIB)
     errors = sum(line.startswith("ERROR") for line in lines)
-    troubles = (ImportTrouble(id="elbencho.errors", said=str(errors)),) if errors else ()
-    return structs.replace(result, troubles=troubles)
+    return structs.replace(result, troubles=tuple(make_troubles(("elbencho.errors", errors))))
 
 
 def parse_live(source: ImportSource) -> ImportResult:
@@ -94,15 +96,11 @@ def parse_live(source: ImportSource) -> ImportResult:
                 SeriesPoint(series=f"elbencho {phase}", at_s=at / 1000, value=rate * MIB, unit="B/s")
             )
     measures = [
-        ImportedMeasure(
-            workload=f"elbencho {phase}",
-            metric="bandwidth",
-            value=moved / seconds,
-            unit="B/s",
-            seconds=seconds,
-        )
+        measure
         for phase, (seconds, moved) in last.items()
-        if moved
+        for measure in make_measures(
+            f"elbencho {phase}", ("bandwidth", moved / seconds if moved else None, "B/s"), seconds=seconds
+        )
     ]
     if not measures:
         raise ImportRefusedError(
@@ -233,14 +231,11 @@ def _make_result(kind: str, all_phases: Iterator[ElbenchoPhase], digit: float) -
         prefix = f"run {order}: " if names.count(name) > 1 else ""
         for metric, (unit, better) in _KINDS.items():
             values = [run.values[metric] for run in runs if metric in run.values]
-            if values:
-                measures.append(
-                    ImportedMeasure(
-                        workload=f"{prefix}elbencho {name}", metric=metric, value=fmean(values), unit=unit,
-                        better="less" if better == "less" else "more", seconds=sum(run.seconds for run in runs),
-                        runs=tuple(values[:1000]) if len(values) > 1 else (), conditions=dict(conditions),
-                    )
-                )  # fmt: skip
+            measures += make_measures(
+                f"{prefix}elbencho {name}", (metric, fmean(values) if values else None, unit), better=better,
+                seconds=sum(run.seconds for run in runs), conditions=dict(conditions),
+                runs=tuple(values[:1000]) if len(values) > 1 else (),
+            )  # fmt: skip
         for run in runs[:100]:
             if run.moved and run.seconds >= 0.1 and (rate := run.values.get("bandwidth")):
                 slack = digit / rate + digit / run.moved + 0.001 / run.seconds + 1e-3

@@ -4,7 +4,13 @@ import re
 
 import msgspec
 
-from hostdx.probes.imports.model import Contradiction, ImportRefusedError, ImportResult, make_noted
+from hostdx.probes.imports.model import (
+    Contradiction,
+    ImportRefusedError,
+    ImportResult,
+    compare_claim,
+    make_noted,
+)
 from hostdx.probes.imports.numbers import MIB, parse_number
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.number_text import parse_unsigned
@@ -51,14 +57,10 @@ def parse(source: ImportSource) -> ImportResult:
             ("memory", size * MIB, "B"), ("free memory", free and free * MIB, "B"), ("CPUs", len(cpus.get(node, ()))),
             ("distances", list(distances[node]) if node in distances else None), subject=f"node:{node}",
         )  # fmt: skip
-    contradictions = []
-    if nodes != len(sizes["size"]):
-        contradictions.append(
-            Contradiction(
-                id="numactl.nodes", subject="nodes", claimed=float(nodes), recomputed=float(len(sizes["size"])),
-                rule="nodes that follow",
-            )
-        )  # fmt: skip
+    counted = len(sizes["size"])
+    contradictions = compare_claim(
+        "numactl.nodes", "nodes", float(nodes), float(counted), "nodes that follow", 0.0
+    )
     local = [row[i] for i, row in enumerate(distances.values()) if i < len(row)]
     if any(parse_number(d) != 10 for d in local):
         contradictions.append(

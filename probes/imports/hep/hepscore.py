@@ -23,6 +23,7 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     Noted,
     compare_claim,
+    make_measures,
     make_noted,
     parse_uname,
 )
@@ -183,12 +184,9 @@ def judge_score(detail: HepScore) -> tuple[list[ImportedMeasure], list[Contradic
         score_text = "none" if detail.score is None else f"{detail.score:g}"
         troubles.append(ImportTrouble(id="hepscore.not-measured", subject=name, said=score_text, fatal=True))
     elif detail.score is not None:
-        measures.append(
-            ImportedMeasure(
-                workload=name, metric="score", value=detail.score, unit="",
-                conditions=_all_conditions(detail.workloads),
-                invalid=f"its status is {detail.status}" if _has_failed(detail.status) else "",
-            )
+        measures += make_measures(
+            name, ("score", detail.score, ""), conditions=_all_conditions(detail.workloads),
+            invalid=f"its status is {detail.status}" if _has_failed(detail.status) else "",
         )  # fmt: skip
         if detail.recomputed is None:
             troubles.append(ImportTrouble(id="hepscore.not-recomputed", subject=name))
@@ -204,12 +202,10 @@ def judge_score(detail: HepScore) -> tuple[list[ImportedMeasure], list[Contradic
         if w.normalised is not None:
             values = tuple(r.value for r in w.runs if r.value is not None)
             seconds = sum(r.seconds or 0.0 for r in w.runs)
-            measures.append(
-                ImportedMeasure(
-                    workload=w.name, metric="score", value=w.normalised, unit="", runs=values, of="median",
-                    seconds=seconds, conditions=_workload_conditions(w),
-                    invalid=next((f"its log says {r.log}"[:120] for r in w.runs if r.log not in (None, "ok")), ""),
-                )
+            measures += make_measures(
+                w.name, ("score", w.normalised, ""), runs=values, of="median", seconds=seconds,
+                conditions=_workload_conditions(w),
+                invalid=next((f"its log says {r.log}"[:120] for r in w.runs if r.log not in (None, "ok")), ""),
             )  # fmt: skip
         troubles += [
             ImportTrouble(id="hepscore.workload-log", subject=f"{w.name} {r.name}", said=r.log)

@@ -18,6 +18,7 @@ from hostdx.probes.imports.model import (
     ImportResult,
     ImportTrouble,
     Noted,
+    compare_claim,
     make_measures,
     make_noted,
 )
@@ -279,17 +280,11 @@ def _make_measures(name: str, part: Module, detail: Darshan) -> list[ImportedMea
 
 
 def _check_histogram(name: str, part: Module) -> list[Contradiction]:
-    contradictions = []
+    contradictions: list[Contradiction] = []
     for direction, _, calls, _, sizes in part.directions:
-        total = sum(sizes.values())
-        if sizes and calls and total != calls and abs(total - calls) > 0.01 * calls:
-            contradictions.append(
-                Contradiction(
-                    id="darshan.histogram",
-                    subject=f"{name} {direction}s",
-                    claimed=float(calls),
-                    recomputed=float(total),
-                    rule="sum of the size histogram",
-                )
+        if sizes and calls:
+            total, rule = float(sum(sizes.values())), "sum of the size histogram"
+            contradictions += compare_claim(
+                "darshan.histogram", f"{name} {direction}s", float(calls), total, rule, 0.0, 0.01 * calls
             )
     return contradictions

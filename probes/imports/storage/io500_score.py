@@ -12,7 +12,7 @@ from typing import Unpack
 
 import msgspec
 
-from hostdx.probes.imports.model import Contradiction, ImportedMeasure, SharedFields
+from hostdx.probes.imports.model import Contradiction, ImportedMeasure, SharedFields, compare_claim
 from hostdx.probes.imports.numbers import GIB, Printed, geometric_mean, parse_printed
 
 BW = ("ior-easy-write", "ior-hard-write", "ior-easy-read", "ior-hard-read")
@@ -106,17 +106,15 @@ def find_contradictions(
         if claimed_value is None or gives is None:
             continue
         slack = getattr(claimed, f"{name}_half") + getattr(again, f"{name}_half") + 1e-9 * abs(gives)
-        agrees[name] = abs(claimed_value - gives) <= slack
-        if not agrees[name]:
-            product = name == "total" and _is_product(claimed, again)
-            agrees["total_is_product"] = product
-            claims.append(
-                Contradiction(
-                    id="io500.total-is-product" if product else "io500.score",
-                    subject=prefix + {"bw": "Bandwidth", "md": "IOPS", "total": "TOTAL"}[name],
-                    claimed=claimed_value, recomputed=gives, unit=unit, rule=rule,
-                )
-            )  # fmt: skip
+        product = name == "total" and _is_product(claimed, again)
+        contradictions = compare_claim(
+            "io500.total-is-product" if product else "io500.score",
+            prefix + {"bw": "Bandwidth", "md": "IOPS", "total": "TOTAL"}[name],
+            claimed_value, gives, rule, 0.0, slack, unit=unit,
+        )  # fmt: skip
+        agrees[name] = not contradictions
+        agrees["total_is_product"] = agrees["total_is_product"] or (product and not agrees[name])
+        claims += contradictions
     return claims, agrees
 
 

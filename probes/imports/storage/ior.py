@@ -21,10 +21,11 @@ from hostdx.probes.imports.model import (
     ImportedMeasure,
     ImportRefusedError,
     ImportResult,
-    ImportTrouble,
     Noted,
     compare_claim,
+    make_measures,
     make_noted,
+    make_troubles,
 )
 from hostdx.probes.imports.numbers import MIB, parse_byte_size, parse_integer, parse_number, parse_truncated
 from hostdx.probes.imports.source import ImportSource
@@ -209,12 +210,10 @@ def make_result(runs: list[IorRun], kind: str) -> ImportResult:
         raise ImportRefusedError(
             "IOR: no result row in it", "the run ended before its table: import a finished one"
         )
-    troubles: list[ImportTrouble] = []
-    if len(measured) < len(runs):
-        troubles.append(ImportTrouble(id="ior.runs-without-result", said=str(len(runs) - len(measured))))
-    errors = sum(run.errors for run in runs)
-    if errors:
-        troubles.append(ImportTrouble(id="ior.errors", said=str(errors)))
+    troubles = make_troubles(
+        ("ior.runs-without-result", len(runs) - len(measured)),
+        ("ior.errors", sum(run.errors for run in runs)),
+    )
     measures: list[ImportedMeasure] = []
     claims: list[Contradiction] = []
     facts: list[Noted] = []
@@ -241,6 +240,7 @@ def make_result(runs: list[IorRun], kind: str) -> ImportResult:
 def _make_measures(run: IorRun, prefix: str) -> list[ImportedMeasure]:
     measures: list[ImportedMeasure] = []
     conditions = _run_conditions(run)
+    invalid = "IOR's check found incorrect data" if run.incorrect else ""
     for op in OPERATIONS:
         rows = [r for r in run.rows if r.op == op]
         rates = [r.mib_s for r in rows]
@@ -249,24 +249,19 @@ def _make_measures(run: IorRun, prefix: str) -> list[ImportedMeasure]:
         seconds = sum(r.total_s or 0.0 for r in rows)
         best = run.max.get(op, max(rates, default=0.0))
         runs = tuple(r * MIB for r in rates) if len(rates) > 1 else ()
-        if best > 0:
-            measures.append(
-                ImportedMeasure(
-                    workload=f"{prefix}ior {op}", metric="bandwidth", value=best * MIB, unit="B/s",
-                    seconds=seconds, runs=runs if max(runs, default=0.0) == best * MIB else (), of="max",
-                    conditions=conditions,
-                )
-            )  # fmt: skip
+        measures += make_measures(
+            f"{prefix}ior {op}", ("bandwidth", best * MIB if best > 0 else None, "B/s"), seconds=seconds,
+            runs=runs if max(runs, default=0.0) == best * MIB else (), of="max", conditions=conditions, invalid=invalid,
+        )  # fmt: skip
         iops = [r.iops for r in rows if r.iops is not None]
-        if iops:
-            measures.append(
-                ImportedMeasure(
-                    workload=f"{prefix}ior {op}", metric="IOPS", value=run.max_ops.get(op, max(iops)),
-                    unit="IOPS", seconds=seconds, conditions=conditions,
-                )
-            )  # fmt: skip
-    if run.incorrect:
-        measures = [msgspec.structs.replace(m, invalid="IOR's check found incorrect data") for m in measures]
+        most = run.max_ops.get(op, max(iops)) if iops else None
+        measures += make_measures(
+            f"{prefix}ior {op}",
+            ("IOPS", most, "IOPS"),
+            seconds=seconds,
+            conditions=conditions,
+            invalid=invalid,
+        )
     return measures
 
 

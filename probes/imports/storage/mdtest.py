@@ -24,7 +24,9 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     Noted,
     compare_claim,
+    make_measures,
     make_noted,
+    make_troubles,
 )
 from hostdx.probes.imports.numbers import parse_integer, parse_number
 from hostdx.probes.imports.source import ImportSource
@@ -135,11 +137,9 @@ def _make_result(runs: list[MdtestRun]) -> ImportResult:
             conditions["options"] = options
         for name, stat in run.rate.items():
             seconds = run.time[name].max if name in run.time else 0.0
-            measures.append(
-                ImportedMeasure(
-                    workload=f"{prefix}mdtest {name.lower()}", metric="IOPS", value=stat.max, unit="IOPS",
-                    seconds=seconds, judged=not name.startswith("Tree"), conditions=conditions,
-                )
+            measures += make_measures(
+                f"{prefix}mdtest {name.lower()}", ("IOPS", stat.max, "IOPS"), seconds=seconds,
+                judged=not name.startswith("Tree"), conditions=conditions,
             )  # fmt: skip
         claims += find_contradictions(run, prefix)
         troubles += [ImportTrouble(id="mdtest.not-computed", subject=prefix + n) for n in run.not_computed]
@@ -148,8 +148,7 @@ def _make_result(runs: list[MdtestRun]) -> ImportResult:
         subject = f"run:{index + 1}" if prefix else ""
         counts = (("tasks", run.tasks), ("nodes", run.nodes), (run.item_kind or "items", run.items))
         facts += make_noted(*counts, subject=subject)
-    if len(measured) < len(runs):
-        troubles.append(ImportTrouble(id="mdtest.runs-without-result", said=str(len(runs) - len(measured))))
+    troubles += make_troubles(("mdtest.runs-without-result", len(runs) - len(measured)))
     return ImportResult(
         kind="mdtest", tool="mdtest", version=measured[0].version, began=to_iso(measured[0].began),
         measures=tuple(measures), facts=tuple(facts[:1000]), contradictions=tuple(claims[:200]),
@@ -263,12 +262,10 @@ def _make_ranks_result(runs: list[Ranks]) -> ImportResult:
         prefix = f"run {index + 1}: " if len(runs) > 1 else ""
         subject = f"run:{index + 1}" if prefix else ""
         for name, rate in run.rate.items():
-            measures.append(
-                ImportedMeasure(
-                    workload=f"{prefix}mdtest {name.lower()}", metric="IOPS", value=rate, unit="IOPS",
-                    seconds=run.time[name], judged=not name.startswith("Tree"),
-                    conditions={"ranks": str(run.tasks), "items a task": str(run.items)},
-                )
+            measures += make_measures(
+                f"{prefix}mdtest {name.lower()}", ("IOPS", rate, "IOPS"), seconds=run.time[name],
+                judged=not name.startswith("Tree"),
+                conditions={"ranks": str(run.tasks), "items a task": str(run.items)},
             )  # fmt: skip
             if run.done.get(name) and run.time[name] > 0:
                 gives, rule = run.done[name] / run.time[name], "sum of rate × time of the ranks ÷ time of all"
