@@ -71,13 +71,19 @@ def apply_validity(result: ImportResult) -> ImportResult:
     Invalid figures and those of less than 50 ms of work are not judged, so that nothing compares them.
     """
     measures = tuple(map(_unjudge_if_invalid_or_short, result.measures))
-    troubles = list(result.troubles)
-    trouble_ids = {trouble.id for trouble in troubles}
-    for which, flagged in (("invalid", _invalid_loads(measures)), ("too-short", _short_loads(measures)),
-                                ("from-memory", _pairs_read_from_memory(measures))):  # fmt: skip
-        new = dict(flagged) if which != "invalid" or not trouble_ids & _SAY_INVALID else {}
-        troubles += [ImportTrouble(id=which, subject=s, said=t) for s, t in list(new.items())[:_MAX_SUBJECTS]]
-    return msgspec.structs.replace(result, measures=measures, troubles=tuple(troubles))
+    flagged = {
+        "invalid": {m.workload: m.invalid for m in measures if m.invalid and not _is_short(m)},
+        "too-short": {m.workload: _short_words(m) for m in measures if _is_short(m)},
+        "from-memory": dict(_pairs_read_from_memory(measures)),
+    }
+    if _SAY_INVALID.intersection(trouble.id for trouble in result.troubles):
+        del flagged["invalid"]
+    troubles = [
+        ImportTrouble(id=which, subject=load, said=why)
+        for which, loads in flagged.items()
+        for load, why in list(loads.items())[:_MAX_SUBJECTS]
+    ]
+    return msgspec.structs.replace(result, measures=measures, troubles=(*result.troubles, *troubles))
 
 
 def _unjudge_if_invalid_or_short(measure: ImportedMeasure) -> ImportedMeasure:
@@ -92,14 +98,6 @@ def _is_short(measure: ImportedMeasure) -> bool:
 
 def _short_words(measure: ImportedMeasure) -> str:
     return f"{units.format_latency(measure.seconds * 1e9)} of work"
-
-
-def _invalid_loads(measures: tuple[ImportedMeasure, ...]) -> Iterator[tuple[str, str]]:
-    return ((m.workload, m.invalid) for m in measures if m.invalid and not _is_short(m))
-
-
-def _short_loads(measures: tuple[ImportedMeasure, ...]) -> Iterator[tuple[str, str]]:
-    return ((m.workload, _short_words(m)) for m in measures if _is_short(m))
 
 
 def _pairs_read_from_memory(measures: tuple[ImportedMeasure, ...]) -> Iterator[tuple[str, str]]:

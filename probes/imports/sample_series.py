@@ -1,8 +1,11 @@
-"""Samples with their times: which metric of which subject had which value when, and the clock that a file prints."""
+"""Samples with their times: which metric of which subject had which value when, and the clock that a file prints; what
+each command did over the samples, and what all of them did together.
+"""
 
 import math
 import re
 from array import array
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -11,6 +14,7 @@ from typing import Literal
 import msgspec
 
 from hostdx.probes.imports.dates import epoch_to_iso, to_iso
+from hostdx.probes.imports.numbers import parse_number
 
 MAX_SERIES = 1000
 MAX_VALUES = 8_000_000  # of all series together; a value and its time take 16 bytes
@@ -167,3 +171,50 @@ def thin_series(series: SampleSeries, most: int) -> list[tuple[float, float]]:
     return [
         (series.at_s[end - 1], sum(series.values[begin:end]) / (end - begin)) for begin, end in pairwise(cuts)
     ]
+
+
+ALL_PROCESSES, PROCESS_PREFIX = "processes", "process:"
+KERNEL_WORKER = "kworker/"
+_MAX_COMMANDS = 40  # of a metric: those that did most
+
+
+class CommandSeries:
+    """The processes of one command are summed up; a sample that does not list a command is one of zero."""
+
+    def __init__(self) -> None:
+        self.clock = SampleClock()
+        self._at_s: list[float] = []
+        self._values: dict[tuple[str, str], defaultdict[str, defaultdict[int, float]]] = {}
+        self._time_text = ""
+
+    def begin_sample(self, time_text: str) -> float:
+        """Return its time; lines of the same text are one sample. A number is of seconds since 1970."""
+        if time_text != self._time_text or not self._at_s:
+            self._time_text = time_text
+            epoch_s = parse_number(time_text)
+            at_s = self.clock.read(time_text) if epoch_s is None else self.clock.read_epoch(epoch_s)
+            self._at_s.append(float(len(self._at_s)) if at_s is None else at_s)
+        return self._at_s[-1]
+
+    def add(self, command: str, metric: str, unit: str, value: float) -> None:
+        """Bytes that a worker of the kernel moves (of a loop device, say) count for the process that asked for it."""
+        if unit == "B/s" and command.startswith(KERNEL_WORKER):
+            return
+        values = self._values.setdefault((metric, unit), defaultdict(lambda: defaultdict(float)))
+        values[command][len(self._at_s) - 1] += value
+
+    def series(self) -> tuple[SampleSeries, ...]:
+        """Those of the commands that did most, and that of all together."""
+        table = SeriesTable()
+        for (metric, unit), values_by_command in self._values.items():
+            total = array("d", [0.0]) * len(self._at_s)
+            ranked = sorted(values_by_command, key=lambda command: -sum(values_by_command[command].values()))
+            for rank, command in enumerate(ranked):
+                values = array("d", [0.0]) * len(self._at_s)
+                for sample, value in values_by_command[command].items():
+                    values[sample] = value
+                    total[sample] += value
+                if rank < _MAX_COMMANDS and any(values):
+                    table.add(f"{PROCESS_PREFIX}{command}", metric, unit, self._at_s, values)
+            table.add(ALL_PROCESSES, metric, unit, self._at_s, total)
+        return table.as_tuple()

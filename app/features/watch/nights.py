@@ -22,8 +22,7 @@ from hostdx.probes.files.safe_read import read_named
 from hostdx.probes.reading.lossless_json import Decoder, encode
 from hostdx.scenarios.analysis.compare.run_summary import RunSummary
 from hostdx.scenarios.analysis.nights.fleet import OtherNight, remove_common_effects
-from hostdx.scenarios.analysis.nights.history import HostHistory, make_history
-from hostdx.scenarios.analysis.nights.night import NightRun, night_run
+from hostdx.scenarios.analysis.nights.history import HostHistory, NightRun, make_history, night_run
 
 SCHEMA = "hostdx-nights/1"
 INDEX = "index.json"

@@ -40,8 +40,10 @@ _ELAPSED = re.compile(r"(\d+(?:\.\d+)?)(ms|us|h|m|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6}
 _PRINTED = {"Throughput MiB/s": ("bandwidth", MIB), "IOPS": ("IOPS", 1), "Files/s": ("entries", 1),
             "Dirs/s": ("entries", 1)}  # fmt: skip
-_KINDS: dict[str, tuple[str, Better]] = {"IOPS": ("IOPS", "more"), "bandwidth": ("B/s", "more"), "entries": ("1/s", "more"),
-          "latency": ("s", "less"), "entry latency": ("s", "less")}  # fmt: skip
+_KINDS: dict[str, tuple[str, Better]] = {
+    "IOPS": ("IOPS", "more"), "bandwidth": ("B/s", "more"), "entries": ("1/s", "more"), "latency": ("s", "less"),
+    "entry latency": ("s", "less"),
+}  # fmt: skip
 _OF_JSON = {"direct_io": "direct IO", "io_depth": "IO depth", "random_offsets": "random"}
 _TIME_LIMIT = re.compile(r"[\"\s]--timelimit[\"\s=]+(\d{1,9})")
 

@@ -13,9 +13,8 @@ from hostdx.probes.imports.dates import to_iso
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult, ImportTrouble
 from hostdx.probes.imports.numbers import GIB, KIB, MIB, is_close
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.storage.fio import Fio, find_messages, make_result
+from hostdx.probes.imports.storage.fio import Fio, find_messages, make_result, sum_jobs
 from hostdx.probes.imports.storage.fio_job import FioJob, FioRate, SyncLatency
-from hostdx.probes.imports.storage.fio_sum import sum_jobs
 
 _RESULT = re.compile(
     r"^(\S.{0,200}?): \(groupid=(\d{1,9}), jobs=(\d{1,9})\): err=\s*(\d{1,9}).*?: pid=\d+:\s*(.*)$"

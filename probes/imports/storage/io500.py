@@ -5,7 +5,6 @@
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -67,16 +66,6 @@ class Io500(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     invalid: bool = False
     errors: tuple[str, ...] = ()
     runs: int = 1
-
-
-class _Hashed(NamedTuple):
-    """A hash of `result.txt`, and what it is over: texts as printed. `version` is None where it is not part of it."""
-
-    section: str
-    version: str | None
-    phases: dict[str, str]
-    totals: dict[str, str]
-    hash: str
 
 
 def is_recognised(source: ImportSource) -> bool:
@@ -186,26 +175,33 @@ def _read_result_file(source: ImportSource) -> ImportResult:
     version = head.get("version")
     return _make_result(
         "result.txt", phases, scores, version=version, mode=head.get("mode"), errors=errors, broken=[],
-        hashes=_collect_hashes(version or "", sections), began=began, processes=parse_number(head.get("procs")),
+        hashes=_check_hashes(version or "", sections), began=began, processes=parse_number(head.get("procs")),
     )  # fmt: skip
 
 
-def _collect_hashes(version: str, sections: dict[str, dict[str, str]]) -> list[_Hashed]:
-    """Of the score and, in an extended run, of SCOREX: that one is over the optional phases, without the version."""
-    hashes = []
+def _check_hashes(version: str, sections: dict[str, dict[str, str]]) -> list[list[Contradiction]]:
+    """Of the score and, in an extended run, of SCOREX, which is over the optional phases, without the version: what the
+    hash of each contradicts.
+    """
+    checked: list[list[Contradiction]] = []
     for section, belong, of in (
         ("SCORE", (*score.BW, *score.MD), version),
         ("SCOREX", score.EXTENDED, None),
     ):
         totals = sections.get(section, {})
-        if stored := totals.get("hash"):
-            texts = {
-                name: sections[name]["score"].partition(" ")[0]
-                for name in belong
-                if "score" in sections.get(name, {})
-            }
-            hashes.append(_Hashed(section, of, texts, totals, stored))
-    return hashes
+        if not (stored := totals.get("hash")):
+            continue
+        texts = {
+            name: sections[name]["score"].partition(" ")[0]
+            for name in belong
+            if "score" in sections.get(name, {})
+        }
+        is_invalid = "INVALID" in totals.get("SCORE", "").upper()
+        hashed = score.expected_hash(of, texts, totals, stored, invalid=is_invalid)
+        rule = f"hash over {'version, ' if of is not None else ''}phase scores, MD, BW and SCORE"
+        wrong = Contradiction(id="io500.hash", subject=section, claimed=stored, recomputed=hashed, rule=rule)
+        checked.append([wrong] if hashed != stored.upper() else [])
+    return checked
 
 
 def _split_first_word(text: str) -> tuple[str, str]:
@@ -215,7 +211,7 @@ def _split_first_word(text: str) -> tuple[str, str]:
 
 def _make_result(
     layout: str, phases: dict[str, Io500Phase], scores: list[tuple[str, score.Scores]], *, version: str | None,
-    mode: str | None, errors: list[str], broken: list[str], runs: int = 1, hashes: Sequence[_Hashed] = (),
+    mode: str | None, errors: list[str], broken: list[str], runs: int = 1, hashes: Sequence[list[Contradiction]] = (),
     began: str | None = None, processes: float | None = None,
 ) -> ImportResult:  # fmt: skip
     if not any(p.counted for p in phases.values()):
@@ -241,19 +237,7 @@ def _make_result(
     if extended is not None:
         beyond = score.recompute_scores({n: (p.value, p.half) for n, p in phases.items()}, extended=True)
         contradictions += score.find_contradictions(extended, beyond, "SCOREX ")[0]
-    hashed = None
-    for stored in hashes:
-        hashed = score.expected_hash(
-            stored.version, stored.phases, stored.totals, stored.hash,
-            invalid="INVALID" in stored.totals.get("SCORE", "").upper(),
-        )  # fmt: skip
-        if hashed != stored.hash.upper():
-            contradictions.append(
-                Contradiction(
-                    id="io500.hash", subject=stored.section, claimed=stored.hash, recomputed=hashed,
-                    rule=f"hash over {'version, ' if stored.version is not None else ''}phase scores, MD, BW and SCORE",
-                )
-            )  # fmt: skip
+    contradictions += [claim for claims in hashes for claim in claims]
     detail = Io500(
         layout=layout, version=version, mode=mode, phases=tuple(phases.values()), printed=plain,
         extended=extended, recomputed=again, agrees=agrees, missing=lost, invalid=invalid,

@@ -29,9 +29,8 @@ from hostdx.probes.imports.model import (
     make_troubles,
 )
 from hostdx.probes.imports.numbers import parse_number
-from hostdx.probes.imports.sample_series import SampleSeries, SeriesTable
+from hostdx.probes.imports.sample_series import CommandSeries, SampleSeries, SeriesTable
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.sysstat.command_series import CommandSeries
 from hostdx.probes.types import Json
 
 _LABEL = re.compile(r"[A-Za-z][A-Za-z0-9]{2}")  # CPU, cpu, MDD, PRC

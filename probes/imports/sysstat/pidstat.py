@@ -17,8 +17,8 @@ from hostdx.probes.imports.model import (
     make_troubles,
 )
 from hostdx.probes.imports.numbers import parse_number
+from hostdx.probes.imports.sample_series import CommandSeries
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.sysstat.command_series import CommandSeries
 from hostdx.probes.imports.sysstat.sysstat_table import SysstatHeader, load_columns, parse_header
 
 _FIRST = ("UID", "USER", "PID", "TGID")

@@ -15,8 +15,13 @@ from typing import Annotated, Literal, TypeAlias
 import msgspec
 
 from hostdx.probes.imports.model import ImportResult
-from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes, thin_series
-from hostdx.probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_PREFIX
+from hostdx.probes.imports.sample_series import (
+    ALL_PROCESSES,
+    PROCESS_PREFIX,
+    SampleSeries,
+    SampleTimes,
+    thin_series,
+)
 from hostdx.scenarios.contract import ranges as of
 from hostdx.scenarios.contract.knowledge_file import read_tables
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile

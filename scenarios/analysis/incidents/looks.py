@@ -5,8 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes
-from hostdx.probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_PREFIX
+from hostdx.probes.imports.sample_series import ALL_PROCESSES, PROCESS_PREFIX, SampleSeries, SampleTimes
 from hostdx.probes.system.running.host_looks import CloseLook, HostLook, ProcessUse
 from hostdx.scenarios.analysis.incidents.incidents import (
     Incident,

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey
-from hostdx.scenarios.analysis.nights.night import NightFigure, NightRun
+from hostdx.scenarios.analysis.nights.history import NightFigure, NightRun
 
 MIN_OTHER_NODES = 5  # nodes that have the load on that night; with fewer nothing is taken off
 

@@ -6,9 +6,8 @@ from random import Random
 import pytest
 
 from hostdx.probes.imports import kinds
-from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes
+from hostdx.probes.imports.sample_series import ALL_PROCESSES, PROCESS_PREFIX, SampleSeries, SampleTimes
 from hostdx.probes.imports.source import ImportSource
-from hostdx.probes.imports.sysstat.command_series import ALL_PROCESSES, PROCESS_PREFIX
 from hostdx.scenarios.analysis.incidents.incidents import (
     MIN_SAMPLES,
     Suspect,

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from hostdx.scenarios.analysis.nights.fleet import MIN_OTHER_NODES, OtherNight, remove_common_effects
-from hostdx.scenarios.analysis.nights.history import make_history
-from hostdx.scenarios.analysis.nights.night import NightRun, night_run
+from hostdx.scenarios.analysis.nights.history import NightRun, make_history, night_run
 from tests.scenarios.analysis.nights.test_history import steady
 
 NIGHTS, BAD = 24, 8

@@ -11,14 +11,16 @@ from hostdx.scenarios.analysis.compare.run_summary import FigureKey, LoadFigure,
 from hostdx.scenarios.analysis.nights.cusum import BASELINE_NIGHTS
 from hostdx.scenarios.analysis.nights.findings import slowdown_findings
 from hostdx.scenarios.analysis.nights.history import (
+    ChangedFact,
     Dated,
     HostHistory,
+    NightRun,
     Turn,
     _group_turns,
     _Night,
     make_history,
+    night_run,
 )
-from hostdx.scenarios.analysis.nights.night import ChangedFact, NightRun, night_run
 from hostdx.scenarios.contract.plan import Metric
 
 RATE = Metric("calls/s", "calls/s")
