@@ -124,10 +124,6 @@ from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.source import ImportSource
 
 
-def is_recognised(source: ImportSource) -> bool:
-    return source.head.startswith(b"napbench: ")
-
-
 def parse(source: ImportSource) -> ImportResult:
     for line in source.read_lines():
         if (late := parse_number(line.split()[1])) is not None:
@@ -160,14 +156,19 @@ def nap() -> int:
 ''',
 }
 LISTED = {
+    "probes/imports/formats/kinds.toml": (
+        (
+            "[numactl]\n",
+            "[napbench]\ntitle = \"napbench output\"\nrecognise = ['\\Anapbench: ']\n[numactl]\n",
+        ),
+    ),
     "probes/imports/kinds.py": (
         ("hwloc, numactl,", "hwloc, napbench, numactl,"),
         (
             '    _code_kind("numactl",',
-            '    ImportKind("napbench", "napbench output", napbench.is_recognised, napbench.parse),\n'
-            '    _code_kind("numactl",',
+            '    _code_kind("napbench", napbench.parse),\n    _code_kind("numactl",',
         ),
-    )
+    ),
 }
 
 

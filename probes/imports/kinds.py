@@ -18,7 +18,6 @@ import msgspec
 from hostdx.probes import units
 from hostdx.probes.imports import iperf3
 from hostdx.probes.imports.accounting import with_left_out_fields
-from hostdx.probes.imports.cluster import elbencho
 from hostdx.probes.imports.cpu import hwloc, numactl, perf_stat
 from hostdx.probes.imports.formats import RecognisedForm, load_format
 from hostdx.probes.imports.hep import hep_suite, hepscore, prmon
@@ -34,6 +33,7 @@ from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage import (
     darshan,
     darshan_log,
+    elbencho,
     fio,
     fio_text,
     io500,
@@ -214,7 +214,7 @@ KINDS: tuple[ImportKind, ...] = (
     _code_kind("iostat-text", iostat.parse, iostat.is_recognised),
     _code_kind("vmstat", vmstat.parse, vmstat.is_recognised),
     _code_kind("pidstat", pidstat.parse, pidstat.is_recognised),
-    _code_kind("atop", atop.parse, atop.is_recognised),
+    _code_kind("atop", atop.parse),
     _code_kind("atop-json", atop.parse_json),
     _code_kind("sar", sar.parse, sar.is_recognised),
     _code_kind("iperf3", iperf3.parse),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import os
 import re
@@ -89,6 +90,13 @@ class ImportSource:
             text = line.decode("utf-8", "backslashreplace").rstrip("\r")
             yield _BLANKS.sub(" " * MAX_BLANKS, text) if len(text) > MAX_BLANKS else text
             start = stop + 1
+
+    def read_rows(self, tool: str) -> Iterator[list[str]]:
+        """The rows of a CSV. Raises ImportRefusedError in the name of its tool."""
+        try:
+            yield from csv.reader(self.read_lines())
+        except csv.Error as error:
+            raise ImportRefusedError(f"{tool}: CSV cannot be read: {error}", "check the file") from None
 
     def read_batches(self, size: int = 10_000) -> Iterator[list[str]]:
         """The lines, many at once: long tables are read column by column."""

@@ -5,7 +5,6 @@ Rates in MiB/s (2^20) in `detail`, sizes in bytes, times in seconds. A run start
 the table: that is complete, not cut off.
 """
 
-import csv
 import re
 from collections.abc import Mapping
 
@@ -414,18 +413,15 @@ def parse_csv(source: ImportSource) -> ImportResult:
     """No unit beyond the header; `numTasks` may be missing from it or from the rows."""
     run = IorRun(version="")
     header: list[str] = []
-    try:
-        for fields in csv.reader(source.read_lines()):
-            names = [field.strip() for field in fields]
-            if names[:1] == ["access"]:
-                header = names
-            elif header and names[:1] in (["write"], ["read"]) and len(run.rows) < _MAX_ROWS:
-                shorter = [n for n in header if n != "numTasks"] if len(names) == len(header) - 1 else header
-                values: dict[str, Json] = dict(zip(shorter, names, strict=False))
-                if row := make_row(values, _CSV_NAMES):
-                    run.rows.append(row)
-                    tasks = parse_integer(values.get("numTasks"))
-                    run.tasks = tasks if tasks is not None else run.tasks
-    except csv.Error as error:
-        raise ImportRefusedError(f"IOR: CSV cannot be read: {error}", "check the file") from None
+    for fields in source.read_rows("IOR"):
+        names = [field.strip() for field in fields]
+        if names[:1] == ["access"]:
+            header = names
+        elif header and names[:1] in (["write"], ["read"]) and len(run.rows) < _MAX_ROWS:
+            shorter = [n for n in header if n != "numTasks"] if len(names) == len(header) - 1 else header
+            values: dict[str, Json] = dict(zip(shorter, names, strict=False))
+            if row := make_row(values, _CSV_NAMES):
+                run.rows.append(row)
+                tasks = parse_integer(values.get("numTasks"))
+                run.tasks = tasks if tasks is not None else run.tasks
     return make_result([run], "ior-csv")

@@ -9,7 +9,6 @@ over task counts appends another line of all; of several iterations the line of 
 version.
 """
 
-import csv
 import re
 
 import msgspec
@@ -203,16 +202,13 @@ class MdtestRanks(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 def parse_ranks(source: ImportSource) -> ImportResult:
     runs: list[Ranks] = []
     columns: list[tuple[str, int]] = []
-    try:
-        for fields in csv.reader(source.read_lines()):
-            if fields[:2] == ["rank", "items"]:
-                columns = [(_phase_name(n), at) for at, n in enumerate(fields) if n.startswith("rate-")]
-            elif fields[:1] == ["all"] and columns and len(runs) < _MAX_RANK_RUNS:
-                runs.append(_read_all_ranks(fields, columns))
-            elif runs and columns and (rank := parse_integer(fields[0] if fields else None)) is not None:
-                _add_rank_row(runs[-1], rank, fields, columns)
-    except csv.Error as error:
-        raise ImportRefusedError(f"mdtest: CSV cannot be read: {error}", "check the file") from None
+    for fields in source.read_rows("mdtest"):
+        if fields[:2] == ["rank", "items"]:
+            columns = [(_phase_name(n), at) for at, n in enumerate(fields) if n.startswith("rate-")]
+        elif fields[:1] == ["all"] and columns and len(runs) < _MAX_RANK_RUNS:
+            runs.append(_read_all_ranks(fields, columns))
+        elif runs and columns and (rank := parse_integer(fields[0] if fields else None)) is not None:
+            _add_rank_row(runs[-1], rank, fields, columns)
     measured = [run for run in runs if run.rate]
     if not measured:
         raise ImportRefusedError(

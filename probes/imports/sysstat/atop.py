@@ -70,11 +70,6 @@ class Atop(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     labels: dict[str, int] = {}
 
 
-def is_recognised(source: ImportSource) -> bool:
-    lines = source.head.split(b"\n", 20)[:20]
-    return any(_HEAD.match(line.decode("latin-1")) for line in lines)
-
-
 def parse(source: ImportSource) -> ImportResult:
     return parse_lines(source.read_lines())
 

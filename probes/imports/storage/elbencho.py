@@ -70,10 +70,7 @@ def parse(source: ImportSource) -> ImportResult:
 
 
 def parse_csv(source: ImportSource) -> ImportResult:
-    try:
-        return _make_result("elbencho-csv", _read_csv_phases(source), MIB)
-    except csv.Error as error:
-        raise ImportRefusedError(f"elbencho: CSV cannot be read: {error}", "check the file") from None
+    return _make_result("elbencho-csv", _read_csv_phases(source), MIB)
 
 
 def parse_table(source: ImportSource) -> ImportResult:
@@ -166,7 +163,7 @@ def _read_json_phases(each: dict[str, Json]) -> Iterator[ElbenchoPhase]:
 def _read_csv_phases(source: ImportSource) -> Iterator[ElbenchoPhase]:
     neutral = neutral_fields("elbencho-csv")
     columns: list[str] = []
-    for fields in csv.reader(source.read_lines()):
+    for fields in source.read_rows("elbencho"):
         if fields[:1] == ["ISO date"]:
             columns = fields
             continue
