@@ -314,21 +314,25 @@ class Errands(App[int]):
 
         self._show_answer(argv, f"no {noun}", make_screen)
 
-    def open_explanation(self, scenario: str) -> None:
+    def open_explanation(self, scenario: str, is_wanted: Callable[[], bool] = lambda: True) -> None:
         from hostdx.app.tui.screens.explain import ExplainScreen
 
         argv = ["explain", "--markdown", scenario]
-        self._show_answer(argv, "no page", lambda page: ExplainScreen(scenario, page))
+        self._show_answer(argv, "no page", lambda page: ExplainScreen(scenario, page), is_wanted)
 
     def _show_answer(
-        self, argv: Sequence[str], refused: str, make_screen: Callable[[str], Screen[object]]
+        self,
+        argv: Sequence[str],
+        refused: str,
+        make_screen: Callable[[str], Screen[object]],
+        is_wanted: Callable[[], bool] = lambda: True,
     ) -> None:
         """Open the screen that is made of what a command prints, unless somebody went on meanwhile."""
         asking = self.screen
 
         def show(output: str) -> None:
-            self.message = ""
-            if self.screen is asking:
+            if self.screen is asking and is_wanted():
+                self.message = ""
                 self.push_screen(make_screen(output))
 
         self.ask_command(argv, refused, show)

@@ -374,6 +374,8 @@ class Shell(NamedKeys, Errands):
         if isinstance(event, events.Key) and self.message:
             self.message = ""
             self.call_after_refresh(self.draw)
+        if isinstance(event, events.Key) and isinstance(self.screen, Base) and self.screen.holds_key(event):
+            return
         await super().on_event(event)
 
     def show_keys(self, about: Screen[object], *, filtering: bool = False) -> None:

@@ -65,6 +65,8 @@ class RunFeed:
         if self._idle % 4 == 0:  # not at every look: it reads three files under /proc
             was = self.dead
             self._check_runner()
+            if self.dead:  # nothing moves any more
+                self.playback.live = self.playback.playing = False
             return self.dead != was
         return False
 

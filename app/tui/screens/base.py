@@ -12,7 +12,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 
-from hostdx.app.terminal.lines import Line, ground_line, split_line, text_line
+from hostdx.app.terminal.lines import Line, cell_width, crop_line, ground_line, split_line, text_line
 from hostdx.app.tui.own_settings import NamedKeys
 from hostdx.app.tui.widgets.keybar import KeyBar
 from hostdx.app.tui.widgets.panel import Box, DrawnPanel, Panel
@@ -38,7 +38,8 @@ class TopBar(Panel):
         screen = cast("Base", self.screen)
         before, after, about = screen.head_words
         left: Line = [(f" {before} › ", "dim"), (screen.title_words, "title"), (after, "dim")]
-        return [ground_line(split_line(left, text_line(f"{about} ", "strong"), width), width, "bar")]
+        right = crop_line(text_line(f"{about} ", "strong"), max(0, width - cell_width(left) - 2))
+        return [ground_line(split_line(left, right, width), width, "bar")]
 
 
 class Base(NamedKeys, Screen[object]):
@@ -126,6 +127,10 @@ class Base(NamedKeys, Screen[object]):
             text_line("Make it larger; nothing is lost.", "dim"),
             text_line("q quits"),
         ]
+
+    def holds_key(self, event: events.Key) -> bool:
+        """Return True for a key that the screen keeps for later: it cannot act on it yet."""
+        return False
 
     @property
     def is_in_use(self) -> bool:

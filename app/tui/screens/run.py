@@ -76,7 +76,7 @@ def _change_lines(feed: RunFeed, width: int) -> list[Line]:
     if feed.dead and feed.playback.is_at_end:
         alert: Line = [(f" ! STILL CHANGED  {change_text}", "critical")]
         for words in (" puts it back now ", " puts it back "):
-            key = line_with_key_names(f"[u]{words}", "strong")
+            key = line_with_key_names(f"   [u]{words}", "strong")
             if cell_width(alert) + cell_width(key) < width:
                 break
         return [ground_line(split_line(alert, key, width), width, "critical")]
@@ -88,6 +88,20 @@ def _change_lines(feed: RunFeed, width: int) -> list[Line]:
         if cell_width(head) + cell_width(back) < width:
             break
     return [ground_line(split_line(head, back, width), width, "warning")]
+
+
+def _activity_words(session: RunSession) -> str:
+    """Return what the run does now. It names the load that the list marks as the one under way."""
+    words, load = session.activity_text or "starting", session.find_workload(session.workload)
+    step = session.find_workload(session.current_step_id)
+    if load is None or load == step or not session.blocks:
+        return words
+    if step is not None:  # told of the load before or after
+        return load.title
+    return f"{load.title}, {words}" if session.scenario_card.role == "battery" else words
+
+
+MIN_GAP_CELLS = 3  # between the two halves of the line at the top
 
 
 class RunHead(Panel):
@@ -116,7 +130,9 @@ class RunHead(Panel):
         elif feed.dead and feed.playback.is_at_end:
             right = [("the runner is gone: it was killed, or the host went down ", "warning")]
         else:
-            right = [(session.activity_text or "starting", "text"), (" ", "text")]
+            right = [(_activity_words(session), "text"), (" ", "text")]
+        if cell_width(left) + cell_width(right) + MIN_GAP_CELLS > width:
+            left = left[:2]
         return [ground_line(split_line(left, right, width), width, "bar"), *_change_lines(feed, width)]
 
 

@@ -39,7 +39,7 @@ class Reader(Panel, can_focus=True):
         room = max(1, height - 1)
         self._top = max(0, min(self._top, len(lines) - room))
         last = self._top + room
-        more = f"line {last} of {len(lines)}" + ("" if last >= len(lines) else "  ↓")
+        more = f"lines {self._top + 1} to {last} of {len(lines)}" + ("" if last >= len(lines) else "  ↓")
         return [*lines[self._top : last], text_line(more, "dim")]
 
     def action_scroll(self, by: int) -> None:

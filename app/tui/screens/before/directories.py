@@ -50,6 +50,7 @@ def _explain_no_path(words: str) -> str:
     return "" if words.strip("/") else "the path continues after the /; Tab completes it, Esc cancels"
 
 
+EXPLAINED = 5  # lines below the list
 COLUMNS = ("directory", "disk", "model", "type", "free")
 
 
@@ -72,7 +73,7 @@ class DirectoriesScreen(Base):
 
     DEFAULT_CSS = """
     DirectoriesScreen Picker { height: auto; max-height: 80%; }
-    DirectoriesScreen #explained { height: 4; margin: 1 0 0 0; }
+    DirectoriesScreen #explained { height: 5; margin: 1 0 0 0; }
     """
     BINDINGS = [
         Binding("enter", "take", "use these", priority=True),
@@ -106,21 +107,27 @@ class DirectoriesScreen(Base):
 
     def compose_body(self) -> Iterable[Widget]:
         yield Picker(
-            id="directories", title="DIRECTORIES", empty="reading the mounts", list_rows=self._place_rows,
+            id="directories", title="DIRECTORIES TO MEASURE", empty="reading the mounts", list_rows=self._place_rows,
             draw_heads=self._column_heads,
         )  # fmt: skip
         yield DrawnPanel(self._explanation_lines, id="explained")
 
     def _explanation_lines(self, width: int, _height: int) -> list[Line]:
         place = self.selected_place
-        if place is not None and place.refusal:
-            return wrap_text(f"✗ {place.refusal}", width, "unknown")
+        is_refused = place is not None and bool(place.refusal)
+        refusal = (
+            wrap_text(f"✗ {place.refusal}", width, "unknown") if place is not None and is_refused else []
+        )
         words = "[Enter] takes the directory of this row; [/] types a path."
         if self.several:
-            words = "[space] marks a directory; [/] types a path. The first is baseline A. [Enter] takes those marked."
+            words = (
+                "[space] marks a directory; [/] types a path. The one marked first is baseline A. "
+                "[Enter] takes those marked."
+            )
         if self.several and not self.marked:
             words += " Without a mark it takes this row."
-        return wrap_keys(words, width)
+        hint = wrap_keys(words, width)
+        return [*refusal[: max(1, EXPLAINED - len(hint))], *hint]
 
     def on_mount(self) -> None:
         self.show()
@@ -150,8 +157,8 @@ class DirectoriesScreen(Base):
         return self.marked.index(path) if path in self.marked else len(self.marked)
 
     def _show_typed_path(self, before: list[str], outcome: CommandOutcome) -> None:
-        """Show what carries a path that was typed. A path that cannot be measured loses its mark, one that does not
-        exist also loses its row; the message line gives the reason."""
+        """Show what carries a path that was typed. A path that cannot be measured loses its mark, and the message line
+        gives the reason. One that does not exist also loses its row, and comes back into the field with the reason."""
         if outcome.error or not self.is_in_use:
             return
         listed_by_path = {
@@ -165,6 +172,8 @@ class DirectoriesScreen(Base):
                 self.shell.show_message(f"not added: {place.refusal}")
                 if not place.device:
                     self._places = [row for row in self._places if row.path != place.path]
+                    if self.app.screen is self:
+                        self._ask_path(place.path, place.refusal)
         self.show()
 
     def _place_rows(self) -> list[PickerRow]:
@@ -252,10 +261,15 @@ class DirectoriesScreen(Base):
     def action_path(self) -> None:
         self._ask_path("/")
 
-    def _ask_path(self, beginning: str) -> None:
+    def _ask_path(self, beginning: str, trouble: str = "") -> None:
+        """`trouble`: what is wrong with the path that stands in the field."""
         self.app.push_screen(
             AskScreen(
-                "directory", beginning, hint=PATH_HINT, check=_explain_no_path, complete=self._complete_path
+                "directory",
+                beginning,
+                hint=f"{clean_text(trouble)}; Tab completes it" if trouble else PATH_HINT,
+                check=_explain_no_path,
+                complete=self._complete_path,
             ),
             self._add_and_examine_path,
         )

@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from textual import events
 from textual.binding import Binding
 from textual.widget import Widget
 
@@ -46,6 +47,9 @@ from hostdx.scenarios.contract.events import ScenarioOffer
 from hostdx.scenarios.contract.option_value import command_arguments
 from hostdx.scenarios.contract.plan import Option, Plan
 
+ASKING_KEYS = frozenset(
+    {"d", "b", "O", "plus", "minus", "equals_sign"}
+)  # for which the options must be known
 AROUND = 2  # lines of head and keys
 PAGE_OPENS_S = 3.0  # within which a page of explanation comes on top
 ALONE = "one directory: nothing to compare it with; [d] adds one"
@@ -117,8 +121,10 @@ class PlanScreen(Base):
         self._busy: LockHolder | None = None  # whose run goes on meanwhile
         self.waits_for_end = False  # this one starts when that run has ended
         self._former: tuple[EventChild, dict[str, Json]] | None = None  # the last plan that could be made
+        self._held_keys: list[events.Key] = []  # typed before the scenario's options were known
         self._asked: tuple[Option, str] | None = None  # the option set last, and the words for it
         self._opens_page = False  # an explanation is being read: it comes on top
+        self._awaits_page = False  # the same, however long it takes; Esc ends it
 
     @property
     def session(self) -> RunSession:
@@ -133,6 +139,13 @@ class PlanScreen(Base):
     def is_plan_final(self) -> bool:
         """The planner has said all it had to say, or is not asked as long as an option is missing."""
         return bool(self.missing_options) or (self._child is not None and self._child.ended)
+
+    @property
+    def is_made_again(self) -> bool:
+        """A value was changed, and the plan for it is not there yet: the former one is still shown."""
+        return (
+            self._former is not None and self._child is not None and not self._child.ended and not self.plan
+        )
 
     @property
     def missing_options(self) -> list[Option]:
@@ -151,7 +164,8 @@ class PlanScreen(Base):
 
     @property
     def head_words(self) -> tuple[str, str, str]:
-        return self.offer.id, " › live › verdict", self.offer.title
+        after = " › exact steps" if self._exact else " › live › verdict"
+        return self.offer.id, after, self.offer.title
 
     def compose_head(self) -> Iterable[Widget]:
         yield PlanHead()
@@ -214,6 +228,44 @@ class PlanScreen(Base):
             return bool(names)
         return True
 
+    def holds_key(self, event: events.Key) -> bool:
+        """Keep a key that asks for a value, and what is typed after it, until triage has told the options.
+
+        The first of them would be dropped, and the others taken for single keys.
+        """
+        triage = self.shell.triage
+        if self.offer.options or triage is None or triage.ended or event.key == "ctrl+c":
+            return False
+        if event.key == "escape" and self._held_keys:
+            self._held_keys = []
+            self.shell.show_message("the keys that waited are dropped")
+            return True
+        first_keys = ASKING_KEYS | ({"slash", "space"} if self._ask else set())
+        if not self._held_keys and event.key not in first_keys:
+            return False
+        self._held_keys.append(event)
+        self.call_after_refresh(self.shell.show_message, "reading the host first; what you type is kept")
+        return True
+
+    def _press_held_keys(self) -> None:
+        held, self._held_keys = self._held_keys, []
+        if held:
+            self.shell.show_message("")
+        for event in held:
+            self.app.post_message(events.Key(event.key, event.character))
+
+    def footer_words(self, binding: Binding) -> str:
+        """Beside the key that starts a run stands what the run writes, and where."""
+        writes = self.plan.writes if self.plan is not None else ()
+        if binding.action == "start" and writes:
+            size = units.format_size(sum(item.bytes for item in writes))
+            if not self.has_class("-wide"):
+                devices = ", ".join(dict.fromkeys(item.device for item in writes))
+                return f"start: ≤ {size} to {clean_text(devices)}"
+            where = ", ".join(dict.fromkeys(item.where or item.device for item in writes))
+            return f"start: writes ≤ {size} to {clean_text(where)}"
+        return super().footer_words(binding)
+
     def _restart_planner(self) -> None:
         if self._child is not None:
             self._child.close()
@@ -226,6 +278,9 @@ class PlanScreen(Base):
 
     def _poll_triage_and_child(self) -> None:
         self._take_triage()
+        triage = self.shell.triage
+        if self.offer.options or triage is None or triage.ended:
+            self._press_held_keys()
         if self._child is not None and not self._child.ended and self._child.poll():
             if self._child.ended and self.plan is None and self._former is not None:
                 self._restore_former_plan(self._child.error)
@@ -267,6 +322,12 @@ class PlanScreen(Base):
         child, plan = self._child, self.plan
         if self.missing_options:
             return needs_lines(self.offer, self.missing_options, width)
+        if self.is_made_again:
+            assert self._former is not None
+            before = self._former[0].session.plan
+            words = "the plan is made again; below is the one before the change. [Esc] keeps that one"
+            shown = plan_lines(before, width) if before is not None else []
+            return [*wrap_keys(words, width, "warning"), BLANK, *shown]
         if plan is None:
             if child is not None and child.ended:
                 words = child.error or "no plan was made"
@@ -321,8 +382,19 @@ class PlanScreen(Base):
         self.shell.copy(self._command_line(), "the command")
 
     def action_back(self) -> None:
-        """From the exact steps to the plan: they look like a page, so they are left like one."""
-        if self._exact:
+        """From the exact steps to the plan: they look like a page, so they are left like one.
+
+        So is a page that is only coming, and a plan that is made again: what was chosen before stays.
+        """
+        if self._awaits_page:
+            self._opens_page = self._awaits_page = False
+            self.shell.show_message("the page is not opened")
+        elif self.is_made_again and self._former is not None and self._child is not None:
+            self._child.close()
+            (self._child, self.values), self._former, self._asked = self._former, None, None
+            self._planned_values = dict(self.values)
+            self.show()
+        elif self._exact:
             self.action_exact()
         else:
             super().action_back()
@@ -334,13 +406,17 @@ class PlanScreen(Base):
 
     def action_explain(self) -> None:
         if not self._opens_page:
-            self._opens_page = True
-            self.set_timer(PAGE_OPENS_S, self.on_screen_suspend)
-            self.shell.open_explanation(self.offer.id)
+            self._opens_page = self._awaits_page = True
+            self.set_timer(PAGE_OPENS_S, self._let_enter_start)
+            self.shell.show_message("opening the explanation")
+            self.shell.open_explanation(self.offer.id, lambda: self._awaits_page)
+
+    def _let_enter_start(self) -> None:
+        self._opens_page = False
 
     def on_screen_suspend(self) -> None:
-        """The page stands on top, or did not come."""
-        self._opens_page = False
+        """The page stands on top."""
+        self._opens_page = self._awaits_page = False
 
     def action_name(self) -> None:
         self.change_option(self.missing_options[0])

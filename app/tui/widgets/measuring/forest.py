@@ -36,10 +36,10 @@ def forest_lines(session: RunSession, width: int, height: int) -> list[Line]:
     for load, load_standings in pairs_of(session):
         target = load_target(load.id) if load.id in session.blocks else ""
         rows += [
-            (f"{title(load)} {standing.name}".strip(), standing.words, standing.bar, target)
+            (f"{title(load)} {standing.name}".strip(), _brief(standing.words), standing.bar, target)
             for standing in load_standings
         ]
-        rows += [] if load_standings else [(title(load), planned_words(session, load), None, target)]
+        rows += [] if load_standings else [(title(load), _brief(planned_words(session, load)), None, target)]
     if len(rows) > height - 1:
         drawn = sorted(
             (r for r in rows if r[2] is not None), key=lambda r: -abs(math.log(r[2].ratio if r[2] else 1))
@@ -62,6 +62,11 @@ def forest_lines(session: RunSession, width: int, height: int) -> list[Line]:
         line = next(below) if bar is not None else _waiting_line(name, words, names, room, scale, margin)
         out.append(link_line(line, target))
     return [*out, *([text_line(f"and {left_out} more: v", "dim")] if left_out else [])][:height]
+
+
+def _brief(words: str) -> str:
+    """Return the count alone: the card of the load under way says that it is being measured."""
+    return words.removeprefix("measuring, ")
 
 
 def _waiting_line(name: str, words: str, names: int, room: int, scale: LogScale, margin: float) -> Line:

@@ -38,7 +38,7 @@ from hostdx.app.tui.widgets.measuring.levels import (
     group_marks,
     variant_levels,
 )
-from hostdx.app.tui.widgets.measuring.standing import Standing, pairs_of, planned_words
+from hostdx.app.tui.widgets.measuring.standing import Standing, pairs_of, piece_noun, planned_words
 from hostdx.app.tui.widgets.measuring.times import Times
 from hostdx.app.tui.widgets.measuring.variants import leading_metric_and_unit
 from hostdx.probes import units
@@ -80,12 +80,12 @@ def load_state(session: RunSession, load: Workload, pair_standings: Sequence[Sta
         words = (
             short_size(standing.verdict, standing.words)
             if len(pair_standings) == 1 and standing.verdict
-            else f"{len(pair_standings)} pairs"
+            else units.count_noun(len(pair_standings), "comparison")
         )
         return [(f"{sign} {words}", standing.role if len(pair_standings) == 1 else "strong")], now
     one_bar = len(open_ones) == 1 and open_ones[0].bar is not None
     words = (
-        units.count_noun(len(session.groups.get(load.id, ())), "group")
+        units.count_noun(len(session.groups.get(load.id, ())), piece_noun(session))
         if one_bar
         else planned_words(session, load)
     )
@@ -264,9 +264,9 @@ def _group_lines(session: RunSession, load: Workload, width: int) -> list[Line]:
     again = sum(bool(g.disturbed) for g in groups)
     short = 0 < len(groups) - again < load.min_groups
     head = (
-        f"{len(groups) - again} of {load.min_groups} groups"
+        f"{len(groups) - again} of {load.min_groups} {piece_noun(session)}s"
         if short
-        else units.count_noun(len(groups), "group")
+        else units.count_noun(len(groups), piece_noun(session))
     )
     head += f", {again} repeated" if again else ""
     marks = group_marks(session, load.id, width - len(head) - 1)

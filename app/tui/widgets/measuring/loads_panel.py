@@ -164,7 +164,10 @@ def preparing_panel(session: RunSession, width: int, height: int) -> list[Line]:
     is_writing = bool(session.plan is not None and session.plan.writes and "prepare" in session.began_at)
     facts = [] if is_writing else list(islice(fact_lines(session, inner), room // 2))
     rows = with_graphs(session, facts, inner, room, writing=is_writing)
-    title = "WRITING THE TEST FILES" if is_writing else "BEFORE THE FIRST BLOCK"
+    title = "WRITING THE TEST FILES" if is_writing else "BEFORE THE FIRST FIGURES"
+    prepared = session.steps.get("prepare")
+    if is_writing and prepared is not None and prepared.state != "started":
+        title = "THE FIRST LOAD HAS BEGUN" if session.workload else "THE TEST FILES ARE WRITTEN"
     note = text_line(units.count_noun(len(session.planned_workloads), "load") + " to come", "dim")
     return frame_rows(title, rows, width, height, note=note)
 

@@ -101,15 +101,26 @@ class RunBar(SessionPanel):
     ID = "course"
 
     def draw(self, width: int, height: int) -> list[Line]:
-        session = self._session()
+        session, feed = self._session(), self.shell.run_feed
+        is_cut_off = feed.dead and feed.playback.is_at_end and session.ended is None
         if height < 4:
-            return [bar_line(session, width) or legend_line(session, width)]
+            cut_off = _cut_off_line(session, width) if is_cut_off else []
+            return [cut_off or bar_line(session, width) or legend_line(session, width)]
         inner = width - 4
         steps = steps_line(session, inner) or text_line(session.activity_text or "starting")
-        bar = bar_line(session, inner) or _answer_line(session, inner)
+        bar = _cut_off_line(session, inner) if is_cut_off else bar_line(session, inner)
+        bar = bar or _answer_line(session, inner)
         rate = _write_rate_line(session)
         rows = [split_line(bar, rate, inner) if rate else bar, steps]
         return frame_rows(legend_line(session, inner), rows, width, height)
+
+
+def _cut_off_line(session: RunSession, width: int) -> Line:
+    """Of a run that was killed: where it ended, in the place of the time that would be left."""
+    share = share_done(session)
+    at = f" at {share * 100:.0f} %" if share is not None else ""
+    words = f"✗ cut off after {units.format_duration(session.time)}{at}: nothing runs any more"
+    return crop_line(text_line(words, "warning"), width)
 
 
 def _answer_line(session: RunSession, width: int) -> Line:

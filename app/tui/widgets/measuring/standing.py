@@ -161,10 +161,16 @@ def _estimated_standing(
     return Standing(name, words, figures, "dim" if early else "strong", bar)
 
 
+def piece_noun(session: RunSession) -> str:
+    """Return what the repetitions of a load are called: a set of short benchmarks goes round all its loads."""
+    return "round" if session.scenario_card.role == "battery" else "group"
+
+
 def _count_words(session: RunSession, workload: str, count: str) -> str:
-    """Return `measuring 3 of 8` of the load under way, `3 of 8 groups` of one that waits for its next turn."""
+    """Return `measuring, 3 of 8 groups` of the load under way, `3 of 8 groups` of one that waits for its next turn."""
     is_under_way = session.ended is None and session.workload == workload
-    return f"measuring {count}" if is_under_way else f"{count} groups"
+    counted = f"{count} {piece_noun(session)}s"
+    return f"measuring, {counted}" if is_under_way else counted
 
 
 def planned_words(session: RunSession, load: Workload) -> str:
@@ -185,7 +191,13 @@ def planned_words(session: RunSession, load: Workload) -> str:
         return units.count_noun(len(blocks), "window")
     if not _is_compared(session):
         begun = load.id in session.blocks
-        return units.count_noun(done_groups, "group") if done_groups else "measuring" if begun else "waiting"
+        return (
+            units.count_noun(done_groups, piece_noun(session))
+            if done_groups
+            else "measuring"
+            if begun
+            else "waiting"
+        )
     if load.id in session.blocks or session.workload == load.id:
         count = f"{done_groups} of {max(load.min_groups, done_groups)}"
         return _count_words(session, load.id, count)

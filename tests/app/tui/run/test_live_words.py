@@ -10,11 +10,13 @@ from hostdx.app.recordings.playback import Playback
 from hostdx.app.recordings.reader import read_events
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.lines import Line
+from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.before.plan import PlanScreen
 from hostdx.app.tui.widgets.measuring.forest import describe_outlook
 from hostdx.app.tui.widgets.measuring.group_plot import WAY, PlotSubject, group_plot_lines, pair_ratios
 from hostdx.app.tui.widgets.measuring.variants import leading_metric_and_unit
 from tests.every_case import every_case
+from tests.fakes.streams.story import RECORDINGS
 from tests.fakes.terminals.screen import grid, keys, opened, planned, ready
 
 RUNS = ("storage", "rpfilter", "iosched", "null", "workload")
@@ -76,3 +78,14 @@ async def test_a_plan_on_a_broad_screen_has_its_steps_beside_it(
         await pilot.resize_terminal(120, 40)
         await keys(pilot)
         assert "STEPS" not in grid(app).splitlines()[1]
+
+
+async def test_a_run_that_was_killed_is_not_playing_and_has_no_time_left(tmp_path: Path) -> None:
+    whole = (RECORDINGS / "storage.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (path := tmp_path / "killed.jsonl").write_text("".join(whole[: len(whole) * 2 // 3]), "utf-8")
+    run = RunFeed(path)
+    run.playback.seek_end()
+    assert run.dead
+    async with opened(tmp_path / "state", run=run) as (app, _pilot):
+        shown = grid(app)
+    assert " left" not in shown and "cut off after" in shown and "▶ 1×" not in shown

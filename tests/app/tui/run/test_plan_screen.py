@@ -260,3 +260,56 @@ def test_a_plan_that_cannot_run_says_so_in_place_of_its_costs() -> None:
     assert len(red) == 1 and red[0] <= 4  # in the second row of panels
     assert any(role == "key" and words == "b" for line in able for words, role in line)
     assert not any(role == "key" and words == "b" for line in cannot for words, role in line)
+
+
+async def test_what_is_typed_before_the_options_are_known_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A path went to the plan as single keys, and the run used its default directory."""
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("iosched"))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", lambda *_: None)
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        assert app.triage is not None
+        app.triage.ended = False  # it goes on
+        app.push_screen(PlanScreen(msgspec.structs.replace(OFFER, options=()), {}))
+        await settled(pilot)
+        plan = app.screen
+        assert isinstance(plan, PlanScreen)
+        for key in ("d", "slash", *"/dot", "enter"):
+            app.post_message(events.Key(key, key if len(key) == 1 else None))
+        await until(pilot, lambda: len(plan._held_keys) == 7)
+        assert app.screen is plan and "kept" in grid(app)
+        plan.offer = OFFER
+        await until(pilot, lambda: "/dot" in grid(app))
+        assert not plan._held_keys
+        app.triage.ended = True
+
+
+@both
+async def test_the_key_that_starts_says_what_is_written_where(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
+    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.open_plan("storage")
+        await ready(app, pilot)
+        plan = app.screen
+        assert isinstance(plan, PlanScreen) and plan.plan is not None
+        item = plan.plan.writes[0]
+        footer = grid(app).splitlines()[-1]
+        assert (item.where if size == "wide" else item.device) in footer and "GiB" in footer
+
+
+async def test_escape_keeps_the_plan_before_a_change_that_is_being_planned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    children = [recorded("iosched"), EventChild(["sleep", "60"])]
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: children.pop(0))
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        plan = PlanScreen(OFFER, {"dir": "/dot"})
+        app.push_screen(plan)
+        await ready(app, pilot)
+        await keys(pilot, "b", *"340", "enter")
+        assert plan.is_made_again and "made again" in grid(app) and "Enter start" not in grid(app)
+        await keys(pilot, "escape")
+        assert app.screen is plan and plan.plan is not None and plan.values == {"dir": "/dot"}
