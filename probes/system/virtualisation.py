@@ -76,7 +76,11 @@ def _find_hypervisor(host: Host, evidence: list[str]) -> str | Absent:
         evidence.append("/sys/hypervisor/type says xen")
         # dom0 drives the hardware itself
         return "" if is_present(features) and "control_d" in features else "xen"
-    flags = read_cpu(host).flags
+    cpu = read_cpu(host)
+    if is_present(cpu.model) and cpu.model.startswith("QEMU TCG CPU"):
+        evidence.append(f"the CPU's model is {cpu.model}: nothing runs on the CPU below")
+        return "qemu"
+    flags = cpu.flags
     flagged = "hypervisor" in flags
     x86 = bool({"fpu", "lm", "sse2"} & flags)  # ARM and POWER have no hypervisor flag
     product = host.read_file_text("/sys/class/dmi/id/product_name")
