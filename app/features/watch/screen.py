@@ -14,7 +14,6 @@ from hostdx.app.features.watch.report import headline_text, line_order, night_ra
 from hostdx.app.report.figures.plot import draw_plot
 from hostdx.app.terminal.glyphs import SIGNS, clean_text, spark_cell
 from hostdx.app.terminal.lines import (
-    BLANK,
     Line,
     crop_line,
     frame_rows,
@@ -22,6 +21,7 @@ from hostdx.app.terminal.lines import (
     pad_line,
     split_line,
     text_line,
+    wrap_keys,
     wrap_text,
 )
 from hostdx.app.tui.screens.base import Base
@@ -45,6 +45,10 @@ _TAIL = 30  # cells right of the lines
 _MIN_LINE_CELLS = 10
 MAX_ABOUT_LINES = 8  # lines
 MIN_COURSE_LINES = 8
+NO_NIGHTS = (
+    "What to do: `hostdx watch --install` measures this host every night and fills this page. "
+    "`hostdx watch --night` makes one such measurement now; [q] goes back."
+)
 STEP = 5  # per cent, of the limits of its axis
 
 
@@ -76,6 +80,9 @@ class LoadList(Picker):
         self.loads = line_order(history)
         self._nights = [host_night.night for host_night in history.nights if host_night.state == "measured"]
         nights = count_noun(history.measured_count, "night")
+        days = {night.wall[:10] for night in history.nights if night.state == "measured"}
+        if len(days) < history.measured_count:  # runs of one morning are not so many nights
+            nights = f"{count_noun(history.measured_count, 'run')} on {count_noun(len(days), 'day')}"
         self.note = [(f"{nights}, {_CHANGED} the host was changed in that night", "dim")]
 
     def build_rows(self) -> list[PickerRow]:
@@ -176,7 +183,7 @@ class HistoryScreen(Base):
         """Of the load under the cursor: each time it became slower, how much, and the suspects."""
         loads, load = self.query_one(LoadList), self._selected_load
         if load is None:
-            return [BLANK]
+            return wrap_keys(NO_NIGHTS, width)
         out = wrap_text(load_name(load), width, "strong")
         for event, turn in reversed(loads.turns_of(load)):
             state = "" if turn.lasting else "; over, or part of a newer baseline"

@@ -49,7 +49,8 @@ class HomeScreen(Base):
     HomeScreen.-wide.-high RecordingsLine { height: 1fr; max-height: 100%; min-height: 4; }
     HomeScreen.-wide.-high.-unrecorded Suspects { height: 1fr; }
     HomeScreen.-wide.-high.-unrecorded RecordingsLine { height: 1; min-height: 1; }
-    HomeScreen.-wide.-high NextStep { display: block; }
+    HomeScreen.-roomy.-advised NextStep, HomeScreen.-high.-advised NextStep { display: block; }
+    HomeScreen.-wide.-high NextStep { display: block; height: 3; }
     """
     VERTICAL_BREAKPOINTS = Base.FINER_BREAKPOINTS
     BINDINGS = [
@@ -113,6 +114,10 @@ class HomeScreen(Base):
 
     def show(self) -> None:
         """What the suspects need of a high screen, the recordings have the rest."""
+        if self.query_one(
+            NextStep
+        ).has_advice:  # from then on: a line that comes and goes would move the others
+            self.add_class("-advised")
         suspects, top = self.query_one(Suspects), self._top_rows()
         self.set_class(not self.shell.recorded, "-unrecorded")
         if isinstance(top, int):
@@ -164,6 +169,8 @@ class HomeScreen(Base):
         if self._pulse_count <= FIRST_PULSES or self._pulse_count % REDRAWN_PULSES == 0:
             self.query_one(LiveLine).redraw()
             self.query_one(NextStep).redraw()
+            if self.query_one(NextStep).has_advice:
+                self.add_class("-advised")
 
     def on_resize(self) -> None:
         self.query_one(ScenarioList).styles.max_height = self._list_rows()

@@ -13,30 +13,38 @@ _KEYS = (
 
 
 class NextStep(Panel):
-    """Only where there is room for borders."""
+    """In borders where there is room for them, else a line; on the lowest screens there is none."""
 
-    DEFAULT_CSS = "NextStep { height: 3; display: none; }"
+    DEFAULT_CSS = "NextStep { height: 1; display: none; }"
 
     def __init__(self) -> None:
         super().__init__(id="next-step")
 
     def draw(self, width: int, height: int) -> list[Line]:
+        if not self.has_borders:
+            return [crop_line([("NEXT STEP  ", "title"), *self._advice_line()], width)]
         return frame_rows("NEXT STEP", [crop_line(self._advice_line(), width - 4)], width, height)
 
-    def _advice_line(self) -> Line:
+    @property
+    def has_advice(self) -> bool:
+        """Return whether the host waits for something now, so that a small screen has a line for what to do."""
+        return self._longest_wait()[0] >= SPEAKS
+
+    def _longest_wait(self) -> tuple[float, str, str]:
+        """Return the share of the time that tasks wait, for what, and the key of the scenario that shows who."""
         pulse = self.shell.latest_pulse
-        waits = (
-            []
-            if pulse is None
-            else [(pulse.psi_cpu or 0.0, "a CPU", "6"), (pulse.psi_io or 0.0, "a disk", "2")]
-        )
-        share, resource, key = max(waits, default=(0.0, "", ""))
+        if pulse is None:
+            return 0.0, "", ""
+        return max((pulse.psi_cpu or 0.0, "a CPU", "6"), (pulse.psi_io or 0.0, "a disk", "2"))
+
+    def _advice_line(self) -> Line:
+        share, resource, key = self._longest_wait()
         ways: Line = [
             ("press ", "text"),
             (key, "key"),
             (" to see who, ", "text"),
             ("1", "key"),
-            (" to check everything", "text"),
+            (" checks everything", "text"),
         ]
         if share >= SPEAKS:  # how much of the time stands in NOW, and of the last minute among the suspects
             return [(f"▲ tasks wait for {resource} now: ", "warning"), *ways]

@@ -82,7 +82,6 @@ class RecordingsLine(Panel):
             ]
         count, examples = self.shell.recorded, len(self.shell.earlier_results.examples)
         line.append((f"{count} earlier" if count else "none earlier" if running else "none yet", "dim"))
-        many = (
-            f"{examples} bundled examples" if examples and not count else "them all, and the bundled examples"
-        )
-        return [*line, ("   ", "text"), *line_with_key_names(f"[r] lists {many}")]
+        many = f"{examples} bundled examples" if examples and not count else "them all"
+        ways = f"[r] lists {many}, [r] [W] this host's history"
+        return [*line, ("   ", "text"), *line_with_key_names(ways)]

@@ -294,3 +294,14 @@ async def test_no_all_clear_while_the_host_is_read_again(size: str, tmp_path: Pa
         await settled(pilot)
         assert "reading the host" in grid(app)
         assert "no rule found" not in grid(app) and "checks found" not in grid(app)
+
+
+async def test_a_small_screen_says_what_to_press_once_the_host_waits(tmp_path: Path) -> None:
+    async with opened(tmp_path, triage="triage") as (app, pilot):
+        assert "NEXT STEP" not in grid(app)
+        app.pulses.append(
+            ev.Pulse(t=3.0, load1=9.0, cpu=1.0, psi_cpu=0.9, psi_io=0.0, psi_memory=0.0, devices={})
+        )
+        app.draw()
+        await settled(pilot)
+        assert "NEXT STEP  ▲ tasks wait for a CPU now: press 6" in grid(app)
