@@ -94,7 +94,7 @@ def load_state(session: RunSession, load: Workload, pair_standings: Sequence[Sta
     begun = step is not None and step.state == "started" and session.ended is None
     if begun and len(open_ones) == 1 and _direction_of(open_ones[0]) is not None:
         return [(open_ones[0].words, open_ones[0].role)], now
-    return [("undecided" if begun and pair_standings else words, "dim")], now
+    return [("inconclusive so far" if begun and pair_standings else words, "dim")], now
 
 
 def draw_card(

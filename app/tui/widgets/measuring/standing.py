@@ -145,9 +145,9 @@ def _estimated_standing(
     if early and decided:  # an open last estimate is older than what decided
         return Standing(name, "decided", "", "dim")
     if low < 1 / KNOWN_WITHIN and high > KNOWN_WITHIN:
-        return Standing(name, "undecided", "", "dim")
+        return Standing(name, "inconclusive so far", "", "dim")
     words, figures = (
-        ("undecided", units.format_interval(low, high))
+        ("inconclusive so far", units.format_interval(low, high))
         if early
         else (
             f"{units.format_effect(estimate.ratio)} so far",

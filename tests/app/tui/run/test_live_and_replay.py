@@ -195,9 +195,9 @@ def test_plot_title_estimate_and_time_left_are_of_the_same_load() -> None:
 @every_case(
     ("interval", "words", "dim"),
     [
-        ((0.06, 12.0), "undecided", True),
-        ((0.81, 1.19), "undecided  19 % slower to 19 % faster", True),
-        ((0.4, 1.4), "undecided  2.5 × slower to 40 % faster", True),
+        ((0.06, 12.0), "inconclusive so far", True),
+        ((0.81, 1.19), "inconclusive so far  19 % slower to 19 % faster", True),
+        ((0.4, 1.4), "inconclusive so far  2.5 × slower to 40 % faster", True),
         ((0.72, 0.9), "19 % slower so far  10 to 28 %", False),
     ],
 )
