@@ -57,7 +57,9 @@ def list_verdict_rows(session: RunSession) -> list[VerdictRow]:
         )
         few = wording.too_few_groups_text(session, v)
         table_rows.append(
-            VerdictRow(title, left, right, *((few, "") if few else effect_size_and_interval_cells(v)), v)
+            VerdictRow(
+                title, left, right, *((f"only {few}", "") if few else effect_size_and_interval_cells(v)), v
+            )
         )
     return table_rows
 
