@@ -105,16 +105,17 @@ def may_miss_effect(verdict: ev.RunVerdict) -> bool:
 
 
 def detectable_text(verdicts: Iterable[ev.RunVerdict], unresolved: int = 0) -> str:
-    """Return `below 3.3 %`: the differences that could be missed, wherever these verdicts say how small.
+    """Return `below 3.3 %`, the differences that could be missed: of several verdicts, where least is known.
 
     `unresolved`: how many others have too few groups to say anything.
     """
     shares = _seen_shares(verdicts)
     if not shares:
         return ""
-    extent_words = " in each load" if len(shares) > 1 else ""
+    extent_words = " in the least certain load" if len(shares) > 1 else ""
     if unresolved:
-        extent_words = f" in {len(shares)} of {units.count_noun(len(shares) + unresolved, 'comparison')}"
+        known_words = units.count_noun(len(shares), "comparison")
+        extent_words = f" in the least certain of {known_words} ({len(shares) + unresolved} in all)"
     return f"below {units.smallest_seen_difference(max(shares))}{extent_words}"
 
 
