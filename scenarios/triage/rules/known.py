@@ -78,6 +78,8 @@ def written_rules(site: Path = SITE, *, tested: bool = True) -> RuleFile:
                 problems.append(
                     f"{path}: {rule.id}: there is no table {rule.each}; there are {', '.join(TABLES)}"
                 )
+            elif rule.id in rules and path.is_relative_to(SCENARIOS):
+                problems.append(f"{path}: {rule.id}: another rule of hostdx has this id")
             else:
                 rules[rule.id] = rule
     return RuleFile(tuple(rules.values()), tuple(problems))

@@ -71,11 +71,12 @@ async def test_short_points_leave_nothing_that_adds_up(load: str, tmp_path: Path
     side = os.open(tmp_path / "side", os.O_RDONLY | os.O_DIRECTORY)
     bench = await ContentionBench.start_in_directories([side], 2)
     try:
-        point = await bench.measure_point(load, 0, 2, 0.01)
+        # a worker that waits for a CPU meanwhile does nothing in ten milliseconds
+        points = [await bench.measure_point(load, 0, 2, 0.01) for _ in range(10)]
     finally:
         await bench.close()
         os.close(side)
-    assert point.operations > 0
+    assert any(point.operations for point in points)
     assert [size for name, size in files(tmp_path / "side").items() if name not in ("file", "mapped")] in (
         [0],
         [0, 0],
