@@ -17,7 +17,7 @@ from hostdx.scenarios.contract.disturbance import (
     most_frequent_culprit,
     pid_of_most_named_culprit,
 )
-from hostdx.scenarios.contract.surroundings import MIN_LASTING_SHARE
+from hostdx.scenarios.contract.surroundings import MIN_LASTING_SHARE, disturbed_time_share, lasting_cpu_share
 from hostdx.scenarios.contract.verdict.order import order_words
 from hostdx.scenarios.contract.verdict.verdict import OrderEffect
 from hostdx.scenarios.experiment.guards.thresholds import threshold_of
@@ -29,8 +29,6 @@ MARKS: dict[State, str] = {"ok": "✓", "notice": "▲", "unknown": "?", "unlook
 TONES: dict[State, str] = {state: state for state in MARKS} | {"notice": "warning", "unlooked": "unknown"}
 MIN_REACHED_SHARE = 0.95  # of a load's bytes must show in the disks' own counters
 MAX_DISTURBED_SHARE = 0.5  # of all groups disturbed: a run on a host that is not quiet
-# the others' are called as their kind
-_FIELDS = {"device": "device_bytes", "cpu": "users_cpu", "frequency": "khz"}
 
 
 class Sign(NamedTuple):
@@ -104,14 +102,7 @@ def _disturbance_signs(session: RunSession) -> list[Sign]:
 def _others_sign(session: RunSession, kind: str) -> Sign:
     """Return what others did beyond a limit, measured again or not: all the time, or how often."""
     those = [(w, disturbance) for w in session.watched for disturbance in w.told if disturbance.kind == kind]
-    field_name = _FIELDS.get(kind, kind)
-    could = [
-        w
-        for w in session.watched
-        if getattr(w.surroundings, field_name, 0) is not None
-        or any(disturbance.kind == kind for disturbance in w.told)
-    ]
-    share = _total_seconds([w for w, _ in those]) / max(_total_seconds(could), 1e-3)
+    share = disturbed_time_share(session.watched, kind)
     culprits = [disturbance.culprit for _, disturbance in those if disturbance.culprit is not None]
     pid = pid_of_most_named_culprit(culprits)
     if share < MIN_LASTING_SHARE or kind not in ("device", "cpu"):
@@ -122,7 +113,7 @@ def _others_sign(session: RunSession, kind: str) -> Sign:
     culprit_name = most_frequent_culprit(culprits)
     by = f" ({culprit_name})" if culprit_name else ""
     if kind == "cpu":
-        used = units.format_percent(median(disturbance.figure or 0.0 for _, disturbance in those))
+        used = units.format_percent(lasting_cpu_share(session.watched))
         return Sign(
             "notice", f"other programs used {used} of the CPUs all the time{by}: this host was busy", pid
         )
@@ -144,10 +135,6 @@ def _others_sign(session: RunSession, kind: str) -> Sign:
         f"others {did}{rate} {way} {device_names} all the time{by}: these are figures of a busy disk",
         pid,
     )
-
-
-def _total_seconds(watched: list[ev.Watched]) -> float:
-    return sum(w.surroundings.seconds for w in watched)
 
 
 def _unseen_reason(session: RunSession) -> str:

@@ -292,8 +292,8 @@ class Errands(App[int]):
 
     def open_report(self, path: Path) -> None:
         self.show_message("writing the report")
-        page = ["report", str(path), "--format", "md", "--one-page"]
-        self.show_report(["report", str(path), "--format", "document"], path.name, "report", page)
+        argv = ["report", str(path), "--format", "document"]
+        self.show_report(argv, path.name, "report", _report_page_argv(path))
 
     def open_comparison(self, a: Sequence[Path], b: Sequence[Path]) -> None:
         self.show_message("comparing")
@@ -338,19 +338,20 @@ class Errands(App[int]):
         self.ask_command(argv, refused, show)
 
     def save_report(self, path: Path, *, one_page: bool = False) -> None:
-        argv = ["report", str(path), "--format", "md"]
         if one_page:
-            return self.save_page([*argv, "--one-page"], path.name)
-        note = "all pages; M saves only the first"
-        self.show_message("writing the report to a file")
-        self.ask_command(argv, "no report", lambda text: self.save_text(path.name, text, lines_note=note))
-        return None
+            self.save_page(_report_page_argv(path), path.name)
+        else:
+            argv, note = ["report", str(path), "--format", "md"], "all pages; M saves only the first"
+            self._save_printed(argv, path.name, "report", note)
 
     def save_page(self, argv: Sequence[str], title: str) -> None:
         """Save what this command of hostdx prints as the one page of a report with this title."""
-        name, note = f"{title.partition('.')[0]}-page", "the first page; m saves all pages"
-        self.show_message("writing the page to a file")
-        self.ask_command(argv, "no report", lambda text: self.save_text(name, text, lines_note=note))
+        name = f"{title.partition('.')[0]}-page"
+        self._save_printed(argv, name, "page", "the first page; m saves all pages")
+
+    def _save_printed(self, argv: Sequence[str], name: str, what: str, lines_note: str) -> None:
+        self.show_message(f"writing the {what} to a file")
+        self.ask_command(argv, "no report", lambda text: self.save_text(name, text, lines_note=lines_note))
 
     def save_text(self, name: str, text: str, suffix: str = "md", lines_note: str = "") -> None:
         """Into the current directory, else beside the recordings; never over another file.
@@ -392,6 +393,10 @@ class Errands(App[int]):
                 self.push_screen(UndoScreen(self.left, kept_changes))
 
         run_hostdx(self, LOOK, show)
+
+
+def _report_page_argv(path: Path) -> list[str]:
+    return ["report", str(path), "--format", "md", "--one-page"]
 
 
 def _journal_names() -> tuple[str, ...]:

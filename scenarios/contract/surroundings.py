@@ -9,6 +9,8 @@ from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.event import RunEvent
 from hostdx.scenarios.contract.ranges import Count, Seconds, Share
 
+# the others' are called as their kind
+_FIELDS = {"device": "device_bytes", "cpu": "users_cpu", "frequency": "khz"}
 MIN_LASTING_SHARE = 0.8  # of the time that the guards looked: what others did then they did all the time
 
 
@@ -72,15 +74,21 @@ class Watched(RunEvent, frozen=True, tag="watched"):
     told: tuple[Disturbance, ...] = ()
 
 
+def disturbed_time_share(watched: Sequence[Watched], kind: str) -> float:
+    """Return the share of the time in which a disturbance of this kind was told, of that in which it could be."""
+    field = _FIELDS.get(kind, kind)
+    could_s = told_s = 0.0
+    for look in watched:
+        is_told = any(disturbance.kind == kind for disturbance in look.told)
+        if is_told or getattr(look.surroundings, field, 0) is not None:
+            could_s += look.surroundings.seconds
+            told_s += look.surroundings.seconds if is_told else 0.0
+    return told_s / max(could_s, 1e-3)
+
+
 def lasting_cpu_share(watched: Sequence[Watched]) -> float:
     """Return the share of all CPUs that other programs used, as the median; 0 where they did so only now and then."""
-    used = [
-        (look.surroundings.seconds, disturbance.figure or 0.0)
-        for look in watched
-        for disturbance in look.told
-        if disturbance.kind == "cpu"
-    ]
-    looked_s = sum(look.surroundings.seconds for look in watched if look.surroundings.users_cpu is not None)
-    if not used or sum(seconds for seconds, _ in used) < MIN_LASTING_SHARE * looked_s:
+    used = [each.figure or 0.0 for look in watched for each in look.told if each.kind == "cpu"]
+    if not used or disturbed_time_share(watched, "cpu") < MIN_LASTING_SHARE:
         return 0.0
-    return min(1.0, median(figure for _, figure in used))
+    return min(1.0, median(used))

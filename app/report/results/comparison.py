@@ -1,7 +1,7 @@
 """A comparison as a document: what is slower on B and how sure that is, then what differs, then the method."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -64,9 +64,7 @@ def comparison_page(result: ComparedRecordings) -> doc.ReportDocument:
             "What differs between A and B", tuple(_difference_parts(result, most=MAX_PAGE_FACTS))
         ),
     )
-    return doc.ReportDocument(
-        headline_text(result), (_comparison_title(result),), tuple(s for s in sections if s.parts)
-    )
+    return _document_of(result, sections)
 
 
 def comparison_document(result: ComparedRecordings) -> doc.ReportDocument:
@@ -79,6 +77,10 @@ def comparison_document(result: ComparedRecordings) -> doc.ReportDocument:
         doc.ReportSection("Not compared", tuple(_left_out_parts(result))),
         doc.ReportSection("How it was compared", tuple(_method_parts(result))),
     )
+    return _document_of(result, sections)
+
+
+def _document_of(result: ComparedRecordings, sections: Iterable[doc.ReportSection]) -> doc.ReportDocument:
     return doc.ReportDocument(
         headline_text(result), (_comparison_title(result),), tuple(s for s in sections if s.parts)
     )
