@@ -1,10 +1,9 @@
 """The value of each variant of a load, so that value B / value A is the effect that stands beside them.
 
-The medians' quotient is seldom the effect: that is estimated within the groups. So the medians of the first pair are
-moved in logs, both as far, until their quotient is the effect. A later pair has one of its values already; the effect
-gives the other. So no value changes when a further verdict comes. Where pairs form a circle (A to B, B to C, A to C)
-the last one of them may not fit, because each rests on groups of its own: where it is off by more than 1 %, no values
-stand beside it.
+The medians' quotient is seldom the effect: that is estimated within the groups. So the medians of all variants that
+verdicts link are moved in logs until each quotient is its effect, and all together as near to the medians as can be.
+Where pairs form a circle (A to B, B to C, A to C) the last one of them may not fit, because each rests on groups of
+its own: where it is off by more than 1 %, no values stand beside it.
 """
 
 from __future__ import annotations
@@ -31,18 +30,25 @@ def variant_values(
     variant over baseline in that unit (not turned), in the order of the verdicts. Pairs without an effect or with a
     mean of 0 are left out.
     """
-    values: dict[str, float] = {}
-    for (baseline, variant), effect in effects.items():
-        sides = means[baseline, variant]
+    steps: dict[str, dict[str, float]] = {}  # from a variant to each that a verdict compares it with
+    medians: dict[str, list[float]] = {}  # of each variant, one for each pair that it is in
+    for pair, effect in effects.items():
+        sides = means[pair]
         if min(min(side, default=0.0) for side in sides) <= 0:
             continue
-        if baseline not in values and variant not in values:
-            middle = fmean(math.log(median(side)) for side in sides)
-            values[baseline] = math.exp(middle - effect / 2)
-        if baseline in values:
-            values.setdefault(variant, values[baseline] * math.exp(effect))
-        else:
-            values[baseline] = values[variant] / math.exp(effect)
+        for here, there, step, side in zip(pair, reversed(pair), (effect, -effect), sides, strict=True):
+            steps.setdefault(here, {})[there] = step
+            medians.setdefault(here, []).append(math.log(median(side)))
+    values: dict[str, float] = {}
+    for first in steps:
+        if first in values:
+            continue
+        linked, ahead = {first: 0.0}, [first]
+        for here in ahead:  # grows as it goes
+            ahead += [there for there in steps[here] if there not in linked]
+            linked = {there: linked[here] + step for there, step in steps[here].items()} | linked
+        middle = fmean(fmean(medians[name]) - place for name, place in linked.items())
+        values |= {name: math.exp(middle + place) for name, place in linked.items()}
     return values
 
 

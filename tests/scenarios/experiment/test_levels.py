@@ -1,6 +1,7 @@
 """The values of a load and their differences: what stands beside an effect divides and subtracts to it."""
 
 import math
+from statistics import fmean, median
 
 import pytest
 
@@ -41,20 +42,36 @@ def test_without_an_interval_the_difference_has_none(ci95: tuple[float, float] |
     assert (difference.delta, difference.delta_ci95) == (-1.0, None)
 
 
-def test_values_divide_to_every_effect_and_no_later_pair_changes_one() -> None:
-    means = {
-        ("A", "B"): ([90.0, 100.0, 110.0], [55.0]),
-        ("A", "C"): ([1.0], [200.0]),
-        ("D", "C"): ([1.0], [1.0]),
-    }
-    effects = {("A", "B"): math.log(0.5), ("A", "C"): math.log(2.0), ("D", "C"): math.log(4.0)}
-    values = variant_values(means, effects)
-    for (baseline, variant), effect in effects.items():
+LINKED = {
+    ("A", "B"): ([90.0, 100.0, 110.0], [55.0]),
+    ("A", "C"): ([110.0], [200.0]),
+    ("D", "C"): ([40.0], [210.0]),
+}
+EFFECTS = {("A", "B"): math.log(0.5), ("A", "C"): math.log(2.0), ("D", "C"): math.log(4.0)}
+
+
+def distance_to_medians(values: dict[str, float], moved: float) -> float:
+    """Return the sum of squares, in logs, from each value (times `moved`) to the middle of its medians."""
+    logs: dict[str, list[float]] = {}
+    for pair, sides in LINKED.items():
+        for name, side in zip(pair, sides, strict=True):
+            logs.setdefault(name, []).append(math.log(median(side)))
+    return sum((math.log(values[name] * moved) - fmean(own)) ** 2 for name, own in logs.items())
+
+
+def test_values_divide_to_every_effect_and_lie_as_near_to_the_medians_of_all_as_can_be() -> None:
+    values = variant_values(LINKED, EFFECTS)
+    for (baseline, variant), effect in EFFECTS.items():
         assert math.log(values[variant] / values[baseline]) == pytest.approx(effect)
-    assert values["A"] * values["B"] == pytest.approx(100.0 * 55.0)  # of the first medians
-    for count in (1, 2):
-        fewer = variant_values(means, dict(list(effects.items())[:count]))
-        assert fewer == {name: values[name] for name in fewer}
+    assert all(
+        distance_to_medians(values, 1.0) < distance_to_medians(values, moved) for moved in (0.99, 1.01)
+    )
+
+
+def test_pairs_that_no_verdict_links_have_values_of_their_own() -> None:
+    apart = {("A", "B"): ([100.0], [50.0]), ("C", "D"): ([3.0], [6.0])}
+    effects = {("A", "B"): math.log(0.5), ("C", "D"): math.log(2.0)}
+    assert variant_values(apart, effects) == pytest.approx({"A": 100.0, "B": 50.0, "C": 3.0, "D": 6.0})
 
 
 @every_case(("ratio", "fits"), [(4.0, True), (4.03, True), (4.1, False), (None, False)])
