@@ -279,7 +279,7 @@ def format_interval(
 
 
 def smallest_effect(share: float) -> str:
-    """A half-width on the scale of ratios (0.13): `±13 %`; from a factor of two on `a factor of 2.7`."""
+    """Half the width of an interval in logs, as a share (0.13): `±13 %`; from a factor of two on `a factor of 2.7`."""
     return f"±{format_percent(share)}" if share < 1 else f"a factor of {format_number(1 + share)}"
 
 
@@ -289,7 +289,7 @@ def smallest_seen_difference(share: float) -> str:
 
 
 def missable_difference_text(share: float) -> str:
-    """Return `a difference below 13 % could be missed`, of a half-width on the scale of ratios: half of the runs would
+    """Return `a difference below 13 % could be missed`, of half an interval's width in logs: half of the runs would
     not show one of that size.
     """
     return f"a difference below {smallest_seen_difference(share)} could be missed"

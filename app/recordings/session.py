@@ -4,12 +4,14 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple, TypeVar, cast
 
+import msgspec
+
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import Card, card_of
 from hostdx.scenarios.contract.finding import Finding, rank_of
 from hostdx.scenarios.contract.plan import Metric, Plan, Variant, Workload
 from hostdx.scenarios.contract.verdict.order import apply_order_guard
-from hostdx.scenarios.contract.verdict.verdict import OrderEffect
+from hostdx.scenarios.contract.verdict.verdict import OrderEffect, smallest_effect_of
 from hostdx.scenarios.experiment.order import baseline_first, order_effect
 from hostdx.scenarios.experiment.schedule.recorded_trains import blocks_in_batch, groups_in_batch
 
@@ -137,7 +139,9 @@ class RunSession:
             self.counted_from[event.workload] = max(indexes, default=-1) + 1
 
     def _fold_verdict(self, event: ev.RunVerdict) -> None:
-        """A recording from before the order was looked at is judged by it now."""
+        """A recording from before the order was looked at is judged by it now, and has today's smallest effect."""
+        if event.ci95 is not None and event.smallest_effect is not None:
+            event = msgspec.structs.replace(event, smallest_effect=smallest_effect_of(event.ci95))
         if event.order is None and event.is_judged and event.groups:
             event = apply_order_guard(event, self._order_effect(event))
         self.verdicts[pair_key(event)] = event

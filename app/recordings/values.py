@@ -6,7 +6,6 @@ import math
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
-from hostdx.probes.units import format_percent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.experiment.levels import values_of_pair, variant_values, with_difference
 
@@ -75,16 +74,23 @@ def last_groups(session: RunSession, workload: str) -> dict[str, int]:
     return groups_by_variant
 
 
-def regimes_words(session: RunSession, verdict: ev.RunVerdict) -> str:
-    """Return `medians differ by 65 %: two regimes` where the medians' quotient is outside of the effect's interval."""
+def medians_apart_from_effect(session: RunSession, verdict: ev.RunVerdict) -> float | None:
+    """Return by which share the groups' medians differ where that is outside of the effect's interval; else None.
+
+    The groups of a side then come from two regimes, of which its median is one. None also where the effect is freed
+    from another load's changes, which the medians hold.
+    """
     left, right = group_means(session, verdict)
+    load = session.find_workload(verdict.workload)
+    if load is not None and load.freed_from:
+        return None
     if verdict.ci95 is None or not verdict.is_different or min((*left, *right), default=0.0) <= 0:
-        return ""
+        return None
     quotient, sign = median(right) / median(left), session.metric_of(verdict).sign
     low, high = sorted(max(end, 1e-300) ** sign for end in verdict.ci95)
     if low / (1 + verdict.margin) <= quotient <= high * (1 + verdict.margin):
-        return ""
-    return f"medians differ by {format_percent(abs(quotient - 1))}: two regimes"
+        return None
+    return abs(quotient - 1)
 
 
 def _load_values(session: RunSession, workload: str, metric: str) -> dict[str, float]:

@@ -27,8 +27,9 @@ from hostdx.scenarios.contract.verdict.verdict import (
     EffectEstimate,
     decide,
     margin_edge,
-    ratio_interval_and_half_width,
+    ratio_interval,
     ratio_of,
+    smallest_effect_of,
 )
 from hostdx.scenarios.experiment.groups import GroupBlocks
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
@@ -258,7 +259,7 @@ class Cycles:
             return replace(none, reason=self.ended or few)
         edge = margin_edge(self.run.effect_margin)
         ruling = decide(EffectEstimate(spread.estimate, spread.low, spread.high, edge))
-        ends, smallest = ratio_interval_and_half_width(spread.low, spread.high)
+        ends = ratio_interval(spread.low, spread.high)
         verdict = replace(
             none,
             verdict=ruling.word,
@@ -267,7 +268,7 @@ class Cycles:
             ci95=ends,
             groups=len(logs),
             look=1,
-            smallest_effect=smallest,
+            smallest_effect=smallest_effect_of(ends),
             slower_in=sum(log < 0 for log in logs),
         )
         firsts = [self._easy_first[load][cycle] for cycle in ratios]

@@ -36,7 +36,7 @@ class InterferenceCulprit(msgspec.Struct, frozen=True, kw_only=True, omit_defaul
     rate: Value | None = None
     unit: Literal["", "CPUs", "B/s"] = ""
     devices: tuple[str, ...] = ()
-    unnamed: Literal["", "another user's", "unreadable", "contained", "ended"] = ""
+    unnamed: Literal["", "another user's", "unreadable", "contained", "brief", "ended"] = ""
 
     @property
     def label(self) -> str:
@@ -50,6 +50,8 @@ class InterferenceCulprit(msgspec.Struct, frozen=True, kw_only=True, omit_defaul
                 return f"a process{on_devices} whose I/O cannot be read"
             case "contained":
                 return f"a process{on_devices} whose I/O cannot be read in this container (a PID namespace of its own)"
+            case "brief":
+                return f"a process{on_devices} that was not seen long enough to be named"
             case _:
                 return f"seen{on_devices} only, no process readable did it (it ended, or this container hides it)"
 

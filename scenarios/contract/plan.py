@@ -91,6 +91,8 @@ class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     aside: bool = False
     equivalent: str = ""  # the fio (or other) command line that would measure the same
     why: str = ""
+    # the load measured beside it, whose changes its effect and values are freed from: nothing was done to that one
+    freed_from: str = ""
 
 
 def timed_command(id: str, title: str, *, controls: tuple[str, ...] = ()) -> Workload:

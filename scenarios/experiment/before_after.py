@@ -17,8 +17,9 @@ from hostdx.scenarios.contract.verdict.verdict import (
     PairVerdict,
     decide,
     margin_edge,
-    ratio_interval_and_half_width,
+    ratio_interval,
     ratio_of,
+    smallest_effect_of,
 )
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 from hostdx.scenarios.experiment.statistics.stats import Better
@@ -99,12 +100,12 @@ def conclude_before_after(
     ruling = decide(
         EffectEstimate(effect, effect - near, effect + near, edge, within=IntervalWithin(low, high, edge))
     )
-    interval, smallest = ratio_interval_and_half_width(low, high)
+    interval = ratio_interval(low, high)
     return BeforeAfter(
         verdict=ruling.word,
         ratio=ratio_of(effect),
         ci95=interval,
-        smallest_effect=smallest,
+        smallest_effect=smallest_effect_of(interval),
         margin=margin,
         idle_ratio=ratio_of(wandered),
         blocks=blocks,

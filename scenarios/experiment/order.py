@@ -35,7 +35,7 @@ from hostdx.scenarios.contract.verdict.verdict import (
     OrderEffect,
     as_undecided,
     margin_edge,
-    ratio_interval_and_half_width,
+    ratio_interval,
     ratio_of,
 )
 from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means_and_weights
@@ -86,12 +86,12 @@ def order_effect(log_ratios: Sequence[float], firsts: Sequence[bool], margin: fl
     return OrderEffect(
         ratios=(ratio_of(middles[0]), ratio_of(middles[1])),
         ci95=(
-            ratio_interval_and_half_width(alone[0].low, alone[0].high)[0],
-            ratio_interval_and_half_width(alone[1].low, alone[1].high)[0],
+            ratio_interval(alone[0].low, alone[0].high),
+            ratio_interval(alone[1].low, alone[1].high),
         ),
         groups=(len(orders[0]), len(orders[1])),
         second=ratio_of(second),
-        second_ci=ratio_interval_and_half_width(low, high)[0],
+        second_ci=ratio_interval(low, high),
         is_established=is_established,
     )
 

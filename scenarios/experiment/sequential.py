@@ -23,8 +23,9 @@ from hostdx.scenarios.contract.verdict.verdict import (
     GroupVerdict,
     OrderEffect,
     UndecidedReason,
-    ratio_interval_and_half_width,
+    ratio_interval,
     ratio_of,
+    smallest_effect_of,
 )
 from hostdx.scenarios.experiment import looks
 from hostdx.scenarios.experiment.order import order_effect
@@ -225,7 +226,7 @@ class SequentialComparison:
         spread = self.current_spread()
         if spread is None:
             return None
-        interval, _ = ratio_interval_and_half_width(spread.low, spread.high)
+        interval = ratio_interval(spread.low, spread.high)
         return InterimEstimate(ratio_of(spread.estimate), interval, len(self.log_ratios), self.current_look)
 
     def verdict_at_look(self, group_seconds: float | None = None) -> GroupVerdict | None:
@@ -266,7 +267,7 @@ class SequentialComparison:
         )
 
     def _verdict_for(self, ruling: rule.Ruling, spread: Spread, group_seconds: float | None) -> GroupVerdict:
-        interval, smallest = ratio_interval_and_half_width(spread.low, spread.high)
+        interval = ratio_interval(spread.low, spread.high)
         groups = len(self.log_ratios)
         spreads = self.place_scatter()
         needed = None if ruling.is_decided else groups_needed(spread, groups, self.margin, spreads)
@@ -288,7 +289,7 @@ class SequentialComparison:
             look=max(1, len(self._looks_taken()) if groups in self.looks else len(self._looks_taken()) + 1),
             alpha=self.alpha_share,
             margin=self.margin,
-            smallest_effect=smallest,
+            smallest_effect=smallest_effect_of(interval),
             seconds_to_decide=seconds,
             slower_in=self._slower_group_count,
             reason="; ".join(r for r in (reasons.get(ruling.why), places) if r) or None,

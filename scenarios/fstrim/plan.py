@@ -132,6 +132,7 @@ def trim_workloads(asked: TrimRequest, layout: TrimSetup, pattern: TrimPattern) 
         load = Workload(
             id=COMMAND_ID,
             title="your own command",
+            freed_from=REFERENCE_ID,
             metrics=(Metric(name=COMMAND_METRIC, unit=COMMAND_METRIC),),
             equivalent=asked.command,
             min_groups=MIN_BLOCKS,
@@ -141,6 +142,7 @@ def trim_workloads(asked: TrimRequest, layout: TrimSetup, pattern: TrimPattern) 
         load = Workload(
             id=CHURN_ID,
             title=CHURN.title,
+            freed_from=REFERENCE_ID,
             metrics=(Metric(name=CHURN.metric, unit=CHURN.unit),),
             block_s=pattern.block_s,
             min_groups=MIN_BLOCKS,

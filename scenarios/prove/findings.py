@@ -11,7 +11,7 @@ from hostdx.probes import units
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
-from hostdx.scenarios.contract.verdict.verdict import margin_edge
+from hostdx.scenarios.contract.verdict.verdict import margin_edge, smallest_effect_of
 from hostdx.scenarios.experiment.load_schedule import MeasuredLoad
 from hostdx.scenarios.experiment.schedule.guarded import metric_values
 from hostdx.scenarios.experiment.wording import effect_words
@@ -68,7 +68,7 @@ def proven_by_screening(
         stage="screening",
         ratio=effect.ratio,
         ci95=effect.ci95,
-        smallest_effect=math.sqrt(high / low) - 1,
+        smallest_effect=smallest_effect_of(effect.ci95),
         risk=setting.risk,
         persistent=setting.persistent,
     )

@@ -9,7 +9,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.values import baseline_and_variant_values, regimes_words, value_of
+from hostdx.app.recordings.values import (
+    baseline_and_variant_values,
+    medians_apart_from_effect,
+    value_of,
+)
 from hostdx.app.report import wording
 from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
 from hostdx.probes import units
@@ -95,13 +99,28 @@ def rows_on_page(session: RunSession, *, appendix: bool = False) -> list[Verdict
 
 def notes_on_values(session: RunSession) -> list[str]:
     """Return what the values are, where that is not seen at once; empty where it is."""
-    regimes = [(row.load, regimes_words(session, row.verdict)) for row in rows_on_page(session)]
-    regime_notes = [f"{load}: {words}." for load, words in regimes if words]
-    return [
-        words
-        for words in (_cost_note(session), lacking_values_note(session), *regime_notes[:MAX_REGIMES])
-        if words
+    regime_notes = [
+        f"{row.load}: medians differ by {units.format_percent(share)}: two regimes."
+        for row in rows_on_page(session)
+        if (share := medians_apart_from_effect(session, row.verdict)) is not None
     ]
+    notes = (
+        _cost_note(session),
+        lacking_values_note(session),
+        _freed_note(session),
+        *regime_notes[:MAX_REGIMES],
+    )
+    return [words for words in notes if words]
+
+
+def _freed_note(session: RunSession) -> str:
+    """Return what was divided out of effects and values, so that nobody takes these for what the windows gave."""
+    for row in rows_on_page(session):
+        load = session.find_workload(row.verdict.workload)
+        if load is not None and load.freed_from and row.left is not None:
+            beside = wording.workload_title(session, load.freed_from)
+            return f"{row.load}: effect and values are what is left without the changes of “{beside}”."
+    return ""
 
 
 def open_note(session: RunSession) -> str:

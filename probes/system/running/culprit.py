@@ -60,6 +60,20 @@ def find_busiest(
     return busiest if busiest is not None and busiest.rate >= NAMED_SHARE * used else None
 
 
+def used_a_quarter(
+    before: ProcessTable,
+    after: ProcessTable,
+    resource: Resource,
+    own_pids: frozenset[int],
+    process: BusyProcess,
+) -> bool:
+    """Return whether the process used a quarter of what all outside `own_pids` used in between."""
+    rates = {
+        (user.pid, user.start_ticks): user.rate for user in _measure_users(before, after, resource, own_pids)
+    }
+    return rates.get((process.pid, process.start_ticks), 0.0) >= NAMED_SHARE * sum(rates.values()) > 0
+
+
 _MANAGERS = frozenset(("systemd", "init", "containerd-shim", "conmon", "dockerd", "sshd"))
 
 

@@ -186,10 +186,18 @@ def ratio_of(log: float) -> float:
     return math.exp(min(_FARTHEST, max(-_FARTHEST, log)))
 
 
-def ratio_interval_and_half_width(low: float, high: float) -> tuple[tuple[float, float], float]:
-    """Return the interval of the ratio from the ends of its log, and half its width: the smallest effect it shows."""
-    ends = ratio_of(low), ratio_of(high)
-    return ends, (ends[1] - ends[0]) / 2
+def ratio_interval(low: float, high: float) -> tuple[float, float]:
+    """Return the interval of the ratio from the ends of its log."""
+    return ratio_of(low), ratio_of(high)
+
+
+def smallest_effect_of(ci95: tuple[float, float]) -> float:
+    """Return the smallest effect that an interval of the ratio shows, as a share: half its width in logs.
+
+    So it is the same for a loss and for a gain, and does not depend on where the estimate lies: 0.5 × to 2 × gives 1.
+    """
+    low, high = (min(ratio_of(_FARTHEST), max(ratio_of(-_FARTHEST), end)) for end in ci95)
+    return math.expm1(min(_FARTHEST, (math.log(high) - math.log(low)) / 2))
 
 
 # With fewer units than this, looks to come, only a large effect is called: the whole interval beyond the margin.

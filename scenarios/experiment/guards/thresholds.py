@@ -60,6 +60,8 @@ LOOK_SHARE = 0.02
 # Who used less than this share of others' CPU time, and less than half a CPU, is one of a crowd and not to blame.
 NAMED_SHARE = 0.2
 NAMED_CPUS = 0.5
+# Nobody is named whom the looks of less than so long show: in a quarter of a second anybody is the busiest once.
+NAMED_AFTER_S = 2.0
 
 SETTLE_S = 0.5  # the look at the host before the first block, while nothing of ours runs
 PLACES_EVERY_S = 5.0  # free space and file system type

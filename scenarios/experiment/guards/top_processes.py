@@ -1,7 +1,7 @@
 """Who did it: looks at the processes in the gaps, and the names that come up most often.
 
 A look before every block, of which only the last is kept: what is named used the CPU or the device in the disturbed
-block, not at some time since the run began.
+block, not at some time since the run began. And who is named also used a quarter of it over NAMED_AFTER_S.
 """
 
 import os
@@ -11,12 +11,14 @@ from typing import Literal
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.pulse import HostCounters, compute_host_rates, read_counters
 from hostdx.probes.system.running.culprit import (
+    BusyProcess,
     Resource,
     completion_workers,
     find_busiest,
     loop_worker_pids,
     others_cpus_and_io_rate,
     rank_users,
+    used_a_quarter,
 )
 from hostdx.probes.system.running.processes import (
     ProcessTable,
@@ -30,7 +32,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import InterferenceCulprit
 from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.experiment.guards.interference import OthersUse
-from hostdx.scenarios.experiment.guards.thresholds import LOOK_SHARE, NAMED_CPUS, NAMED_SHARE
+from hostdx.scenarios.experiment.guards.thresholds import LOOK_SHARE, NAMED_AFTER_S, NAMED_CPUS, NAMED_SHARE
 
 
 class CulpritSearch:
@@ -49,6 +51,10 @@ class CulpritSearch:
         self._has_said_whose = False
         self._began: ProcessTable | None = None  # the looks before and after the block under way
         self._ended: ProcessTable | None = None
+        self._anchor: ProcessTable | None = (
+            None  # NAMED_AFTER_S old or more, once there were looks for so long
+        )
+        self._next_anchor: ProcessTable | None = None
 
     def in_gap(self) -> None:
         """Where there are so many processes that it takes long, not in every gap."""
@@ -112,17 +118,29 @@ class CulpritSearch:
             resource: Resource = "cpu" if kind == "cpu" else "io"
             least = min(NAMED_CPUS, NAMED_SHARE * cpu_share * now.cpus) if resource == "cpu" else None
             process = find_busiest(before, now, resource, excluded_pids, least)
+            brief = process is not None and not self._is_seen_long(process, resource, now, excluded_pids)
             # Whom this user may read can be named beside somebody busier whom only root may: root need not be told.
             if resource == "io" and now.unreadable and (process is None or os.geteuid()):
                 self._say_whose_io(now)
-            if process is not None:
+            if process is not None and not brief:
                 unit: Literal["CPUs", "B/s"] = "CPUs" if resource == "cpu" else "B/s"
                 culprits[kind] = InterferenceCulprit(
                     name=process.name, pid=process.pid, rate=process.rate, unit=unit
                 )
             elif resource == "io":
-                culprits[kind] = InterferenceCulprit(devices=self._devices, unnamed=self._why_unnamed(now))
+                culprits[kind] = InterferenceCulprit(
+                    devices=self._devices, unnamed="brief" if brief else self._why_unnamed(now)
+                )
         return culprits
+
+    def _is_seen_long(
+        self, process: BusyProcess, resource: Resource, now: ProcessTable, excluded_pids: frozenset[int]
+    ) -> bool:
+        """Return whether looks of NAMED_AFTER_S or more show that it used a quarter of what others used."""
+        anchor = self._anchor
+        if anchor is None or now.uptime_s - anchor.uptime_s < NAMED_AFTER_S:
+            return False
+        return used_a_quarter(anchor, now, resource, excluded_pids, process)
 
     def _why_unnamed(
         self, table: ProcessTable
@@ -140,6 +158,8 @@ class CulpritSearch:
         self._last = read_process_table(self._run.host, io=bool(self._devices), waiting=waiting)
         self._at = self._run.clock.now()
         self._took_s = [*self._took_s[-2:], self._at - began]
+        if self._next_anchor is None or self._last.uptime_s - self._next_anchor.uptime_s >= NAMED_AFTER_S:
+            self._anchor, self._next_anchor = self._next_anchor or self._last, self._last
         return self._last
 
     def _say_whose_io(self, table: ProcessTable) -> None:

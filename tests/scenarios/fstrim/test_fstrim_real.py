@@ -179,7 +179,7 @@ def test_a_command_that_writes_too_much_is_stopped_at_the_bound(tmp_path: Path, 
     arguments_ = arguments(disk, *ONE_ROUND, "--workload", command, "--yes")
     planned = hostdx(tmp_path, "plan", *arguments_[1:-1]).stdout
     bound = int(0.02 * disk.bytes)
-    assert f"at most {units.format_size(bound)} to {disk.device}" in planned, planned
+    assert f"at most {units.format_size(bound)} " in planned, planned
     done = hostdx(tmp_path, *arguments_, "--quiet", timeout=90)
     after = read_discards(Host(), (disk.device,))
     assert isinstance(before, Discards) and isinstance(after, Discards)

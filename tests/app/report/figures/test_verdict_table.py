@@ -3,10 +3,13 @@
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
+from hostdx.app.recordings.values import medians_apart_from_effect
 from hostdx.app.report.delivery import WIDE, summary_lines
+from hostdx.app.report.figures.verdict_table import notes_on_values
 from hostdx.app.report.next_steps import list_remedies
 from hostdx.app.report.validity import list_trust_signs
 from hostdx.app.report.wording import is_measured, word_without_figures
@@ -98,6 +101,37 @@ def test_each_sign_of_trust(events: tuple[ev.AnyEvent, ...], state: str, says: s
     assert any(sign.state == state and says in sign.text for sign in list_trust_signs(told)), (
         list_trust_signs(told)
     )
+
+
+@every_case(
+    ("of_a", "of_b", "word", "ci95", "freed", "apart"),
+    [
+        ([100.0] * 6, [50.0] * 6, Word.SLOWER, (0.45, 0.55), "", None),  # medians as the effect
+        ([100.0] * 4 + [400.0] * 2, [90.0] * 2 + [45.0] * 4, Word.SLOWER, (0.7, 0.9), "", 0.55),
+        ([100.0] * 4 + [400.0] * 2, [90.0] * 2 + [45.0] * 4, Word.SLOWER, (0.7, 0.9), "c", None),
+        ([100.0] * 4 + [400.0] * 2, [90.0] * 2 + [45.0] * 4, Word.UNDECIDED, (0.7, 1.1), "", None),
+        ([100.0] * 6, [73.0] * 6, Word.SLOWER, (0.7, 0.9), "", None),
+    ],
+)
+def test_two_regimes_are_told_where_the_medians_lie_outside_of_the_interval(
+    of_a: list[float],
+    of_b: list[float],
+    word: Word,
+    ci95: tuple[float, float],
+    freed: str,
+    apart: float | None,
+) -> None:
+    told = session(
+        *(block(side, value, n) for n, pair in enumerate(zip(of_a, of_b, strict=True))
+          for side, value in zip("AB", pair, strict=True)),
+        verdict("large", word, 0.8, ci95=ci95),
+    )  # fmt: skip
+    assert told.plan is not None
+    loads = [msgspec.structs.replace(load, freed_from=freed) for load in told.plan.workloads]
+    told.plan = msgspec.structs.replace(told.plan, workloads=tuple(loads))
+    [judged] = told.verdicts.values()
+    assert medians_apart_from_effect(told, judged) == (apart and pytest.approx(apart))
+    assert len(notes_on_values(told)) == (1 if freed or apart else 0)
 
 
 @every_case("path", sorted(DEMOS.glob("*.jsonl")))

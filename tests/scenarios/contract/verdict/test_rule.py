@@ -260,3 +260,19 @@ def test_what_is_decided_names_no_reason_and_what_is_not_names_one(e: EffectEsti
     assert ruling.is_decided == (ruling.word is not UNDECIDED) == (ruling.why is UndecidedReason.DECIDED)
     if ruling.word.is_different:
         assert ruling.word is (FASTER if e.effect > 0 else SLOWER) and abs(e.effect) > e.edge
+
+
+@every_case(
+    ("ci95", "smallest"),
+    [
+        ((0.5, 2.0), 1.0),
+        ((0.9, 0.9), 0.0),
+        ((0.25, 1.0), 1.0),
+        ((1.0, 4.0), 1.0),
+        ((0.0, 1.0), rule.ratio_of(350.0)),
+    ],
+)
+def test_the_smallest_effect_depends_on_the_width_in_logs_alone(
+    ci95: tuple[float, float], smallest: float
+) -> None:
+    assert math.isclose(rule.smallest_effect_of(ci95), smallest, rel_tol=1e-9, abs_tol=1e-12)

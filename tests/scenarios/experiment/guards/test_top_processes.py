@@ -10,7 +10,7 @@ from hostdx.probes.types import Absent, AbsentKind
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import InterferenceCulprit
 from hostdx.scenarios.experiment.guards import top_processes
-from hostdx.scenarios.experiment.guards.thresholds import LOOK_SHARE
+from hostdx.scenarios.experiment.guards.thresholds import LOOK_SHARE, NAMED_AFTER_S
 from hostdx.scenarios.experiment.guards.top_processes import CulpritSearch
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.hosts.processes import moment, process
@@ -52,6 +52,13 @@ def culprits(machine: Processes, *devices: str) -> tuple[FakeRun, CulpritSearch]
     return run, CulpritSearch(run, devices)
 
 
+def look_long_enough(machine: Processes, sought: CulpritSearch) -> None:
+    """Look now and again after as long as a name needs."""
+    sought.in_gap()
+    machine.charge(NAMED_AFTER_S)
+    sought.in_gap()
+
+
 def said(sought: CulpritSearch, kind: str, cpu_share: float = 0.0) -> str:
     culprit = sought.culprit_of_kind(kind, cpu_share)
     return "" if culprit is None else culprit.culprit_sentence
@@ -89,7 +96,7 @@ def test_what_root_would_add_is_said_once(
     machine.readable = {"mine"}
     machine.charge(0, mine=0, hidden=0)
     run, sought = culprits(machine, "vda", "vdb")
-    sought.in_gap()
+    look_long_enough(machine, sought)
     for _ in range(3):
         machine.charge(0.5, {"hidden": 90_000_000})
         culprit = sought.culprit_of_kind("device")
@@ -110,10 +117,37 @@ def test_root_is_told_nothing_where_the_culprit_was_found(
     machine.readable = {"rsync"}
     machine.charge(0, rsync=0, hidden=0)
     run, sought = culprits(machine, "vda")
-    sought.in_gap()
+    look_long_enough(machine, sought)
     machine.charge(0.5, {"rsync": 20_000_000})
     assert said(sought, "device") == "rsync [20], 40 MB/s"
     assert run.of(ev.Note) == []
+
+
+def test_nobody_is_named_by_looks_of_less_than_two_seconds(machine: Processes) -> None:
+    machine.readable = {"rsync", "hog"}
+    machine.charge(0, rsync=0, hog=0)
+    _, sought = culprits(machine, "vda")
+    sought.in_gap()
+    named = []
+    for _ in range(10):
+        machine.charge(0.4, {"rsync": 20_000_000}, hog=40)
+        found = sought.culprits_by_kind(["cpu", "device"], 0.5)
+        named.append((found["cpu"].name if "cpu" in found else "", found["device"].name))
+        assert named[-1][1] or found["device"].unnamed == "brief"
+    assert named == [("", "")] * 4 + [("hog", "rsync")] * 6
+
+
+def test_who_was_busiest_for_a_moment_only_is_not_named(machine: Processes) -> None:
+    machine.charge(0, steady=0, moment=0)
+    _, sought = culprits(machine)
+    sought.in_gap()
+    for _ in range(8):
+        machine.charge(0.5, steady=40)
+        sought.in_gap()
+    machine.charge(0.1, moment=10, steady=2)
+    assert said(sought, "cpu", 0.5) == ""
+    machine.charge(0.5, steady=40)
+    assert said(sought, "cpu", 0.5) == "steady [20], 0.8 CPUs"
 
 
 def test_io_that_is_nobodys_is_said(machine: Processes) -> None:
@@ -159,7 +193,7 @@ def test_the_kernel_works_for_us_on_our_own_loop_device(machine: Processes, name
     for loops, used, named in ((["loop0"], 0.8, ""), (["loop1"], 0.0, f"{name} [20], 0.8 CPUs")):
         machine.charge(0, **{name: 0})
         sought = CulpritSearch(FakeRun(host=machine.host, clock=machine.clock), (), loops)
-        sought.in_gap()
+        look_long_enough(machine, sought)
         machine.charge(0.5, **{name: 40})
         found = sought.use_after_block()
         assert found is not None and found.for_us == pytest.approx(used)

@@ -245,8 +245,8 @@ async def test_a_busy_host_is_told_before_the_first_block_and_once_only(tmp_path
     said = {guard.kind: guard for guard in run.of(ev.Guard)}
     assert set(said) == {"cpu", "steal", "device"} and all(guard.early for guard in said.values())
     cpu = said["cpu"].disturbance
-    assert cpu is not None and cpu.culprit is not None and cpu.culprit.name == "init"
-    assert (cpu.figure, cpu.culprit.rate) == pytest.approx((0.6, 1.2))
+    assert cpu is not None and cpu.culprit is None  # half a second names nobody
+    assert cpu.figure == pytest.approx(0.6)
     await watch.look_before_first_block()
     assert len(run.of(ev.Guard)) == 3
 
