@@ -221,7 +221,7 @@ def list_unlike_figures(session: RunSession) -> list[str]:
     unlike = [
         f"{name}: {of_result} and {beside}"
         for name, of_result, beside in figures_of_results(session)
-        if beside is not None and of_result != pytest.approx(beside, rel=RECORDED, abs=0.1)
+        if beside is not None and of_result != pytest.approx(beside, rel=RECORDED, abs=RECORDED * 0.1)
     ]
     for key, figure in figures_of_findings(session):
         finding = session.findings[key]

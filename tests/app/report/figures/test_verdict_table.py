@@ -111,6 +111,7 @@ def test_each_sign_of_trust(events: tuple[ev.AnyEvent, ...], state: str, says: s
         ([100.0] * 4 + [400.0] * 2, [90.0] * 2 + [45.0] * 4, Word.SLOWER, (0.7, 0.9), "c", None),
         ([100.0] * 4 + [400.0] * 2, [90.0] * 2 + [45.0] * 4, Word.UNDECIDED, (0.7, 1.1), "", None),
         ([100.0] * 6, [73.0] * 6, Word.SLOWER, (0.7, 0.9), "", None),
+        ([45.0] * 4 + [90.0] * 2, [90.0] * 4 + [99.0] * 2, Word.FASTER, (1.1, 1.4), "", 1.0),
     ],
 )
 def test_two_regimes_are_told_where_the_medians_lie_outside_of_the_interval(
