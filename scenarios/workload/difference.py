@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from hostdx.probes.units import format_number, format_signed
+from hostdx.probes.units import format_number, format_percent, format_signed
 from hostdx.scenarios.analysis.profile.results import differs_word
 from hostdx.scenarios.analysis.profile.waits import words_for_wait
 from hostdx.scenarios.contract.results.document import Cell, Part, Strong, Table, paragraph_of
@@ -94,7 +94,7 @@ def moved_words(split: Split) -> str:
     )
     parts_text = parts_text or "no part of it stands out"
     equal = [part_words(part.name) for part in alike if part not in largest]
-    parts_text += f"; {' and '.join(equal)} equal" if equal else ""
+    parts_text += f"; {' and '.join(equal)} within {format_percent(EQUAL)} of the wall time" if equal else ""
     return parts_text + (f"; {counters}" if (counters := counter_words(split)) else "")
 
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
@@ -29,7 +30,7 @@ from hostdx.app.report.figures.tiles import summary_tiles
 from hostdx.app.report.first_page import first_page
 from hostdx.app.report.forms import csv_rows, html, markdown
 from hostdx.app.report.full_report import report
-from hostdx.app.report.headline import list_remarks
+from hostdx.app.report.headline import find_answer, list_remarks
 from hostdx.app.report.numbers import number_parts
 from hostdx.app.report.validity import list_trust_signs
 from hostdx.app.tui.widgets.measuring.host_panel import OTHERS_IO, pulse_lines
@@ -334,6 +335,18 @@ def test_what_a_guard_knows_of_others_is_known_without_a_pulse() -> None:
     session.apply(ev.Guard(t=3.0, kind="device", disturbance=disturbance))
     known = others_io(session)
     assert known is not None and known.figure == 4e8
+
+
+REPEATED = re.compile(r"\b([a-z]+(?: [a-z]+){1,3})[:;] \1\b")  # whatever was put before what has it already
+
+
+@every_case("path", RECORDINGS)
+def test_no_statement_is_put_together_twice(path: Path) -> None:
+    """At any moment, of a runner that lives and of one that does not."""
+    for session in instants(path):
+        sentences = [find_answer(session, growing=growing).sentence for growing in (True, False)]
+        sentences += [sign.text for sign in list_trust_signs(session)]
+        assert [text for text in sentences if REPEATED.search(text)] == []
 
 
 @every_case("path", RECORDINGS)
