@@ -27,6 +27,7 @@ from hostdx.app.terminal.lines import (
 from hostdx.app.terminal.lines import two_columns as side_by_side
 from hostdx.app.tui.widgets.measuring.graphs import (
     Scale,
+    block_graph_lines,
     dot_rows,
     format_short,
     run_graph_lines,
@@ -47,8 +48,8 @@ from hostdx.scenarios.experiment.wording import title_of_workload
 
 MIN_CARD_LINES, MIN_CARD_CELLS = 6, 36  # lines and cells of a card
 WAITING_CARD_LINES = 8  # lines of cards that have nothing measured yet: what the loads stand for
+MIN_PLOT_BLOCKS = 6  # to be worth a plot
 MAX_LEVEL_ROWS, MAX_ROOMY_ROWS = 4, 3  # rows of a side's levels; where all groups are drawn below them, too
-MAX_LONE_ROWS = 6  # of them on a high card without a plot
 MIN_ROOMY_CARD_LINES = 14  # lines from which on a card has room for a plot of its groups
 MAX_TIMES_ROWS = 3  # of its times
 MIN_COURSE_LINES, MAX_COURSE_LINES = 8, 12  # lines of a plot of all groups
@@ -113,16 +114,11 @@ def draw_card(
     why = wrap_text(load.why, inner) if load.why and load.id not in session.blocks else []
     left = room - len(drawn) - len(below)
     high = sum(bool(side.shares) for side in drawn)  # a side without a value has one row
-    is_roomy = left - len(why) >= MIN_ROOMY_CARD_LINES and _has_course(
-        session, load
-    )  # the plot has its share
-    most_rows = MAX_ROOMY_ROWS if is_roomy else MAX_LEVEL_ROWS
-    if not is_roomy and left - len(why) >= MIN_ROOMY_CARD_LINES:
-        most_rows = MAX_LONE_ROWS
+    is_roomy = left - len(why) >= MIN_ROOMY_CARD_LINES  # the plot of all groups has its share
     deep, each = 0, 1
     if times.sides and left >= times.sides:
         deep, left = 1, left - times.sides
-    while high and each < most_rows and left - len(why) >= high:
+    while high and each < (MAX_ROOMY_ROWS if is_roomy else MAX_LEVEL_ROWS) and left - len(why) >= high:
         each, left = each + 1, left - high
         if is_roomy and left < MIN_COURSE_LINES + 2:
             break
@@ -222,18 +218,16 @@ def level_rows(shares: Sequence[float | None], width: int, height: int) -> list[
 
 
 def _course_lines(session: RunSession, load: Workload, width: int, room: int) -> list[Line]:
-    """Group by group what the sides' ratio is, where a load has the screen for itself."""
-    if room < MIN_COURSE_LINES or not _has_course(session, load):
+    """Group by group what the sides' ratio is, where a load has the screen for itself; before that block by block."""
+    if room < MIN_COURSE_LINES:
         return []
     name, _ = leading_metric_and_unit(session, load.id)
     ratios = pair_ratios(session, load.id, name)
-    return group_plot_lines(session, load.id, ratios, name, width, min(room, MAX_COURSE_LINES))
-
-
-def _has_course(session: RunSession, load: Workload) -> bool:
-    """Return whether there are groups to plot. Before the second one the sides' levels say all."""
-    name, _ = leading_metric_and_unit(session, load.id)
-    return any(len(pair.values) > 1 for pair in pair_ratios(session, load.id, name))
+    high = min(room, MAX_COURSE_LINES)
+    if any(len(pair.values) > 1 for pair in ratios):
+        return group_plot_lines(session, load.id, ratios, name, width, high)
+    enough = len(session.blocks.get(load.id, ())) >= MIN_PLOT_BLOCKS
+    return block_graph_lines(session, load.id, width, high) if enough else []
 
 
 def _pair_lines(pair_standings: Sequence[Standing], width: int) -> list[Line]:
