@@ -14,6 +14,7 @@ from msgspec import structs
 
 from hostdx.probes.reading import other_package
 from hostdx.probes.reading.host import Host, OutOfTime
+from hostdx.probes.reading.secrecy.secret_files import mask_evidence
 from hostdx.probes.types import Absent, Entry, Unread
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding, fold_alike_findings, rank_of
@@ -149,9 +150,15 @@ def apply_rule(rule: HostRule, host: Host, time: Callable[[], float]) -> Iterato
         return
     findings = fold_alike_findings(findings)
     for finding in findings:
-        yield ev.Found(t=time(), finding=finding)
+        yield ev.Found(t=time(), finding=_mask_finding(finding))
     state: Literal["spoke", "unreadable", "ok"] = "spoke" if findings else "unreadable" if unknown else "ok"
     yield ev.Checked(t=time(), rule=rule.id, state=state, reason=unknown)
+
+
+def _mask_finding(finding: Finding) -> Finding:
+    """Return the finding without the secrets of the lines that it quotes: of logs, mounts, settings."""
+    evidence = tuple(structs.replace(line, text=mask_evidence(line.text)) for line in finding.evidence)
+    return structs.replace(finding, title=mask_evidence(finding.title), evidence=evidence)
 
 
 def findings_about(host: Host, subjects: frozenset[str]) -> list[Finding]:

@@ -11,28 +11,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from hostdx.probes.reading.secrecy.harmless_words import LEFT_OUT, harmless_words
-from hostdx.probes.reading.secrecy.secret_forms import MASK
-from hostdx.probes.reading.secrecy.secrets import mask_secrets
+from hostdx.probes.reading.secrecy.secret_files import mask_file
 
 _ENVIRON = re.compile(r"/proc/[^/]+/environ$")
 _LOGINS = re.compile(r"/var/log/(?:secure|auth\.log|cron)$|/journalctl_-b_-q_")
 _NAME_SERVICES = "/etc/nsswitch.conf"  # its `passwd: files` is none
-# Files that rules read and that may hold secrets of their own.
-_CONFIGS = re.compile(r"^/(?:etc/(?!ssh/|pam\.d/)|var/lib/(?:iscsi|pgsql|postgresql)/)")
-_NO_SECRET = r"(?!['\"]?(?:/|file:|%|(?:yes|no|on|off|true|false|none|md5|scram\S*|files|\d{1,2})(?![\w-])))"
-_ASSIGNED = rf"['\"]?[ \t]*[:=][ \t]*{_NO_SECRET}"  # looks at the value, which follows
-_SECRET_VALUE = r"(?:\"[^\"\n]+\"|'[^'\n]+'|[^\s,;}>]+)"
-_CONFIG_SECRETS = tuple(
-    re.compile(pattern + _SECRET_VALUE)
-    for pattern in (
-        rf"(?im)((?<![\w-])[\w.-]*(?:passw(?:or)?d|passphrase|secret|token|psk|private[_-]?key)[\w.-]*{_ASSIGNED})",
-        rf"(?im)((?<![\w.-])(?:pwd|pass|keys?\d?|private|auth){_ASSIGNED}(?![{{\[]))",
-        r"(?im)((?<![\w-])(?:auth_pass|wpa-psk|wireless-key1?)[ \t]+)",
-        # behind a data base's name and user, of proftpd and rsyslog
-        r"(?im)^([ \t]*SQLConnectInfo[ \t]+\S+[ \t]+\S+[ \t]+)",
-        r"(?im)^([^#\n]*:om\w+:[^,\n]*,[^,\n]*,[^,\n]*,)",
-    )
-)
 _QUERY_LOGS = re.compile(r"^/var/(?:lib|log)/(?:pgsql|postgresql)/.*\.log$", re.DOTALL)
 # a statement, its values, and the lines in which it goes on (PostgreSQL, Error Reporting and Logging)
 _QUERY = re.compile(
@@ -196,9 +179,6 @@ def strip_secrets(path: str, text: str) -> str | None:
         return f"{match[1]}\0" if match else None
     if _CMDLINE.search(path):  # its words end with NUL: the value after `--password` is one of its own
         return "\0".join(harmless_words(text.split("\0")))
-    if _CONFIGS.search(path):
-        for pattern in _CONFIG_SECRETS:
-            text = pattern.sub(rf"\1{MASK}", text)
     if _QUERY_LOGS.search(path):
         text = _QUERY.sub(lambda match: f"{match[1]}{LEFT_OUT}" if match[1] else "", text)
-    return mask_secrets(text)
+    return mask_file(path, text)

@@ -13,13 +13,17 @@ MASK = "***"
 
 
 class SecretForm(msgspec.Struct, frozen=True, dict=True):
-    """`regex` is replaced by `kept`, as `example` is by `masked_example`; what its groups hold is kept."""
+    """`regex` is replaced by `kept`, as `example` is by `masked_example`; what its groups hold is kept.
+
+    `files`: a pattern of the paths that it is for; "" for all.
+    """
 
     name: str
     pattern: str
     example: str
     masked_example: str
     kept: str = rf"\1{MASK}"
+    files: str = ""
 
     @cached_property
     def regex(self) -> re.Pattern[str]:
@@ -29,6 +33,8 @@ class SecretForm(msgspec.Struct, frozen=True, dict=True):
 class _Table(msgspec.Struct, frozen=True):
     fragment: dict[str, str]
     form: tuple[SecretForm, ...]
+    setting: tuple[SecretForm, ...]
+    line: tuple[SecretForm, ...]
 
 
 def _fill_fragments(pattern: str) -> str:
@@ -42,5 +48,5 @@ def _join_lines(pattern: str) -> str:
 
 _FILE = Path(__file__).with_name("secret_forms.toml")
 _TABLE = msgspec.convert(parse_toml(_FILE, read_regular(str(_FILE), MAX_BYTES)), _Table)
-SECRET_FORMS = _TABLE.form
+SECRET_FORMS, SETTING_FORMS, LINE_FORMS = _TABLE.form, _TABLE.setting, _TABLE.line
 NAME, ENDING = (_join_lines(_TABLE.fragment[name]) for name in ("NAME", "ENDING"))

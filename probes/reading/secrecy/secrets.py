@@ -43,10 +43,13 @@ def mask_secrets(text: str) -> str:
     """The text with `***` in place of every value that looks like a secret; its name stays."""
     if not (_HINT.search(text) or _PROGRAM.search(text)):
         return text
-    return _mask_forms(_mask_shell_words(text, _mask_arguments, mask_secrets))
+    return mask_forms(mask_shell_words(text, _mask_arguments, mask_secrets))
 
 
-def _mask_forms(text: str) -> str:
+def mask_forms(text: str) -> str:
+    """Return the text with `***` for what has the form of a secret, wherever it stands."""
+    if not _HINT.search(text):
+        return text
     for form in SECRET_FORMS:
         text = form.regex.sub(form.kept, text)
     return text
@@ -86,7 +89,7 @@ def _mask_arguments(words: Sequence[str]) -> list[str | None]:
     return masked_arguments
 
 
-def _mask_shell_words(
+def mask_shell_words(
     text: str, mask_some: Callable[[Sequence[str]], list[str | None]], mask_inner: Callable[[str], str]
 ) -> str:
     """As a shell reads it; what a quoted word holds may be a command again."""
