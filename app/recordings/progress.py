@@ -14,16 +14,22 @@ if TYPE_CHECKING:
     from hostdx.app.recordings.session import RunSession
 
 MAX_DONE_SHARE = 0.97  # of a run that has not ended yet
-MAX_SHARE_FALL = 0.2  # by which a bar stands still; beyond it the time left would contradict it
+MAX_REST_FACTOR = (
+    2.0  # by which the share to come may grow while the bar stands still; beyond it both contradict
+)
 MIN_LEFT_SHARE = 0.1  # of a step that has not ended yet
+LATE_SHARE = (
+    0.8  # of the seconds until the last analysis: what needs more may as well be decided much earlier
+)
 _OVER = ("done", "skipped", "failed")
 
 
 def time_left(session: RunSession) -> float | None:
     """About so many seconds until the run is over; None where nobody can tell, or it is over.
 
-    A step to come takes what its plan says and what those of its kind (loads, or what prepares them) took so far. Of a
-    budget that the loads share, one that is decided early leaves its time to the others.
+    A step to come takes what its plan says and what those of its kind (loads, or what prepares them) took so far. Loads that
+    share a budget end at any interim analysis from the next one on, and at the latest with the budget. The geometric
+    mean of both ends is the estimate whose largest error, as a factor, is the smallest.
     """
     plan = session.plan
     if plan is None or session.ended is not None:
@@ -38,44 +44,77 @@ def time_left(session: RunSession) -> float | None:
         return progress.seconds_left if progress is not None else None
     loads = {load.id for load in plan.workloads}
     has_loads_to_come = any(load not in session.blocks for load in loads if load != session.workload)
-    left, under_way = 0.0, 0.0
-    unknown: list[float] = []
-    again = False
+    left, earliest = 0.0, 0.0
+    spare = _spare_seconds(session, planned, loads)
+    may_end_early = spare is not None and has_loads_to_come
     for step in planned:
         now = session.steps.get(step.id)
         if now is not None and now.state in _OVER:
             continue
-        load = step.id in loads
-        expected = step.seconds * _pace_factor(session, [s for s in planned if (s.id in loads) == load], step)
-        told_left = None
+        is_load = step.id in loads
+        expected = step.seconds * _pace_factor(
+            session, [s for s in planned if (s.id in loads) == is_load], step
+        )
         if now is not None:
-            again = again or (load and step.id != session.workload)
-            told_left = (
-                progress.seconds_left
-                if progress is not None and _is_about_step(progress.step, step.id, loads, has_loads_to_come)
-                else None
+            is_told = progress is not None and _is_about_step(
+                progress.step, step.id, loads, has_loads_to_come
             )
-            expected = (
-                max(MIN_LEFT_SHARE * expected, expected - (session.time - now.t))
-                if told_left is None
-                else told_left
-            )
-        if not load:
-            left += expected
-        elif told_left is None:
-            unknown.append(expected)
+            told_left = progress.seconds_left if progress is not None and is_told else None
+            analyses_s = _analysis_seconds(session, step.id if is_load else session.workload)
+            is_waiting = is_load and step.id != session.workload
+            if told_left is None:
+                expected = _rest_of_step(session, step, expected, loads)
+            elif analyses_s is not None and told_left > LATE_SHARE * min(spare or math.inf, analyses_s[1]):
+                expected = _between(analyses_s[0], told_left)
+            else:
+                expected = told_left
+            if is_waiting and analyses_s is not None:
+                expected = min(expected, analyses_s[0])
+            may_end_early = may_end_early or is_waiting or (is_load and told_left is None)
+        if is_load:
+            earliest += expected
         else:
-            under_way += expected
-    if "budget" not in plan.options:
-        return left + under_way + sum(unknown)
+            left += expected
+    if spare is None:
+        return left + earliest
+    return left + (_between(earliest, spare) if may_end_early else min(earliest, spare))
+
+
+def _spare_seconds(session: RunSession, planned: list[PlannedStep], loads: set[str]) -> float | None:
+    """Return what is left of the budget that steps of a load each share; None where they share none."""
+    shares = [s.seconds for s in planned if s.id in loads]
+    if not shares or session.plan is None or "budget" not in session.plan.options:
+        return None
     began = [session.began_at[item] for item in loads if item in session.began_at]
-    chosen = plan.options["budget"]
-    budget = chosen if isinstance(chosen, int | float) else sum(s.seconds for s in planned if s.id in loads)
-    spare = max(0.0, budget - (session.time - min(began) if began else 0.0))
-    if again:  # one has another turn: it takes what the others leave
-        return left + spare
-    shared = max(0.0, spare - under_way) / max(1, len(unknown))
-    return left + min(spare, under_way + sum((item + max(item, shared)) / 2 for item in unknown))
+    chosen = session.plan.options["budget"]
+    budget = chosen if isinstance(chosen, int | float) else sum(shares)
+    return max(0.0, budget - (session.time - min(began) if began else 0.0))
+
+
+def _between(earliest: float, latest: float) -> float:
+    return math.sqrt(min(max(earliest, MIN_LEFT_SHARE * latest), latest) * latest)
+
+
+def _rest_of_step(session: RunSession, step: PlannedStep, expected: float, loads: set[str]) -> float:
+    """Return the seconds until the end of a step that tells nothing of it. One that overran its plan by ten seconds is
+    expected to take ten more, and one that measures loads in turn as long for each load to come as for each before.
+    """
+    elapsed = session.time - session.steps[step.id].t
+    rest = max(MIN_LEFT_SHARE * expected, abs(expected - elapsed))
+    over = len({verdict.workload for verdict in session.verdicts.values()} & loads)
+    if step.id in loads or not over:
+        return rest
+    return min(rest, elapsed * (len(loads) - over) / over)
+
+
+def _analysis_seconds(session: RunSession, load: str) -> tuple[float, float] | None:
+    """Return the seconds of measuring until the load's next and until its last analysis; None where none is known."""
+    estimates = [e for e in session.estimates.values() if e.workload == load]
+    newest = max(
+        estimates, key=lambda estimate: estimate.groups, default=None
+    )  # of a decided pair none follows
+    analysis = find_next_analysis(session, newest, margin=0.0) if newest is not None else None
+    return None if analysis is None else (analysis.seconds, analysis.last_s)
 
 
 def _is_about_step(told_step: str, step: str, loads: set[str], has_loads_to_come: bool) -> bool:
@@ -105,15 +144,24 @@ def share_of_time_done(session: RunSession) -> float | None:
 def share_done(session: RunSession) -> float | None:
     """The same for a bar, which goes back only where the estimate changes a lot."""
     now = share_of_time_done(session)
-    return None if now is None else now if session.share - now > MAX_SHARE_FALL else max(now, session.share)
+    return None if now is None else steady_share(session.share, now)
+
+
+def steady_share(shown: float, now: float) -> float:
+    """Return what a bar shows after `shown`: it stands still until the share to come is much more than it shows."""
+    return now if 1 - now > MAX_REST_FACTOR * (1 - shown) else max(now, shown)
 
 
 class NextInterimAnalysis(NamedTuple):
-    """The next interim look: after how many groups, in how many seconds, and whether it would decide as it stands."""
+    """The next interim look: after how many groups, in how many seconds, and whether it would decide as it stands.
+
+    last_s: seconds until the last look.
+    """
 
     groups: int
     seconds: float
     decides: bool
+    last_s: float
 
 
 def find_next_analysis(
@@ -134,8 +182,10 @@ def find_next_analysis(
     pace = (group_times[-1] - since) / len(group_times)
     then = estimate_of_ratio(estimate.ratio, estimate.ci95, margin)
     then = then._replace(units=following, least=least, last=following == estimate.planned_groups)
+    since_last_s = session.time - group_times[-1]
     return NextInterimAnalysis(
         following,
-        max(0.0, pace * (following - estimate.groups) - (session.time - group_times[-1])),
+        max(0.0, pace * (following - estimate.groups) - since_last_s),
         decide(then).is_decided,
+        max(0.0, pace * (estimate.planned_groups - estimate.groups) - since_last_s),
     )

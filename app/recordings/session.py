@@ -105,13 +105,12 @@ class RunSession:
 
     def _update_share(self) -> None:
         """The share never falls, unless the rest of the run is estimated anew as much longer."""
-        from hostdx.app.recordings.progress import (  # not for the first screen
-            MAX_SHARE_FALL,
+        from hostdx.app.recordings.progress import (
             share_of_time_done,
-        )
+            steady_share,
+        )  # not for the first screen
 
-        now = share_of_time_done(self) or 0.0
-        self.share = now if self.share - now > MAX_SHARE_FALL else max(self.share, now)
+        self.share = steady_share(self.share, share_of_time_done(self) or 0.0)
 
     def _fold_pulse(self, event: ev.Pulse) -> None:
         self.pulses.append(event)

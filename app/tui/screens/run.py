@@ -72,7 +72,8 @@ def _change_lines(feed: RunFeed, width: int) -> list[Line]:
     action = actions[0]
     now, before = clean_text(action.new or "changed"), clean_text(action.old or "as before")
     more = f" and {len(actions) - 1} more" if len(actions) > 1 else ""
-    change_text = f"{clean_text(action.title)}: {now} (was {before}){more}"
+    title = clean_text(action.title)
+    change_text = f"{title}{more}" if title.endswith(f" {now}") else f"{title}: {now} (was {before}){more}"
     if feed.dead and feed.playback.is_at_end:
         alert: Line = [(f" ! STILL CHANGED  {change_text}", "critical")]
         for words in (" puts it back now ", " puts it back "):
@@ -82,7 +83,10 @@ def _change_lines(feed: RunFeed, width: int) -> list[Line]:
         return [ground_line(split_line(alert, key, width), width, "critical")]
     left_s = time_left(feed.session)
     after = units.format_duration(left_s) if left_s else ""
-    for state, when in (("CHANGED NOW", f"put back in ≈ {after} "), ("CHANGED", f"back in ≈ {after} ")):
+    for state, when in (
+        ("CHANGED NOW", f"put back at the end, in ≈ {after} "),
+        ("CHANGED", f"back in ≈ {after} "),
+    ):
         head: Line = [(f" ▲ {state}  {change_text}", "warning")]
         back = text_line(when if after else "put back at the end ", "strong")
         if cell_width(head) + cell_width(back) < width:
