@@ -27,9 +27,9 @@ _OVER = ("done", "skipped", "failed")
 def time_left(session: RunSession) -> float | None:
     """About so many seconds until the run is over; None where nobody can tell, or it is over.
 
-    A step to come takes what its plan says and what those of its kind (loads, or what prepares them) took so far. Loads that
-    share a budget end at any interim analysis from the next one on, and at the latest with the budget. The geometric
-    mean of both ends is the estimate whose largest error, as a factor, is the smallest.
+    A step to come takes what its plan says and what those of its kind (loads, or what prepares them) took so far.
+    Loads that share a budget end at any interim analysis from the next one on, and at the latest with the budget. The
+    geometric mean of both ends is the estimate whose largest error, as a factor, is the smallest.
     """
     plan = session.plan
     if plan is None or session.ended is not None:

@@ -32,10 +32,11 @@ WINDOWS_S = (
     10, 12, 15, 20, 25, 30, 40, 50, 60, 75, 90, 120, 150, 180, 210, 240, 300, 360, 420, 480, 600, 720, 900, 1200,
     1500, 1800, 2400, 3000, 3600, 4800, 7200, 10800, 14400, 28800, 86400,
 )  # fmt: skip
-MAX_NAME_CELLS, MAX_VALUE_CELLS = 30, 14
+MAX_NAME_CELLS, MAX_VALUE_CELLS = 30, 16
 MIN_GRAPH_LINES, MAX_GRAPH_LINES = 2, 14
 MIN_WIDTH = 30  # cells of a panel with graphs
 MAX_SAMPLE_GRAPHS = 4  # of series that a table lists as well
+READING_S = 0.5  # a watch reads all its series within it
 CPUS = "CPUs"  # the unit of processors in use, with two digits
 TWO_COLUMNS_CELLS = 100  # from which on two graphs stand side by side
 MIN_RANGE = 0.1  # of the middle: noise below it stays a flat line
@@ -76,12 +77,12 @@ def format_value(value: float, unit: str, most: int = MAX_VALUE_CELLS) -> str:
 
 
 def format_short(value: DisplayQuantity, width: int) -> str:
-    """With its unit where there is room, else with its prefix alone: `12.9 k /s`."""
+    """With its unit where there is room, else with its prefix alone: `12.9 k/s`."""
     full_text = str(abbreviate_unit(value))
     prefix, _, unit = value.unit.partition(" ")
     prefix = prefix if unit and len(prefix) == 1 else ""  # no word of a unit of several
-    rate = " /s" if value.unit.endswith("/s") else ""
-    return full_text if len(full_text) <= width else f"{value.number} {prefix}".rstrip() + rate
+    rate = "/s" if value.unit.endswith("/s") else ""
+    return full_text if len(full_text) <= width else f"{value.number} {prefix}{rate}".rstrip()
 
 
 def scale_for(graphs: Sequence[Graph]) -> Scale:
@@ -344,9 +345,11 @@ def block_graph_lines(session: RunSession, workload: str, width: int, height: in
 
 
 def sample_graphs(session: RunSession) -> list[Graph]:
-    """Return the series of samples, the one that was read last first; the variants of a series share its scale."""
+    """Return the series of samples, the one that was read last first, those of one reading in their order; the variants
+    of a series share its scale.
+    """
     marks = variant_marks(session)
-    newest = sorted(session.samples.items(), key=lambda item: -item[1][-1].t)
+    newest = sorted(session.samples.items(), key=lambda item: -round(item[1][-1].t / READING_S))
     out: list[Graph] = []
     for series, samples in newest:
         points: dict[str, list[Point]] = {}

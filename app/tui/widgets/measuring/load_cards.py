@@ -27,7 +27,6 @@ from hostdx.app.terminal.lines import (
 from hostdx.app.terminal.lines import two_columns as side_by_side
 from hostdx.app.tui.widgets.measuring.graphs import (
     Scale,
-    block_graph_lines,
     dot_rows,
     format_short,
     run_graph_lines,
@@ -48,8 +47,8 @@ from hostdx.scenarios.experiment.wording import title_of_workload
 
 MIN_CARD_LINES, MIN_CARD_CELLS = 6, 36  # lines and cells of a card
 WAITING_CARD_LINES = 8  # lines of cards that have nothing measured yet: what the loads stand for
-MIN_PLOT_BLOCKS = 6  # to be worth a plot
 MAX_LEVEL_ROWS, MAX_ROOMY_ROWS = 4, 3  # rows of a side's levels; where all groups are drawn below them, too
+MAX_LONE_ROWS, MAX_LONE_TIMES_ROWS = 9, 6  # on a high card without a plot, of a load that waits
 MIN_ROOMY_CARD_LINES = 14  # lines from which on a card has room for a plot of its groups
 MAX_TIMES_ROWS = 3  # of its times
 MIN_COURSE_LINES, MAX_COURSE_LINES = 8, 12  # lines of a plot of all groups
@@ -114,15 +113,20 @@ def draw_card(
     why = wrap_text(load.why, inner) if load.why and load.id not in session.blocks else []
     left = room - len(drawn) - len(below)
     high = sum(bool(side.shares) for side in drawn)  # a side without a value has one row
-    is_roomy = left - len(why) >= MIN_ROOMY_CARD_LINES  # the plot of all groups has its share
+    is_roomy = left - len(why) >= MIN_ROOMY_CARD_LINES and _has_course(
+        session, load
+    )  # the plot has its share
+    most_rows, most_times_rows = MAX_ROOMY_ROWS if is_roomy else MAX_LEVEL_ROWS, MAX_TIMES_ROWS
+    if not is_roomy and not now and left - len(why) >= MIN_ROOMY_CARD_LINES:
+        most_rows, most_times_rows = MAX_LONE_ROWS, MAX_LONE_TIMES_ROWS
     deep, each = 0, 1
     if times.sides and left >= times.sides:
         deep, left = 1, left - times.sides
-    while high and each < (MAX_ROOMY_ROWS if is_roomy else MAX_LEVEL_ROWS) and left - len(why) >= high:
+    while high and each < most_rows and left - len(why) >= high:
         each, left = each + 1, left - high
         if is_roomy and left < MIN_COURSE_LINES + 2:
             break
-    while deep and deep < MAX_TIMES_ROWS and left - len(why) >= times.sides + 1:
+    while deep and deep < most_times_rows and left - len(why) >= times.sides + 1:
         deep, left = deep + 1, left - times.sides
     # of several rows each has its own scale, whose ends it tells
     shares_by_side = [side.shares for side in drawn]
@@ -218,16 +222,18 @@ def level_rows(shares: Sequence[float | None], width: int, height: int) -> list[
 
 
 def _course_lines(session: RunSession, load: Workload, width: int, room: int) -> list[Line]:
-    """Group by group what the sides' ratio is, where a load has the screen for itself; before that block by block."""
-    if room < MIN_COURSE_LINES:
+    """Group by group what the sides' ratio is, where a load has the screen for itself."""
+    if room < MIN_COURSE_LINES or not _has_course(session, load):
         return []
     name, _ = leading_metric_and_unit(session, load.id)
     ratios = pair_ratios(session, load.id, name)
-    high = min(room, MAX_COURSE_LINES)
-    if any(len(pair.values) > 1 for pair in ratios):
-        return group_plot_lines(session, load.id, ratios, name, width, high)
-    enough = len(session.blocks.get(load.id, ())) >= MIN_PLOT_BLOCKS
-    return block_graph_lines(session, load.id, width, high) if enough else []
+    return group_plot_lines(session, load.id, ratios, name, width, min(room, MAX_COURSE_LINES))
+
+
+def _has_course(session: RunSession, load: Workload) -> bool:
+    """Return whether there are groups to plot. Before the second one the sides' levels say all."""
+    name, _ = leading_metric_and_unit(session, load.id)
+    return any(len(pair.values) > 1 for pair in pair_ratios(session, load.id, name))
 
 
 def _pair_lines(pair_standings: Sequence[Standing], width: int) -> list[Line]:
@@ -321,7 +327,12 @@ def row_lines(
     session: RunSession, pairs: Pairs, width: int, height: int, *, effects: bool = True
 ) -> list[Line]:
     """One row a load; round the one under way where there is not room for all. `effects`: with how each stands."""
-    most = max(14, width * 3 // 10 if effects else width - 2 * (VALUE_CELLS + 2 + _MIN_TRACE_CELLS) - 4)
+    has_values = any(load.id in session.blocks for load, _ in pairs)
+    most = (
+        width
+        if not has_values
+        else max(14, width * 3 // 10 if effects else width - 2 * (VALUE_CELLS + 2 + _MIN_TRACE_CELLS) - 4)
+    )
     names = min(max((len(title(load)) for load, _ in pairs), default=0), most)
     under_way = session.workload if session.ended is None else ""
     at = next((n for n, (load, _) in enumerate(pairs) if load.id == under_way), 0)
@@ -331,8 +342,11 @@ def row_lines(
     state_lines = [
         crop_line(_row_state(session, *pair), max(16, width // 3)) if effects else [] for pair in shown
     ]
-    left = width - 2 * (VALUE_CELLS + 1) - max(map(cell_width, state_lines), default=0) - 3
-    trace = max(_MIN_TRACE_CELLS, min(12, (left - names - 1) // 2))
+    left = width - max(map(cell_width, state_lines), default=0) - 3
+    trace = 0
+    if has_values:
+        left -= 2 * (VALUE_CELLS + 1)
+        trace = max(_MIN_TRACE_CELLS, min(12, (left - names - 1) // 2))
     names = min(names, max(8, left - 2 * trace))  # a name is cut before a value is
     out = [
         _load_row(session, *pair, words, names, width, trace)

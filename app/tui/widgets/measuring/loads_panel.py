@@ -22,7 +22,12 @@ from hostdx.app.terminal.lines import (
 )
 from hostdx.app.tui.widgets.home.checkup_lines import checkup_lines
 from hostdx.app.tui.widgets.home.host_table import value_words
-from hostdx.app.tui.widgets.measuring.graphs import format_value, run_graph_lines
+from hostdx.app.tui.widgets.measuring.graphs import (
+    MAX_SAMPLE_GRAPHS,
+    MIN_GRAPH_LINES,
+    format_value,
+    run_graph_lines,
+)
 from hostdx.app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS
 from hostdx.app.tui.widgets.measuring.load_cards import Pairs, card_lines, draw_card, row_lines
 from hostdx.app.tui.widgets.measuring.run_bar import step_lines
@@ -129,7 +134,10 @@ def about_parts(session: RunSession, width: int) -> Iterator[list[Line]]:
 def fact_lines(session: RunSession, width: int) -> Iterator[Line]:
     """A line a fact that was read of the host, the newest first."""
     for fact in reversed(session.facts.values()):
-        yield wrap_text(f"{fact.label}: {value_words(fact.value, fact.unit)}", width, "dim", hang=2)[0]
+        label = (
+            fact.label if "." in fact.label else fact.label.replace("_", " ")
+        )  # a sysctl is named as it is
+        yield wrap_text(f"{label}: {value_words(fact.value, fact.unit)}", width, "dim", hang=2)[0]
 
 
 def whole_parts(parts: Iterable[list[Line]], most: int) -> list[Line]:
@@ -152,18 +160,33 @@ def read_panel(session: RunSession, width: int, height: int) -> list[Line]:
         title, note = (section.title, section.note) if section is not None else (title, note)
     elif session.samples:
         note, out = figure_lines(session, inner, room)
+        if _are_all_drawn(session, room):
+            out = []
     elif section is not None:
         title, note = section.title, section.note
         out = [*section.rows, *(section.charts if len(section.rows) + len(section.charts) <= room else ())]
     return frame_rows(title, with_graphs(session, out, inner, room), width, height, note=note)
 
 
+def _are_all_drawn(session: RunSession, room: int) -> bool:
+    """Return whether the graphs show all that was read: then a table of it would draw every curve twice."""
+    is_watched = all(not sample.variant for samples in session.samples.values() for sample in samples[-1:])
+    has_room = room > MIN_GRAPH_LINES * len(session.samples)
+    return is_watched and has_room and len(session.samples) <= MAX_SAMPLE_GRAPHS
+
+
 def preparing_panel(session: RunSession, width: int, height: int) -> list[Line]:
-    """Before the first block: what is written to each side's disk or was read of the host, and what the host does."""
+    """Before the first block: the loads of a battery, else what is written to each side's disk or was read of the host;
+    below it what the host does.
+    """
     inner, room = width - 4, height - 2
     is_writing = bool(session.plan is not None and session.plan.writes and "prepare" in session.began_at)
-    facts = [] if is_writing else list(islice(fact_lines(session, inner), room // 2))
-    rows = with_graphs(session, facts, inner, room, writing=is_writing)
+    rows: list[Line] = []
+    if session.scenario_card.role == "battery":
+        rows = row_lines(session, pairs_of(session), inner, max(3, room - MIN_GRAPHS_LINES - 1))
+    elif not is_writing:
+        rows = list(islice(fact_lines(session, inner), room // 2))
+    rows = with_graphs(session, rows, inner, room, writing=is_writing)
     title = "WRITING THE TEST FILES" if is_writing else "BEFORE THE FIRST FIGURES"
     prepared = session.steps.get("prepare")
     if is_writing and prepared is not None and prepared.state != "started":
@@ -225,7 +248,8 @@ class LoadsPanel(PacedPanel):
         """A row each; the load under way below them, as far as there is room."""
         most = max(3, min(len(pairs), height - 9)) + 2
         rows = row_lines(session, pairs, width - 4, most - 2)
-        table = frame_rows("LOADS", rows, width, most, note=text_line("levels and effect", "dim"))
+        note = "levels" if session.scenario_card.role == "battery" else "levels and effect"
+        table = frame_rows("LOADS", rows, width, most, note=text_line(note, "dim"))
         below = height - most
         now = next((pair for pair in pairs if pair[0].id == session.workload), pairs[0])
         return [*table, *(draw_card(session, *now, width, below) if below > 3 else [BLANK] * below)]
