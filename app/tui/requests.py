@@ -18,7 +18,7 @@ from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.printable import make_lines_printable
 from hostdx.app.tui.children.event_child import TIMEOUT_S, CommandOutcome, EventChild, run_hostdx
-from hostdx.app.tui.commands import EarlierResults
+from hostdx.app.tui.commands import EarlierResults, ReportForm
 from hostdx.probes.files.safe_read import read_named
 from hostdx.probes.units import format_duration
 from hostdx.scenarios.contract.events import ScenarioOffer
@@ -310,7 +310,8 @@ class Errands(App[int]):
         from hostdx.scenarios.contract.results.document import ReportDocument
 
         def make_screen(output: str) -> Screen[object]:
-            return ReportScreen(title, msgspec.json.decode(output, type=ReportDocument), tuple(page))
+            document = msgspec.json.decode(output, type=ReportDocument)
+            return ReportScreen(title, document, tuple(page), _as_html(argv))
 
         self._show_answer(argv, f"no {noun}", make_screen)
 
@@ -337,9 +338,11 @@ class Errands(App[int]):
 
         self.ask_command(argv, refused, show)
 
-    def save_report(self, path: Path, *, one_page: bool = False) -> None:
-        if one_page:
+    def save_report(self, path: Path, form: ReportForm) -> None:
+        if form == "page":
             self.save_page(_report_page_argv(path), path.name)
+        elif form == "html":
+            self.save_html(["report", str(path), "--format", "html"], path.name)
         else:
             argv, note = ["report", str(path), "--format", "md"], "all pages; M saves only the first"
             self._save_printed(argv, path.name, "report", note)
@@ -349,22 +352,27 @@ class Errands(App[int]):
         name = f"{title.partition('.')[0]}-page"
         self._save_printed(argv, name, "page", "the first page; m saves all pages")
 
-    def _save_printed(self, argv: Sequence[str], name: str, what: str, lines_note: str) -> None:
-        self.show_message(f"writing the {what} to a file")
-        self.ask_command(argv, "no report", lambda text: self.save_text(name, text, lines_note=lines_note))
+    def save_html(self, argv: Sequence[str], title: str) -> None:
+        """Save what this command of hostdx prints as a page for a browser."""
+        self._save_printed(argv, title, "HTML report", "one file for a browser, with all figures", "html")
 
-    def save_text(self, name: str, text: str, suffix: str = "md", lines_note: str = "") -> None:
+    def _save_printed(self, argv: Sequence[str], name: str, what: str, note: str, suffix: str = "md") -> None:
+        self.show_message(f"writing the {what} to a file")
+        self.ask_command(argv, "no report", lambda text: self.save_text(name, text, suffix, note))
+
+    def save_text(self, name: str, text: str, suffix: str = "md", note: str = "") -> None:
         """Into the current directory, else beside the recordings; never over another file.
 
-        `lines_note`: the part of the message that tells this text from others, with its length.
+        `note`: the part of the message that tells this text from others, with its length.
         """
         stem = name.removesuffix(".gz").removesuffix(".jsonl").replace(" ", "-")
         for directory in (Path.cwd(), state.state_dir() / "reports"):
             try:
                 if directory != Path.cwd():
                     state.make_private(directory)
-                lines = f"  ({text.count(chr(10))} lines: {lines_note})" if lines_note else ""
-                self.show_message(f"saved {_write_report(directory, stem, text, suffix)}{lines}")
+                length = f"{text.count(chr(10))} lines: " if suffix == "md" else ""
+                words = f"  ({length}{note})" if note else ""
+                self.show_message(f"saved {_write_report(directory, stem, text, suffix)}{words}")
                 return
             except (OSError, Failure) as why:
                 trouble = why
@@ -393,6 +401,12 @@ class Errands(App[int]):
                 self.push_screen(UndoScreen(self.left, kept_changes))
 
         run_hostdx(self, LOOK, show)
+
+
+def _as_html(argv: Sequence[str]) -> tuple[str, ...]:
+    """Return the command that prints what this one prints for a screen, as HTML."""
+    at = argv.index("--format") + 1
+    return (*argv[:at], "html", *argv[at + 1 :])
 
 
 def _report_page_argv(path: Path) -> list[str]:

@@ -20,7 +20,7 @@ from hostdx.app.tui.widgets.picker import Picker
 from hostdx.app.tui.widgets.reader import Reader
 
 if TYPE_CHECKING:
-    from hostdx.app.tui.commands import ShellCommands
+    from hostdx.app.tui.commands import ReportForm, ShellCommands
 
 MIN_SIZE_CELLS = (60, 20)
 BROAD = 160  # cells from which on two columns stand side by side; `-wide` holds there as well
@@ -175,13 +175,15 @@ class Base(NamedKeys, Screen[object]):
         if self.report_path is not None:
             self.shell.open_report(self.report_path)
 
-    def action_save(self) -> None:
+    def action_save(self, form: ReportForm = "md") -> None:
         if self.report_path is not None:
-            self.shell.save_report(self.report_path)
+            self.shell.save_report(self.report_path, form)
 
     def action_save_page(self) -> None:
-        if self.report_path is not None:
-            self.shell.save_report(self.report_path, one_page=True)
+        self.action_save("page")
+
+    def action_save_html(self) -> None:
+        self.action_save("html")
 
     def action_picture(self) -> None:
         self.shell.save_text(self.title_words, self.app.export_screenshot(), "svg")

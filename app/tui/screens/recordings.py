@@ -149,8 +149,9 @@ class RecordingsScreen(Base):
         Binding("delete,D", "delete", "delete"),
         Binding("0", "replay", "replay from the start"),
         Binding("o", "report", "report"),
-        Binding("M", "save_page", "save one page"),
-        Binding("m", "save", "save all pages"),
+        Binding("M", "save_page", "save page"),
+        Binding("m", "save", "save all"),
+        Binding("B", "save_html", "save HTML"),
         Binding("L", "label", "name it", priority=True),
         Binding("I", "import", "import a file"),
         *(

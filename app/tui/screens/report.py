@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
 from textual.widget import Widget
@@ -15,24 +15,32 @@ from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.reader import Reader
 from hostdx.scenarios.contract.results.document import ReportDocument
 
+if TYPE_CHECKING:
+    from hostdx.app.tui.commands import ReportForm
+
 
 class ReportScreen(Base):
-    """`recording`: its name, or what stands for several; `page`: the command of hostdx that prints it on one page."""
+    """`recording`: its name, or what stands for several; `page` and `html`: the commands of hostdx that print it on one
+    page and for a browser.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("M", "save_page", "save one page"),
-        Binding("m", "save", "save all pages"),
+        Binding("M", "save_page", "save page"),
+        Binding("m", "save", "save all"),
+        Binding("B", "save_html", "save HTML"),
         Binding("c", "copy", "copy (OSC 52)"),
         Binding("slash", "filter", "search", priority=True),
     ]
     title_words = "report"
 
-    def __init__(self, recording: str, document: ReportDocument, page: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, recording: str, document: ReportDocument, page: tuple[str, ...] = (), html: tuple[str, ...] = ()
+    ) -> None:
         super().__init__()
-        self.recording, self.document, self._page = recording, document, page
+        self.recording, self.document, self._page, self._html = recording, document, page, html
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        return action != "save_page" or bool(self._page)
+        return bool({"save_page": self._page, "save_html": self._html}.get(action, True))
 
     @property
     def head_words(self) -> tuple[str, str, str]:
@@ -41,12 +49,15 @@ class ReportScreen(Base):
     def compose_body(self) -> Iterable[Widget]:
         yield Reader(lru_cache(1)(lambda width: document_lines(self.document, width)))
 
-    def action_save(self) -> None:
-        lines_note = "all pages; M saves only the first" if self._page else ""
-        self.shell.save_text(self.recording, render_markdown(self.document), lines_note=lines_note)
+    def action_save(self, form: ReportForm = "md") -> None:
+        note = "all pages; M saves only the first" if self._page else ""
+        self.shell.save_text(self.recording, render_markdown(self.document), note=note)
 
     def action_save_page(self) -> None:
         self.shell.save_page(self._page, self.recording)
+
+    def action_save_html(self) -> None:
+        self.shell.save_html(self._html, self.recording)
 
     def action_copy(self) -> None:
         self.shell.copy(render_markdown(self.document), "the report")

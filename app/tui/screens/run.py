@@ -85,7 +85,7 @@ def _change_lines(feed: RunFeed, width: int) -> list[Line]:
     after = units.format_duration(left_s) if left_s else ""
     for state, when in (
         ("CHANGED NOW", f"put back at the end, in ≈ {after} "),
-        ("CHANGED", f"back in ≈ {after} "),
+        ("CHANGED", f"back at the end, ≈ {after} "),
     ):
         head: Line = [(f" ▲ {state}  {change_text}", "warning")]
         back = text_line(when if after else "put back at the end ", "strong")

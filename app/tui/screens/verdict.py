@@ -96,8 +96,9 @@ class VerdictScreen(RunScreen):
     """
     BINDINGS = [
         Binding("v", "live", "live view"),
-        Binding("M", "save_page", "save one page"),
-        Binding("m", "save", "save all pages"),
+        Binding("M", "save_page", "save page"),
+        Binding("m", "save", "save all"),
+        Binding("B", "save_html", "save HTML"),
         Binding("c", "copy", "copy commands"),
         Binding("slash", "filter", "filter", show=False, priority=True),
         Binding("q", "back", "back"),

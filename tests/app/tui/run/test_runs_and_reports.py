@@ -174,8 +174,11 @@ async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: p
         words = (tmp_path / "asked").read_text().split()
         await keys(pilot, "M")
         await until(pilot, lambda: bool(list(tmp_path.glob("*-page.md"))))
+        page = (tmp_path / "asked").read_text().split()
+        await keys(pilot, "B")
+        await until(pilot, lambda: (tmp_path / "hostdx-comparison.html").exists())
     assert words[0] == "compare" and words[1].endswith("abc122.jsonl")
-    page = (tmp_path / "asked").read_text().split()
+    assert (tmp_path / "asked").read_text().split() == [word.replace("document", "html") for word in words]
     assert [word for word in page if word != "--one-page"] == [
         word.replace("document", "md") for word in words
     ]
