@@ -35,10 +35,18 @@ def nights_document(history: HostHistory, troubles: Sequence[str] = ()) -> doc.R
         doc.ReportSection("Nights", _night_parts(history, troubles), appendix=True),
         doc.ReportSection("How it is judged", (_method_part(history),), appendix=True),
     )
-    lead = f"{history.host}: history of {count_noun(history.measured_count, 'night')}."
+    lead = f"{history.host}: history of {measured_text(history)}."
     return doc.ReportDocument(
         headline_text(history), (lead,), tuple(section for section in sections if section.parts)
     )
+
+
+def measured_text(history: HostHistory) -> str:
+    """Return `30 measured nights`, or `3 runs on 1 day`: runs of one morning are not so many nights."""
+    days = {night.wall[:10] for night in history.nights if night.state == "measured"}
+    if len(days) < history.measured_count:
+        return f"{count_noun(history.measured_count, 'run')} on {count_noun(len(days), 'day')}"
+    return count_noun(history.measured_count, "measured night")
 
 
 def headline_text(history: HostHistory) -> str:
@@ -53,8 +61,8 @@ def headline_text(history: HostHistory) -> str:
     if not history.baselines:
         left = BASELINE_NIGHTS - history.collected
         return (
-            f"No baseline yet: {history.collected} of {count_noun(history.measured_count, 'measured night')} can be "
-            f"used for it; {left} more are needed."
+            f"No baseline yet: {history.collected} of {measured_text(history)} can be used for it; {left} more nights "
+            "are needed."
         )
     return f"None of {count_noun(len(history.loads), 'load')} is slower than the baseline."
 

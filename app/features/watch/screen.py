@@ -10,7 +10,13 @@ import msgspec
 from textual.binding import Binding
 from textual.widget import Widget
 
-from hostdx.app.features.watch.report import headline_text, line_order, night_ratios, share_of_line
+from hostdx.app.features.watch.report import (
+    headline_text,
+    line_order,
+    measured_text,
+    night_ratios,
+    share_of_line,
+)
 from hostdx.app.report.figures.plot import draw_plot
 from hostdx.app.terminal.glyphs import SIGNS, clean_text, spark_cell
 from hostdx.app.terminal.lines import (
@@ -29,7 +35,7 @@ from hostdx.app.tui.screens.recordings import RecordingsScreen
 from hostdx.app.tui.widgets.panel import DrawnPanel
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
 from hostdx.probes import units
-from hostdx.probes.units import count_noun, format_percent
+from hostdx.probes.units import format_percent
 from hostdx.scenarios.analysis.compare.effects import metric_ratio_text
 from hostdx.scenarios.analysis.nights.findings import (
     change_text,
@@ -79,11 +85,7 @@ class LoadList(Picker):
         self.history = history
         self.loads = line_order(history)
         self._nights = [host_night.night for host_night in history.nights if host_night.state == "measured"]
-        nights = count_noun(history.measured_count, "night")
-        days = {night.wall[:10] for night in history.nights if night.state == "measured"}
-        if len(days) < history.measured_count:  # runs of one morning are not so many nights
-            nights = f"{count_noun(history.measured_count, 'run')} on {count_noun(len(days), 'day')}"
-        self.note = [(f"{nights}, {_CHANGED} the host was changed in that night", "dim")]
+        self.note = [(f"{measured_text(history)}, {_CHANGED} the host was changed in that night", "dim")]
 
     def build_rows(self) -> list[PickerRow]:
         return [
