@@ -10,12 +10,19 @@ from hostdx.scenarios.contract.results import document as doc
 Block: TypeAlias = list[tuple[str, str]]
 
 
-# always special somewhere in a line (CommonMark 2.4, GFM tables and strikethrough, $ maths of GitHub and GitLab)
-_ANYWHERE = re.compile(r"[\\`*\[\]<|~$]")
-_UNDERSCORE = re.compile(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])")  # inside a word it is plain
-_ENTITY = re.compile(r"&(?=[#0-9A-Za-z])")
-_LINK = re.compile(r"(?i)/(?=/)|(?<=www)\.|(?<=mailto):|@")  # what GFM would turn into a link by itself
-_START = re.compile(r"^([-+=#>]|\d{1,9}(?=[.)](?:\s|$)))")
+# What is special somewhere in a line (CommonMark 2.4, GFM tables and strikethrough, $ maths of GitHub and GitLab) is
+# escaped only where it would mean something: whoever reads the raw text should find few backslashes.
+_IN_PAIRS = re.compile(
+    r"[`*~$]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])"
+)  # one alone is plain; `_` inside a word, too
+_BY_WHAT_FOLLOWS = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~]|$)|\](?=[(\[:])|<(?=[A-Za-z/!?])|&(?=#?[0-9A-Za-z]+;)|^\[(?=.\])"
+)
+_LINK = re.compile(  # what GFM would turn into a link by itself
+    r"(?i)(?<=http:)/(?=/)|(?<=https:)/(?=/)|(?<=ftp:)/(?=/)|(?<=www)\.|(?<=mailto):|(?<=xmpp):"
+    r"|(?<=[\w.+-])@(?=[\w-]+\.)|(?<!\w)@(?=\w)"
+)
+_START = re.compile(r"^([-+=#>*](?=[\s=#>*+-]|$)|[>]|[|:](?=[ :|-])|\d{1,9}(?=[.)](?:\s|$)))")
 
 
 def render_markdown(document: doc.ReportDocument) -> str:
@@ -65,25 +72,36 @@ def _part_block(part: doc.Part) -> Block:
 
 
 def _words_text(words: doc.Words) -> str:
-    return " ".join(filter(None, (_word_text(word) for word in words)))
+    among = " ".join(map(_pairing_text, words))
+    return " ".join(filter(None, (_word_text(word, among) for word in words)))
 
 
-def _word_text(word: doc.Cell | doc.Strong) -> str:
+def _pairing_text(word: doc.Cell | doc.Strong) -> str:
+    """Return the word with the signs that its form adds: a sign of the text may pair with them."""
+    match word:
+        case doc.Mono():
+            return "``"
+        case doc.Strong():
+            return f"**{word.text}**"
+    return doc.plain_text(word)
+
+
+def _word_text(word: doc.Cell | doc.Strong, among: str) -> str:
     match word:
         case doc.Mono():
             return inline_code(word.text)
         case doc.Strong():
-            shown = escape_text(word.text)
+            shown = escape_text(word.text, among)
             return f"**{shown}**" if shown else ""
         case doc.Toned():
-            return escape_text(word.text)
+            return escape_text(word.text, among)
         case str():
-            return escape_text(word)
+            return escape_text(word, among)
 
 
 def _table_block(table: doc.Table) -> Block:
     rule = ["---:" if n in table.right else "---" for n in range(len(table.header))]
-    lines = [[escape_text(name) for name in table.header], rule]
+    lines = [[escape_cell(name) for name in table.header], rule]
     lines += [
         [cell_code(c.text) if isinstance(c, doc.Mono) else escape_cell(doc.plain_text(c)) for c in row]
         for row in table.rows
@@ -91,18 +109,26 @@ def _table_block(table: doc.Table) -> Block:
     return [("| " + " | ".join(line) + " |", "dim" if n < 2 else "") for n, line in enumerate(lines)]
 
 
-def escape_text(value: str) -> str:
-    """One line of plain text."""
-    return _START.sub(_escape_start, escape_cell(value))
+def escape_text(value: str, among: str = "") -> str:
+    """One line of plain text. `among`: all the text of its paragraph."""
+    return _START.sub(_escape_start, _escape_signs(value, among))
 
 
 def escape_cell(value: str) -> str:
-    """Plain text in a table's cell, where no list, heading or quotation can begin."""
+    """Plain text in a table's cell, where no list, heading or quotation can begin, and a bar would end the cell."""
+    return _escape_signs(value).replace("|", "\\|")
+
+
+def _escape_signs(value: str, among: str = "") -> str:
     shown = make_printable(value).strip()
-    shown = _ANYWHERE.sub(lambda match: "\\" + match[0], shown)
-    shown = _UNDERSCORE.sub(r"\\_", shown)
-    shown = _ENTITY.sub(r"\\&", shown)
-    return _LINK.sub(lambda match: "\\" + match[0], shown)
+    signs = list(_IN_PAIRS.findall(among or shown))
+    paired = {sign for sign in signs if signs.count(sign) > 1}
+    out = []
+    special = {match.start() for match in (*_BY_WHAT_FOLLOWS.finditer(shown), *_LINK.finditer(shown))}
+    special |= {match.start() for match in _IN_PAIRS.finditer(shown) if match[0] in paired}
+    for at, sign in enumerate(shown):
+        out.append(f"\\{sign}" if at in special else sign)
+    return "".join(out)
 
 
 def inline_code(value: str) -> str:

@@ -2,13 +2,20 @@
 
 import re
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from hostdx.app.report.forms.html import render_html as html
-from hostdx.app.report.forms.markdown import escape_text, fenced_block, inline_code, render_markdown
+from hostdx.app.report.forms.markdown import (
+    escape_cell,
+    escape_text,
+    fenced_block,
+    inline_code,
+    render_markdown,
+)
 from hostdx.app.terminal.printable import make_printable
 from hostdx.scenarios.contract.results.document import (
     Bullets,
@@ -55,6 +62,42 @@ def test_text_is_a_paragraph_of_text(value: str) -> None:
     assert kinds <= {"paragraph_open", "paragraph_close", "text", "text_special"}, kinds
     text = "".join(t.content for t in flat(parsed(escape_text(value))) if t.type.startswith("text"))
     assert squeezed(text) == squeezed(make_printable(value).strip())
+
+
+@settings(deadline=None, max_examples=60)
+@given(HOSTILE, HOSTILE)
+def test_words_of_one_paragraph_or_row_mean_nothing_together(one: str, other: str) -> None:
+    words = (one, Mono("x"), Strong("y"), other, one)
+    section = ReportSection(
+        "", (paragraph_of(*words), Bullets(((*words,),)), Table(("a", "b"), ((one, other),)))
+    )
+    source = render_markdown(ReportDocument("", (), (section,)))
+    kinds = [token.type for token in flat(parsed(source)) if not token.type.startswith(("text", "softbreak"))]
+    plain = source.replace("\\", "")
+    assert kinds.count("code_inline") == 2 and kinds.count("strong_open") == 2, plain
+    assert not {"em_open", "s_open", "link_open", "html_inline", "html_block", "image", "fence"} & {*kinds}, (
+        plain
+    )
+    assert kinds.count("td_open") == 2 and kinds.count("bullet_list_open") == 1, plain
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        "12.117-1~deb12u1",
+        "python3 [9013], root",
+        "2 * 3 < 7",
+        "x_1",
+        "user@host",
+        "a & b",
+        "'%s\\n'",
+        "C:\\x",
+        "5 $",
+        "-1",
+    ],
+)
+def test_what_means_nothing_is_not_escaped(plain: str) -> None:
+    assert escape_text(plain) == escape_cell(plain) == plain
 
 
 @settings(deadline=None, max_examples=60)
