@@ -72,8 +72,7 @@ def _change_lines(feed: RunFeed, width: int) -> list[Line]:
     action = actions[0]
     now, before = clean_text(action.new or "changed"), clean_text(action.old or "as before")
     more = f" and {len(actions) - 1} more" if len(actions) > 1 else ""
-    title = clean_text(action.title)
-    change_text = f"{title}{more}" if title.endswith(f" {now}") else f"{title}: {now} (was {before}){more}"
+    change_text = f"{clean_text(action.title)}: {now} (was {before}){more}"
     if feed.dead and feed.playback.is_at_end:
         alert: Line = [(f" ! STILL CHANGED  {change_text}", "critical")]
         for words in (" puts it back now ", " puts it back "):
