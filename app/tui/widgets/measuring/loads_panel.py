@@ -134,9 +134,8 @@ def about_parts(session: RunSession, width: int) -> Iterator[list[Line]]:
 def fact_lines(session: RunSession, width: int) -> Iterator[Line]:
     """A line a fact that was read of the host, the newest first."""
     for fact in reversed(session.facts.values()):
-        label = (
-            fact.label if "." in fact.label else fact.label.replace("_", " ")
-        )  # a sysctl is named as it is
+        is_path = fact.subject == "sysctl"  # named as the kernel names it
+        label = fact.label if is_path else f"{fact.subject} {fact.name.replace('_', ' ')}".lstrip()
         yield wrap_text(f"{label}: {value_words(fact.value, fact.unit)}", width, "dim", hang=2)[0]
 
 
