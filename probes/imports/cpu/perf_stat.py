@@ -37,6 +37,7 @@ _KNOWN = ("task-clock", "cycles", "instructions", "context-switches", "page-faul
 _MAX_EVENTS = 2000
 _MAX_LINE_START = 200  # what a line begins with tells the kind
 _MAX_INTERVALS = 1_000_000
+_MAX_RUNS = 1000
 _UNITS = {"msec": ("s", 1e-3), "Joules": ("J", 1.0), "ns": ("s", 1e-9)}
 _UNITS_OF = {"task-clock": "msec", "cpu-clock": "msec"}  # where the line does not say
 _Better: TypeAlias = Literal["more", "less"]
@@ -53,10 +54,21 @@ class _Line(msgspec.Struct):
     event: Json = None
     unit: Json = None
     running: Json = msgspec.field(name="pcnt-running", default=None)
+    # -A, --per-socket and their like: of each event a line for each of these
+    cpu: Json = None
+    core: Json = None
+    die: Json = None
+    socket: Json = None
+    node: Json = None
+    thread: Json = None
+
+    @property
+    def place(self) -> str:
+        return str((self.cpu, self.core, self.die, self.socket, self.node, self.thread))
 
 
 class PerfStat(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """`totals` as printed (task-clock in ms); None: not supported or not counted in any interval."""
+    """`totals` as printed (task-clock in ms), of the last run; None: not supported or not counted in any interval."""
 
     lines: int = 0
     bad_lines: int = 0
@@ -73,22 +85,35 @@ class _PerfCount(NamedTuple):
     unit: str = ""
     running: float | None = None
     at_s: float | None = None
+    place: str = ""
 
 
 class _Counts:
-    """The counts summed over the intervals."""
+    """The counts of one run, summed over its intervals."""
 
     def __init__(self) -> None:
         self.totals: dict[str, float | None] = {}
         self.units: dict[str, str] = {}
         self.running: dict[str, float] = {}
         self.intervals: set[float] = set()
-        self.lines = self.bad = self.metrics = self.not_counted = 0
+        self.lines = self.not_counted = 0
         self.elapsed_s: float | None = None
+        self._last_s = 0.0
+        self._without_time: set[tuple[str, str]] = set()
+
+    def is_before(self, count: _PerfCount) -> bool:
+        """Return whether the count is of a later run: its time begins anew, or without times it comes again."""
+        if count.at_s is not None:
+            return count.at_s < self._last_s
+        return (count.event, count.place) in self._without_time
 
     def add(self, count: _PerfCount) -> None:
         self.lines += 1
         name = count.event[:120]
+        if count.at_s is not None:
+            self._last_s = count.at_s
+        elif len(self._without_time) < _MAX_INTERVALS:
+            self._without_time.add((count.event, count.place))
         if count.at_s is not None and len(self.intervals) < _MAX_INTERVALS:
             self.intervals.add(count.at_s)
         if name not in self.totals and len(self.totals) >= _MAX_EVENTS:
@@ -100,6 +125,19 @@ class _Counts:
             self.not_counted += 1
         elif count.running is not None:
             self.running[name] = min(self.running.get(name, count.running), count.running)
+
+
+class _Runs:
+    """The counts of each call of perf in one file (`--append`), and what else the file holds."""
+
+    def __init__(self) -> None:
+        self.runs = [_Counts()]
+        self.bad = self.metrics = 0
+
+    def add(self, count: _PerfCount) -> None:
+        if self.runs[-1].is_before(count) and len(self.runs) < _MAX_RUNS:
+            self.runs.append(_Counts())
+        self.runs[-1].add(count)
 
 
 def is_csv_recognised(source: ImportSource) -> bool:
@@ -120,7 +158,7 @@ def parse_text(source: ImportSource) -> ImportResult:
     return _sum_counts("perf-text", source, _text_counts)
 
 
-def _json_counts(source: ImportSource, counts: _Counts) -> Iterator[_PerfCount]:
+def _json_counts(source: ImportSource, counts: _Runs) -> Iterator[_PerfCount]:
     decoder = msgspec.json.Decoder(_Line)
     for line in source.read_lines():
         text = line.strip().rstrip(",")
@@ -134,12 +172,13 @@ def _json_counts(source: ImportSource, counts: _Counts) -> Iterator[_PerfCount]:
         if isinstance(item.event, str) and item.value is not None:
             unit = item.unit if isinstance(item.unit, str) else ""
             at_s = _parse_decimal(item.interval)
-            yield _PerfCount(item.event, _parse_decimal(item.value), unit, parse_number(item.running), at_s)
+            share = parse_number(item.running)
+            yield _PerfCount(item.event, _parse_decimal(item.value), unit, share, at_s, item.place)
         else:
             counts.metrics += 1
 
 
-def _csv_counts(source: ImportSource, _: _Counts) -> Iterator[_PerfCount]:
+def _csv_counts(source: ImportSource, _: _Runs) -> Iterator[_PerfCount]:
     for line in source.read_lines():
         if not _CSV.match(line):
             continue
@@ -158,12 +197,12 @@ def _csv_counts(source: ImportSource, _: _Counts) -> Iterator[_PerfCount]:
             yield _PerfCount(fields[2], _parse_decimal(fields[0]), fields[1], running, at_s)
 
 
-def _text_counts(source: ImportSource, counts: _Counts) -> Iterator[_PerfCount]:
+def _text_counts(source: ImportSource, counts: _Runs) -> Iterator[_PerfCount]:
     begun = False
     for line in source.read_lines():
         begun = begun or _BEGINS.decode() in line
         if begun and (match := _ELAPSED.match(line)):
-            counts.elapsed_s = _parse_grouped(match[1])
+            counts.runs[-1].elapsed_s = _parse_grouped(match[1])
         elif begun and (match := _TEXT.match(line)) and not line.rstrip().endswith((" user", " sys")):
             yield _PerfCount(
                 match[3],
@@ -202,14 +241,14 @@ def _split_pmu_and_event(event: str) -> tuple[str, str]:
 
 
 def _sum_counts(
-    kind: str, source: ImportSource, read: Callable[[ImportSource, _Counts], Iterator[_PerfCount]]
+    kind: str, source: ImportSource, read: Callable[[ImportSource, _Runs], Iterator[_PerfCount]]
 ) -> ImportResult:
-    """`read`: yields the counts of the file, and tells `_Counts` what else it met."""
-    counts = _Counts()
-    for count in read(source, counts):
-        counts.add(count)
-    counts.lines += counts.bad + counts.metrics
-    if not any(v is not None for v in counts.totals.values()):
+    """`read`: yields the counts of the file, and tells `_Runs` what else it met."""
+    every = _Runs()
+    for count in read(source, every):
+        every.add(count)
+    runs, counts = every.runs, every.runs[-1]
+    if not any(v is not None for run in runs for v in run.totals.values()):
         raise ImportRefusedError(
             "perf stat: no event was counted", "run it where the counters are available, or as root"
         )
@@ -217,23 +256,30 @@ def _sum_counts(
     troubles = [
         ImportTrouble(id="perf.multiplexed", subject=e, said=f"{r:g}") for e, r in list(shared.items())[:20]
     ]
-    troubles += make_troubles(("perf.bad-lines", counts.bad))
+    troubles += make_troubles(("perf.bad-lines", every.bad))
     last = max(counts.intervals, default=None)
     return ImportResult(
         kind=kind, tool="perf stat", seconds=last or counts.elapsed_s,
-        measures=(*_count_measures(counts), *_ratio_measures(counts.totals)), troubles=tuple(troubles),
+        measures=tuple(
+            measure
+            for number, run in enumerate(runs, 1)
+            for workload in [f"run {number}: perf stat" if len(runs) > 1 else "perf stat"]
+            for measure in (*_count_measures(run, workload), *_ratio_measures(run.totals, workload))
+        ),
+        troubles=tuple(troubles),
         missing=tuple(
             MissingValue(name=e, reason="not supported or not counted") for e, v in counts.totals.items() if v is None
         ),
         recomputed=("totals over the intervals", "ratios from the counts"),
         detail=PerfStat(
-            lines=counts.lines, bad_lines=counts.bad, intervals=len(counts.intervals), last_interval_s=last,
-            totals=counts.totals, not_counted=counts.not_counted, metric_only_lines=counts.metrics,
+            lines=sum(run.lines for run in runs) + every.bad + every.metrics, bad_lines=every.bad,
+            intervals=len(counts.intervals), last_interval_s=last,
+            totals=counts.totals, not_counted=counts.not_counted, metric_only_lines=every.metrics,
         ),
     )  # fmt: skip
 
 
-def _count_measures(counts: _Counts) -> Iterator[ImportedMeasure]:
+def _count_measures(counts: _Counts, workload: str) -> Iterator[ImportedMeasure]:
     """Every count, and the mean power of every energy."""
     for event, value in counts.totals.items():
         if value is None:
@@ -242,7 +288,7 @@ def _count_measures(counts: _Counts) -> Iterator[ImportedMeasure]:
         unit, factor = _UNITS.get(printed, ("", 1.0))
         power = value / counts.elapsed_s if unit == "J" and counts.elapsed_s else None
         yield from make_measures(
-            "perf stat",
+            workload,
             (event, value * factor, unit),
             (f"{event} power", power, "W"),
             better="less",
@@ -250,7 +296,7 @@ def _count_measures(counts: _Counts) -> Iterator[ImportedMeasure]:
         )
 
 
-def _ratio_measures(totals: dict[str, float | None]) -> Iterator[ImportedMeasure]:
+def _ratio_measures(totals: dict[str, float | None], workload: str) -> Iterator[ImportedMeasure]:
     """For each kind of core; its name is told where there are several."""
     cores: dict[str, dict[str, float]] = {}
     for event, value in totals.items():
@@ -267,6 +313,4 @@ def _ratio_measures(totals: dict[str, float | None]) -> Iterator[ImportedMeasure
             if above in events and events.get(below):
                 metric = f"{name} ({core})" if len(counted) > 1 and core else name
                 value = events[above] / events[below]
-                yield ImportedMeasure(
-                    workload="perf stat", metric=metric, value=value, unit="", better=better
-                )
+                yield ImportedMeasure(workload=workload, metric=metric, value=value, unit="", better=better)

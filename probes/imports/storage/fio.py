@@ -426,8 +426,10 @@ def parse_terse(source: ImportSource) -> ImportResult:
     result = make_result(
         "fio-terse", sum_jobs(jobs), detail, recomputed=("bandwidth from bytes and run time",)
     )
-    troubles = (*result.troubles, *make_troubles(("fio.terse-broken", broken)))
-    return msgspec.structs.replace(result, troubles=troubles)
+    own_ids = {"fio.summed": "fio.terse-summed"}
+    troubles = [msgspec.structs.replace(each, id=own_ids.get(each.id, each.id)) for each in result.troubles]
+    troubles += make_troubles(("fio.terse-broken", broken))
+    return msgspec.structs.replace(result, troubles=tuple(troubles))
 
 
 def _read_direction(fields: list[str]) -> Direction:

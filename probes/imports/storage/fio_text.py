@@ -4,6 +4,7 @@
 KB are KiB. IOPS are printed in three or four digits; the operations and the run time beside them give all of them.
 """
 
+import math
 import re
 from collections import Counter
 
@@ -17,7 +18,7 @@ from hostdx.probes.imports.storage.fio import Fio, find_messages, make_result, s
 from hostdx.probes.imports.storage.fio_job import FioJob, FioRate, SyncLatency
 
 _RESULT = re.compile(
-    r"^(\S.{0,200}?): \(groupid=(\d{1,9}), jobs=(\d{1,9})\): err=\s*(\d{1,9}).*?: pid=\d+:\s*(.*)$"
+    r"^(\S.{0,200}?): \(groupid=(\d{1,9}), jobs=(\d{1,9})\): err=\s*(\d{1,9}).*?: pid=(\d+):\s*(.*)$"
 )
 _PLANNED = re.compile(r"^(\S.{0,200}?): \(g=\d+\): rw=(\w+), bs=(.+?), ioengine=([\w-]+), iodepth=(\d{1,9})")
 _RATE = re.compile(
@@ -68,7 +69,9 @@ class _PrintedJob:
 
     def __init__(self, match: re.Match[str]) -> None:
         self.name, self.group, self.jobs, self.error = match[1], int(match[2]), int(match[3]), int(match[4])
-        self.ended = match[5].strip()
+        # the same again is what `--status-interval` prints on the way
+        self.key = match[1], match[2], match[5]
+        self.ended = match[6].strip()
         self.parts: dict[str, _Part] = {}
         self.sync_ns: float | None = None
         self.syncs: int | None = None
@@ -108,40 +111,66 @@ class _PrintedJob:
             self._unit = 0.0
 
 
+class _PrintedRun:
+    """What one call of fio printed: what it planned, and its jobs by name, group and process."""
+
+    def __init__(self) -> None:
+        self.version: str | None = None
+        self.planned: dict[str, re.Match[str]] = {}
+        self.jobs: dict[tuple[str, str, str], _PrintedJob] = {}
+
+    def read_head(self, line: str, planned: re.Match[str] | None) -> None:
+        if planned is not None:
+            self.planned.setdefault(planned[1], planned)
+        elif self.version is None and (match := _VERSION.match(line)):
+            self.version = match[1]
+
+    @property
+    def seconds(self) -> float:
+        parts = (part for printed in self.jobs.values() for part in printed.parts.values())
+        return max((part.runtime_ms / 1000 for part in parts), default=0.0)
+
+    def make_jobs(self) -> list[FioJob]:
+        together = Counter[tuple[str, int]]()  # without group_reporting each of numjobs has a line of its own
+        for printed in self.jobs.values():
+            together[printed.name, printed.group] += printed.jobs
+        return [
+            _make_job(printed, self.planned.get(printed.name), together[printed.name, printed.group])
+            for printed in self.jobs.values()
+        ]
+
+
 def parse(source: ImportSource) -> ImportResult:
-    planned: dict[str, re.Match[str]] = {}
-    read: list[_PrintedJob] = []
-    version = None
+    runs = [_PrintedRun()]
     text: list[str] = []
+    now: _PrintedJob | None = None
     for raw_line in source.read_lines():
         line = raw_line.rpartition("\r")[2]
         if match := _RESULT.match(line):
-            if len(read) >= _MAX_JOBS:
+            if sum(len(run.jobs) for run in runs) >= _MAX_JOBS:
                 break
-            read.append(_PrintedJob(match))
-        elif match := _PLANNED.match(line):
-            planned.setdefault(match[1], match)
-        elif (match := _VERSION.match(line)) and version is None:
-            version = match[1]
-        elif read and line[:1].isspace():
-            read[-1].read_line(line)
+            now = _PrintedJob(match)
+            runs[-1].jobs[now.key] = now
+        elif (match := _PLANNED.match(line)) or _VERSION.match(line):
+            if runs[-1].jobs:  # fio began anew
+                runs.append(_PrintedRun())
+            now = None
+            runs[-1].read_head(line, match)
+        elif now is not None and line[:1].isspace():
+            now.read_line(line)
         else:
             text.append(line[:300])
-    together = Counter[tuple[str, int]]()  # without group_reporting each of numjobs has a line of its own
-    for printed in read:
-        together[printed.name, printed.group] += printed.jobs
-    jobs = [
-        _make_job(printed, planned.get(printed.name), together[printed.name, printed.group])
-        for printed in read
-    ]
-    if not any(job.rates for job in jobs):
+    runs = [run for run in runs if run.jobs]
+    every = [sum_jobs(run.make_jobs()) for run in runs]
+    if not any(job.rates for sums in every for job in sums.jobs):
         raise ImportRefusedError(
             "fio: its text has no line of IOPS", "the run did not end: import a finished one"
         )
-    detail = Fio(version=version, messages=tuple(find_messages("\n".join(text))))
+    version = next((run.version for run in runs if run.version), None)
+    detail = Fio(version=version, messages=tuple(find_messages("\n".join(text))), documents=len(runs))
     result = make_result(
-        "fio-text", sum_jobs(jobs), detail, began=to_iso(read[0].ended),
-        seconds=max((p.runtime_ms / 1000 for printed in read for p in printed.parts.values()), default=None),
+        "fio-text", every[-1], detail, runs=every, began=to_iso(next(iter(runs[0].jobs.values())).ended),
+        seconds=math.fsum(run.seconds for run in runs) or None,
         recomputed=("IOPS from operations and run time",),
     )  # fmt: skip
     return msgspec.structs.replace(result, troubles=(*result.troubles, ImportTrouble(id="fio.text")))

@@ -3,6 +3,8 @@
 Columns changed from sysstat 10 to 12 and follow the options (kB/s, MB/s, blocks), "Device:" became "Device".
 """
 
+from collections.abc import Sequence
+
 from msgspec.structs import asdict
 
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
@@ -38,6 +40,15 @@ def _parse_human(column: str, text: str) -> float | None:
     return value * (scale or 1.0) if value is not None else None
 
 
+def _table_kind(fields: Sequence[str]) -> str:
+    """Return what table begins with this line: "cpu", or the disks' by its first column; "" where none begins."""
+    if fields[0] == "avg-cpu:":
+        return "cpu"
+    if fields[0] in ("Device:", "Device"):
+        return "disk"
+    return fields[0] if fields[-1] == "Device" and len(fields) > 2 else ""
+
+
 def parse(source: ImportSource) -> ImportResult:
     head: SysstatHeader | None = None
     tables = SysstatTables()
@@ -46,12 +57,21 @@ def parse(source: ImportSource) -> ImportResult:
     table, blocks, cpu_blocks = "", 0, 0
     parts: list[str] = []
     clock, at_s = SampleClock(), None
+    # of a later call of iostat in the same file: the tables seen of its first report, which is left out
+    since_boot_again: set[str] | None = None
     for line in source.read_lines():
         fields = line.split()
+        if since_boot_again is not None and fields and fields[0] != "Linux":
+            kind = _table_kind(fields)
+            if kind not in since_boot_again:
+                since_boot_again |= {kind} - {""}
+                continue
+            since_boot_again = None
         if not fields:
             table = ""
-        elif head is None and fields[0] == "Linux" and (head := parse_header(line)) is not None:
-            continue
+        elif fields[0] == "Linux" and (header := parse_header(line)) is not None:
+            since_boot_again = set() if head is not None else None
+            head, table = head or header, ""
         elif line[:1].isdecimal() and (stamp := clock.read(line)) is not None:
             at_s, table = stamp, ""
         elif fields[0] == "avg-cpu:":

@@ -50,8 +50,10 @@ def prove_once(plant: Plant, budget: float, state: str) -> dict[str, Any]:
     )
     if done.returncode:
         return {"outcome": f"exit {done.returncode}: {done.stderr.strip()[-200:]}"}
-    [line] = json.loads(done.stdout)["settings"]["settings"]
-    return dict(line)
+    document = json.loads(done.stdout)
+    [line] = document["settings"]["settings"]
+    reasons = [verdict["reason"] for verdict in document["verdicts"] if verdict["reason"]]
+    return dict(line) | {"reason": "; ".join(reasons)}
 
 
 def main() -> None:
@@ -69,7 +71,7 @@ def main() -> None:
         for number in range(arguments.runs):
             line = prove_once(plant, arguments.budget, state)
             lines.append(line)
-            answer = {name: line.get(name) for name in ("outcome", "ratio", "ci95")}
+            answer = {name: line.get(name) for name in ("outcome", "ratio", "ci95", "reason")}
             print(f"  {number + 1:2} (load {os.getloadavg()[0]:.1f}): {answer}", flush=True)
             assert plant.file.read_text().split() == plant.old.split(), "the value of before"
         truths.append(plant.measure_truth(arguments.rounds))

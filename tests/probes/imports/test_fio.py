@@ -151,8 +151,28 @@ job: (groupid=0, jobs=4): err= 0: pid=6340: Sat Nov 21 22:10:26 2015
 
 def test_each_of_numjobs_may_have_a_line_of_its_own() -> None:
     first, second = FIO_TEXT.split("\njob: (groupid=0")
-    result = kinds.parse(ImportSource("f", "\njob: (groupid=0".join((first, second, second)).encode()))
+    third = second.replace("pid=6340", "pid=6341")
+    result = kinds.parse(ImportSource("f", "\njob: (groupid=0".join((first, second, third)).encode()))
     assert {m.conditions["jobs"] for m in result.measures} == {"2"}
+    assert next(m.value for m in result.measures if m.metric == "IOPS") == pytest.approx(
+        2 * 12344.4, rel=1e-4
+    )
+
+
+def test_several_calls_of_fio_in_one_text_are_runs_and_are_not_summed() -> None:
+    slower = FIO_TEXT.replace("IOPS=12.3k", "IOPS=6172").replace("total=123456", "total=61728")
+    result = kinds.parse(ImportSource("f", (FIO_TEXT + slower + FIO_TEXT).encode()))
+    rates = {m.workload: m.value for m in result.measures if m.metric == "IOPS"}
+    assert [round(rates[f"run {n}: job read"]) for n in (1, 2, 3)] == [12344, 6172, 12344]
+    assert len(rates) == 3 and result.seconds == pytest.approx(30.003)
+    assert {m.workload for m in result.measures if m.metric == "p99 latency"} == rates.keys()
+
+
+def test_of_what_is_printed_on_the_way_the_last_stands() -> None:
+    head, job = FIO_TEXT.split("\njob: (groupid=0")
+    on_the_way = job.replace("IOPS=12.3k", "IOPS=15.0k")
+    result = kinds.parse(ImportSource("f", "\njob: (groupid=0".join((head, on_the_way, job)).encode()))
+    assert [round(m.value) for m in result.measures if m.metric == "IOPS"] == [12344]
 
 
 def test_the_text_of_the_second_version_has_kib_and_slashes() -> None:
