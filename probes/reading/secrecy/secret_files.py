@@ -5,6 +5,7 @@ A command in a crontab, a unit or a log is masked by the places of its words, as
 
 import re
 
+from hostdx.probes.reading.secrecy.harmless_forms import harmless_part_of_url
 from hostdx.probes.reading.secrecy.secret_forms import LINE_FORMS, MASK, SETTING_FORMS
 from hostdx.probes.reading.secrecy.secrets import mask_by_position, mask_forms, mask_secrets, mask_shell_words
 
@@ -27,10 +28,11 @@ _COMMAND = re.compile(
     r"\bCMD \(|\bCOMMAND=|\b(?:cmd|proctitle)=\"|--rsh=\")([^\n]+)"
 )
 _KERNEL_SETTING = re.compile(r">[ \t]*/(?:sys|proc)/")  # `echo none > /sys/…`: what it writes is no secret
+_WEB_ADDRESS = re.compile(r"https?://[^\s\"'|;)]+")
 _EXECVE = re.compile(r"\ba\d+=\"([^\"]*)\"")
 # what no form matches without
 _HINT = re.compile(
-    r"(?i)pas{1,2}|secret|token|psk|authtok|communit|macaroon|\bpin|pw|key|login|auth|mysql|[0-9a-f]{8}-|user|query|values|_bind|imap|connect|[:%][^\s/@:]{4,}@|"
+    r"(?i)pas{1,2}|secret|token|psk|authtok|communit|macaroon|\bpin|pw|key|login|auth|mysql|[0-9a-f]{8}-|session|one-time|otp|credential|user|query|values|_bind|imap|connect|[:%][^\s/@:]{4,}@|"
     r"AKIA|ASIA|crypt|https?://|CMD|COMMAND=|--rsh|type=EXECVE|EXECVE"
 )
 
@@ -79,7 +81,14 @@ def _mask_second_group(match: re.Match[str]) -> str:
 def _mask_command(text: str) -> str:
     if _KERNEL_SETTING.search(text):
         return text
-    return mask_shell_words(text, mask_by_position, _mask_command)
+    masked_text = mask_shell_words(text, mask_by_position, _mask_command)
+    return _WEB_ADDRESS.sub(_keep_host, masked_text)
+
+
+def _keep_host(address: re.Match[str]) -> str:
+    """The path of a web address may be its secret, as a webhook's is."""
+    host = harmless_part_of_url(address[0])
+    return address[0] if host is None else f"{host}{MASK}"
 
 
 def _mask_execve(line: str) -> str:

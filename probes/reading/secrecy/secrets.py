@@ -26,7 +26,7 @@ _WORD = re.compile(
 )
 _QUOTES = re.compile(r"""'([^']*)'?|"((?:[^"\\]|\\.)*)"?|\\(.)""", re.DOTALL)
 _HINT = re.compile(
-    r"(?i)pass|secret|token|pwd?|cred|auth|key|cookie|bearer|://|:[^\s/@:]+@|gh[pousr]_|glpat|AKIA|ASIA|xox|"
+    r"(?i)pass|_PAT=|thin:|secret|token|pwd?|cred|auth|key|cookie|bearer|://|:[^\s/@:]+@|gh[pousr]_|glpat|AKIA|ASIA|xox|"
     r"k_live_|sk-|AIza|eyJ|psk|otp|jwt|hmac|license|phrase|-pin|webhook|/services/|/bot\d|DHHC|tskey|using|,p=|<<<|/p:|echo|printf|[?&]sig|send|\\$\\d|signature|identified|user|-u|login|<\(|1//|database|/[\w.-]+:[^\s/@:]+@|account|[A-Za-z_]:[^\s/:]{6}"
 )
 _PROGRAM = re.compile(rf"\b(?:{'|'.join(TAKING_SECRETS)})\b")

@@ -28,6 +28,10 @@ SECRETS = (
     ("/etc/fstab", "//srv/share /mnt cifs user=joe,password={},vers=3 0 0\n"),
     ("/etc/rsyslog.conf", 'action(type="ommysql" server="db" uid="u" pwd="{}")\n'),
     ("/etc/rsyslog.d/a.conf", "*.* :ommysql:db,name,user,{}\n"),
+    ("/etc/rsyslog.d/b.conf", 'action(httpheaders=["Authorization: Basic {}"])\n'),
+    ("/etc/netplan/d.yaml", "peers:\n - keys:\n    shared: {}=\n"),
+    ("/etc/postgresql/17/main/postgresql.conf", "ssl_passphrase_command = '/bin/echo \"{}\"'\n"),
+    ("/etc/cron.d/push", "0 3 * * * root curl -s https://push.example.org/api/push/{}?status=up\n"),
     ("/etc/corosync/corosync.conf", "totem {{\n key: {}\n}}\n"),
     ("/etc/containerd/config.toml", '  auth = "{}"\n  identitytoken = "{}"\n'),
     ("/etc/postgresql/15/main/postgresql.conf", "primary_conninfo = 'host=a password={}'\n"),
@@ -95,6 +99,9 @@ LINES = (
     "SET PASSWORD FOR 'slurm'@'h' = PASSWORD('{}')",
     "PHP Warning: mysqli::__construct('db','app','{}')",
     "Access denied slurm:{}@db",
+    "args: ['--password', '{}']",
+    "jdbc:oracle:thin:sys/{}@db:1521/x",
+    "initial admin credentials are admin / {}",
     "using AWS key AKIA0123456789ABCDEF / {}",
 )
 SENTENCES = (
