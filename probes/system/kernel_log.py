@@ -32,6 +32,10 @@ _OF_KERNEL = lazy_pattern(r'"_TRANSPORT"\s*:\s*"kernel"')
 _LEVEL = lazy_pattern(r"^<([0-9]{1,3})>|^\w+\s*:(\w+)\s*: (?=\[)")
 _MONOTONIC = lazy_pattern(r"^\[\s*([0-9]{1,15}\.[0-9]{1,15})\]\s?(.*)$")
 _SYSLOG = lazy_pattern(r"^(?:\w{3}\s+\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) \S+ kernel: (.*)$")
+# a line of syslog that names its program: of a file that holds no line of the kernel's, none is the kernel's
+_OF_PROGRAM = lazy_pattern(
+    r"^(?:\w{3}\s+\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) \S+ (?!kernel:)[^\s:\[\]]+(?:\[[^\]]*\])?: |^-- (?:Logs begin|Boot )"
+)
 _HOST = lazy_pattern(r"^(?:\w{3}\s+\d+ [\d:.]+|\d{4}-\d\d-\d\dT\S+) ([^.\s]+)\S* kernel: ")
 _CALENDAR = lazy_pattern(r"^\[\w{3} \w{3}\s+\d+ [\d:]+ \d{4}\]\s?(.*)$")
 _HUNG = lazy_pattern(
@@ -91,7 +95,7 @@ def parse_line(line: str) -> LogLine:
         return _parse_json(line)
     syslog = _SYSLOG.match(line)
     if syslog:
-        line = syslog.group(1)
+        line = syslog.group(1).removeprefix(": ")  # a line of an empty name
     level = _LEVEL.match(line)
     priority = None
     if level:
@@ -191,8 +195,8 @@ def _read_newest_lines(host: Host) -> KernelLog | Absent:
     )
     for path in (*fallback_paths, *_FILES):
         text = host.read_file_text(path, MAX_LOG_BYTES)
-        if is_present(text) and text.strip():
-            return KernelLog(_kernel_lines(text), path)
+        if is_present(text) and text.strip() and (lines := _kernel_lines(text)):
+            return KernelLog(lines, path)
     return next((a for a in absent if a.kind == "permission"), absent[0])
 
 
@@ -201,6 +205,8 @@ def _kernel_lines(text: str) -> tuple[LogLine, ...]:
     lines = text.splitlines()
     if any(" kernel: " in line for line in lines):
         lines = [line for line in lines if " kernel: " in line]
+    elif lines and any(map(_OF_PROGRAM.match, (lines[0], lines[-1]))):
+        lines = [line for line in lines if not _OF_PROGRAM.match(line)]
     elif lines and lines[0].startswith("{"):
         lines = [line for line in lines if '"_TRANSPORT"' not in line or _OF_KERNEL.search(line)]
     return tuple(parse_line(line) for line in lines)

@@ -48,6 +48,7 @@ THROTTLED = 0.05  # of the periods
 BELOW_QUOTA = 0.8  # of the quota, used on average since the group was made
 DATABASES = frozenset({"mysqld", "mariadbd", "postgres", "mongod", "oracle"})
 SPINNING = 0.5  # of a CPU over the array thread's life
+_OTHER_MAKE = re.compile(r"\b(?:aarch64|arm64|armv\w+|ppc64\w*|s390x?|riscv64|loongarch64)\b")
 _ATA = re.compile(r"\bata\d+(?:\.\d+)?: (?:exception|SATA link down|failed command|hard resetting link)")
 
 
@@ -73,6 +74,15 @@ def retbleed_ibrs(host: Host) -> Answer:
         spared = is_present(processor.vendor) and processor.vendor != "GenuineIntel"
         return "" if spared or "ibrs_enhanced" in processor.flags else text
     return text if text == "Mitigation: IBRS" else ""
+
+
+def amd_processor(host: Host) -> Answer:
+    """Of a capture without processors the kernel's release may tell that they are of another make."""
+    vendor, release = read_cpu(host).vendor, read_kernel(host).release
+    if isinstance(vendor, Absent):
+        is_other = is_present(release) and _OTHER_MAKE.search(release)
+        return "" if is_other else vendor
+    return vendor if "AMD" in vendor else ""
 
 
 def check_database(host: Host) -> Answer:
@@ -247,7 +257,7 @@ NEEDS: dict[str, Probe] = {
         lambda word: word == "always",
         "transparent huge pages: {}",
     ),
-    "amd": _make_probe(lambda host: read_cpu(host).vendor, lambda vendor: "AMD" in vendor, "{}"),
+    "amd": amd_processor,
     "acpi-idle": _make_probe(
         lambda host: host.read_word("/sys/devices/system/cpu/cpuidle/current_driver"),
         lambda word: word == "acpi_idle",

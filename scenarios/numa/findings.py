@@ -192,18 +192,21 @@ def timer_findings(
     call = system_call_ns.value if system_call_ns is not None else 0.0
     least = max(SLOW_CLOCK_NS, 0.8 * call)
     slow_call = clock_cost_ns is not None and clock_cost_ns.low is not None and clock_cost_ns.low > least
-    if not is_present(clock) or not (slow_source or slow_call):
+    if not is_present(clock) or not (slow_source or slow_call or clock.is_xen_with_counter):
         return
     cost = f": reading the time costs {clock_cost_ns.value:.0f} ns" if clock_cost_ns is not None else ""
     yield SAYS.finding(
         "clocksource",
         severity="warning" if slow_source else "notice",
-        confidence="measured" if slow_call else "rule",
+        confidence="measured" if slow_call else "rule" if slow_source else "hint",
         clock=clock.current,
         cost=cost,
         available=", ".join(clock.available) or "unknown",
         proof=proof,
-        evidence=(SAYS.evidence("clock-asked", clock=clock.asked),) if clock.asked == clock.current else (),
+        evidence=(
+            *((SAYS.evidence("clock-asked", clock=clock.asked),) if clock.asked == clock.current else ()),
+            *((SAYS.evidence("clock-xen"),) if clock.current == "xen" else ()),
+        ),
         remedy=(remedies.clocksource_remedy(clock),) if clock.current != "tsc" else (),
     )
 

@@ -60,6 +60,7 @@ class BusyThread(msgspec.Struct, frozen=True):
     share: float
     over: str
     source: str
+    members: int = 1  # threads of the name that count together; `pid` is the busiest
 
 
 def check_busy_kernel_threads(host: Host) -> Iterator[Finding]:
@@ -82,7 +83,8 @@ def check_busy_kernel_threads(host: Host) -> Iterator[Finding]:
             over=thread.over,
             work=f": it {thread_kind.work}" if thread_kind is not None else _queued_work_words(thread.name),
             evidence=(
-                SAYS.evidence("thread-time", name=thread.name, pid=thread.pid, share=format_percent(thread.share),
+                SAYS.evidence("thread-times" if thread.members > 1 else "thread-time", name=thread.name, pid=thread.pid,
+                              count=thread.members, share=format_percent(thread.share),
                               over=thread.over, source=thread.source),
                 *_stack_evidence(host, thread),
             ),
@@ -104,7 +106,7 @@ def _busy_since_start(table: ProcessTable) -> Iterator[BusyThread]:
         share, (_, busiest) = sum(part for part, _ in members), max(members, key=lambda member: member[0])
         if share >= MIN_SHARE:
             source = f"/proc/{busiest.pid}/stat"
-            yield BusyThread(busiest.pid, name, share, _since_words(busiest), source)
+            yield BusyThread(busiest.pid, name, share, _since_words(busiest), source, len(members))
 
 
 def _since_words(process: Process) -> str:

@@ -17,7 +17,7 @@ from hostdx.scenarios.triage.rules.known import TABLES, written_rules
 from hostdx.scenarios.triage.rules.read import Read, last_line, read_value
 from hostdx.scenarios.triage.rules.rule_file import Advice, Answer, RuleText
 from hostdx.scenarios.triage.rules.subjects.log import lines_of, unlisted_lines
-from hostdx.scenarios.triage.rules.subjects.service_log import service_lines_of
+from hostdx.scenarios.triage.rules.subjects.service_log import service_lines_of, unlisted_service_lines
 from hostdx.scenarios.triage.rules.table import SubjectRow
 from hostdx.scenarios.triage.rules.text_rows import cut_rows
 from hostdx.scenarios.triage.rules.words import (
@@ -74,6 +74,8 @@ def rows_of(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
 
 
 def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
+    if text.rest and text.programs:
+        return unlisted_service_lines(host, written_rules().rules)
     if text.programs:
         return service_lines_of(host, text)
     if text.log:
@@ -180,7 +182,7 @@ def rule_finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[
         subject=first.subject if len(rows) == 1 else "",
         subjects=subjects if len(rows) > 1 else (),
         title=title,
-        evidence=(*evidence, Evidence(text.why)),
+        evidence=(*evidence, Evidence(SentenceTemplate(text.why).fill_sentence(first))),
         remedy=rule_remedies(text, host, rows),
         references=text.references,
         prove=text.prove,
@@ -195,7 +197,7 @@ def evidence_of(text: RuleText, host: Host, rows: Sequence[SubjectRow]) -> Itera
     for template in text.evidence or (text.text,):
         words = SentenceTemplate(template)
         for row in rows:
-            lines.setdefault(words.fill_sentence(row), []).extend(
+            lines.setdefault(words.fill_clauses(row), []).extend(
                 _sources_of(text, host, row, *words.expression_texts)
             )
     lines.pop("", None)  # all of it was left out, as nothing of it is known
@@ -216,9 +218,11 @@ def _sources_of(text: RuleText, host: Host, row: SubjectRow, *expressions: str) 
             places.append(pattern)
     others: list[str] = []
     for name in dict.fromkeys(name for words in expressions for name in sorted(_needed_names(text, words))):
-        if name in row and isinstance(row[name], Absent):
-            continue
         of = text.read.get(name)
+        if name in row and isinstance(value := row[name], Absent):
+            if of is not None and value.kind == "unsupported" and value.source:
+                places.append(value.source)  # the file was read, and does not say it
+            continue
         place = of.source_path(row.folder, _row_texts(of, row)) if of is not None else ""
         traced = row.value_sources(name)
         if {place, f"{place}/"} & {*traced}:

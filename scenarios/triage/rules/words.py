@@ -27,6 +27,7 @@ FORMS: dict[str, Callable[[float], str]] = {
 _HOLE = lazy_pattern(r"\{([^{}]+?)(?::([a-z]+))?\}")
 
 _OPTIONAL = lazy_pattern(r"\[\?([^\[\]]*)\]")
+_CLAUSE = lazy_pattern(r"(?=[;,] )(?![^{}]*\})")  # of a template, outside of its braces
 _PLAIN = lazy_pattern(r"\{(\w+)(?::([a-z]+))?\}")
 _WITHIN_WORD = lazy_pattern(r"[^\s|;&(\"']$")
 _COMMANDS = lazy_pattern(r"[|;&(]")
@@ -116,10 +117,20 @@ class SentenceTemplate:
         return [expr.text for expr, _ in self._holes.values()]
 
     def fill_sentence(self, names: Names) -> str:
-        with_known_parts = _OPTIONAL.sub(
-            lambda part: part[1] if self._is_known(part[1], names) else "", self.template
-        )
-        return _HOLE.sub(lambda hole: self._hole_text(hole[0], names), with_known_parts)
+        return _HOLE.sub(lambda hole: self._hole_text(hole[0], names), self._known_parts(names))
+
+    def fill_clauses(self, names: Names) -> str:
+        """As `fill_sentence`, without the clauses (between `; ` or `, `) in which every value is unknown or empty."""
+        kept: list[str] = []
+        for clause in _CLAUSE.split(self._known_parts(names)):
+            texts = [self._hole_text(hole[0], names) for hole in _HOLE.finditer(clause)]
+            # the separator before a clause belongs to it
+            if not texts or any(text not in ("", "unknown") for text in texts):
+                kept.append(_HOLE.sub(lambda hole: self._hole_text(hole[0], names), clause))
+        return re.sub(r"^[;,] ", "", "".join(kept))
+
+    def _known_parts(self, names: Names) -> str:
+        return _OPTIONAL.sub(lambda part: part[1] if self._is_known(part[1], names) else "", self.template)
 
     def _is_known(self, part: str, names: Names) -> bool:
         return not any(

@@ -9,7 +9,7 @@ from hostdx.probes.system.disk.block import block_devices, list_leaves
 from hostdx.probes.system.disk.mounts import read_mounts
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
-from hostdx.scenarios.triage.rules.table import SubjectRow
+from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 
 
 def pool_rows(host: Host) -> list[SubjectRow] | Absent:
@@ -80,6 +80,37 @@ def btrfs_device_rows(host: Host) -> list[SubjectRow]:
         }
         rows.append(SubjectRow(f"{uuid}/{path.rpartition('/')[2]}", columns, path))
     return rows
+
+
+def btrfs_volume_rows(host: Host) -> list[SubjectRow]:
+    """One row per btrfs file system: `path` of its allocation, `unallocated`, the bytes of its devices that are in no
+    chunk (fs/btrfs/sysfs.c: disk_total counts each copy), and `mounted`, a place where it is mounted.
+    """
+    places = {str(row["uuid"]): row["mounted"] for row in btrfs_device_rows(host)}
+    rows = []
+    for path in host.glob_paths("/sys/fs/btrfs/*/allocation"):
+        uuid = path.split("/")[4]
+        columns: dict[str, Value | Reader] = {
+            "name": uuid,
+            "path": path,
+            "mounted": places.get(uuid, Absent("where it is mounted is not known")),
+            "unallocated": partial(_unallocated_bytes, host, path, f"/sys/fs/btrfs/{uuid}/devices"),
+        }
+        rows.append(SubjectRow(uuid, columns, path))
+    return rows
+
+
+def _unallocated_bytes(host: Host, allocation: str, devices: str) -> Value:
+    names = host.list_names(devices)
+    if isinstance(names, Absent):
+        return names
+    sectors = [host.read_integer(f"{devices}/{name}/size") for name in names]
+    chunks = [
+        host.read_integer(f"{allocation}/{kind}/disk_total") for kind in ("data", "metadata", "system", "mixed")
+    ]
+    if not sectors or not all(map(is_present, sectors)):
+        return Absent("the sizes of its devices are not known")
+    return sum(n for n in sectors if is_present(n)) * 512 - sum(n for n in chunks if is_present(n))
 
 
 def mapped_rows(host: Host) -> list[SubjectRow]:

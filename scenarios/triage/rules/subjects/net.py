@@ -82,6 +82,7 @@ def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         "kind": card.kind,
         "state": card.state,
         "up": lambda: _is_up(card, host),
+        "standby": lambda: _is_standby(host, card.name),
         "speed": lambda: _speed_bits(card, ethtool_text()),
         "most": lambda: _max_speed_bits(ethtool_text()),
         "peers": lambda: _peer_speed_bits(host, card),
@@ -125,6 +126,21 @@ def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         **{name: partial(_card_counter, host, card.name, name) for name in _COUNTERS},
     }
     return SubjectRow(card.name, columns, base)
+
+
+def _is_standby(host: Host, card: str) -> Value:
+    """True of a port that its bond keeps for later: what arrives there is dropped by design, and counted.
+
+    Documentation/networking/bonding.rst (active-backup), Documentation/ABI/testing/sysfs-class-net (rx_nohandler).
+    """
+    state = host.read_word(f"{ROOT}/{card}/bonding_slave/state")
+    if is_present(state):
+        return state == "backup"
+    for path in host.glob_paths("/proc/net/bonding/*"):
+        text = host.read_file_text(path, 1 << 18)
+        if is_present(text) and "(active-backup)" in text and f"\nSlave Interface: {card}\n" in text:
+            return f"Currently Active Slave: {card}\n" not in text
+    return False
 
 
 def _card_counter(host: Host, card: str, name: str) -> Value:

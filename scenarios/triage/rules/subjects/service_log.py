@@ -1,10 +1,10 @@
 """Rows about what daemons wrote, to the system's log or to files of their own."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.patterns import LineIndex
+from hostdx.probes.reading.patterns import LineIndex, lazy_pattern
 from hostdx.probes.reading.read_trace import note_read
 from hostdx.probes.system.software.system_log import (
     MAX_CAPTURED_BYTES,
@@ -13,6 +13,7 @@ from hostdx.probes.system.software.system_log import (
     read_system_log,
 )
 from hostdx.probes.types import is_present
+from hostdx.scenarios.triage.knowledge.daemons import WordPattern, list_daemons, patterns_of_daemons
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.rule_file import RuleText
 from hostdx.scenarios.triage.rules.subjects.process import process_names
@@ -20,6 +21,7 @@ from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 
 MAX_LIVE_BYTES = 4 << 20
 MAX_SHOWN_CHARACTERS = 300
+_NUMBER = lazy_pattern(r"\b(?:0x)?[0-9a-f]*\d[0-9a-f]*\b|\d+")
 MAX_FILES_OF_PROGRAM = 8  # the last ones by name: dated logs
 
 
@@ -42,16 +44,69 @@ def _no_logs(_: Host) -> dict[tuple[str, Sequence[str]], ProgramLog]:
     return {}
 
 
+def _program_log(host: Host, program: str, files: Sequence[str]) -> ProgramLog:
+    """Return the log, read once per host; what it was read from is noted each time."""
+    logs = host.compute_once(_no_logs)
+    key = program, tuple(files)
+    log = logs[key] = logs.get(key) or ProgramLog(host, program, files)
+    for source in log.sources:
+        note_read(source)
+    return log
+
+
+def unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> list[SubjectRow]:
+    """One row per daemon of knowledge/daemons.toml that wrote lines at fault which none of the rules names.
+
+    `lines`: how many; `worse`: those in grave words; `last`: of the kind that came most often, grave ones first;
+    `alike`: how many are of this kind: numbers apart they are the same.
+    """
+    listed: dict[str, list[WordPattern]] = {}
+    for rule in rules:
+        for program in rule.programs if rule.log else ():
+            listed.setdefault(program, []).append((rule.log, rule.log_words))
+    rows = []
+    for daemon in list_daemons():
+        for program in daemon.programs:
+            log = _program_log(host, program, daemon.files if program == daemon.programs[0] else ())
+            if not log.lines:
+                continue
+            index = log.index
+            faults = index.find_matches(patterns_of_daemons("fault"), range(len(log.lines)))
+            settled = (*patterns_of_daemons("harmless"), *listed.get(program, ()))
+            numbers = sorted(faults - index.find_matches(settled, faults))
+            grave = index.find_matches(patterns_of_daemons("grave"), {*numbers})
+            by_kind: dict[str, list[int]] = {}
+            for number in (n for n in numbers if n in grave or not grave):
+                by_kind.setdefault(_NUMBER.sub("#", index.lines[number]), []).append(number)
+            most = max(by_kind.values(), key=len, default=[])
+            last = log.lines[most[-1]] if most else log.lines[-1]
+            columns: dict[str, Value | Reader] = {
+                "name": program,
+                "work": daemon.work,
+                "lines": len(numbers),
+                "worse": len(grave),
+                "alike": len(most),
+                "last": last.message[:MAX_SHOWN_CHARACTERS] if most else "",
+                "word": _words_to_find(last.message),
+                "source": last.source,
+                "file": last.source if last.source.startswith("/var/log/") else "",
+            }
+            rows.append(SubjectRow(program, columns))
+    return rows
+
+
+def _words_to_find(message: str) -> str:
+    """The longest part of a line without numbers and quotes: what finds its like again."""
+    return max(re.split(r"[\d'\"\\]+", message), key=len)[:60].strip()
+
+
 def service_lines_of(host: Host, rule: RuleText) -> list[SubjectRow]:
     """One row per program of the rule that wrote anything: `lines` of it meet its `log`, `worse` of them its `worse`,
     `last` is the last; `over`: a line after it meets `settled`.
     """
-    rows, logs = [], host.compute_once(_no_logs)
+    rows = []
     for program in rule.programs:
-        key = program, rule.files if program == rule.programs[0] else ()
-        log = logs[key] = logs.get(key) or ProgramLog(host, *key)
-        for source in log.sources:
-            note_read(source)
+        log = _program_log(host, program, rule.files if program == rule.programs[0] else ())
         numbers = sorted(log.index.find_matches([(rule.log, rule.log_words)], range(len(log.lines))))
         matching = [log.lines[number] for number in numbers]
         later = log.lines[numbers[-1] + 1 :] if rule.settled and numbers else ()

@@ -1,0 +1,38 @@
+"""Daemons of storage, clusters, schedulers and fabrics, and the words by which a line of their logs that no rule names
+is worth a word.
+"""
+
+from functools import lru_cache
+from typing import Literal
+
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+
+WordPattern = tuple[str, tuple[str, ...]]  # a pattern, with the words of which a matching line has one
+
+
+class Daemon(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+    """`programs` as the system's log names them; `files` (paths with `*`) belong to the first of them."""
+
+    programs: tuple[str, ...]
+    work: str
+    source: str
+    files: tuple[str, ...] = ()
+
+
+class DaemonWords(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+    """`fault`: a line is taken up; `grave`: work waits, or a part is lost; `harmless`: it is not taken up."""
+
+    kind: Literal["fault", "grave", "harmless"]
+    pattern: str
+    source: str
+    pattern_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
+
+
+def list_daemons() -> tuple[Daemon, ...]:
+    return load("daemons", "daemon", Daemon).entries
+
+
+@lru_cache(maxsize=4)
+def patterns_of_daemons(kind: str) -> tuple[WordPattern, ...]:
+    entries = load("daemons", "daemon_words", DaemonWords).entries
+    return tuple((entry.pattern, entry.pattern_words) for entry in entries if entry.kind == kind)
