@@ -11,6 +11,7 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.values import group_means, is_counted
 from hostdx.app.report import wording
 from hostdx.probes import units
+from hostdx.probes.system.virtualisation import is_emulated_cpu
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import (
     most_frequent_cause,
@@ -46,8 +47,10 @@ def _list_signs(session: RunSession) -> list[Sign]:
     measured = [v for v in session.verdicts.values() if wording.is_measured(v)]
     if not measured:  # levels of one side alone: they are of the host as it was, too
         alone = session.blocks and session.watched
-        return [*_disturbance_signs(session), *_bytes_reached_disk_signs(session)] if alone else []
+        of_levels = [*_disturbance_signs(session), *_bytes_reached_disk_signs(session)] if alone else []
+        return [*_emulation_signs(session), *of_levels] if of_levels else []
     signs = [
+        *_emulation_signs(session),
         *_control_signs(session),
         *(Sign("notice", sentence) for sentence in (session.plan.common if session.plan is not None else ())),
         *_disturbance_signs(session),
@@ -56,6 +59,15 @@ def _list_signs(session: RunSession) -> list[Sign]:
     ]
     signs += _order_signs(session, measured)
     return [*signs, *_resolution_signs(session)]
+
+
+def _emulation_signs(session: RunSession) -> list[Sign]:
+    """Return what the recorded model of the CPU says of all figures."""
+    model = session.facts.get("cpu model")
+    if model is None or not isinstance(model.value, str) or not is_emulated_cpu(model.value):
+        return []
+    words = "this machine's CPU is emulated (QEMU without KVM): no figure here is that of a real machine"
+    return [Sign("notice", words)]
 
 
 def _control_signs(session: RunSession) -> list[Sign]:

@@ -69,6 +69,11 @@ def read_virtualisation(host: Host) -> Virtualisation:
     )
 
 
+def is_emulated_cpu(model: str) -> bool:
+    """Return whether the CPU of that model is QEMU's own, each of whose instructions is translated."""
+    return model.startswith("QEMU TCG CPU")
+
+
 def _find_hypervisor(host: Host, evidence: list[str]) -> str | Absent:
     xen = host.read_file_text("/sys/hypervisor/type")
     if is_present(xen) and xen.strip() == "xen":
@@ -77,7 +82,7 @@ def _find_hypervisor(host: Host, evidence: list[str]) -> str | Absent:
         # dom0 drives the hardware itself
         return "" if is_present(features) and "control_d" in features else "xen"
     cpu = read_cpu(host)
-    if is_present(cpu.model) and cpu.model.startswith("QEMU TCG CPU"):
+    if is_present(cpu.model) and is_emulated_cpu(cpu.model):
         evidence.append(f"the CPU's model is {cpu.model}: nothing runs on the CPU below")
         return "qemu"
     flags = cpu.flags

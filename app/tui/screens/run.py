@@ -82,12 +82,10 @@ def _change_lines(feed: RunFeed, width: int) -> list[Line]:
         return [ground_line(split_line(alert, key, width), width, "critical")]
     left_s = time_left(feed.session)
     after = units.format_duration(left_s) if left_s else ""
-    for state, when in (
-        ("CHANGED NOW", f"put back at the end, in ≈ {after} "),
-        ("CHANGED", f"back at the end, ≈ {after} "),
-    ):
-        head: Line = [(f" ▲ {state}  {change_text}", "warning")]
-        back = text_line(when if after else "put back at the end ", "strong")
+    in_words = [f"put back at the end, in ≈ {after} ", f"back at the end, ≈ {after} "] if after else []
+    for number, when in enumerate([*in_words, "back at the end "]):
+        head: Line = [(f" ▲ {'CHANGED' if number else 'CHANGED NOW'}  {change_text}", "warning")]
+        back = text_line(when, "strong")
         if cell_width(head) + cell_width(back) < width:
             break
     return [ground_line(split_line(head, back, width), width, "warning")]

@@ -82,7 +82,7 @@ def format_short(value: DisplayQuantity, width: int) -> str:
     prefix, _, unit = value.unit.partition(" ")
     prefix = prefix if unit and len(prefix) == 1 else ""  # no word of a unit of several
     rate = "/s" if value.unit.endswith("/s") else ""
-    return full_text if len(full_text) <= width else f"{value.number} {prefix}{rate}".rstrip()
+    return full_text if len(full_text) <= width else f"{value.number}{' ' * bool(prefix)}{prefix}{rate}"
 
 
 def scale_for(graphs: Sequence[Graph]) -> Scale:

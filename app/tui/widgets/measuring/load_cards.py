@@ -86,7 +86,7 @@ def load_state(session: RunSession, load: Workload, pair_standings: Sequence[Sta
     words = (
         units.count_noun(len(session.groups.get(load.id, ())), piece_noun(session))
         if one_bar
-        else planned_words(session, load)
+        else planned_words(session, load, marked=now)
     )
     if now:
         return [("▶ ", "accent"), (words, "strong")], now

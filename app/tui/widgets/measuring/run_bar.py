@@ -93,7 +93,7 @@ def legend_line(session: RunSession, width: int) -> Line:
             ]
         if cell_width(line) <= width:
             return line
-    return crop_line(line or text_line(", ".join(map(clean_text, marks))), width)
+    return crop_line(line or text_line(session.plan.question if session.plan is not None else ""), width)
 
 
 class RunBar(SessionPanel):

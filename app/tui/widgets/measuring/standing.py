@@ -138,8 +138,7 @@ def _estimated_standing(
     least = load.min_groups if load is not None else 1
     interval, decided = drawable_interval(estimate.ci95), estimate.groups < furthest
     if interval is None or not is_drawable_value(estimate.ratio) or (estimate.groups < least and not decided):
-        count = f"{estimate.groups} of {max(least, estimate.groups)}"
-        return Standing(name, _count_words(session, estimate.workload, count), "", "dim")
+        return Standing(name, _count_words(session, estimate.workload, estimate.groups, least), "", "dim")
     low, high = interval
     early = low < 1 < high
     if early and decided:  # an open last estimate is older than what decided
@@ -166,25 +165,26 @@ def piece_noun(session: RunSession) -> str:
     return "round" if session.scenario_card.role == "battery" else "group"
 
 
-def _count_words(session: RunSession, workload: str, count: str) -> str:
-    """Return `measuring, 3 of 8 groups` of the load under way, `3 of 8 groups` of one that waits for its next turn."""
-    is_under_way = session.ended is None and session.workload == workload
-    counted = f"{count} {piece_noun(session)}s"
+def _count_words(session: RunSession, workload: str, done: int, least: int, *, marked: bool = False) -> str:
+    """Return `measuring, 3 of 8 groups` of the load under way, `3 of 8 groups` of one that waits for its next turn, and
+    of one that has a `marked` line. More than are needed are only counted.
+    """
+    is_under_way = session.ended is None and session.workload == workload and not marked
+    noun = piece_noun(session)
+    counted = f"{done} of {least} {noun}s" if done < least else units.count_noun(done, noun)
     return f"measuring, {counted}" if is_under_way else counted
 
 
-def planned_words(session: RunSession, load: Workload) -> str:
-    """Of a load without any pair: what it waits for."""
+def planned_words(session: RunSession, load: Workload, *, marked: bool = False) -> str:
+    """Of a load without any pair: what it waits for. `marked`: a sign says whether it is under way."""
     step = session.steps.get(load.id)
     if step is not None and step.state in ("skipped", "failed"):
         return step.state
     blocks = session.blocks.get(load.id, ())
     if blocks and all(block.phase in ("warmup", "onset") for block in blocks):
-        return (
-            _count_words(session, load.id, f"0 of {load.min_groups}")
-            if _is_compared(session)
-            else "measuring"
-        )
+        if not _is_compared(session):
+            return "measuring"
+        return _count_words(session, load.id, 0, load.min_groups, marked=marked)
     done_groups = sum(not group.disturbed for group in session.groups.get(load.id, ()))
     if not done_groups and len(blocks) > 1 and len({block.variant for block in blocks}) == 1:
         # of one variant alone: it has nothing to be compared with
@@ -199,8 +199,7 @@ def planned_words(session: RunSession, load: Workload) -> str:
             else "waiting"
         )
     if load.id in session.blocks or session.workload == load.id:
-        count = f"{done_groups} of {max(load.min_groups, done_groups)}"
-        return _count_words(session, load.id, count)
+        return _count_words(session, load.id, done_groups, load.min_groups, marked=marked)
     return "waiting" if session.ended is None else "not measured"
 
 
