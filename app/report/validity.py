@@ -11,7 +11,7 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.values import group_means, is_counted
 from hostdx.app.report import wording
 from hostdx.probes import units
-from hostdx.probes.system.virtualisation import is_emulated_cpu
+from hostdx.probes.cpu_model import is_emulated_cpu
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import (
     most_frequent_cause,

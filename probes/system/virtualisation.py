@@ -8,6 +8,7 @@ import re
 
 import msgspec
 
+from hostdx.probes.cpu_model import is_emulated_cpu
 from hostdx.probes.files.rights import FIRST_PID_NAMESPACE
 from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.system.disk.mounts import find_mount, read_mounts
@@ -67,11 +68,6 @@ def read_virtualisation(host: Host) -> Virtualisation:
     return Virtualisation(
         hypervisor=hypervisor, container=_find_container(host, evidence), evidence=tuple(evidence)
     )
-
-
-def is_emulated_cpu(model: str) -> bool:
-    """Return whether the CPU of that model is QEMU's own, each of whose instructions is translated."""
-    return model.startswith("QEMU TCG CPU")
 
 
 def _find_hypervisor(host: Host, evidence: list[str]) -> str | Absent:
