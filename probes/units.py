@@ -96,7 +96,10 @@ def abbreviate_unit(value: DisplayQuantity) -> DisplayQuantity:
     return DisplayQuantity(value.number, words)
 
 
-def scale_decimal(value: float, unit: str = "") -> DisplayQuantity:
+PREFIXED_UNITS = frozenset({"FLOP/s", "bit/s", "Hz", "W", "J"})
+
+
+def scale_decimal(value: float, unit: str = "", digits: int = 3) -> DisplayQuantity:
     """With a decimal prefix right before the unit: `14.1` and `kB/s`."""
     if not math.isfinite(value):
         return DisplayQuantity("?", unit)
@@ -104,7 +107,7 @@ def scale_decimal(value: float, unit: str = "") -> DisplayQuantity:
         if abs(value) < 999.5 or prefix == _DECIMAL[-1]:
             break
         value /= 1000
-    return DisplayQuantity(format_number(value), prefix + unit)
+    return DisplayQuantity(format_number(value, digits), prefix + unit)
 
 
 def format_prefixed(value: float) -> str:
@@ -128,6 +131,8 @@ def metric_quantity(value: float, unit: str) -> DisplayQuantity:
         return scale_decimal(value * (1e6 if unit == "MB/s" else 1), "B/s")
     if unit == "1/s":
         return scale_decimal(value, "/s")
+    if unit in PREFIXED_UNITS:
+        return scale_decimal(value, unit)
     if unit == "B":
         return DisplayQuantity(*format_size(value).split(" ", 1))
     scaled = scale_decimal(value)

@@ -109,4 +109,8 @@ def format_value(value: float | str, unit: str) -> str:
             return units.format_latency(value * 1e9) if abs(value) < 10 else units.format_duration(value)
         case "%":
             return f"{units.format_number(value, 4)} %"
+        case "1/s":
+            return str(units.scale_decimal(value, "/s", 4))
+        case _ if unit in units.PREFIXED_UNITS:
+            return str(units.scale_decimal(value, unit, 4))
     return f"{units.format_number(value, 4)} {unit}".rstrip()

@@ -93,6 +93,9 @@ def _item_text(item: Contradiction | ImportTrouble) -> str:
 
 
 def measure_text(measure: ImportedMeasure) -> str:
+    """Return `job read: 9.16 k IOPS`: a unit that the metric's name holds is named once."""
+    if measure.metric.endswith(f" {measure.unit}"):
+        return f"{measure.workload}: {measure.metric} {format_value(measure.value, '')}"
     name = "" if measure.metric == measure.unit else f"{measure.metric} "
     return f"{measure.workload}: {name}{format_value(measure.value, measure.unit)}"
 
