@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections import ChainMap
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
+from itertools import chain
 from statistics import median
 from typing import Literal, NamedTuple
 
@@ -34,6 +35,7 @@ from hostdx.probes.imports.model import (
     Of,
     OmittedFields,
     compare_claim,
+    join_runs,
 )
 from hostdx.probes.imports.numbers import geometric_mean, parse_number
 from hostdx.probes.imports.source import ImportSource
@@ -389,20 +391,23 @@ class _LineReader:
                     block.figures.append(_Figure(quantity, value, {}, {}))
 
     def _make_measures(self, blocks: list[_Block]) -> Iterator[ImportedMeasure]:
-        for order, block in enumerate(blocks, 1):
-            prefix = fill_template(self.form.several, {"n": str(order)}) if len(blocks) > 1 else ""
-            for place, (quantity, value, names, conditions) in enumerate(block.figures):
-                scope = ChainMap(names, block.names)
-                if any(scope.get(name) != text for name, text in quantity.when.items()):
-                    continue
-                reason = block.invalid.get(-1) or block.invalid.get(block.row_of(place), "")
-                seconds = parse_number(scope.get(quantity.seconds)) if quantity.seconds else None
-                yield ImportedMeasure(
-                    workload=prefix + fill_template(quantity.workload or self.form.workload, scope),
-                    metric=fill_template(quantity.metric, scope), value=value * quantity.factor,
-                    unit=fill_template(quantity.unit, scope), better=quantity.better, judged=quantity.judged,
-                    of=quantity.of, seconds=seconds or 0.0, conditions=block.conditions | conditions, invalid=reason,
-                )  # fmt: skip
+        """Blocks that the format numbers are calls of the tool, others parts of one."""
+        every = [list(self._block_measures(block)) for block in blocks]
+        yield from join_runs(every, self.form.several) if self.form.several else chain.from_iterable(every)
+
+    def _block_measures(self, block: _Block) -> Iterator[ImportedMeasure]:
+        for place, (quantity, value, names, conditions) in enumerate(block.figures):
+            scope = ChainMap(names, block.names)
+            if any(scope.get(name) != text for name, text in quantity.when.items()):
+                continue
+            reason = block.invalid.get(-1) or block.invalid.get(block.row_of(place), "")
+            seconds = parse_number(scope.get(quantity.seconds)) if quantity.seconds else None
+            yield ImportedMeasure(
+                workload=fill_template(quantity.workload or self.form.workload, scope),
+                metric=fill_template(quantity.metric, scope), value=value * quantity.factor,
+                unit=fill_template(quantity.unit, scope), better=quantity.better, judged=quantity.judged,
+                of=quantity.of, seconds=seconds or 0.0, conditions=block.conditions | conditions, invalid=reason,
+            )  # fmt: skip
 
     def _left_out(self) -> Iterator[OmittedFields]:
         for name in self._headings:

@@ -3,7 +3,9 @@
 Units: bytes, seconds, operations a second. `detail` holds the values as the tool printed them.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import median
 from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 import msgspec
@@ -23,6 +25,9 @@ class ImportRefusedError(Exception):
         super().__init__(why)
         self.why = why
         self.hint = hint
+
+
+MIN_REPETITIONS, MAX_REPETITIONS = 3, 1000
 
 
 class ImportedMeasure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -72,6 +77,43 @@ def make_measures(
         for metric, value, unit in entries
         if value is not None
     ]
+
+
+def join_runs(runs: Sequence[Sequence[ImportedMeasure]], several: str = "run {n}: ") -> list[ImportedMeasure]:
+    """Return the measures of several calls of a tool. `several`: what numbers them, with `{n}` in it.
+
+    Three calls or more that measured the same loads under the same conditions are repetitions: each of their measures
+    is one, whose value is the median of its `runs` (the greatest, where it is of each call). Others are numbered, also
+    two alike, which may be one before and one after a change.
+    """
+    alike: dict[tuple[object, ...], list[int]] = {}
+    for number, run in enumerate(runs):
+        keys = tuple(
+            (m.workload, m.metric, m.unit, m.of, *sorted(m.conditions.items()), m.invalid) for m in run
+        )
+        alike.setdefault(keys, []).append(number)
+    calls: list[list[int]] = []
+    for numbers in alike.values():
+        calls += [numbers] if len(numbers) >= MIN_REPETITIONS else [[number] for number in numbers]
+    measures: list[ImportedMeasure] = []
+    for numbers in sorted(calls):
+        prefix = several.replace("{n}", str(numbers[0] + 1)) if len(calls) > 1 else ""
+        for same in zip(*(runs[number] for number in numbers), strict=True):
+            joined = _join_repetitions(same) if len(same) > 1 else same[0]
+            measures.append(msgspec.structs.replace(joined, workload=prefix + joined.workload))
+    return measures
+
+
+def _join_repetitions(same: Sequence[ImportedMeasure]) -> ImportedMeasure:
+    values = tuple(value for measure in same for value in measure.runs or (measure.value,))
+    is_greatest = same[0].of == "max"
+    return msgspec.structs.replace(
+        same[0],
+        value=max(m.value for m in same) if is_greatest else median(values),
+        of="max" if is_greatest else "median",
+        runs=values[:MAX_REPETITIONS],
+        seconds=math.fsum(measure.seconds for measure in same),
+    )
 
 
 class Noted(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -18,6 +18,7 @@ from hostdx.probes.imports.model import (
     ImportResult,
     ImportTrouble,
     MissingValue,
+    join_runs,
     make_measures,
     make_troubles,
 )
@@ -260,12 +261,7 @@ def _sum_counts(
     last = max(counts.intervals, default=None)
     return ImportResult(
         kind=kind, tool="perf stat", seconds=last or counts.elapsed_s,
-        measures=tuple(
-            measure
-            for number, run in enumerate(runs, 1)
-            for workload in [f"run {number}: perf stat" if len(runs) > 1 else "perf stat"]
-            for measure in (*_count_measures(run, workload), *_ratio_measures(run.totals, workload))
-        ),
+        measures=tuple(join_runs([[*_count_measures(run), *_ratio_measures(run.totals)] for run in runs])),
         troubles=tuple(troubles),
         missing=tuple(
             MissingValue(name=e, reason="not supported or not counted") for e, v in counts.totals.items() if v is None
@@ -279,7 +275,7 @@ def _sum_counts(
     )  # fmt: skip
 
 
-def _count_measures(counts: _Counts, workload: str) -> Iterator[ImportedMeasure]:
+def _count_measures(counts: _Counts) -> Iterator[ImportedMeasure]:
     """Every count, and the mean power of every energy."""
     for event, value in counts.totals.items():
         if value is None:
@@ -288,7 +284,7 @@ def _count_measures(counts: _Counts, workload: str) -> Iterator[ImportedMeasure]
         unit, factor = _UNITS.get(printed, ("", 1.0))
         power = value / counts.elapsed_s if unit == "J" and counts.elapsed_s else None
         yield from make_measures(
-            workload,
+            "perf stat",
             (event, value * factor, unit),
             (f"{event} power", power, "W"),
             better="less",
@@ -296,7 +292,7 @@ def _count_measures(counts: _Counts, workload: str) -> Iterator[ImportedMeasure]
         )
 
 
-def _ratio_measures(totals: dict[str, float | None], workload: str) -> Iterator[ImportedMeasure]:
+def _ratio_measures(totals: dict[str, float | None]) -> Iterator[ImportedMeasure]:
     """For each kind of core; its name is told where there are several."""
     cores: dict[str, dict[str, float]] = {}
     for event, value in totals.items():
@@ -313,4 +309,6 @@ def _ratio_measures(totals: dict[str, float | None], workload: str) -> Iterator[
             if above in events and events.get(below):
                 metric = f"{name} ({core})" if len(counted) > 1 and core else name
                 value = events[above] / events[below]
-                yield ImportedMeasure(workload=workload, metric=metric, value=value, unit="", better=better)
+                yield ImportedMeasure(
+                    workload="perf stat", metric=metric, value=value, unit="", better=better
+                )

@@ -22,6 +22,7 @@ from hostdx.probes.imports.model import (
     Noted,
     SharedFields,
     compare_claim,
+    join_runs,
     make_measures,
     make_troubles,
 )
@@ -116,14 +117,14 @@ class FioSums:
     def has_summed_jobs(self) -> bool:
         return any(place.entries > 1 for place in self.places.values())
 
-    def make_measures(self, prefix: str = "") -> list[ImportedMeasure]:
+    def make_measures(self) -> list[ImportedMeasure]:
         """Entries of one name and group are summed; their percentiles cannot be and are left out."""
         groups: dict[tuple[str, str], int] = {}
         for name, _, direction in self.places:
             groups[name, direction] = groups.get((name, direction), 0) + 1
         measures: list[ImportedMeasure] = []
         for (name, group, direction), place in self.places.items():
-            workload = f"{prefix}{name} {direction}"
+            workload = f"{name} {direction}"
             if groups[name, direction] > 1:
                 workload += f" (group {group})"
             shared: SharedFields = {
@@ -274,11 +275,7 @@ def make_result(
     """
     every = runs or [sums]
     contradictions = [c for s in every for c in (*s.contradictions, *s.check_client_sums())]
-    measures = [
-        measure
-        for number, run in enumerate(every, 1)
-        for measure in run.make_measures(f"run {number}: " if len(every) > 1 else "")
-    ]
+    measures = join_runs([run.make_measures() for run in every])
     return ImportResult(
         kind=kind, tool="fio", version=(detail.version or "").removeprefix("fio-")[:80] or None, host=host,
         began=began, seconds=seconds, measures=tuple(measures), facts=tuple(_list_facts(sums.jobs)),

@@ -22,6 +22,7 @@ from hostdx.probes.imports.model import (
     ImportResult,
     Noted,
     compare_claim,
+    join_runs,
     make_measures,
     make_noted,
     make_troubles,
@@ -213,12 +214,10 @@ def make_result(runs: list[IorRun], kind: str) -> ImportResult:
         ("ior.runs-without-result", len(runs) - len(measured)),
         ("ior.errors", sum(run.errors for run in runs)),
     )
-    measures: list[ImportedMeasure] = []
     claims: list[Contradiction] = []
     facts: list[Noted] = []
     for index, run in enumerate(measured):
         prefix = f"run {index + 1}: " if len(measured) > 1 else ""
-        measures += _make_measures(run, prefix)
         claims += find_contradictions(run, prefix)
         if index < 200:
             facts += _list_facts(run, f"run:{index + 1}" if len(measured) > 1 else "")
@@ -230,13 +229,14 @@ def make_result(runs: list[IorRun], kind: str) -> ImportResult:
         kind=kind, tool="IOR", version=first.version or None, began=to_iso(first.began),
         host=machine[1][:120] if len(machine) > 1 else None,
         seconds=sum(r.total_s or 0.0 for run in measured for r in run.rows) or None,
-        measures=tuple(measures), facts=tuple(facts), contradictions=tuple(claims[:200]),
+        measures=tuple(join_runs([_make_measures(run) for run in measured])), facts=tuple(facts),
+        contradictions=tuple(claims[:200]),
         troubles=tuple(troubles), recomputed=("bytes from rate and time", "maximum from the rows"),
         detail=Ior(runs=tuple(runs)),
     )  # fmt: skip
 
 
-def _make_measures(run: IorRun, prefix: str) -> list[ImportedMeasure]:
+def _make_measures(run: IorRun) -> list[ImportedMeasure]:
     measures: list[ImportedMeasure] = []
     conditions = _run_conditions(run)
     invalid = "IOR's check found incorrect data" if run.incorrect else ""
@@ -249,13 +249,13 @@ def _make_measures(run: IorRun, prefix: str) -> list[ImportedMeasure]:
         best = run.max.get(op, max(rates, default=0.0))
         runs = tuple(r * MIB for r in rates) if len(rates) > 1 else ()
         measures += make_measures(
-            f"{prefix}ior {op}", ("bandwidth", best * MIB if best > 0 else None, "B/s"), seconds=seconds,
+            f"ior {op}", ("bandwidth", best * MIB if best > 0 else None, "B/s"), seconds=seconds,
             runs=runs if max(runs, default=0.0) == best * MIB else (), of="max", conditions=conditions, invalid=invalid,
         )  # fmt: skip
         iops = [r.iops for r in rows if r.iops is not None]
         most = run.max_ops.get(op, max(iops)) if iops else None
         measures += make_measures(
-            f"{prefix}ior {op}",
+            f"ior {op}",
             ("IOPS", most, "IOPS"),
             seconds=seconds,
             conditions=conditions,

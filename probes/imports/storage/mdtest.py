@@ -23,6 +23,7 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     Noted,
     compare_claim,
+    join_runs,
     make_measures,
     make_noted,
     make_troubles,
@@ -123,7 +124,7 @@ def _make_result(runs: list[MdtestRun]) -> ImportResult:
         raise ImportRefusedError(
             "mdtest: no rate in its summary", "the run ended before its summary: import a finished one"
         )
-    measures: list[ImportedMeasure] = []
+    every: list[list[ImportedMeasure]] = []
     claims: list[Contradiction] = []
     troubles: list[ImportTrouble] = []
     facts: list[Noted] = []
@@ -134,12 +135,15 @@ def _make_result(runs: list[MdtestRun]) -> ImportResult:
             conditions["items"] = f"{run.items} {run.item_kind}"
         if options := command_options(run.command, "mdtest"):
             conditions["options"] = options
-        for name, stat in run.rate.items():
-            seconds = run.time[name].max if name in run.time else 0.0
-            measures += make_measures(
-                f"{prefix}mdtest {name.lower()}", ("IOPS", stat.max, "IOPS"), seconds=seconds,
+        every.append([
+            measure
+            for name, stat in run.rate.items()
+            for measure in make_measures(
+                f"mdtest {name.lower()}", ("IOPS", stat.max, "IOPS"),
+                seconds=run.time[name].max if name in run.time else 0.0,
                 judged=not name.startswith("Tree"), conditions=conditions,
-            )  # fmt: skip
+            )
+        ])  # fmt: skip
         claims += find_contradictions(run, prefix)
         troubles += [ImportTrouble(id="mdtest.not-computed", subject=prefix + n) for n in run.not_computed]
         if not run.finished:
@@ -150,7 +154,7 @@ def _make_result(runs: list[MdtestRun]) -> ImportResult:
     troubles += make_troubles(("mdtest.runs-without-result", len(runs) - len(measured)))
     return ImportResult(
         kind="mdtest", tool="mdtest", version=measured[0].version, began=to_iso(measured[0].began),
-        measures=tuple(measures), facts=tuple(facts[:1000]), contradictions=tuple(claims[:200]),
+        measures=tuple(join_runs(every)), facts=tuple(facts[:1000]), contradictions=tuple(claims[:200]),
         troubles=tuple(troubles[:200]), recomputed=("rate from items and time",), detail=Mdtest(runs=tuple(runs)),
     )  # fmt: skip
 
@@ -251,15 +255,16 @@ def _read_rate_and_seconds(fields: list[str], at: int) -> tuple[float | None, fl
 
 
 def _make_ranks_result(runs: list[Ranks]) -> ImportResult:
-    measures: list[ImportedMeasure] = []
+    every: list[list[ImportedMeasure]] = []
     contradictions: list[Contradiction] = []
     facts: list[Noted] = []
     for index, run in enumerate(runs):
+        every.append([])
         prefix = f"run {index + 1}: " if len(runs) > 1 else ""
         subject = f"run:{index + 1}" if prefix else ""
         for name, rate in run.rate.items():
-            measures += make_measures(
-                f"{prefix}mdtest {name.lower()}", ("IOPS", rate, "IOPS"), seconds=run.time[name],
+            every[-1] += make_measures(
+                f"mdtest {name.lower()}", ("IOPS", rate, "IOPS"), seconds=run.time[name],
                 judged=not name.startswith("Tree"),
                 conditions={"ranks": str(run.tasks), "items a task": str(run.items)},
             )  # fmt: skip
@@ -271,7 +276,7 @@ def _make_ranks_result(runs: list[Ranks]) -> ImportResult:
         counts = (("tasks", run.tasks or None), ("items a task", run.items), ("iterations", run.iterations))
         facts += make_noted(*counts, subject=subject)
     return ImportResult(
-        kind="mdtest-csv", tool="mdtest", measures=tuple(measures), facts=tuple(facts[:1000]),
+        kind="mdtest-csv", tool="mdtest", measures=tuple(join_runs(every)), facts=tuple(facts[:1000]),
         contradictions=tuple(contradictions[:200]), recomputed=("rate from the ranks' own",),
         detail=MdtestRanks(runs=tuple(runs)),
     )  # fmt: skip

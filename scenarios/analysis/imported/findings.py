@@ -92,12 +92,16 @@ def _item_text(item: Contradiction | ImportTrouble) -> str:
     return f"{item.subject}: the file says {claimed}, its parts give {gives}{rule}"
 
 
+_OF_RUNS = {"mean": "mean", "median": "median", "max": "greatest"}
+
+
 def measure_text(measure: ImportedMeasure) -> str:
-    """Return `job read: 9.16 k IOPS`: a unit that the metric's name holds is named once."""
+    """Return `job read: 9160 IOPS (median of 5 runs)`: a unit that the metric's name holds is named once."""
+    count = f" ({_OF_RUNS[measure.of]} of {len(measure.runs)} runs)" if len(measure.runs) > 1 else ""
     if measure.metric.endswith(f" {measure.unit}"):
-        return f"{measure.workload}: {measure.metric} {format_value(measure.value, '')}"
+        return f"{measure.workload}: {measure.metric} {format_value(measure.value, '')}{count}"
     name = "" if measure.metric == measure.unit else f"{measure.metric} "
-    return f"{measure.workload}: {name}{format_value(measure.value, measure.unit)}"
+    return f"{measure.workload}: {name}{format_value(measure.value, measure.unit)}{count}"
 
 
 def summary_finding(file: Imported) -> Finding:

@@ -3,7 +3,7 @@
 import pytest
 
 from hostdx.probes.imports import kinds
-from hostdx.probes.imports.model import ImportRefusedError
+from hostdx.probes.imports.model import ImportRefusedError, join_runs, make_measures
 from hostdx.probes.imports.source import ImportSource
 from tests.every_case import every_case
 from tests.probes.imports import originals, other_forms
@@ -32,6 +32,28 @@ def test_the_same_result_twice_has_no_value_that_one_has_not(name: str) -> None:
         return  # one JSON document a file
     once = measured_values(text)
     assert [value for value in twice if not any(value == pytest.approx(each) for each in once)] == []
+
+
+@every_case(
+    ("calls", "measures"),
+    [
+        ([(5.0, "1"), (7.0, "1"), (6.0, "1")], [("job", 6.0, (5.0, 7.0, 6.0))]),
+        ([(5.0, "1"), (7.0, "1")], [("run 1: job", 5.0, ()), ("run 2: job", 7.0, ())]),
+        (
+            [(5.0, "1"), (1.0, "8"), (7.0, "1"), (6.0, "1")],
+            [("run 1: job", 6.0, (5.0, 7.0, 6.0)), ("run 2: job", 1.0, ())],
+        ),
+        ([(5.0, "1")], [("job", 5.0, ())]),
+    ],
+)
+def test_from_three_on_calls_of_one_load_are_its_runs(
+    calls: list[tuple[float, str]], measures: list[tuple[str, float, tuple[float, ...]]]
+) -> None:
+    every = [
+        make_measures("job", ("IOPS", value, "IOPS"), conditions={"queue depth": depth})
+        for value, depth in calls
+    ]
+    assert [(m.workload, m.value, m.runs) for m in join_runs(every)] == measures
 
 
 def test_calls_of_perf_are_runs_and_its_intervals_are_summed() -> None:
