@@ -140,7 +140,11 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
             return str(error)
         if unfilled := next(filter(None, map(_unfilled_part, self._typed_lines())), ""):
             return f"{{{unfilled}}}: a command is filled with names only; give it a name by `let`"
-        plain_texts = (self.title, self.otherwise, *(w for a in self.remedy for w in (a.warning, a.no_command)))
+        plain_texts = (
+            self.title,
+            self.otherwise,
+            *(w for a in self.remedy for w in (a.warning, a.no_command)),
+        )
         if unfilled := next((line for line in plain_texts if "{" in line), ""):
             return f"{unfilled!r} is shown as it is written: nothing in braces is filled there"
         if (bool(self.log) or self.rest) != (self.each == "log"):

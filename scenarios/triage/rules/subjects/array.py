@@ -106,7 +106,8 @@ def _unallocated_bytes(host: Host, allocation: str, devices: str) -> Value:
         return names
     sectors = [host.read_integer(f"{devices}/{name}/size") for name in names]
     chunks = [
-        host.read_integer(f"{allocation}/{kind}/disk_total") for kind in ("data", "metadata", "system", "mixed")
+        host.read_integer(f"{allocation}/{kind}/disk_total")
+        for kind in ("data", "metadata", "system", "mixed")
     ]
     if not sectors or not all(map(is_present, sectors)):
         return Absent("the sizes of its devices are not known")

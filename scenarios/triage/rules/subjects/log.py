@@ -30,7 +30,8 @@ _NAMES = tuple(
         r"^drbd (\S+?)(?:/\d+)?[ :]",
         rf"\b({_DISK}(?:p?\d+)?)\b",
         r"NETDEV WATCHDOG: (?!CPU)(\S+)|\b((?:en[opsxP]|eth|ib[ps]?|bond|wl|hsn|em|p\dp)\w*\d\w*)(?=[:\s(]| )",
-        r"\b(nvme\d+|ata\d+(?:\.\d\d)?|mpt[23]sas(?:_cm)?\d+|mlx[45]_\d+|hfi1_\d+|card\d+|(?:scsi )?host\d+|session\d+)\b",
+        r"\b(nvme\d+|ata\d+(?:\.\d\d)?|mpt[23]sas(?:_cm)?\d+|mlx[45]_\d+|hfi1_\d+"
+        r"|card\d+|(?:scsi )?host\d+|session\d+)\b",
         r"\bsd (\d+:\d+:\d+:\d+):|(?:thin: |swap-device \()(\d+:\d+)",
         r"vdev=(?:/dev/(?:disk/by-\w+/)?)?(\S+?)(?:-part\d+)? ",
         r"pids controller in (/\S+)",
