@@ -105,7 +105,7 @@ def swallowed_findings(host: Host) -> Iterator[Finding]:
         if not guilty or not below:
             continue
         if guilty in chain.leaves:
-            below = tuple(disk for disk in below if disk.name == guilty)
+            below = [disk for disk in below if disk.name == guilty]
             if not below:  # a hard disk beside the flash, as in a btrfs of both: the flash gets its own
                 continue
         layer = next(layer for layer in chain.layers if layer.device == guilty)
