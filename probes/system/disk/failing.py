@@ -37,12 +37,19 @@ def device_error_suffix(path: str, number: int | None) -> str:
 
 
 def _is_made_read_only(mount: Mount | Absent) -> bool:
-    """True where the mount is writable and its file system is not: errors=remount-ro, or a file system that aborted.
+    """True where a file system that refuses writes is not one that was mounted read-only: it aborted after an error.
 
-    ext4 of Linux 6.18 says `emergency_ro` (seen); others change the file system's own `rw` to `ro`.
+    ext4 of Linux 6.18 says `emergency_ro` (seen); others change the file system's own `rw` to `ro`; those between,
+    and 6.1.0-57 of Debian 12, go on saying `rw` alone (seen under dm-error). A file server's export may be read-only
+    where the mount is not.
     """
-    return isinstance(mount, Mount) and (
-        "emergency_ro" in mount.options or {"rw", "ro"} <= set(mount.options)
+    if isinstance(mount, Absent):
+        return False
+    options = set(mount.options)
+    return (
+        "emergency_ro" in options
+        or {"rw", "ro"} <= options
+        or (mount.source.startswith("/dev/") and "ro" not in options)
     )
 
 
