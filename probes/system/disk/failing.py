@@ -26,7 +26,7 @@ def device_error_suffix(path: str, number: int | None) -> str:
         return ""
     mount = find_mount(read_mounts_now(Host()), path)
     if number == errno.EROFS:
-        if not _is_made_read_only(mount):
+        if not is_made_read_only(mount):
             return ""
         state = "was made read-only by the kernel after an error"
     else:
@@ -36,7 +36,7 @@ def device_error_suffix(path: str, number: int | None) -> str:
     return f" ({mount.source}, {mount.fstype} on {mount.mountpoint}, {state}: see dmesg)"
 
 
-def _is_made_read_only(mount: Mount | Absent) -> bool:
+def is_made_read_only(mount: Mount | Absent) -> bool:
     """True where a file system that refuses writes is not one that was mounted read-only: it aborted after an error.
 
     ext4 of Linux 6.18 says `emergency_ro` (seen); others change the file system's own `rw` to `ro`; those between,
@@ -45,11 +45,11 @@ def _is_made_read_only(mount: Mount | Absent) -> bool:
     """
     if isinstance(mount, Absent):
         return False
-    options = set(mount.options)
+    modes = [option for option in mount.options if option in ("rw", "ro")]  # the mount's, the file system's
     return (
-        "emergency_ro" in options
-        or {"rw", "ro"} <= options
-        or (mount.source.startswith("/dev/") and "ro" not in options)
+        "emergency_ro" in mount.options
+        or modes == ["rw", "ro"]
+        or (mount.source.startswith("/dev/") and modes == ["rw"])
     )
 
 

@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.files.rights import write_advice
-from hostdx.probes.system.disk.failing import cause_and_advice, device_error_suffix
+from hostdx.probes.system.disk.failing import cause_and_advice, device_error_suffix, is_made_read_only
+from hostdx.probes.system.disk.mounts import parse_mountinfo
+from hostdx.probes.types import Absent
 from tests.app.launcher import hostdx
+from tests.every_case import every_case
 from tests.needs import ROOT, needs
 from tests.real.loop_disk import LoopDisk
 from tests.real.short_runs import short_run
@@ -31,6 +34,24 @@ def test_the_device_is_named_where_the_error_is_its_own() -> None:
         == suffix
     )
     assert device_error_suffix("/proc/self", errno.ENOSPC) == device_error_suffix("/proc/self", None) == ""
+
+
+@every_case(
+    "options,source,is_aborted",
+    [
+        ("rw,relatime|rw,emergency_ro", "/dev/sda1", True),
+        ("rw,relatime|ro", "/dev/sda1", True),
+        ("rw,relatime|rw", "/dev/mapper/bad", True),
+        ("ro,relatime|ro", "/dev/sda1", False),
+        ("ro,relatime|rw", "/dev/sda1", False),
+        ("rw,relatime|rw,vers=4.2", "filer:/export", False),
+    ],
+)
+def test_which_file_system_was_made_read_only(options: str, source: str, is_aborted: bool) -> None:
+    of_mount, of_file_system = options.split("|")
+    mount = parse_mountinfo(f"27 1 254:0 / /data {of_mount} - ext4 {source} {of_file_system}")
+    assert mount is not None and is_made_read_only(mount) == is_aborted
+    assert not is_made_read_only(Absent("no mount table"))
 
 
 @pytest.mark.real
