@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from hostdx.probes import units
 from hostdx.probes.imports.numbers import format_value
@@ -21,6 +21,7 @@ from hostdx.scenarios.triage.rules.texts import texts
 SAYS = texts("analysis/imported")
 
 _NUMBERED = re.compile(r"(.{0,80}?)run (\d{1,6})")
+MIN_LOADS_SLOWER, MIN_SHARE_SLOWER = 3, 0.1  # in so many loads, and so many of all
 _MAX_NAMED_OUTLIERS = 20  # runs of a load, named in the evidence
 _SCATTER = 2.0  # largest over smallest of a series without slope or step
 
@@ -100,7 +101,41 @@ def odd_findings(odd: OddRuns) -> list[Finding]:
         indices = tuple(sorted(outlier.index for outlier in load.apart))
         sets.setdefault((indices, load.groups), []).append(load)
     several = Counter(load.key.workload for load in odd.found)
-    return [_outlier_finding(odd, loads, groups, several) for (_, groups), loads in sets.items()]
+    outlier_findings = [_outlier_finding(odd, loads, groups, several) for (_, groups), loads in sets.items()]
+    return [*_often_slower_findings(odd), *outlier_findings]
+
+
+def _often_slower_findings(odd: OddRuns) -> Iterator[Finding]:
+    """Which results are slower in many loads: of a table by size there is else one finding for nearly each size."""
+    ratios: dict[str, list[float]] = {}
+    for load in odd.found:
+        for outlier in load.apart:
+            if outlier.ratio < 1:
+                ratios.setdefault(outlier.run, []).append(outlier.ratio)
+    least = max(MIN_LOADS_SLOWER, odd.loads * MIN_SHARE_SLOWER)
+    often = sorted(
+        (run for run, own in ratios.items() if len(own) >= least), key=lambda run: -len(ratios[run])
+    )
+    if often:
+        yield SAYS.finding(
+            "often-slower",
+            id="import.often-slower",
+            subject="pile",
+            runs=_runs_text(often),
+            loads=odd.loads,
+            count=len(ratios[often[0]]),
+            evidence=[
+                SAYS.evidence(
+                    "often",
+                    run=run,
+                    count=len(ratios[run]),
+                    loads=odd.loads,
+                    least=units.format_effect(max(ratios[run]), ("", "")).strip(),
+                    most=units.format_effect(min(ratios[run]), ("", "")).strip(),
+                )
+                for run in often[:_MAX_NAMED_OUTLIERS]
+            ],
+        )
 
 
 def _outlier_finding(

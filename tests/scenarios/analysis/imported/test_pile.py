@@ -150,3 +150,17 @@ def test_one_finding_names_what_is_left_out_or_what_was_recognised_in_a_text() -
     assert [f.id for f in named] == [NOT_IMPORTED] and len(named[0].evidence) > 2
     assert [f.id for f in recognised] == [RECOGNISED]
     assert {f.severity for f in (*named, *recognised)} == {"ok"}
+
+
+def test_who_is_slower_in_many_loads_is_named_first_and_who_is_in_one_is_not() -> None:
+    def node(number: int, *slow_sizes: int) -> Imported:
+        rows = "".join(
+            f"{size:<20}{(0.5 if size in slow_sizes else 1) * (1000 + size % 7 + number):.2f}\n"
+            for size in (1, 2, 4, 8, 16, 32, 64, 128)
+        )
+        return file(f"n{number}", f"# OSU MPI Bandwidth Test v5.3.2\n# Size      Bandwidth (MB/s)\n{rows}")
+
+    pile = make_result_set([*(node(number) for number in range(8)), node(8, 2, 8, 16, 64), node(9, 128)])
+    finding = the(pile, "import.often-slower")
+    assert len(finding.evidence) == 1 and finding.severity == "warning"
+    assert pile.findings.index(finding) < pile.findings.index(the(pile, "import.odd"))
