@@ -11,6 +11,7 @@ from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.invocation import command_to_paste
 from hostdx.app.terminal.lines import (
     Line,
+    cell_width,
     crop_line,
     digit_target,
     flow_parts,
@@ -64,7 +65,7 @@ def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool =
     ]
     left, full_heads = room - sum(map(len, heads)), heads
     for most in (4, 3, 2, 1) if left < 2 else ():
-        heads = [_limit_lines(rows, most, width) for rows in full_heads]
+        heads = [limit_lines(rows, most, width) for rows in full_heads]
         left = room - sum(map(len, heads))
         if left >= sum(map(len, commands)):
             break
@@ -74,7 +75,12 @@ def next_lines(steps: Sequence[Remedy], width: int, room: int, *, digits: bool =
         if len(below) > left:
             copied_words = f"{len(step.commands)} commands" if len(step.commands) > 1 else "it"
             more = line_with_key_names(f"  [c] copies {copied_words}")
-            below = [split_line(crop_line(below[0], width - 18), more, width)] if below and left > 0 else []
+            whole: Line = [(f"    {command_to_paste(step.commands[0])}" if below else "", "accent")]
+            below = (
+                [split_line(crop_line(whole, width - cell_width(more)), more, width)]
+                if below and left > 0
+                else []
+            )
         left -= len(below)
         out += [link_line(line, digit_target(number) if digits else "") for line in (*head, *below)]
     return out[:room]
@@ -117,7 +123,7 @@ def scenario_argv(step: Remedy, offers: Iterable[ScenarioOffer], pid_of: Callabl
     return words[2:] if keeps_all_options(words[3:], declared) else []
 
 
-def _limit_lines(head: list[Line], most: int, width: int) -> list[Line]:
+def limit_lines(head: list[Line], most: int, width: int) -> list[Line]:
     """On `most` lines; that it is not all is seen."""
     return (
         head if len(head) <= most else [*head[: most - 1], crop_line([*head[most - 1], (" …", "dim")], width)]

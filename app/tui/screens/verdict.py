@@ -190,9 +190,7 @@ class VerdictScreen(RunScreen):
         width, about = self.app.size.width - 6, self.query_one(VerdictDetails)
         steps = next_lines(advised_steps(self.run_feed), width, MAX_NEXT_LINES)
         table = min(MAX_TABLE_LINES, len(self.query_one(VerdictList).build_rows()) + 3)
-        room = (
-            self.app.size.height - len(headline_lines(self.current_session(), self.app.size.width)) - AROUND
-        )
+        room = self.app.size.height - len(headline_lines(self.current_session(), *self.app.size)) - AROUND
         used_lines = (
             table + len(about.detail_lines(width)) + 2 + bool(steps) * (len(steps) + 2) + MIN_FINDINGS_LINES
         )
@@ -229,7 +227,7 @@ class VerdictScreen(RunScreen):
         def count_used_lines() -> int:
             return sum(min(most, len(part.draw(size.width - 2, size.height))) for part, most in parts)
 
-        room = size.height - len(headline_lines(self.current_session(), size.width)) - AROUND
+        room = size.height - len(headline_lines(self.current_session(), *size)) - AROUND
         others = sum(min(most, len(part.draw(size.width - 2, size.height))) for part, most in least)
         about.most = max(MIN_ABOUT_LINES, room - others)
         free = max(0, room - count_used_lines())
@@ -241,7 +239,7 @@ class VerdictScreen(RunScreen):
         """Lines of the middle that leave some to the findings below it."""
         size = self.app.size
         table = self.query_one(VerdictList)
-        high = size.height - len(headline_lines(self.current_session(), size.width)) - AROUND
+        high = size.height - len(headline_lines(self.current_session(), *size)) - AROUND
         if not table.build_rows():
             return high // 2
         return high * 76 // 100 - min(MAX_TABLE_LINES, len(table.build_rows()) + 3) - MIN_FINDINGS_LINES

@@ -24,7 +24,14 @@ from hostdx.app.terminal.lines import (
     wrap_text,
 )
 from hostdx.app.tui.children.feed import RunFeed
-from hostdx.app.tui.details import finding_lines, next_lines, scenario_argv, sign_lines, whole_signs
+from hostdx.app.tui.details import (
+    finding_lines,
+    limit_lines,
+    next_lines,
+    scenario_argv,
+    sign_lines,
+    whole_signs,
+)
 from hostdx.app.tui.widgets.home.checkup_lines import KEYS, checkup_lines
 from hostdx.app.tui.widgets.home.findings_panel import Suspects
 from hostdx.app.tui.widgets.measuring.graphs import run_graph_lines, trace_lines
@@ -51,11 +58,18 @@ MAX_EXPLAINED_ROWS = 6  # rows of a table on a low screen: Enter has how each ca
 LOW_LINES = 1  # of how a verdict came about, on a low screen; Enter shows all of it
 
 
-def headline_lines(session: RunSession, width: int, *, growing: bool = False) -> list[Line]:
+HIGH_LINES = 32  # of a screen
+MAX_HEADLINE_LINES, MAX_LOW_HEADLINE_LINES = 6, 4  # on a low screen the table says the rest
+
+
+def headline_lines(
+    session: RunSession, width: int, screen_height: int, *, growing: bool = False
+) -> list[Line]:
     """The sentence, on the tint of its severity."""
+    most = MAX_HEADLINE_LINES if screen_height >= HIGH_LINES else MAX_LOW_HEADLINE_LINES
     run_answer = find_answer(session, growing=growing)
     edge = (" ▌ ", f"{run_answer.weight}@{run_answer.weight}")
-    rows = wrap_text(run_answer.sentence, width - 4, "strong")
+    rows = limit_lines(wrap_text(run_answer.sentence, width - 4, "strong"), most, width - 4)
     out = [ground_line([edge, *row], width, run_answer.weight) for row in rows]
     ended = session.ended
     reached = any(not v.has_no_groups for v in session.verdicts.values())
@@ -95,7 +109,9 @@ class Headline(Panel):
 
     def draw(self, width: int, height: int) -> list[Line]:
         feed = self.shell.run_feed
-        return headline_lines(feed.session, width, growing=feed.is_growing or not feed.playback.is_at_end)
+        is_growing = feed.is_growing or not feed.playback.is_at_end
+        high = self.screen.size.height
+        return headline_lines(feed.session, width, high, growing=is_growing)
 
 
 def _load_lines(session: RunSession, workload: str, width: int) -> list[Line]:

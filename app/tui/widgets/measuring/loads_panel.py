@@ -196,7 +196,7 @@ def with_graphs(
 ) -> list[Line]:
     """Return `rows`, and below them the run's time series in the lines that are left.
 
-    Before the first reading of the host there is no series: then the run's steps and the facts read.
+    Before the first reading of the host there is no series: then the run's steps.
     """
     gap = [BLANK] if rows else []
     graphs = run_graph_lines(session, width, room - len(rows) - len(gap), writing=writing)
@@ -206,8 +206,6 @@ def with_graphs(
         *rows,
         *gap,
         *(step_lines(session.plan, width) if session.plan is not None else about_lines(session, width)),
-        BLANK,
-        *fact_lines(session, width),
     ][:room]
 
 
