@@ -63,7 +63,7 @@ MAX_HEADLINE_LINES, MAX_LOW_HEADLINE_LINES = 6, 4  # on a low screen the table s
 
 
 def headline_lines(
-    session: RunSession, width: int, screen_height: int, *, growing: bool = False
+    session: RunSession, width: int, screen_height: int = HIGH_LINES, *, growing: bool = False
 ) -> list[Line]:
     """The sentence, on the tint of its severity."""
     most = MAX_HEADLINE_LINES if screen_height >= HIGH_LINES else MAX_LOW_HEADLINE_LINES

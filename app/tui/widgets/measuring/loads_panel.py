@@ -34,6 +34,7 @@ from hostdx.app.tui.widgets.measuring.run_bar import step_lines
 from hostdx.app.tui.widgets.measuring.standing import pairs_of
 from hostdx.app.tui.widgets.on_top import on_top
 from hostdx.app.tui.widgets.panel import PacedPanel
+from hostdx.app.tui.widgets.word_list import word_lines
 from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results.document import Cell, Table, Toned, plain_text
@@ -125,6 +126,8 @@ def about_parts(session: RunSession, width: int) -> Iterator[list[Line]]:
         for sentence in plan.sentences:
             yield wrap_text(f"· {clean_text(sentence)}", width, "dim", hang=2)
         yield [text_line(row, "dim") for row in plan.picture]
+    if not session.pulses and session.ended is None:  # in the first second nothing else is known
+        yield from ([line] for line in (BLANK, *word_lines(width)))
     yield from ([line] for line in fact_lines(session, width))
 
 
@@ -196,7 +199,7 @@ def with_graphs(
 ) -> list[Line]:
     """Return `rows`, and below them the run's time series in the lines that are left.
 
-    Before the first reading of the host there is no series: then the run's steps.
+    Before the first reading of the host there is no series: then the run's steps, and what it is about.
     """
     gap = [BLANK] if rows else []
     graphs = run_graph_lines(session, width, room - len(rows) - len(gap), writing=writing)
@@ -205,7 +208,8 @@ def with_graphs(
     return [
         *rows,
         *gap,
-        *(step_lines(session.plan, width) if session.plan is not None else about_lines(session, width)),
+        *([*step_lines(session.plan, width), BLANK] if session.plan is not None else ()),
+        *about_lines(session, width),
     ][:room]
 
 
