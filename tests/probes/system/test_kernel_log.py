@@ -78,3 +78,16 @@ def test_an_older_report_of_the_systems_log_keeps_its_stack_and_other_hosts_line
     assert isinstance(log, KernelLog) and log.source.endswith("dmesg, /var/log/messages")
     assert [line.message for line in log.lines] == [*older, *newer]
     assert [(task.pid, len(task.stack)) for task in find_hung_tasks(log.lines)] == [(10, 2), (11, 2)]
+
+
+def test_lines_of_programs_are_not_the_kernels(tmp_path: Path) -> None:
+    """A system's log that holds none of the kernel's tells nothing of it; the next file may."""
+    log = tmp_path / "var/log"
+    log.mkdir(parents=True)
+    refused = "Nov  3 14:00:01 app3 crond[22031]: pam_systemd(crond:session): Failed to create session"
+    (log / "messages").write_text(f"{refused}\n{refused}\n")
+    assert not isinstance(read_kernel_log(Host(str(tmp_path))), KernelLog)
+    (log / "syslog").write_text(f"{refused}\nNov  3 14:00:02 app3 kernel: : mpt2sas0: fault_state(0x5841)!\n")
+    kernel_log = read_kernel_log(Host(str(tmp_path)))
+    assert isinstance(kernel_log, KernelLog)
+    assert [line.message for line in kernel_log.lines] == ["mpt2sas0: fault_state(0x5841)!"]

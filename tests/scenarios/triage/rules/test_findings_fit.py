@@ -27,6 +27,7 @@ NAMED = re.compile(
 PLACEHOLDER = re.compile(
     r"(?<![\w/.$-])(?:DISK|DEVICE|INTERFACE|PEER|UNIT|VG|POOL|DIRECTORY|NUMBER|PID|MOUNTPOINT|IP)\b"
 )
+UNFILLED = re.compile(r"(?<!\$)\{(?!print\})[a-z_]+(?::[a-z]+)?\}")  # but for `{print}` of awk
 RULE_OF = {"host.pressure-memory": "host.pressure"}
 
 
@@ -78,6 +79,7 @@ def test_each_planted_fault_s_findings_fit(healthy: Server) -> None:
             for finding in findings:
                 check_evidence(host, finding, read)
                 check_subjects(finding)
+                check_texts_are_filled(finding)
                 if finding.severity in LOUD:
                     assert any(remedy.commands or remedy.no_command for remedy in finding.remedy), finding
                 for remedy in finding.remedy:
@@ -100,6 +102,13 @@ def check_evidence(host: Host, finding: Finding, read: ReadTrace) -> None:
                 source,
             )
     assert any(evidence.source for evidence in finding.evidence), f"{finding.id} cites nothing"
+
+
+def check_texts_are_filled(finding: Finding) -> None:
+    texts = [finding.title, *(evidence.text for evidence in finding.evidence), *finding.prove_options]
+    for remedy in finding.remedy:
+        texts += [remedy.title, remedy.warning, remedy.no_command, *lines_of(remedy)]
+    assert not [text for text in texts if UNFILLED.search(text)]
 
 
 def check_subjects(finding: Finding) -> None:

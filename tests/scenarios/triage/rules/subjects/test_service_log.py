@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import msgspec
+
 from hostdx.scenarios.triage.rules.rule_file import RuleText
 from hostdx.scenarios.triage.rules.subjects.process import all_processes, process_fault_rows
-from hostdx.scenarios.triage.rules.subjects.service_log import service_lines_of
+from hostdx.scenarios.triage.rules.subjects.service_log import service_lines_of, unlisted_service_lines
 from tests.fakes.hosts.tree import Tree
 
 ALARM = "2026-11-07 [warning] <0.7.0> memory resource limit alarm set on node r@h"
@@ -36,6 +38,19 @@ def test_what_comes_after_the_fault_says_that_it_is_over(tmp_path: Path) -> None
     assert rows(tree) == [("rabbitmq", 1, True)]
     tree.put(LOG, f"{ALARM}\n{CLEARED}\n{ALARM}\n")
     assert rows(tree) == [("rabbitmq", 2, False)]
+
+
+def test_a_daemons_line_that_no_rule_names(tmp_path: Path) -> None:
+    """Those that a rule names are left out; of the others the kind that came most often is told."""
+    slow = "2026-11-07 7f80 0 log_latency slow operation observed for x, latency = {}.1s"
+    other = "2026-11-07 7f80 -1 osd.3 failed to open fsid file"
+    lines = [*(slow.format(n) for n in range(5)), other, "2026-11-07 7f80 0 all is well"]
+    tree = Tree(tmp_path).put("/var/log/ceph/ceph-osd.3.log", "\n".join(lines))
+    [row] = unlisted_service_lines(tree.host(), ())
+    assert (row.subject, row["lines"], row["alike"], row["last"]) == ("ceph-osd", 6, 5, lines[4])
+    rule = msgspec.structs.replace(RULE, log="slow operation", log_words=(), programs=("ceph-osd",))
+    [row] = unlisted_service_lines(tree.host(), (rule,))
+    assert (row["lines"], row["last"]) == (1, other)
 
 
 def test_a_program_without_lines_has_no_row(tmp_path: Path) -> None:
