@@ -27,7 +27,7 @@ NAMED = re.compile(
 PLACEHOLDER = re.compile(
     r"(?<![\w/.$-])(?:DISK|DEVICE|INTERFACE|PEER|UNIT|VG|POOL|DIRECTORY|NUMBER|PID|MOUNTPOINT|IP)\b"
 )
-UNFILLED = re.compile(r"(?<!\$)\{(?!print\})[a-z_]+(?::[a-z]+)?\}")  # but for `{print}` of awk
+UNFILLED = re.compile(r"(?<![$A-Z])\{(?!print\})[a-z_]+(?::[a-z]+)?\}")  # not awk's {print}, udev's ATTR{x}
 RULE_OF = {"host.pressure-memory": "host.pressure"}
 
 
