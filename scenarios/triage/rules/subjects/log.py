@@ -17,7 +17,10 @@ from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 MAX_LINE_CHARACTERS = 300
 START_SECONDS = 120.0
 MAX_SPEAKER_WORDS = 3  # what is longer before its colon is a sentence, not a driver's name
-_DISK = r"(?!vdev\b|sdma\d)(?:(?:sd|vd|xvd)[a-z]{1,4}|nvme\d+(?:c\d+)?n\d+|dm-\d+|md\d+|mmcblk\d+|rbd\d+|drbd\d+|bcache\d+)"
+_DISK = (
+    r"(?!vdev\b|sdma\d)(?:(?:sd|vd|xvd)[a-z]{1,4}|nvme\d+(?:c\d+)?n\d+|dm-\d+|md\d+|mmcblk\d+"
+    r"|rbd\d+|drbd\d+|bcache\d+)"
+)
 _ADDRESS = r"[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]"
 # By kind: of a line that names a card by its own name and by its bus address, its own name counts.
 _NAMES = tuple(
