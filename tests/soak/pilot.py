@@ -31,7 +31,7 @@ KEYS = (
 KEYS_EACH = 40
 
 
-async def _said(argv: Sequence[str]) -> CommandOutcome:
+async def _said(argv: Sequence[str], _timeout_s: float = 0.0) -> CommandOutcome:
     if argv[0] != "undo":
         return CommandOutcome("", f"{hostile.ATTACK} is not here")
     change = UndoneChange(title="a title", state="open", would=hostile.ATTACK)
