@@ -59,7 +59,7 @@ def _answer(argv: Sequence[str]) -> CommandOutcome:
     return _real(tuple(argv))
 
 
-async def _late(argv: Sequence[str]) -> CommandOutcome:
+async def answer_late(argv: Sequence[str], _timeout_s: float = 0.0) -> CommandOutcome:
     for _ in range(random.choice((0, 1, 2, 5, 20, 100))):
         await asyncio.sleep(random.choice((0, 0, 0, 0.001)))
     return _answer(argv) if random.random() < 0.8 else CommandOutcome("", "not here")
@@ -142,7 +142,7 @@ def soak(seconds: int, seed: int) -> Figures:
         with (
             tempfile.TemporaryDirectory(prefix="hostdx-soak-") as place,
             chdir(place),  # p saves pictures
-            patch("hostdx.app.tui.children.event_child.run_command", _late),
+            patch("hostdx.app.tui.children.event_child.run_command", answer_late),
             patch(
                 "hostdx.app.tui.screens.before.plan.start_planner",
                 lambda _argv: Slow(random.choice(("storage", "iosched"))),

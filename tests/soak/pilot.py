@@ -31,7 +31,7 @@ KEYS = (
 KEYS_EACH = 40
 
 
-async def _said(argv: Sequence[str], _timeout_s: float = 0.0) -> CommandOutcome:
+async def answer_at_once(argv: Sequence[str], _timeout_s: float = 0.0) -> CommandOutcome:
     if argv[0] != "undo":
         return CommandOutcome("", f"{hostile.ATTACK} is not here")
     change = UndoneChange(title="a title", state="open", would=hostile.ATTACK)
@@ -48,7 +48,7 @@ def soak(seconds: int, seed: int) -> Figures:
     rng = random.Random(seed)
     end = time.monotonic() + seconds
     with (
-        patch("hostdx.app.tui.children.event_child.run_command", _said),
+        patch("hostdx.app.tui.children.event_child.run_command", answer_at_once),
         patch("hostdx.app.tui.screens.before.plan.start_planner", _planned),
         patch("hostdx.app.run.launch.start_runner", side_effect=OSError("not started: this is a soak")),
         patch("hostdx.app.run.launch.stop_runner", return_value="not stopped: this is a soak"),
