@@ -230,6 +230,7 @@ class RecordingsScreen(Base):
             listing = self._unread.pop(0)
             self._answers[listing.name] = _read_answer(listing.entry)
             if not self._unread or len(self._answers) % DRAWN_EVERY == 0:
+                self._make_rows()
                 self.show()
 
     def on_picker_moved(self) -> None:
@@ -251,12 +252,17 @@ class RecordingsScreen(Base):
         for name in recordings.list_demos():
             entry = recordings.examine_recording(recordings.resolve_recording(name))
             self._listed[name] = RecordingRow(entry, name, "example", EXAMPLE, f"{name} {entry.label} demo")
-        self._rows = [
-            PickerRow(key, partial(self._marked_line, key, listing), listing.searched)
-            for key, listing in self._listed.items()
-        ]
+        self._make_rows()
         self._unread = [row for row in self._listed.values() if row.name not in self._answers][:HEADLINES]
         self.show()
+
+    def _make_rows(self) -> None:
+        """A row a recording; the filter knows its headline as soon as that has been read."""
+        self._rows = []
+        for key, listing in self._listed.items():
+            answer = self._answers.get(listing.name, UNREAD).answer
+            searched = f"{listing.searched} {answer.sentence}" if answer is not None else listing.searched
+            self._rows.append(PickerRow(key, partial(self._marked_line, key, listing), searched))
 
     def _show_imported(self) -> None:
         if self.is_in_use:
