@@ -18,6 +18,7 @@ _MAX_EVIDENCE_LINES = 20
 NOT_IMPORTED, RECOGNISED = "import.not-imported", "import.recognised"
 _MAX_NAMED = 12  # groups of fields in one line
 _HEADLINE = 3  # measures named in the summary
+_MANY_WORKLOADS = 8
 
 
 def file_findings(file: Imported) -> list[Finding]:
@@ -111,23 +112,30 @@ def summary_finding(file: Imported) -> Finding:
         table = result.detail
         title = f"{result.tool}: {len(table.runs)} runs, {len(table.units)} values each"
         return SAYS.finding("summary", subject=file.name, what=title)
-    leading = headline_measures(result.measures)
+    leading = headline_text(result.measures)
     tool_name = f"{result.tool} {result.version}" if result.version else result.tool
     count, thing = (len(result.measures), "value") if result.measures else (len(result.facts), "fact")
     counted_title = f"{tool_name}, {units.count_noun(count, thing)}"
-    title = f"{counted_title}: {'; '.join(map(measure_text, leading))}" if leading else counted_title
+    title = f"{counted_title}: {leading}" if leading else counted_title
     recomputed = ", ".join(result.recomputed)
     evidence = [SAYS.evidence("recomputed", values=recomputed, file=file.name)] if recomputed else []
     return SAYS.finding("summary", subject=file.name, what=title, evidence=evidence)
 
 
-def headline_measures(measures: Sequence[ImportedMeasure]) -> list[ImportedMeasure]:
-    """Scores where there are some, else the first judged values of different workloads."""
+def headline_text(measures: Sequence[ImportedMeasure]) -> str:
+    """A score where there is one, else the first judged values of different workloads.
+
+    Of one metric of many workloads, as in a table by message size: from the least value to the greatest.
+    """
     scores = [m for m in measures if m.metric in ("score", "index")][:1]
     if scores:
-        return scores
+        return measure_text(scores[0])
     first_measures: dict[tuple[str, bool], ImportedMeasure] = {}
     for m in measures:
         if m.judged:  # what the caller waited for, besides how much was done
             first_measures.setdefault((m.workload, m.metric == "mean sync latency"), m)
-    return list(first_measures.values())[:_HEADLINE]
+    leading = list(first_measures.values())
+    if len(leading) < _MANY_WORKLOADS or len({(m.metric, m.unit) for m in leading}) > 1:
+        return "; ".join(map(measure_text, leading[:_HEADLINE]))
+    ends = [format_value(end(m.value for m in leading), leading[0].unit) for end in (min, max)]
+    return f"{leading[0].metric} from {ends[0]} to {ends[1]} in {units.count_noun(len(leading), 'load')}"
