@@ -18,7 +18,7 @@ _MAX_EVIDENCE_LINES = 20
 NOT_IMPORTED, RECOGNISED = "import.not-imported", "import.recognised"
 _MAX_NAMED = 12  # groups of fields in one line
 _HEADLINE = 3  # measures named in the summary
-_MANY_WORKLOADS = 8
+_MIN_WORKLOADS_FOR_RANGE = 8
 
 
 def file_findings(file: Imported) -> list[Finding]:
@@ -135,7 +135,7 @@ def headline_text(measures: Sequence[ImportedMeasure]) -> str:
         if m.judged:  # what the caller waited for, besides how much was done
             first_measures.setdefault((m.workload, m.metric == "mean sync latency"), m)
     leading = list(first_measures.values())
-    if len(leading) < _MANY_WORKLOADS or len({(m.metric, m.unit) for m in leading}) > 1:
+    if len(leading) < _MIN_WORKLOADS_FOR_RANGE or len({(m.metric, m.unit) for m in leading}) > 1:
         return "; ".join(map(measure_text, leading[:_HEADLINE]))
     ends = [format_value(end(m.value for m in leading), leading[0].unit) for end in (min, max)]
     return f"{leading[0].metric} from {ends[0]} to {ends[1]} in {units.count_noun(len(leading), 'load')}"
