@@ -1,5 +1,6 @@
 """Faults planted into a healthy server, one at a time: each is found, and the healthy server accuses nobody."""
 
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -121,7 +122,11 @@ def traps_apart() -> list[list[tuple[str, dict[str, str]]]]:
 
 
 def folders_of(files: dict[str, str]) -> set[str]:
-    return {path.rpartition("/")[0] for path in files if path != SYSTEM_LOG}
+    """All processes are one folder: what runs is known by the table of them."""
+    folders = {path.rpartition("/")[0] for path in files if path != SYSTEM_LOG}
+    return {
+        "proc/PID" if re.match(r"proc/\d+\b|sos_commands/process\b", folder) else folder for folder in folders
+    }
 
 
 def planted_together(traps: list[tuple[str, dict[str, str]]]) -> dict[str, str]:
