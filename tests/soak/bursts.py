@@ -65,10 +65,13 @@ async def answer_late(argv: Sequence[str], _timeout_s: float = 0.0) -> CommandOu
     return _answer(argv) if random.random() < 0.8 else CommandOutcome("", "not here")
 
 
-class _Ended:
+class Ended:
     stdout = None
 
     def wait(self, timeout: float | None = None) -> int:
+        return 0
+
+    def poll(self) -> int:
         return 0
 
     def send_signal(self, _number: int) -> None: ...
@@ -79,7 +82,7 @@ class Slow(EventChild):
 
     def __init__(self, name: str) -> None:
         self.session, self.ended, self.error, self.before_close = RunSession(), False, "", None
-        self._rest, self._stderr, self._process = b"", tempfile.TemporaryFile(), _Ended()  # type: ignore[assignment]  # noqa: SIM115
+        self._rest, self._stderr, self._process = b"", tempfile.TemporaryFile(), Ended()  # type: ignore[assignment]  # noqa: SIM115
         self._fd, self._end = os.pipe()
         os.set_blocking(self._fd, False)
         os.set_blocking(self._end, False)
