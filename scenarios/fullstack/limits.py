@@ -50,9 +50,10 @@ class _PartComparison(NamedTuple):
 
     @property
     def shown_ratio(self) -> _ShownRatio:
-        """Nothing of fewer groups than a load is judged by: their interval reaches anywhere."""
+        """Nothing of fewer groups than a load is judged by, unless they decided: their interval reaches anywhere."""
         v = self.verdict
-        return _ShownRatio() if v is None or v.groups < MIN_GROUPS else _ShownRatio(v.ratio, v.ci95)
+        is_shown = v is not None and (v.groups >= MIN_GROUPS or v.is_decided)
+        return _ShownRatio(v.ratio, v.ci95) if v is not None and is_shown else _ShownRatio()
 
 
 def stream_limit(

@@ -96,10 +96,14 @@ def test_a_private_link_has_no_wire_so_full_cpus_bound_it(private: bool, expecte
     assert limit is not None and limit.what == expected
 
 
-@pytest.mark.parametrize(("groups", "shown"), [(3, None), (8, 0.96)])
-def test_of_too_few_groups_no_part_is_shown(groups: int, shown: float | None) -> None:
+@every_case(
+    ("groups", "ratio", "shown"), [(3, NEAR, None), (8, NEAR, NEAR[0]), (6, FAR, FAR[0]), (12, FAR, FAR[0])]
+)
+def test_of_too_few_groups_no_part_is_shown_unless_they_decided(
+    groups: int, ratio: tuple[float, tuple[float, float]], shown: float | None
+) -> None:
     levels = [SideRate(direction="out", side=side, rate=1e9) for side in ("disk", "network", "direct")]
-    judged = [replace(verdict(base, NEAR), groups=groups) for base in ("disk", "network")]
+    judged = [replace(verdict(base, ratio), groups=groups) for base in ("disk", "network")]
     limit = stream_limit("out", levels, judged, NOTHING, private=False)
     assert limit is not None and limit.of_disk == limit.of_network == shown
 
