@@ -85,7 +85,7 @@ class LoadList(Picker):
         self.history = history
         self.loads = line_order(history)
         self._nights = [host_night.night for host_night in history.nights if host_night.state == "measured"]
-        self.note = [(f"{measured_text(history)}, {_CHANGED} the host was changed in that night", "dim")]
+        self.note = [(f"{measured_text(history)}, {_CHANGED} the host was changed", "dim")]
 
     def build_rows(self) -> list[PickerRow]:
         return [
