@@ -165,7 +165,10 @@ def _unseen_reason(session: RunSession) -> str:
     if loaded and not moved:
         return "I/O of other programs was not checked (the devices have no counters here)"
     if moved and all(not look.exact and look.attributed is None for look in moved):
-        return "I/O of other programs cannot be told from what our writes cause (reading /proc/PID/io of all takes root with CAP_SYS_PTRACE)"
+        return (
+            "I/O of other programs cannot be told from what our writes cause (reading /proc/PID/io of all takes root "
+            "with CAP_SYS_PTRACE)"
+        )
     # Up to the limit in all, whoever used it: nobody used more.
     limit = threshold_of("cpu").limit
     unread = [look.cpu for look in looks if look.users_cpu is None or look.hidden]
