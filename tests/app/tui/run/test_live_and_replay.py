@@ -217,7 +217,7 @@ def test_no_direction_before_the_interval_allows_one(
     assert (effect.role == "dim") is dim
 
 
-MAX_ERROR_FACTOR, MAX_ERROR_S = 2.5, 15.0  # a run may be decided after a quarter of its budget
+MAX_ERROR_FACTOR, MAX_ERROR_S = 3.0, 15.0  # a run may be decided after a quarter of its budget
 RUNS = (
     "storage",
     "rpfilter",
