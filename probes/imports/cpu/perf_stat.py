@@ -113,10 +113,10 @@ class _Counts:
         name = count.event[:120]
         if count.at_s is not None:
             self._last_s = count.at_s
+            if len(self.intervals) < _MAX_INTERVALS:
+                self.intervals.add(count.at_s)
         elif len(self._without_time) < _MAX_INTERVALS:
             self._without_time.add((count.event, count.place))
-        if count.at_s is not None and len(self.intervals) < _MAX_INTERVALS:
-            self.intervals.add(count.at_s)
         if name not in self.totals and len(self.totals) >= _MAX_EVENTS:
             return
         before = self.totals.get(name)
