@@ -119,6 +119,7 @@ def matches_glob(name: str, pattern: str) -> bool:
 class _LazyPattern:
     def __init__(self, pattern: str, flags: int) -> None:
         self._source = pattern, flags
+        self.pattern = pattern
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:

@@ -10,6 +10,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable
 
+from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.reading.secrecy.harmless_forms import (
     harmless_part_of_url,
     holds_random_part,
@@ -38,45 +39,47 @@ _IN_THE_TABLES = KNOWN_PROGRAMS | LAUNCHERS | WITH_SUBCOMMANDS | CODE_OPTIONS.ke
 _MAX_NAME = 24
 _MAX_DEPTH = 4  # of assignments in assignments, of commands in commands
 # what a quoted text begins with where it is a command: names of programs have no capitals
-_FIRST = re.compile(r"(?:[\w.+-]*/)*[a-z][a-z0-9._+-]{0,30}|[A-Za-z0-9][\w.+-]{0,31}:")  # or a variant's name
-_FIRST_OF_SEVERAL = re.compile(r"[A-Za-z][A-Za-z_.+-]{2,30}")  # `cmsRun`, where options or files follow
-_NOTHING = re.compile(r"(?!)")
-_UNQUOTED = re.compile(rf"[\w@%+=:,./*;|&$<>{LEFT_OUT}-]+")
-_MODULE = re.compile(r"[a-z_]\w{0,30}(?:\.\w{1,40})*")  # python -m
-_CLASS = re.compile(r"(?:[A-Za-z]\w{0,30}\.)+[A-Z][A-Za-z]{0,60}")  # java
-_PROPERTY = re.compile(r"-D[a-z]\w{0,30}(?:\.[A-Za-z]\w{0,40}){1,6}")  # java -Dlog4j.configurationFile=…
-_SWITCH = re.compile(r"-XX:[+-]?[A-Za-z]\w{1,60}")
-_SUBCOMMAND = re.compile(r"[a-z][a-z_.-]{1,24}\d{0,4}")
+_FIRST = lazy_pattern(
+    r"(?:[\w.+-]*/)*[a-z][a-z0-9._+-]{0,30}|[A-Za-z0-9][\w.+-]{0,31}:"
+)  # or a variant's name
+_FIRST_OF_SEVERAL = lazy_pattern(r"[A-Za-z][A-Za-z_.+-]{2,30}")  # `cmsRun`, where options or files follow
+_NOTHING = lazy_pattern(r"(?!)")
+_UNQUOTED = lazy_pattern(rf"[\w@%+=:,./*;|&$<>{LEFT_OUT}-]+")
+_MODULE = lazy_pattern(r"[a-z_]\w{0,30}(?:\.\w{1,40})*")  # python -m
+_CLASS = lazy_pattern(r"(?:[A-Za-z]\w{0,30}\.)+[A-Z][A-Za-z]{0,60}")  # java
+_PROPERTY = lazy_pattern(r"-D[a-z]\w{0,30}(?:\.[A-Za-z]\w{0,40}){1,6}")  # java -Dlog4j.configurationFile=…
+_SWITCH = lazy_pattern(r"-XX:[+-]?[A-Za-z]\w{1,60}")
+_SUBCOMMAND = lazy_pattern(r"[a-z][a-z_.-]{1,24}\d{0,4}")
 # A command of a program that nobody knows: one of these words, for any other may be a password
-_FIRST_ARGUMENT = re.compile(
+_FIRST_ARGUMENT = lazy_pattern(
     r"(?:start|stop|run|serve|runserver|build|train|convert|check|info|show|list|status|sync|export|import|watch|web|worker|"
     r"scheduler|migrate|evaluate|predict|fit|simulate|process|analy[sz]e|merge|plot|validate|submit|collect|report|clean|"
     r"prepare|replay|monitor|serve|daemon|launch|render|index|query|search|print|dump|load|copy|move|mirror|archive)"
     r"(?:[_-](?:all|jobs?|data|files?|nodes?|disks?|hosts?|runs?|dids|replicas|queue|status))?"
 )
-_STARTED = re.compile(r"[A-Za-z][A-Za-z_.+-]{1,30}")
-_PLAIN = re.compile(r"[^\n`]{1,80}")
-_NAME = re.compile(r"[A-Za-z_@^][\w.:,/@+*%\[\]^#-]{0,60}")
-_COMPOUND = re.compile(r"(?:[A-Z]?[a-z]{3,12}){1,4}|(?:[a-z]{1,12}\.){1,4}[A-Z][a-zA-Z]{2,30}")
-_OPTION_NAME = re.compile(r"-[A-Za-z][\w.+-]{0,40}")
-_OPTION_OF_UNKNOWN = re.compile(r"-[b-jl-oq-rt-vyz][a-z_-]{2,20}")  # no letter that a secret is put behind
-_ASSIGNED = re.compile(r"(-{0,2}[A-Za-z][\w.-]{0,60})([=:])(.*)", re.DOTALL)
-_MASKED = re.compile(rf"(?:-{{0,2}}[A-Za-z][\w.-]{{0,60}}[=:]?|-[A-Za-z]+)?{re.escape(MASK)}")
-_LITERAL = re.compile(r"""'[^']*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\\?\$\\?\$.*?(?:\$\\?\$|$)""", re.DOTALL)
+_STARTED = lazy_pattern(r"[A-Za-z][A-Za-z_.+-]{1,30}")
+_PLAIN = lazy_pattern(r"[^\n`]{1,80}")
+_NAME = lazy_pattern(r"[A-Za-z_@^][\w.:,/@+*%\[\]^#-]{0,60}")
+_COMPOUND = lazy_pattern(r"(?:[A-Z]?[a-z]{3,12}){1,4}|(?:[a-z]{1,12}\.){1,4}[A-Z][a-zA-Z]{2,30}")
+_OPTION_NAME = lazy_pattern(r"-[A-Za-z][\w.+-]{0,40}")
+_OPTION_OF_UNKNOWN = lazy_pattern(r"-[b-jl-oq-rt-vyz][a-z_-]{2,20}")  # no letter that a secret is put behind
+_ASSIGNED = lazy_pattern(r"(-{0,2}[A-Za-z][\w.-]{0,60})([=:])(.*)", re.DOTALL)
+_MASKED = lazy_pattern(rf"(?:-{{0,2}}[A-Za-z][\w.-]{{0,60}}[=:]?|-[A-Za-z]+)?{re.escape(MASK)}")
+_LITERAL = lazy_pattern(r"""'[^']*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\\?\$\\?\$.*?(?:\$\\?\$|$)""", re.DOTALL)
 # a thread of the kernel, or a process of systemd, of a database, of an SSH line
-_KERNEL_THREAD = re.compile(
+_KERNEL_THREAD = lazy_pattern(
     r"\[[\w/:.-]{1,40}\]|\([a-z-]{1,30}\)|ora_\w{2,5}_\w{1,20}|"
     r"sshd: [\w.-]{1,32}(?:@(?:pts/\d{1,4}|notty|internal-sftp)| \[[a-z]{1,9}\])"
 )
-_NAME_WITHIN = re.compile(r"""(?:(?<=["'\s,;{])|(?<==))([A-Za-z]\w*)=""")  # `environment="KEY=…"`
+_NAME_WITHIN = lazy_pattern(r"""(?:(?<=["'\s,;{])|(?<==))([A-Za-z]\w*)=""")  # `environment="KEY=…"`
 # of sed, which looks like a path: what is looked for and what is put in its place may both be secrets
 _PARTS = r"(?:\\.|(?!\1)[^\\])*\1(?:\\.|(?!\1)[^\\])*\1"
-_SUBSTITUTION = re.compile(rf"(?:(?<=[;{{}}\s\d$!])|^)s([/|#,@:!]){_PARTS}")
-_OF_SED = re.compile(
+_SUBSTITUTION = lazy_pattern(rf"(?:(?<=[;{{}}\s\d$!])|^)s([/|#,@:!]){_PARTS}")
+_OF_SED = lazy_pattern(
     rf"(?:(?<=[;{{}}\s\d$!/])|^)s([^\w\s\\]|_){_PARTS}"
 )  # it takes any sign between the parts
-_TEXT_OF_SED = re.compile(r"((?:^|[;{/\d$!\s])[aci](?:\\|\s)\s*).+", re.DOTALL)
-_WORD_OF_CODE = re.compile(r"[\w$@%/.-]+")
+_TEXT_OF_SED = lazy_pattern(r"((?:^|[;{/\d$!\s])[aci](?:\\|\s)\s*).+", re.DOTALL)
+_WORD_OF_CODE = lazy_pattern(r"[\w$@%/.-]+")
 
 
 def harmless_words(words: Iterable[str], known_words: Collection[str] = ()) -> list[str]:

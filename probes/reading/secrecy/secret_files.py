@@ -5,33 +5,34 @@ A command in a crontab, a unit or a log is masked by the places of its words, as
 
 import re
 
+from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.reading.secrecy.harmless_forms import harmless_part_of_url
 from hostdx.probes.reading.secrecy.secret_forms import LINE_FORMS, MASK, SETTING_FORMS
 from hostdx.probes.reading.secrecy.secrets import mask_by_position, mask_forms, mask_secrets, mask_shell_words
 
 # files that are nothing but a secret
-_SECRET_FILES = re.compile(
+_SECRET_FILES = lazy_pattern(
     r"^/etc/(?:.*/)?[\w.-]*(?:\.keys?|keytab|\.secrets?|munge\.key)$|"
     r"^/sys/.*/(?:password\w*|\w*secret)$|^/proc/sys/.*(?:fastopen_key|stable_secret)$"
 )
 # files of settings that rules read
-_SETTINGS = re.compile(
+_SETTINGS = lazy_pattern(
     r"^/(?:etc/(?!ssh/|pam\.d/)|var/lib/(?:iscsi|kubelet|pgsql|postgresql)/|boot/loader/)|"
     r"^/var/spool/(?:pbs|torque)/mom_priv/|/opt/.*/conf/"
 )
-_SCRIPTS = re.compile(r"^/etc/(?:cron\.(?!d/)\w+/|rc\.)")
-_CRONTABS = re.compile(r"^(?P<system>/etc/cron(?:tab$|\.d/))|^/var/spool/cron/")
+_SCRIPTS = lazy_pattern(r"^/etc/(?:cron\.(?!d/)\w+/|rc\.)")
+_CRONTABS = lazy_pattern(r"^(?P<system>/etc/cron(?:tab$|\.d/))|^/var/spool/cron/")
 _CRON_TIME = r"[ \t]*(?:@\w+|[\d*/,-]+(?:[ \t]+[\w*/,-]+){4})[ \t]+"
 # what stands before a command in a unit, in a file of interfaces, in a list of options, in a log
-_COMMAND = re.compile(
+_COMMAND = lazy_pattern(
     r"(?m)(^[ \t]*(?:(?:pre-|post-)?(?:up|down)[ \t]+|Exec\w+=[-@+!:]*)|"
     r"\bCMD \(|\bCOMMAND=|\b(?:cmd|proctitle)=\"|--rsh=\")([^\n]+)"
 )
-_KERNEL_SETTING = re.compile(r">[ \t]*/(?:sys|proc)/")  # `echo none > /sys/…`: what it writes is no secret
-_WEB_ADDRESS = re.compile(r"https?://[^\s\"'|;)]+")
-_EXECVE = re.compile(r"\ba\d+=\"([^\"]*)\"")
+_KERNEL_SETTING = lazy_pattern(r">[ \t]*/(?:sys|proc)/")  # `echo none > /sys/…`: what it writes is no secret
+_WEB_ADDRESS = lazy_pattern(r"https?://[^\s\"'|;)]+")
+_EXECVE = lazy_pattern(r"\ba\d+=\"([^\"]*)\"")
 # what no form matches without
-_HINT = re.compile(
+_HINT = lazy_pattern(
     r"(?i)pas{1,2}|secret|token|psk|authtok|communit|macaroon|\bpin|pw|key|login|auth|mysql|[0-9a-f]{8}-|session|one-time|otp|credential|user|query|values|_bind|imap|connect|[:%][^\s/@:]{4,}@|"
     r"AKIA|ASIA|crypt|https?://|CMD|COMMAND=|--rsh|type=EXECVE|EXECVE"
 )

@@ -9,6 +9,7 @@ It serves for command lines only: in a sentence most words would be masked.
 import re
 from collections.abc import Iterator, Sequence
 
+from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.reading.secrecy.harmless_forms import (
     harmless_part_of_url,
     holds_random_part,
@@ -25,31 +26,31 @@ from hostdx.probes.reading.secrecy.known_programs import (
     find_places,
 )
 
-_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
-_SECRET_PART = re.compile(
+_PARTS = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_SECRET_PART = lazy_pattern(
     r"\w*(?:pass(?:w\w*|phrase|code)?|secrets?|token|pwd|pw|psk|key|creds?|credentials?)|o?auth\w{0,6}|cookies?|"
     r"j?session(?:id)?|sid|jwt|otp|pin|hmac|salt|licen[sc]e|ticket|bearer|rt|log[io]n|sas|pa|sec|access|refresh|sig|signature|assertion|"
     r"payload|phrase|encrypt|unseal|unlock|webhook|value|base64|\w*community|cert|seed|obscure|dsn|munge|crypt|"
     r"passe|kennwort|passwort|contrasena|clave|senha|parola|wachtwoord|losenord|salasana|haslo|heslo"
 )
-_SETS = re.compile(
+_SETS = lazy_pattern(
     r"(?:\w*[._-])?(?:set|add|change|reset|create|config|alias|adduser|useradd|register|enroll|join|connect|authorize|bind|"
     r"\w*init|sasl|using)(?:[._-]\w*)?"
 )
-_PROGRAM = re.compile(
+_PROGRAM = lazy_pattern(
     r"[\w.-]*(?:pass|secret|token|cred|auth|login|unlock|init|setpw|\bpam|key(?!s?can))[\w.-]*|rad(?:test|client)|munge|pdbedit"
 )
 # behind a program or a word about secrets a number is one, and so are pairs of hexadecimal digits
-_PIN = re.compile(r"\d{4}|(?:[0-9A-Fa-f]{2}[:-]){3}")
-_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]+")
-_LETTER = re.compile(r"-(?:[pPwWkKsStTaAxXyYNEeC]|ap|au|pw|pwd|sp|pa)")
-_PASSWORD_LETTER = re.compile(r"-(?:[pPwWkK]|ap|pw|pwd|sp|pa)")  # whose value is no command, blanks or not
-_USER_OPTION = re.compile(r"-[uU]|--user(?:name)?|-[uU]\w+|--user(?:name)?=.+")
-_ATTACHED = re.compile(r"(-[pPwW])[^-=].{3,}")
-_USER_LETTER = re.compile(r"-[a-zA-Z]*[uUn]")
-_USER_PAIR = re.compile(r"([A-Za-z_][\w.@+-]*[:%,/]).+", re.DOTALL)
+_PIN = lazy_pattern(r"\d{4}|(?:[0-9A-Fa-f]{2}[:-]){3}")
+_VARIABLE = lazy_pattern(r"[A-Z][A-Z0-9_]+")
+_LETTER = lazy_pattern(r"-(?:[pPwWkKsStTaAxXyYNEeC]|ap|au|pw|pwd|sp|pa)")
+_PASSWORD_LETTER = lazy_pattern(r"-(?:[pPwWkK]|ap|pw|pwd|sp|pa)")  # whose value is no command, blanks or not
+_USER_OPTION = lazy_pattern(r"-[uU]|--user(?:name)?|-[uU]\w+|--user(?:name)?=.+")
+_ATTACHED = lazy_pattern(r"(-[pPwW])[^-=].{3,}")
+_USER_LETTER = lazy_pattern(r"-[a-zA-Z]*[uUn]")
+_USER_PAIR = lazy_pattern(r"([A-Za-z_][\w.@+-]*[:%,/]).+", re.DOTALL)
 # options whose values are names of hosts, users, objects and the like
-_ADDRESSING = re.compile(
+_ADDRESSING = lazy_pattern(
     r"-[hHuUdDnrliIogGqfFbcmvzZRQ]|--?(?:[\w-]*host(?:name)?|server|user(?:name)?|login|database|db|dbname|cluster|region|zone|namespace|project|"
     r"bucket|group|owner|account|queue|topic|label|tag|image|network|interface|service|role|profile|domain|realm|"
     r"principal|activity|class|main-class|master|deploy-mode|filter|query|field|fields|sort|cmd|command|action|vo|voms|rm|nv|it|inventory|limit|tags|target|job-name|"
@@ -57,16 +58,16 @@ _ADDRESSING = re.compile(
     r"cp|classpath|module-path|constraint|gres|mail-type|mail-user|qos|time|mem|repo|exclude|include|format|output|states?|version)"
 )
 _USERS = frozenset(("root", "admin", "administrator", "user", "userid", "sa"))
-_COLON_PAIR = re.compile(r"([A-Za-z_][\w.+-]*:)(?!/)(.+)")
-_PAIR = re.compile(r"(-{0,2}[A-Za-z][\w./:-]*=)(?!=?\)?$).+", re.DOTALL)
-_BASE64 = re.compile(r"[\w+/-]{6,}={1,2}")
-_HEADER = re.compile(r"((?:-H|--header=)?([A-Za-z][\w-]*):\s*).+", re.DOTALL)
-_HARMLESS_HEADER = re.compile(
+_COLON_PAIR = lazy_pattern(r"([A-Za-z_][\w.+-]*:)(?!/)(.+)")
+_PAIR = lazy_pattern(r"(-{0,2}[A-Za-z][\w./:-]*=)(?!=?\)?$).+", re.DOTALL)
+_BASE64 = lazy_pattern(r"[\w+/-]{6,}={1,2}")
+_HEADER = lazy_pattern(r"((?:-H|--header=)?([A-Za-z][\w-]*):\s*).+", re.DOTALL)
+_HARMLESS_HEADER = lazy_pattern(
     r"(?i)accept.*|content-.*|user-agent|host|range|depth|destination|overwrite|cache-control|connection|expect|"
     r"referer|origin|if-.*|want-digest|digest|date|te|x-forwarded-.*"
 )
 # small and large letters, digits or signs mixed within a word, as in passwords and seldom in names of hosts and users
-_MADE_UP = re.compile(
+_MADE_UP = lazy_pattern(
     r"(?=[^\s/=:]*(?:[a-z][A-Z]|[A-Za-z]\d+[A-Za-z]|[A-Za-z\d][!#$^&*?~]))(?=[^\s]*[A-Za-z])[^\s/=:@(){}]{6,}"
 )
 _REPEATS = frozenset(("echo", "printf"))

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
+from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.reading.secrecy.harmless_forms import is_program_word
 from hostdx.probes.reading.secrecy.known_programs import TAKING_SECRETS, find_secret_starts
 from hostdx.probes.reading.secrecy.secret_forms import ENDING, MASK, NAME, SECRET_FORMS
@@ -15,21 +16,21 @@ from hostdx.probes.reading.secrecy.secret_positions import find_secrets_by_posit
 
 T = TypeVar("T")
 
-_OPTION = re.compile(rf"(?i)--?(?:{NAME}|{ENDING})")  # a word of its own, its value the next one
-_NAMED = re.compile(rf"(?is)(-{{0,2}}{NAME}=).+")
-_ASSIGNS = re.compile(r"env|export|-e|--env|\w+=.*", re.DOTALL)  # what `NAME=VALUE` is one word after
-_BARE = re.compile(rf"(?i)[\w.:/-]*{NAME}")  # `aws configure set aws_session_token VALUE`
+_OPTION = lazy_pattern(rf"(?i)--?(?:{NAME}|{ENDING})")  # a word of its own, its value the next one
+_NAMED = lazy_pattern(rf"(?is)(-{{0,2}}{NAME}=).+")
+_ASSIGNS = lazy_pattern(r"env|export|-e|--env|\w+=.*", re.DOTALL)  # what `NAME=VALUE` is one word after
+_BARE = lazy_pattern(rf"(?i)[\w.:/-]*{NAME}")  # `aws configure set aws_session_token VALUE`
 _SETTERS = frozenset(("set", "config", "connect", "put", "write", "setpass"))
-_ONE_OR_TWO_DIGITS = re.compile(r"\d{1,2}")  # `--pass 2`: no secret is so short
-_WORD = re.compile(
+_ONE_OR_TWO_DIGITS = lazy_pattern(r"\d{1,2}")  # `--pass 2`: no secret is so short
+_WORD = lazy_pattern(
     r"""[;|&\n]+|(?:<\([^()]*\)|[^\s'"\\;|&]|\\.|'[^']*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\\$)+""", re.DOTALL
 )
-_QUOTES = re.compile(r"""'([^']*)'?|"((?:[^"\\]|\\.)*)"?|\\(.)""", re.DOTALL)
-_HINT = re.compile(
+_QUOTES = lazy_pattern(r"""'([^']*)'?|"((?:[^"\\]|\\.)*)"?|\\(.)""", re.DOTALL)
+_HINT = lazy_pattern(
     r"(?i)pass|_PAT=|thin:|secret|token|pwd?|cred|auth|key|cookie|bearer|://|:[^\s/@:]+@|gh[pousr]_|glpat|AKIA|ASIA|xox|"
     r"k_live_|sk-|AIza|eyJ|psk|otp|jwt|hmac|license|phrase|-pin|webhook|/services/|/bot\d|DHHC|tskey|using|,p=|<<<|/p:|echo|printf|[?&]sig|send|\\$\\d|signature|identified|user|-u|login|<\(|1//|database|/[\w.-]+:[^\s/@:]+@|account|[A-Za-z_]:[^\s/:]{6}"
 )
-_PROGRAM = re.compile(rf"\b(?:{'|'.join(TAKING_SECRETS)})\b")
+_PROGRAM = lazy_pattern(rf"\b(?:{'|'.join(TAKING_SECRETS)})\b")
 
 
 def text_stand_in(text: str) -> str:
