@@ -166,8 +166,8 @@ def _unseen_reason(session: RunSession) -> str:
         return "I/O of other programs was not checked (the devices have no counters here)"
     if moved and all(not look.exact and look.attributed is None for look in moved):
         return (
-            "I/O of other programs cannot be told from what our writes cause (reading /proc/PID/io of all takes root "
-            "with CAP_SYS_PTRACE)"
+            "I/O of other programs cannot be separated from what our writes cause "
+            "(reading /proc/PID/io of all takes root with CAP_SYS_PTRACE)"
         )
     # Up to the limit in all, whoever used it: nobody used more.
     limit = threshold_of("cpu").limit
@@ -250,14 +250,20 @@ def _order_distance(order: OrderEffect) -> float:
 
 def _resolution_signs(session: RunSession) -> list[Sign]:
     """Without a check mark where an effect that matters may have been missed, or where nothing is known of some."""
-    verdicts = wording.resolved_verdicts(session)
-    effects = wording.detectable_in_run_text(session)
-    limited = [v for v in verdicts if v.smallest_effect and not v.control and wording.may_miss_effect(v)]
-    misses = [v for v in limited if (v.smallest_effect or 0.0) > v.margin]
-    words = f"a difference {effects} could be missed"
-    if misses:
+    limited = wording.limited_verdicts(session)
+    if not limited:
+        return []
+    least_certain = limited[0]
+    words = units.missable_difference_text(least_certain.smallest_effect or 0.0)
+    unresolved = wording.count_unresolved(session)
+    if sum(not v.control for v in session.verdicts.values()) > 1:
+        words += f" in {wording.verdict_title(session, least_certain)}"
+    if len(limited) > 1:
+        words += f", the least certain of {len(limited)} comparisons"
+    if misses := [v for v in limited if (v.smallest_effect or 0.0) > v.margin]:
         margin = units.format_percent(min(v.margin for v in misses))
-        some = f"; in {len(misses)} of these {len(limited)}" if len(misses) < len(limited) else ":"
-        words = f"{words}{some} this is more than the margin of {margin}"
-    is_open = misses or wording.count_unresolved(session)
-    return [Sign("unknown", words) if is_open else Sign("ok", f"only {words}")] if effects else []
+        share = f"; in {len(misses)} of these {len(limited)}" if len(misses) < len(limited) else ":"
+        words += f"{share} this is more than the margin of {margin}"
+    if unresolved:
+        words += f"; {units.count_noun(unresolved, 'other comparison')} with too few groups to tell"
+    return [Sign("unknown", words) if misses or unresolved else Sign("ok", f"only {words}")]

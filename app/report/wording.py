@@ -104,29 +104,17 @@ def may_miss_effect(verdict: ev.RunVerdict) -> bool:
     return verdict.is_equal or verdict.is_undecided
 
 
-def detectable_text(verdicts: Iterable[ev.RunVerdict], unresolved: int = 0) -> str:
-    """Return `below 3.3 %`, the differences that could be missed: of several verdicts, where least is known.
-
-    `unresolved`: how many others have too few groups to say anything.
-    """
-    shares = _seen_shares(verdicts)
-    if not shares:
-        return ""
-    extent_words = " in the least certain load" if len(shares) > 1 else ""
-    if unresolved:
-        known_words = units.count_noun(len(shares), "comparison")
-        extent_words = f" in the least certain of {known_words} ({len(shares) + unresolved} in all)"
-    return f"below {units.smallest_seen_difference(max(shares))}{extent_words}"
-
-
 def count_unresolved(session: RunSession) -> int:
     """Return how many comparisons have too few groups for an interval: nothing is known of their differences."""
     return sum(bool(too_few_groups_text(session, v)) for v in session.verdicts.values() if not v.control)
 
 
-def detectable_in_run_text(session: RunSession) -> str:
-    """Return `detectable_text` of all comparisons of a run."""
-    return detectable_text(resolved_verdicts(session), count_unresolved(session))
+def limited_verdicts(session: RunSession) -> list[ev.RunVerdict]:
+    """Return the verdicts that may have missed an effect of a known size, the least certain first."""
+    limited = [
+        v for v in resolved_verdicts(session) if v.smallest_effect and not v.control and may_miss_effect(v)
+    ]
+    return sorted(limited, key=lambda v: v.smallest_effect or 0.0, reverse=True)
 
 
 def _seen_shares(verdicts: Iterable[ev.RunVerdict]) -> list[float]:

@@ -52,13 +52,15 @@ def _resolution_finding(answer: NullAnswer, culprits: Sequence[str], clean: bool
     """`clean`: nothing was called different, so how small an effect shows is the run's answer."""
     evidence = [Evidence(_format_effect(r), source="null") for r in answer.reaches]
     evidence += [Evidence(text, source="guard") for text in culprits]
-    worst = answer.worst_effect
-    if worst is None:
+    worst, reach = answer.worst_effect, answer.worst_reach
+    if worst is None or reach is None:
         return SAYS.finding("no-resolution", subject=answer.directory, evidence=evidence)
     severity: Severity = (
         "ok" if worst <= max(GOOD, answer.margin) else "notice" if worst <= USABLE else "warning"
     )
-    answer_text = SAYS.text(severity, smallest=smallest_seen_difference(worst), margin=answer.margin)
+    answer_text = SAYS.text(
+        severity, smallest=smallest_seen_difference(worst), margin=answer.margin, measured_s=reach.seconds
+    )
     if answer.unmeasured_loads and severity == "ok":  # half an answer is not "ok"
         severity = "notice"
     return SAYS.finding(
@@ -88,7 +90,7 @@ def _format_effect(effect: LeastEffect) -> str:
     if effect.in_a_minute is None:
         return f"{effect.title}: {effect.reason or effect.verdict}"
     return (
-        f"{effect.title}: in one minute a difference below "
-        f"{smallest_seen_difference(effect.in_a_minute)} could be missed "
+        f"{effect.title}: one minute would miss differences below "
+        f"{smallest_seen_difference(effect.in_a_minute)} "
         f"({effect.verdict} after {effect.groups} groups, {effect.seconds:.0f} s)"
     )

@@ -29,8 +29,14 @@ class NullAnswer(msgspec.Struct, frozen=True):
     margin: of.Margin = 0.05  # nothing smaller is ever called, however quiet the host
 
     @property
+    def worst_reach(self) -> LeastEffect | None:
+        """Return the load in which a minute shows least."""
+        known = [r for r in self.reaches if r.in_a_minute is not None]
+        return max(known, key=lambda r: r.in_a_minute or 0.0, default=None)
+
+    @property
     def worst_effect(self) -> float | None:
-        return max((r.in_a_minute for r in self.reaches if r.in_a_minute is not None), default=None)
+        return None if self.worst_reach is None else self.worst_reach.in_a_minute
 
     @property
     def unmeasured_loads(self) -> list[LeastEffect]:

@@ -288,9 +288,10 @@ def test_a_row_of_a_load_holds_its_values_whole(path: Path) -> None:
 @every_case("path", RECORDINGS)
 def test_the_smallest_effects_are_one_range(path: Path) -> None:
     session = load(path)
-    effects = wording.detectable_in_run_text(session)
-    if not effects:
+    limited = wording.limited_verdicts(session)
+    if not limited:
         return
+    effects = wording.resolution_text(limited[0])
     assert any(f" {effects}" in sign.text for sign in list_trust_signs(session))
     tiles = [tile.value for group in summary_tiles(session) for tile in group.tiles]
     rows_on_page = [row.verdict for row in verdict_table.rows_on_page(session) if not row.verdict.control]

@@ -46,8 +46,11 @@ def _load_tiles(session: RunSession) -> list[Tile]:
             *out,
             Tile("largest effect", first.size, first.load, wording.verdict_role(first.verdict)),
         ]
-    effects = wording.detectable_in_run_text(session)
-    return [*out, Tile("differences that could be missed", effects)] if effects else out
+    limited = wording.limited_verdicts(session)
+    if not limited:
+        return out
+    title = wording.verdict_title(session, limited[0]) if len(judged) > 1 else ""
+    return [*out, Tile("differences that could be missed", wording.resolution_text(limited[0]), title)]
 
 
 def _finding_tiles(session: RunSession) -> list[Tile]:
