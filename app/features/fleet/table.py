@@ -148,7 +148,7 @@ class NodePicker(Picker):
     """Nodes by measures, each as a change from the median of its group. The filter takes a set of nodes, or words."""
 
     def __init__(self, view: Callable[[], FleetView]) -> None:
-        super().__init__(id="nodes", title="NODES", empty="no node answered")
+        super().__init__(id="nodes", title="NODES, first run", empty="no node answered")
         self._view = view
         self._picker_rows: list[PickerRow] = []
 
