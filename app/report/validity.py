@@ -211,7 +211,7 @@ def _drift_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sig
             out.append(Sign("notice", f"{title}: {drift_text(courses, v.metric)}"))
         elif courses := moving_variants(left, right, (v.baseline, v.variant)):
             out.append(Sign("notice", f"{title}: {moves_text(courses, v.metric)}"))
-    return out or [Sign("ok", "no compared load halved or doubled while it was measured")] * is_long_enough
+    return out or [Sign("ok", "no load halved or doubled")] * is_long_enough
 
 
 def _order_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sign]:

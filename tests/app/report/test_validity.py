@@ -191,7 +191,7 @@ def test_levels_that_both_sides_climb_alike_are_no_steady_ones(
     states = [
         sign.state
         for sign in validity.list_trust_signs(session)
-        if "drift" in sign.text or "while" in sign.text
+        if "halved" in sign.text or "while" in sign.text
     ]
     assert states == ([state] if state else [])
 

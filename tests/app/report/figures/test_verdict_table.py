@@ -83,7 +83,7 @@ def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
             "notice",
             "A falls from 400 to 100",
         ),
-        ((), "ok", "no variant drifted"),
+        ((), "ok", "no load halved or doubled"),
         (
             (verdict("small", "inconclusive", 1.0, smallest_effect=0.03, groups=12),),
             "ok",
