@@ -110,10 +110,15 @@ class AskScreen(ModalScreen[str | None]):
         self._field = Field(question, value)
         self._changed, self._check, self._complete = changed, check, complete
         self._answered = False
+        self._later_keys: list[events.Key] = []  # typed behind the answer: they are for the screen below
 
     def compose(self) -> ComposeResult:
         yield self._hint
         yield self._field
+
+    def on_unmount(self) -> None:
+        for event in self._later_keys:
+            self.app.post_message(events.Key(event.key, event.character))
 
     def on_key(self, event: events.Key) -> None:
         if event.key in ("ctrl+c", "ctrl+q"):
@@ -121,8 +126,8 @@ class AskScreen(ModalScreen[str | None]):
         event.stop()
         event.prevent_default()
         if self._answered:
-            return
-        if event.key == "escape":
+            self._later_keys.append(event)
+        elif event.key == "escape":
             self._give_answer(None)
         elif event.key == "enter":
             self._submit_value()

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
+from textual import events
 from textual.binding import Binding
 
 from hostdx.app import features
@@ -175,6 +176,15 @@ async def test_replay_keys(size: str, tmp_path: Path) -> None:
         assert isinstance(app.screen, FactsScreen)
         await keys(pilot, "q")
         assert isinstance(app.screen, LiveScreen)
+
+
+async def test_keys_behind_an_answer_are_for_the_screen_below(tmp_path: Path) -> None:
+    """A slow line delivers both in one piece."""
+    async with opened(tmp_path, triage="home") as (app, pilot):
+        await keys(pilot, "slash")
+        for key in ("enter", "question_mark"):
+            app.post_message(events.Key(key, "?" if key == "question_mark" else "\r"))
+        await until(pilot, lambda: isinstance(app.screen, KeysScreen))
 
 
 @both
