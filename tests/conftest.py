@@ -51,9 +51,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Before pytest-xdist reads its options; without it, or with `-n` given, nothing changes."""
-    whole = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.getoption("collectonly")
+    is_suite = config.args_source is pytest.Config.ArgsSource.TESTPATHS and not config.getoption(
+        "collectonly"
+    )
     started_here = hasattr(config, "workerinput")
-    if started_here or not whole:
+    if started_here or not is_suite:
         return
     config.option.markexpr = config.option.markexpr or "not soak"
     if not config.pluginmanager.hasplugin("xdist"):
@@ -96,14 +98,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         for name in ("soak", "noisy"):
             mark = item.get_closest_marker(name)
-            said = mark is None or (len(mark.args) == 1 and mark.args[0])
+            has_reason = mark is None or (len(mark.args) == 1 and mark.args[0])
             real = item.get_closest_marker("real")
             if real is not None and real.args not in ((), ("cpu",)):
                 raise pytest.UsageError(f'{item.nodeid}: a real test needs nothing or "cpu" alone')
             rate = mark is None or name == "soak" or mark.kwargs.get("false_failures")
             if not rate:
                 raise pytest.UsageError(f"{item.nodeid}: says no rate of false failures (tests/README.md)")
-            if not said or (mark and name == "noisy" and real is None):
+            if not has_reason or (mark and name == "noisy" and real is None):
                 raise pytest.UsageError(
                     f"{item.nodeid}: says why it is {name}; only a real test may be noisy"
                 )
@@ -118,22 +120,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Each rerun with its cause, and why it may be run again; what failed, for who asked."""
     if place := terminalreporter.config.getoption("--failed-to"):
-        failed = [one.nodeid for what in ("failed", "error") for one in terminalreporter.stats.get(what, ())]
-        Path(place).write_text("".join(f"{one}\n" for one in dict.fromkeys(failed)), encoding="utf-8")
+        failed = [
+            each.nodeid for word in ("failed", "error") for each in terminalreporter.stats.get(word, ())
+        ]
+        Path(place).write_text("".join(f"{test_id}\n" for test_id in dict.fromkeys(failed)), encoding="utf-8")
     for report in terminalreporter.stats.get("rerun", ()):
         crash = getattr(report.longrepr, "reprcrash", None)
-        where = f"{Path(crash.path).name}:{crash.lineno}" if crash else report.when
-        said = str(crash.message if crash else report.longrepr).strip().splitlines() or ["no message"]
+        spot = f"{Path(crash.path).name}:{crash.lineno}" if crash else report.when
+        text = str(crash.message if crash else report.longrepr).strip().splitlines() or ["no message"]
         why = dict(report.user_properties).get("noisy", "")
-        terminalreporter.write_line(f"RERUN {report.nodeid}: {where}: {' '.join(said[:3])[:300]} ({why})")
+        terminalreporter.write_line(f"RERUN {report.nodeid}: {spot}: {' '.join(text[:3])[:300]} ({why})")
 
 
-def _marks(node: ast.stmt) -> list[ast.expr]:
+def _marks_of(node: ast.stmt) -> list[ast.expr]:
     """Of a test, or of all that a file holds."""
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return node.decorator_list
-    whole = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
-    return [node.value] if isinstance(node, ast.Assign) and whole else []
+    is_mark = isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "pytestmark"
+    return [node.value] if isinstance(node, ast.Assign) and is_mark else []
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -150,7 +154,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
         return {
             "" if isinstance(node, ast.Assign) else node.name: mark
             for node in ast.parse(text if "mark.real" in text else "").body
-            for mark in map(ast.unparse, _marks(node))
+            for mark in map(ast.unparse, _marks_of(node))
             if "mark.real" in mark
         }
 
@@ -198,6 +202,6 @@ def own_modules_are_started(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def supervisors() -> Iterator[Supervisors]:
-    made = Supervisors()
-    yield made
-    asyncio.run(made.close())
+    own_supervisors = Supervisors()
+    yield own_supervisors
+    asyncio.run(own_supervisors.close())

@@ -38,11 +38,11 @@ def unread_files(tree: Path) -> list[str]:
 
 def asked_outputs() -> set[str]:
     """Patterns of the file names below sos_commands that rules and code read."""
-    found: set[str] = set()
+    patterns: set[str] = set()
     for rule in written_rules(Path("/nonexistent")).rules:
         for path in (rule.each, *(read.path for read in rule.read.values())):
-            found |= {path.rpartition("/")[2]} if path.startswith(FOLDER) else set()
-        found |= {
+            patterns |= {path.rpartition("/")[2]} if path.startswith(FOLDER) else set()
+        patterns |= {
             re.sub(r"\{\w+\}", "*", captured_file_name(read.command))
             for read in rule.read.values()
             if read.command
@@ -51,11 +51,11 @@ def asked_outputs() -> set[str]:
         for module in (ROOT / folder).rglob("*.py"):
             for node in ast.walk(ast.parse(module.read_text())):
                 if isinstance(node, ast.Constant) and isinstance(node.value, str) and FOLDER in node.value:
-                    found.add(node.value.rpartition("/")[2])
+                    patterns.add(node.value.rpartition("/")[2])
                 elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".command"):
                     words = [a.value if isinstance(a, ast.Constant) else "*" for a in node.args]
-                    found.add(captured_file_name(tuple(str(word) for word in words)) + "*")
-    return {pattern for pattern in found if pattern.strip("*_")}
+                    patterns.add(captured_file_name(tuple(str(word) for word in words)) + "*")
+    return {pattern for pattern in patterns if pattern.strip("*_")}
 
 
 def sos_outputs(checkout: Path) -> Iterator[tuple[str, str]]:

@@ -47,11 +47,11 @@ def every_case(
     Raises TypeError where a case has a mark.
     """
     words = [name.strip() for name in names.split(",")] if isinstance(names, str) else list(names)
-    listed = list(cases)
-    if any(hasattr(case, "marks") for case in listed):
+    all_cases = list(cases)
+    if any(hasattr(case, "marks") for case in all_cases):
         raise TypeError(f"{names}: a case with a mark (one_always) is a test of its own")
 
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+    def decorate_test(function: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(function)
         def check_every_case(**fixtures: Any) -> None:
             def check(numbered: tuple[int, Any]) -> None:
@@ -60,11 +60,11 @@ def every_case(
                 with own_fixtures(fixtures, number) as own:
                     function(**own, **dict(zip(words, values, strict=True)))
 
-            assert_each(enumerate(listed), check, name=lambda numbered: f"{numbered[1]!r:.300}")
+            assert_each(enumerate(all_cases), check, name=lambda numbered: f"{numbered[1]!r:.300}")
 
         signature = inspect.signature(function)
-        kept = [value for name, value in signature.parameters.items() if name not in words]
-        check_every_case.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+        fixture_parameters = [value for name, value in signature.parameters.items() if name not in words]
+        check_every_case.__signature__ = signature.replace(parameters=fixture_parameters)  # type: ignore[attr-defined]
         return check_every_case
 
-    return decorate
+    return decorate_test

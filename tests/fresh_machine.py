@@ -18,7 +18,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.needs import MOUNT_NAMESPACE, ROOT, missing, program
+from tests.needs import MOUNT_NAMESPACE, ROOT, missing_of, program
 
 ROOT_OF_THE_TREE = Path(__file__).resolve().parents[1]
 BARE = "python3-venv,git,ca-certificates,procps"  # what the README asks for, and `ps`
@@ -84,10 +84,10 @@ def bare_system(release: str) -> Path:
     return root
 
 
-def ran(root: Path, user: str, state: str, orphans: str, command: str) -> int:
+def run_fresh(root: Path, user: str, state: str, orphans: str, command: str) -> int:
     """Its exit status, on a machine of its own with a copy of this tree."""
-    listed = ["git", "-c", "safe.directory=*", "ls-files", "-coz", "--exclude-standard"]
-    files = subprocess.run(listed, cwd=ROOT_OF_THE_TREE, capture_output=True, check=True).stdout
+    listing = ["git", "-c", "safe.directory=*", "ls-files", "-coz", "--exclude-standard"]
+    files = subprocess.run(listing, cwd=ROOT_OF_THE_TREE, capture_output=True, check=True).stdout
     passed = {
         k: v for k, v in os.environ.items() if k.upper().startswith(PASSED_ON) and k != "PIP_FIND_LINKS"
     }
@@ -107,8 +107,8 @@ def ran(root: Path, user: str, state: str, orphans: str, command: str) -> int:
         subprocess.run(pack, cwd=ROOT_OF_THE_TREE, input=files, check=True)
         inside = ["bash", "-euc", INSIDE, "inside", run, str(root), user, state, orphans, *shell]
         alone = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", *inside]
-        with tree.open("rb") as packed:
-            return subprocess.run(alone, stdin=packed).returncode
+        with tree.open("rb") as archive:
+            return subprocess.run(alone, stdin=archive).returncode
 
 
 def main() -> int:
@@ -120,10 +120,10 @@ def main() -> int:
     parser.add_argument("--used", action="store_true", help="where root ran hostdx before")
     parser.add_argument("--user", action="store_true", help="as a user, where root ran hostdx before")
     parser.add_argument("--no-reaper", action="store_true", help="process 1 does not wait for orphans")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # with what runs in the machine
     tools = program("debootstrap", "apt-get", "git", "unshare", "mount", "chroot", "tar")
-    if why := missing(ROOT, tools, MOUNT_NAMESPACE):
+    if why := missing_of(ROOT, tools, MOUNT_NAMESPACE):
         print(
             f"fresh_machine: {why}; it needs root on a Debian (`apt-get install debootstrap git`)",
             file=sys.stderr,
@@ -132,17 +132,17 @@ def main() -> int:
     commands = COMMANDS.findall((ROOT_OF_THE_TREE / "README.md").read_text(encoding="utf-8"))
     assert len(commands) == 2, "the README has two commands"
     try:
-        root = bare_system(asked.release)
+        root = bare_system(options.release)
     except (OSError, subprocess.CalledProcessError) as error:
-        print(f"fresh_machine: no bare {asked.release}: {error}", file=sys.stderr)
+        print(f"fresh_machine: no bare {options.release}: {error}", file=sys.stderr)
         return 3
     worst = 0
-    user, state = "admin" if asked.user else "root", "used" if asked.user or asked.used else "new"
-    orphans = "kept" if asked.no_reaper else "reaped"
+    user, state = "admin" if options.user else "root", "used" if options.user or options.used else "new"
+    orphans = "kept" if options.no_reaper else "reaped"
     for command in commands:
-        print(f"== {asked.release}, {user}, {state}, orphans {orphans}: {command}", flush=True)
+        print(f"== {options.release}, {user}, {state}, orphans {orphans}: {command}", flush=True)
         began = time.monotonic()
-        status = ran(root, user, state, orphans, command)
+        status = run_fresh(root, user, state, orphans, command)
         print(f"== exit status {status} after {time.monotonic() - began:.0f} s", flush=True)
         worst = max(worst, status)
     return worst

@@ -22,17 +22,17 @@ Need = Callable[[], str]  # the reason why it is not there; "" where it is
 MEMORY = ("tmpfs", "ramfs")
 
 
-def needs(*what: Need) -> pytest.MarkDecorator:
-    return pytest.mark.needs.with_args(*what)  # called, the mark would take one function for the test
+def needs(*needs: Need) -> pytest.MarkDecorator:
+    return pytest.mark.needs.with_args(*needs)  # called, the mark would take one function for the test
 
 
-def need(*what: Need) -> None:
-    if why := missing(*what):
+def need(*needs: Need) -> None:
+    if why := missing_of(*needs):
         pytest.skip(why)
 
 
-def missing(*what: Need) -> str:
-    return next((why for why in (one() for one in what) if why), "")
+def missing_of(*needs: Need) -> str:
+    return next((why for why in (need() for need in needs) if why), "")
 
 
 def not_here(why: object) -> NoReturn:
@@ -52,11 +52,11 @@ def USER() -> str:
 def program(*names: str) -> Need:
     """Found in PATH, where the test calls them."""
 
-    def there() -> str:
+    def missing_programs() -> str:
         absent = [name for name in names if shutil.which(name) is None]
         return f"not found: {', '.join(absent)}" if absent else ""
 
-    return there
+    return missing_programs
 
 
 @cache
@@ -65,7 +65,7 @@ def module(name: str) -> Need:
     return lambda: "" if find_spec(name) is not None else f"not installed: {name}"
 
 
-def _unshared(*kinds: str) -> str:
+def _unshare_error(*kinds: str) -> str:
     try:
         done = subprocess.run(["unshare", *kinds, "true"], capture_output=True, text=True, timeout=20)
     except OSError as error:
@@ -74,11 +74,11 @@ def _unshared(*kinds: str) -> str:
 
 
 def _namespace(words: str, *kinds: str) -> Need:
-    def there() -> str:
-        why = _unshared(*kinds)
+    def missing_namespace() -> str:
+        why = _unshare_error(*kinds)
         return why and f"no {words} can be made here: {why}"
 
-    return there
+    return missing_namespace
 
 
 NET_NAMESPACE = _namespace("network namespace", "--net")
@@ -87,12 +87,12 @@ MOUNT_NAMESPACE = _namespace("mount namespace", "--mount")
 
 def TMPFS() -> str:
     """A tmpfs of the test's own can be mounted."""
-    return missing(ROOT, program("mount", "umount"), MOUNT_NAMESPACE)
+    return missing_of(ROOT, program("mount", "umount"), MOUNT_NAMESPACE)
 
 
 def LOOP() -> str:
     """A loop device that can be mounted."""
-    if why := missing(ROOT, program("losetup", "mount", "umount", "mkfs.ext4")):
+    if why := missing_of(ROOT, program("losetup", "mount", "umount", "mkfs.ext4")):
         return why
     return "" if Path("/dev/loop-control").exists() else "this machine has no loop devices"
 
@@ -101,9 +101,9 @@ def LOOP() -> str:
 def TASKSTATS() -> str:
     """What a task waited is told at its end, however short it was."""
     exits = Exits()
-    told = exits.ended_tasks_below(os.getpid()) is not None
+    is_told = exits.ended_tasks_below(os.getpid()) is not None
     exits.close()
-    return "" if told else "taskstats needs root and the host's own process numbers"
+    return "" if is_told else "taskstats needs root and the host's own process numbers"
 
 
 def NOT_INIT() -> str:
@@ -114,17 +114,17 @@ def NOT_INIT() -> str:
 def KERNEL_THREADS() -> str:
     """Those of the kernel are seen: process numbers are the host's own."""
     try:
-        seen = Path("/proc/2/comm").read_text() == "kthreadd\n"
+        are_seen = Path("/proc/2/comm").read_text() == "kthreadd\n"
     except OSError:
-        seen = False
-    return "" if seen else "a process number name space of our own shows no kernel threads"
+        are_seen = False
+    return "" if are_seen else "a process number name space of our own shows no kernel threads"
 
 
 @cache
 def mounted_as(place: str) -> str:
     """The type of the file system below `place`, as mounts(5) says it."""
-    found = subprocess.run(["stat", "-f", "-c", "%T", place], capture_output=True, text=True, check=True)
-    return found.stdout.strip()
+    stat_run = subprocess.run(["stat", "-f", "-c", "%T", place], capture_output=True, text=True, check=True)
+    return stat_run.stdout.strip()
 
 
 def KNOWN_DISK() -> str:
@@ -136,11 +136,11 @@ def KNOWN_DISK() -> str:
 def on_disk(place: Path) -> Need:
     """Not in memory, and not an overlay, which tells neither its device nor where its files lie."""
 
-    def there() -> str:
+    def reason_without_disk() -> str:
         kind = mounted_as(str(place))
         return f"{place} is on {kind}, not on a disk" if kind in (*MEMORY, "overlayfs") else ""
 
-    return there
+    return reason_without_disk
 
 
 def one_always(first: object, *others: object) -> list[Any]:

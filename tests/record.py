@@ -17,7 +17,7 @@ from pathlib import Path
 
 import msgspec
 
-from tests.scenarios.box.test_jobs import darshan
+from tests.scenarios.box.test_jobs import darshan_text
 
 DEMOS = Path(__file__).parents[1] / "app" / "recordings" / "demos"
 RULES = Path(__file__).parent / "fixtures" / "rulesets" / "with" / "firewalld-1.3.nft"
@@ -43,8 +43,8 @@ def sh(*words: str) -> str:
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout.strip()
 
 
-def disk(place: Path, file_system: str, size: str, options: str = "defaults") -> str:
-    """A file system on a loop device with direct I/O at IMAGE; gone with this mount namespace and `undisk`."""
+def make_disk(place: Path, file_system: str, size: str, options: str = "defaults") -> str:
+    """A file system on a loop device with direct I/O at IMAGE; gone with this mount namespace and `remove_disk`."""
     image = place / "disk.img"
     sh("truncate", "-s", size, str(image))
     loop = sh("losetup", "--direct-io=on", "--find", "--show", str(image))
@@ -54,7 +54,7 @@ def disk(place: Path, file_system: str, size: str, options: str = "defaults") ->
     return loop
 
 
-def undisk(loop: str) -> None:
+def remove_disk(loop: str) -> None:
     sh("umount", str(IMAGE))
     sh("losetup", "--detach", loop)
     IMAGE.rmdir()
@@ -79,10 +79,10 @@ def rpfilter(place: Path, recording: Path) -> None:
 
 
 def dstate(place: Path, recording: Path) -> None:
-    loop = disk(place, "xfs", "1G")
+    loop = make_disk(place, "xfs", "1G")
     stuck: list[subprocess.Popen[bytes]] = []
 
-    def freeze() -> None:
+    def freeze_disk() -> None:
         time.sleep(6)
         sh("fsfreeze", "--freeze", str(IMAGE))
         stuck.append(subprocess.Popen(["dd", "if=/dev/zero", f"of={IMAGE}/out", "bs=1M", "count=64"]))
@@ -91,23 +91,23 @@ def dstate(place: Path, recording: Path) -> None:
         sh("fsfreeze", "--unfreeze", str(IMAGE))
 
     try:
-        run(["dstate", "--seconds", "40"], recording, freeze)
+        run(["dstate", "--seconds", "40"], recording, freeze_disk)
     finally:
         subprocess.run(["fsfreeze", "--unfreeze", str(IMAGE)], capture_output=True)
         for child in stuck:
             child.wait()
-        undisk(loop)
+        remove_disk(loop)
 
 
 def fstrim(place: Path, recording: Path) -> None:
-    loop = disk(place, "xfs", "24G", "nodiscard")
+    loop = make_disk(place, "xfs", "24G", "nodiscard")
     try:
         (IMAGE / "old").write_bytes(os.urandom(1 << 20) * 800)
         (IMAGE / "old").unlink()
         os.sync()
         run(["fstrim", "--dir", str(IMAGE), "--again"], recording)
     finally:
-        undisk(loop)
+        remove_disk(loop)
 
 
 def in_memory(place: Path) -> Path:
@@ -119,7 +119,7 @@ def in_memory(place: Path) -> Path:
 
 def prove(place: Path, recording: Path) -> None:
     """A disk of so many reads a second, as a network volume is: one read of 512 KiB counts as one of 128 KiB."""
-    loop = disk(in_memory(place / "memory"), "ext4", "8G")
+    loop = make_disk(in_memory(place / "memory"), "ext4", "8G")
     name = Path(loop).name
     number = Path("/sys/block", name, "dev").read_text().strip()
     READS.write_text(f"{number} {READS_A_SECOND}")
@@ -130,14 +130,14 @@ def prove(place: Path, recording: Path) -> None:
         run(["prove", "--setting", setting, *loads, "--dir", str(IMAGE), "--budget", "90"], recording)
     finally:
         READS.write_text(f"{number} 0")
-        undisk(loop)
+        remove_disk(loop)
         sh("umount", str(place / "memory"))
 
 
 def workload(place: Path, recording: Path) -> None:
     """A disk of so many writes a second."""
     in_memory(MEMORY)
-    loop = disk(in_memory(place / "memory"), "ext4", "1G")
+    loop = make_disk(in_memory(place / "memory"), "ext4", "1G")
     number = Path("/sys/block", Path(loop).name, "dev").read_text().strip()
     WRITES.write_text(f"{number} {WRITES_A_SECOND}")
     shutil.copy(JOB, SHARED)
@@ -161,7 +161,7 @@ def workload(place: Path, recording: Path) -> None:
         )
     finally:
         WRITES.write_text(f"{number} 0")
-        undisk(loop)
+        remove_disk(loop)
         for path in (place / "memory", MEMORY):
             sh("umount", str(path))
             path.rmdir()
@@ -169,27 +169,27 @@ def workload(place: Path, recording: Path) -> None:
 
 def box(place: Path, recording: Path) -> None:
     """With a job whose Darshan log says small unaligned records in one shared file."""
-    loop = disk(place, "xfs", "6G")
+    loop = make_disk(place, "xfs", "6G")
     log = SHARED / "job.darshan.txt"
-    log.write_text(darshan())
+    log.write_text(darshan_text())
     try:
         run(["box", "--dir", str(IMAGE), "--job", str(log)], recording)
     finally:
-        undisk(loop)
+        remove_disk(loop)
 
 
 def fullstack(place: Path, recording: Path) -> None:
-    loop = disk(place, "xfs", "6G")
+    loop = make_disk(place, "xfs", "6G")
     try:
         run(["fullstack", "--dir", str(IMAGE), "--budget", "300", "--most-bytes", "48G"], recording)
     finally:
-        undisk(loop)
+        remove_disk(loop)
 
 
-MADE = {made.__name__: made for made in (null, rpfilter, dstate, fstrim, prove, workload, box, fullstack)}
+MADE = {demo.__name__: demo for demo in (null, rpfilter, dstate, fstrim, prove, workload, box, fullstack)}
 
 
-def cleaned(data: bytes, private: str) -> bytes:
+def clean_recording(data: bytes, private: str) -> bytes:
     """Without what names this machine only: boot parameters, the release's local suffix, our own state directory,
     loop devices on images of others and what is mounted from them.
     """
@@ -227,7 +227,7 @@ def record(name: str) -> None:
         recording = place / "recording.jsonl"
         try:
             MADE[name](place, recording)
-            (DEMOS / f"{name}.jsonl").write_bytes(cleaned(recording.read_bytes(), private))
+            (DEMOS / f"{name}.jsonl").write_bytes(clean_recording(recording.read_bytes(), private))
         finally:
             shutil.rmtree(SHARED)
 
@@ -237,7 +237,7 @@ def main() -> None:
         return record(sys.argv[2])
     if sys.argv[1:2] == [TAKE]:
         name, file = sys.argv[2:]
-        (DEMOS / f"{name}.jsonl").write_bytes(cleaned(Path(file).read_bytes(), GUESTS_STATE))
+        (DEMOS / f"{name}.jsonl").write_bytes(clean_recording(Path(file).read_bytes(), GUESTS_STATE))
         return None
     names = sys.argv[1:] or list(MADE)
     if unknown := [name for name in names if name not in MADE]:

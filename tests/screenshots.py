@@ -16,8 +16,8 @@ from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report.forms import html
 from hostdx.app.report.full_report import report
 from hostdx.app.tui.children.feed import RunFeed
-from tests.app.tui.test_fleet import planted, pushed
-from tests.fakes.terminals.screen import grid, keys, opened, settled
+from tests.app.tui.test_fleet import plant_fleet, push_screen
+from tests.fakes.terminals.screen import grid, keys, run_app, settle
 from tests.real import browser
 from tests.real.browser import BROWSER
 
@@ -69,16 +69,16 @@ SHOTS = (
 )
 
 
-def bundled() -> set[str]:
+def bundled_demos() -> set[str]:
     return {name.removeprefix("demo:") for name in recordings.list_demos()}
 
 
-def wanted() -> list[Shot]:
+def wanted_shots() -> list[Shot]:
     """Those whose recording is bundled."""
-    return [shot for shot in SHOTS if not shot.demo or shot.demo in bundled()]
+    return [shot for shot in SHOTS if not shot.demo or shot.demo in bundled_demos()]
 
 
-async def picture(shot: Shot, size: str) -> tuple[str, str]:
+async def take_picture(shot: Shot, size: str) -> tuple[str, str]:
     """(SVG, cell grid)."""
     feed = None
     if shot.demo:
@@ -88,16 +88,16 @@ async def picture(shot: Shot, size: str) -> tuple[str, str]:
         else:
             feed.playback.seek(feed.playback.end * shot.at)
     with tempfile.TemporaryDirectory() as state:
-        async with opened(Path(state), triage="" if shot.demo else "home", run=feed, size=size) as (
+        async with run_app(Path(state), triage="" if shot.demo else "home", run=feed, size=size) as (
             app,
             pilot,
         ):
             if shot.name == FLEET:
-                made = planted()
-                titled = zip(made.measures, MEASURES, strict=True)
+                fleet = plant_fleet()
+                titled = zip(fleet.measures, MEASURES, strict=True)
                 measures = tuple(replace(measure, title=title) for measure, title in titled)
-                await pushed(app, replace(made, measures=measures))
-                await settled(pilot)
+                await push_screen(app, replace(fleet, measures=measures))
+                await settle(pilot)
             await keys(pilot, *shot.keys)
             return app.export_screenshot(title=f"hostdx {shot.name}", simplify=True), grid(app)
 
@@ -112,28 +112,28 @@ def report_pages() -> dict[str, tuple[int, str]]:
         name: html.render_html(
             report(load_recording(recordings.resolve_recording(f"demo:{name}")), f"demo:{name}")
         )
-        for name in sorted(bundled())
+        for name in sorted(bundled_demos())
     }
     wide = {f"report-{name}-1000.png": (1000, page) for name, page in pages.items()}
     return wide | {"report-storage-400.png": (400, pages["storage"])}
 
 
-def photograph() -> None:
+def photograph_reports() -> None:
     """The reports in a browser, as far as there is one."""
     if why := BROWSER():
         print(f"no pictures of reports: {why}")
         return
     for name, (width, page) in report_pages().items():
-        (SCREENSHOTS / name).write_bytes(browser.picture(page, width, SHEET))
+        (SCREENSHOTS / name).write_bytes(browser.take_picture(page, width, SHEET))
         print(name)
 
 
 async def make() -> None:
     SCREENSHOTS.mkdir(exist_ok=True)
     fresh = set()
-    for shot in wanted():
+    for shot in wanted_shots():
         for size in ("wide", "narrow"):
-            svg, _ = await picture(shot, size)
+            svg, _ = await take_picture(shot, size)
             path = path_of(shot, size)
             path.write_text(svg, "utf-8")
             fresh.add(path)
@@ -144,4 +144,4 @@ async def make() -> None:
 
 if __name__ == "__main__":
     asyncio.run(make())
-    photograph()
+    photograph_reports()

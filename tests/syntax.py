@@ -13,11 +13,11 @@ def modules(*rooms: str) -> tuple[Path, ...]:
 
 
 @cache
-def tree(path: Path) -> ast.Module:
+def parse_module(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @cache
 def nodes(path: Path) -> tuple[ast.AST, ...]:
     """As `ast.walk` gives them."""
-    return tuple(ast.walk(tree(path)))
+    return tuple(ast.walk(parse_module(path)))

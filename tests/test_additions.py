@@ -194,7 +194,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def told(copy: Path, *words: str) -> str:
+def output(copy: Path, *words: str) -> str:
     state = copy / "state"
     state.mkdir(mode=0o700, exist_ok=True)
     places = {
@@ -216,21 +216,23 @@ def test_each_addition_lies_in_one_folder() -> None:
 
 
 def test_the_contracts_hold(copy: Path) -> None:
-    told(copy, str(Path(sys.executable).with_name("lint-imports")), "--no-cache")
-    told(copy, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/scenarios", "-k", "nap")
+    output(copy, str(Path(sys.executable).with_name("lint-imports")), "--no-cache")
+    output(
+        copy, sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/scenarios", "-k", "nap"
+    )
 
 
 @pytest.mark.soak("the contracts hold, and its own tests")
 def test_all_of_them_are_found(copy: Path) -> None:
-    events = [json.loads(line) for line in told(copy, *HOSTDX, "triage", "--events", "-").splitlines()]
+    events = [json.loads(line) for line in output(copy, *HOSTDX, "triage", "--events", "-").splitlines()]
     [offer] = [e for e in events if e["type"] == "offer" and e["id"] == "nap"]
     assert offer["card"]["complaint"]["words"] == "timers come late" and not offer.get("blocked")
     assert any(e["type"] == "fact" and e["subject"] == "timers" for e in events)
     assert any(e["type"] == "finding" and e["finding"]["id"] == "nap.slack" for e in events)
-    run = json.loads(told(copy, *HOSTDX, "run", "nap", "--json"))
+    run = json.loads(output(copy, *HOSTDX, "run", "nap", "--json"))
     assert run["status"] == "done" and abs(run["lateness"]) < 60
-    assert told(copy, *HOSTDX, "nap").startswith("late by")
-    report = told(copy, *HOSTDX, "report", run["recording"])
+    assert output(copy, *HOSTDX, "nap").startswith("late by")
+    report = output(copy, *HOSTDX, "report", run["recording"])
     assert "woken" in report
     (copy / "late.txt").write_text("napbench: 1.5 ms late\\n")
-    told(copy, *HOSTDX, "import", "late.txt")
+    output(copy, *HOSTDX, "import", "late.txt")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.every_case import every_case
-from tests.syntax import ROOT, modules, tree
+from tests.syntax import ROOT, modules, parse_module
 
 IN_APP = ("own_files", "resources", "effects", "undo", "changes")
 # Calls of `os` that make, change or remove a name: with `dir_fd` (or `src_dir_fd` and `dst_dir_fd`) only.
@@ -45,26 +45,26 @@ ALLOWED = {
 }
 
 
-def _held() -> list[Path]:
+def _checked_modules() -> list[Path]:
     return [*modules("probes", "scenarios"), *(path for path in modules("app") if path.stem in IN_APP)]
 
 
-def trouble(call: ast.Call) -> str:
+def trouble_with(call: ast.Call) -> str:
     """Why this call must not be there; empty for a good one."""
-    named = {keyword.arg for keyword in call.keywords}
+    keywords = {keyword.arg for keyword in call.keywords}
     text = ast.unparse(call.func)
     base, _, last = text.rpartition(".")
     if text.startswith(("shutil.", "tempfile.")) and text != "shutil.which":
         return text
     if base == "os" and last in NEVER:
         return text
-    if base == "os" and last in BY_NAME and "dir_fd" not in named and not _reads(call):
+    if base == "os" and last in BY_NAME and "dir_fd" not in keywords and not _only_reads(call):
         return text
-    if base == "os" and last in TWO_NAMES and not {"src_dir_fd", "dst_dir_fd"} <= named:
+    if base == "os" and last in TWO_NAMES and not {"src_dir_fd", "dst_dir_fd"} <= keywords:
         return text
-    if base not in ("", "os") and last in OF_PATH and "dir_fd" not in named:
+    if base not in ("", "os") and last in OF_PATH and "dir_fd" not in keywords:
         return text
-    if last == "open" and base != "os" and _writes(call):
+    if last == "open" and base != "os" and _may_write(call):
         return text
     for keyword in call.keywords:
         if keyword.arg == "cwd" and ast.unparse(keyword.value) not in ("'/'", "None"):
@@ -72,39 +72,39 @@ def trouble(call: ast.Call) -> str:
     return ""
 
 
-def _reads(call: ast.Call) -> bool:
+def _only_reads(call: ast.Call) -> bool:
     """An `os.open` that says plainly that it only reads; it makes nothing."""
     flags = ast.unparse(call.args[1]) if len(call.args) > 1 else ""
     plain = {"os.O_RDONLY", "os.O_PATH"} & set(flags.split(" | "))
     return bool(plain) and not any(word in flags for word in ("O_CREAT", "O_TMPFILE", "O_WRONLY", "O_RDWR"))
 
 
-def _writes(call: ast.Call) -> bool:
+def _may_write(call: ast.Call) -> bool:
     """A builtin `open` or Path.open that is not plainly for reading."""
-    given = [*call.args, *(k.value for k in call.keywords if k.arg == "mode")]
-    words = [a.value for a in given if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    arguments = [*call.args, *(k.value for k in call.keywords if k.arg == "mode")]
+    words = [a.value for a in arguments if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     return any(set(word) <= set("rwxabt+") and set(word) & set("wxa+") for word in words)
 
 
-def found(tree: ast.AST, where: str) -> Iterator[tuple[str, str]]:
+def find_calls(tree: ast.AST, scope: str) -> Iterator[tuple[str, str]]:
     """(module.function, call) of every call that names by path."""
     for node in ast.iter_child_nodes(tree):
-        inside = where
+        inside = scope
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            inside = f"{where.partition('.')[0]}.{node.name}"
-        if isinstance(node, ast.Call) and (text := trouble(node)):
+            inside = f"{scope.partition('.')[0]}.{node.name}"
+        if isinstance(node, ast.Call) and (text := trouble_with(node)):
             yield inside, text
-        yield from found(node, inside)
+        yield from find_calls(node, inside)
 
 
 def test_nothing_is_written_or_deleted_by_its_path() -> None:
-    seen = [
+    calls = [
         (place, f"{path.relative_to(ROOT)}: {place.rpartition('.')[2]}: {text}")
-        for path in _held()
-        for place, text in found(tree(path), path.stem)
+        for path in _checked_modules()
+        for place, text in find_calls(parse_module(path), path.stem)
     ]
-    assert [line for place, line in seen if place not in ALLOWED] == []
-    assert ALLOWED.keys() - {place for place, _ in seen} == set(), "allowed, and no longer needed"
+    assert [line for place, line in calls if place not in ALLOWED] == []
+    assert ALLOWED.keys() - {place for place, _ in calls} == set(), "allowed, and no longer needed"
 
 
 @every_case(
@@ -117,7 +117,7 @@ def test_nothing_is_written_or_deleted_by_its_path() -> None:
     ],
 )  # fmt: skip
 def test_it_is_seen(code: str) -> None:
-    assert list(found(ast.parse(code), "m"))
+    assert list(find_calls(ast.parse(code), "m"))
 
 
 @every_case(
@@ -129,4 +129,4 @@ def test_it_is_seen(code: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_right_is_not(code: str) -> None:
-    assert not list(found(ast.parse(code), "m"))
+    assert not list(find_calls(ast.parse(code), "m"))

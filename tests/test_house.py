@@ -5,7 +5,7 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from tests.mutations.__main__ import mutations, trouble
+from tests.mutations.__main__ import read_mutations, trouble_of
 from tests.syntax import ROOT, nodes
 
 ROOMS = ("app", "probes", "scenarios", "tests")
@@ -14,55 +14,55 @@ MAX_FILES = 20  # in a folder, besides __init__.py
 NO_NOUNS = {"utils", "util", "helpers", "helper", "common", "misc", "tools", "shared", "base_utils"}
 
 
-def _sources() -> dict[Path, int]:
+def _lengths() -> dict[Path, int]:
     """Each source file below the rooms, by its path in the tree: its number of lines."""
-    found = {
+    lines = {
         path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines())
         for room in ROOMS
         for path in (ROOT / room).rglob("*.py")
     }
-    assert len(found) > 500, "the tree was not found"
-    return found
+    assert len(lines) > 500, "the tree was not found"
+    return lines
 
 
 def test_no_file_is_longer_than_can_be_read_at_once() -> None:
-    assert {str(path): lines for path, lines in _sources().items() if lines > MAX_LINES} == {}
+    assert {str(path): lines for path, lines in _lengths().items() if lines > MAX_LINES} == {}
 
 
 def test_no_floor_is_crowded() -> None:
-    files = Counter(path.parent for path in _sources() if path.name != "__init__.py")
+    files = Counter(path.parent for path in _lengths() if path.name != "__init__.py")
     assert files[Path("scenarios/storage")] > 1
     assert {f"{folder}": count for folder, count in files.items() if count > MAX_FILES} == {}
 
 
 def test_each_file_and_folder_is_named_by_a_noun() -> None:
-    names = {part.removesuffix(".py") for path in _sources() for part in path.parts}
+    names = {part.removesuffix(".py") for path in _lengths() for part in path.parts}
     assert names & NO_NOUNS == set()
 
 
 def test_one_place_decides_what_a_test_needs() -> None:
     """`tests/needs.py`: whoever skips on his own has a reason of his own that nobody counts."""
     skip = re.compile(r"pytest\.(skip|mark\.skip\w*)\(")
-    found = {str(path) for path in _sources() if skip.search((ROOT / path).read_text(encoding="utf-8"))}
-    assert found == {"tests/needs.py"}
+    paths = {str(path) for path in _lengths() if skip.search((ROOT / path).read_text(encoding="utf-8"))}
+    assert paths == {"tests/needs.py"}
 
 
 def test_our_packages_are_imported_by_their_whole_names() -> None:
     """`hostdx.app`, never `app`: a test finds both, and would have each module twice."""
     short = re.compile(r"^\s*(?:from|import) (?:app|probes|scenarios)\b", re.MULTILINE)
-    found = {str(path) for path in _sources() if short.search((ROOT / path).read_text(encoding="utf-8"))}
-    assert found == set()
+    paths = {str(path) for path in _lengths() if short.search((ROOT / path).read_text(encoding="utf-8"))}
+    assert paths == set()
 
 
 def test_few_values_are_of_any_type() -> None:
     """Only at the edge, where bytes become values; what a reader takes out of foreign JSON is `Json` first."""
-    named = 0
-    for path in _sources():
+    count = 0
+    for path in _lengths():
         if path.parts[0] != "tests":
-            named += sum(isinstance(node, ast.Name) and node.id == "Any" for node in nodes(ROOT / path))
-    assert named <= 80
+            count += sum(isinstance(node, ast.Name) and node.id == "Any" for node in nodes(ROOT / path))
+    assert count <= 80
 
 
 def test_each_planted_mistake_has_its_place() -> None:
     """A change that leaves a list of `tests/mutations` behind is seen at once, not when the mistakes are made again."""
-    assert [f"{mutation.name}: {why}" for mutation in mutations() if (why := trouble(mutation))] == []
+    assert [f"{mutation.name}: {why}" for mutation in read_mutations() if (why := trouble_of(mutation))] == []

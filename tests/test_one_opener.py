@@ -82,29 +82,29 @@ ALLOWED = {
 }  # fmt: skip
 
 
-def trouble(call: ast.Call) -> str:
+def trouble_with(call: ast.Call) -> str:
     """Why this call must not be there; empty for a good one."""
-    named = {keyword.arg for keyword in call.keywords}
+    keywords = {keyword.arg for keyword in call.keywords}
     text = ast.unparse(call.func)
     base, _, last = text.rpartition(".")
-    if text in BY_NAME and "fileobj" not in named:
+    if text in BY_NAME and "fileobj" not in keywords:
         return text
-    if named & NAMED and not text.startswith(("logging.", "msgspec.")):
-        return f"{text} with {', '.join(sorted(named & NAMED))}"
+    if keywords & NAMED and not text.startswith(("logging.", "msgspec.")):
+        return f"{text} with {', '.join(sorted(keywords & NAMED))}"
     if text in ("open", "os.open"):
         path, flags = call.args[0], ast.unparse(call.args[1]) if len(call.args) > 1 else ""
-        if "dir_fd" in named or _spelled(path) or (text == "os.open" and "os.O_PATH" in flags):
+        if "dir_fd" in keywords or _is_plain(path) or (text == "os.open" and "os.O_PATH" in flags):
             return ""
         return text
     if base and last in READS and base not in NOT_PATHS and not (last == "open" and not _of_path(call)):
         inner = call.func.value if isinstance(call.func, ast.Attribute) else None
-        if isinstance(inner, ast.Call) and ast.unparse(inner.func) == "Path" and _spelled(inner.args[0]):
+        if isinstance(inner, ast.Call) and ast.unparse(inner.func) == "Path" and _is_plain(inner.args[0]):
             return ""
         return text
     return ""
 
 
-def _spelled(path: ast.expr) -> bool:
+def _is_plain(path: ast.expr) -> bool:
     """Begins with a directory of the kernel's in so many letters."""
     if isinstance(path, ast.JoinedStr) and path.values:
         path = path.values[0]
@@ -115,25 +115,25 @@ def _spelled(path: ast.expr) -> bool:
 
 def _of_path(call: ast.Call) -> bool:
     """Path.open takes a mode; what takes none is something else's."""
-    given = [*call.args, *(k.value for k in call.keywords if k.arg == "mode")]
-    return not given or any(
-        isinstance(a, ast.Constant) and set(str(a.value)) <= set("rwxabt+") for a in given
+    modes = [*call.args, *(k.value for k in call.keywords if k.arg == "mode")]
+    return not modes or any(
+        isinstance(a, ast.Constant) and set(str(a.value)) <= set("rwxabt+") for a in modes
     )
 
 
-def found(read: Iterable[ast.AST]) -> Iterator[str]:
+def find_openers(read: Iterable[ast.AST]) -> Iterator[str]:
     """Every call that opens by a path."""
-    return (text for node in read if isinstance(node, ast.Call) and (text := trouble(node)))
+    return (text for node in read if isinstance(node, ast.Call) and (text := trouble_with(node)))
 
 
 def test_only_these_open_by_a_path() -> None:
-    seen = {
+    openers = {
         str(path.relative_to(ROOT)): texts
         for path in modules("app", "probes", "scenarios")
-        if (texts := list(found(nodes(path))))
+        if (texts := list(find_openers(nodes(path))))
     }
-    assert {path: texts for path, texts in seen.items() if path not in ALLOWED} == {}
-    assert ALLOWED.keys() - seen.keys() == set(), "allowed, and no longer needed"
+    assert {path: texts for path, texts in openers.items() if path not in ALLOWED} == {}
+    assert ALLOWED.keys() - openers.keys() == set(), "allowed, and no longer needed"
 
 
 @every_case(
@@ -145,7 +145,7 @@ def test_only_these_open_by_a_path() -> None:
     ],
 )  # fmt: skip
 def test_it_is_seen(code: str) -> None:
-    assert list(found(ast.walk(ast.parse(code))))
+    assert list(find_openers(ast.walk(ast.parse(code))))
 
 
 @every_case(
@@ -157,4 +157,4 @@ def test_it_is_seen(code: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_right_is_not(code: str) -> None:
-    assert not list(found(ast.walk(ast.parse(code))))
+    assert not list(find_openers(ast.walk(ast.parse(code))))

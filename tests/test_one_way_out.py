@@ -37,31 +37,31 @@ DOORS = {
 }
 
 
-def shown(read: Iterable[ast.AST]) -> set[str]:
+def doors_in(read: Iterable[ast.AST]) -> set[str]:
     """To ask a stream whether it is a terminal shows nothing; a child's own streams (`process.stdout`) are pipes."""
-    found: set[str] = set()
+    doors: set[str] = set()
     for node in read:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
             ("rich", "textual", "sys", "click")
         ):
-            found |= {alias.name for alias in node.names} & SHOWS
+            doors |= {alias.name for alias in node.names} & SHOWS
         elif isinstance(node, ast.Attribute) and node.attr in SHOWS:
-            found.add(node.attr)
+            doors.add(node.attr)
         elif isinstance(node, ast.Attribute) and node.attr in ("write", "writelines", "buffer"):
             if (stream := ast.unparse(node.value)) in STREAMS:
-                found.add(stream)
+                doors.add(stream)
         elif isinstance(node, ast.Assign):
-            found |= {
-                ast.unparse(one) for one in ast.walk(node.value) if isinstance(one, ast.Attribute)
+            doors |= {
+                ast.unparse(part) for part in ast.walk(node.value) if isinstance(part, ast.Attribute)
             } & STREAMS
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print":
-            found.add("print")
-    return found
+            doors.add("print")
+    return doors
 
 
 def test_text_is_shown_through_the_doors_only() -> None:
-    found = {str(p.relative_to(ROOT)): shown(nodes(p)) for p in modules("app", "scenarios", "probes")}
-    assert {name: through for name, through in found.items() if through} == DOORS
+    doors = {str(p.relative_to(ROOT)): doors_in(nodes(p)) for p in modules("app", "scenarios", "probes")}
+    assert {name: through for name, through in doors.items() if through} == DOORS
 
 
 @every_case(
@@ -70,4 +70,4 @@ def test_text_is_shown_through_the_doors_only() -> None:
      "self.notify('x')", "import click\nclick.echo('x')"],
 )  # fmt: skip
 def test_a_new_way_would_be_seen(code: str) -> None:
-    assert shown(ast.walk(ast.parse(code)))
+    assert doors_in(ast.walk(ast.parse(code)))

@@ -8,11 +8,11 @@ from hostdx.scenarios.contract import registry
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-MOST_LINES = 140
+MAX_LINES = 140
 
 
 def test_it_stays_a_page() -> None:
-    assert len(README.splitlines()) <= MOST_LINES
+    assert len(README.splitlines()) <= MAX_LINES
 
 
 def test_each_path_that_it_names_is_there() -> None:
@@ -23,9 +23,9 @@ def test_each_path_that_it_names_is_there() -> None:
 
 
 def test_each_command_and_scenario_is_there() -> None:
-    listed = {name for line in re.findall(r"^hostdx +([a-z| ]+)", README, re.M) for name in line.split()}
+    names = {name for line in re.findall(r"^hostdx +([a-z| ]+)", README, re.M) for name in line.split()}
     commands = set(re.findall(r"`hostdx ([a-z]+)", README))
     assert commands <= set(with_features())
-    assert set(with_features()) - FOR_THE_SCREEN - {"completion"} <= listed
+    assert set(with_features()) - FOR_THE_SCREEN - {"completion"} <= names
     table = set(re.findall(r"^\| `([a-z]+)` \|", README, re.M))
     assert table == {name for name in registry.scenario_names() if (ROOT / "scenarios" / name).is_dir()}

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.every_case import every_case
-from tests.syntax import ROOT, modules, tree
+from tests.syntax import ROOT, modules, parse_module
 
 # ruff: noqa: SIM905
 FIELDS = frozenset(
@@ -21,7 +21,7 @@ FIELDS = frozenset(
     "refusal_reason answer_text expression_texts full_sentence guard_sentence reason_sentence brief_text "
     "words warning summary hint advice scope".split()
 )
-MANY = frozenset("sentences left_out differs doubts remarks".split())  # several texts each
+SEVERAL_TEXTS = frozenset("sentences left_out differs doubts remarks".split())  # several texts each
 WORDING = ("wording", "units", "phrases", "disturbance")  # modules whose functions return texts
 TESTS = frozenset(
     "startswith endswith split rsplit partition rpartition removeprefix removesuffix replace find rfind index count "
@@ -39,11 +39,11 @@ OF_WORDING = frozenset(
 
 
 class Reader(ast.NodeVisitor):
-    """One module's; `found` holds (line, what). `phrases`: only where words of ours are looked for, as in tests."""
+    """One module's; `hits` holds (line, text). `phrases`: only where words of ours are looked for, as in tests."""
 
     def __init__(self, module: ast.Module, phrases: bool = False) -> None:
         self._phrases = phrases
-        self.found: list[tuple[int, str]] = []
+        self.hits: list[tuple[int, str]] = []
         self._texts: list[set[str]] = [set()]
         self._makers: set[str] = set()
         self._modules: set[str] = set()
@@ -77,8 +77,8 @@ class Reader(ast.NodeVisitor):
                 return self._text(left) or self._text(right)
             case ast.BoolOp(values=parts):
                 return any(map(self._text, parts))
-            case ast.IfExp(body=one, orelse=other):
-                return self._text(one) or self._text(other)
+            case ast.IfExp(body=body, orelse=other):
+                return self._text(body) or self._text(other)
             case ast.NamedExpr(value=value):
                 return self._text(value)
         return False
@@ -88,7 +88,7 @@ class Reader(ast.NodeVisitor):
             (self._texts[-1].add if self._text(value) else self._texts[-1].discard)(target.id)
 
     def _loop(self, target: ast.expr, over: ast.expr) -> None:
-        if isinstance(target, ast.Name) and isinstance(over, ast.Attribute) and over.attr in MANY:
+        if isinstance(target, ast.Name) and isinstance(over, ast.Attribute) and over.attr in SEVERAL_TEXTS:
             self._texts[-1].add(target.id)
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> None:
@@ -120,12 +120,14 @@ class Reader(ast.NodeVisitor):
         self._loop(node.target, node.iter)
         self.generic_visit(node)
 
-    def _comprehended(self, node: ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp) -> None:
+    def _visit_comprehension(
+        self, node: ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
+    ) -> None:
         for each in node.generators:
             self.visit(each)
         self.generic_visit(node)
 
-    visit_GeneratorExp = visit_ListComp = visit_SetComp = visit_DictComp = _comprehended
+    visit_GeneratorExp = visit_ListComp = visit_SetComp = visit_DictComp = _visit_comprehension
 
     def visit_Call(self, node: ast.Call) -> None:
         if isinstance(node.func, ast.Attribute):
@@ -141,7 +143,7 @@ class Reader(ast.NodeVisitor):
         for op, left, right in zip(node.ops, sides, sides[1:], strict=False):
             if (isinstance(op, ast.In | ast.NotIn) and self._text(right)) or (
                 isinstance(op, ast.Eq | ast.NotEq)
-                and ((self._text(left) and _words(right)) or (self._text(right) and _words(left)))
+                and ((self._text(left) and _is_text(right)) or (self._text(right) and _is_text(left)))
             ):
                 self._hit(node, ast.unparse(node))
         self.generic_visit(node)
@@ -151,18 +153,18 @@ class Reader(ast.NodeVisitor):
             self._hit(node, f"match {ast.unparse(node.subject)}")
         self.generic_visit(node)
 
-    def _hit(self, node: ast.AST, what: str) -> None:
-        if self._phrases and not any(map(_phrase, ast.walk(node))):
+    def _hit(self, node: ast.AST, text: str) -> None:
+        if self._phrases and not any(map(_is_phrase, ast.walk(node))):
             return
-        if (here := (getattr(node, "lineno", 0), what[:120])) not in self.found:
-            self.found.append(here)
+        if (here := (getattr(node, "lineno", 0), text[:120])) not in self.hits:
+            self.hits.append(here)
 
 
-def _words(node: ast.expr) -> bool:
+def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str) and bool(node.value)
 
 
-def _phrase(node: ast.AST) -> bool:
+def _is_phrase(node: ast.AST) -> bool:
     return (
         isinstance(node, ast.Constant)
         and isinstance(node.value, str)
@@ -171,29 +173,29 @@ def _phrase(node: ast.AST) -> bool:
 
 
 def read_back(source: str, phrases: bool = False) -> list[tuple[int, str]]:
-    return Reader(ast.parse(source), phrases).found
+    return Reader(ast.parse(source), phrases).hits
 
 
-def _modules(*folders: str) -> Iterator[Path]:
+def _checked_modules(*folders: str) -> Iterator[Path]:
     return (path for path in modules(*folders) if path.stem not in (*WORDING, *OF_WORDING))
 
 
 def test_nothing_outside_the_wording_reads_a_text_back() -> None:
-    found = [
-        f"{path.relative_to(ROOT)}:{line}: {what}"
-        for path in _modules("app", "scenarios", "probes")
-        for line, what in Reader(tree(path)).found
+    readers = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in _checked_modules("app", "scenarios", "probes")
+        for line, text in Reader(parse_module(path)).hits
     ]
-    assert not found, "a text that a person reads is tested or taken apart:\n" + "\n".join(found)
+    assert not readers, "a text that a person reads is tested or taken apart:\n" + "\n".join(readers)
 
 
 def test_no_test_looks_for_our_words() -> None:
-    found = [
-        f"{path.relative_to(ROOT)}:{line}: {what}"
-        for path in _modules("tests")
-        for line, what in Reader(tree(path), phrases=True).found
+    readers = [
+        f"{path.relative_to(ROOT)}:{line}: {text}"
+        for path in _checked_modules("tests")
+        for line, text in Reader(parse_module(path), phrases=True).hits
     ]
-    assert not found, "a test looks for words that a person reads:\n" + "\n".join(found)
+    assert not readers, "a test looks for words that a person reads:\n" + "\n".join(readers)
 
 
 @every_case(

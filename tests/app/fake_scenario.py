@@ -37,8 +37,8 @@ class Fake(Scenario):
         return ""
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        how = options.as_string("how")
-        if how == "usage":
+        ending = options.as_string("how")
+        if ending == "usage":
             raise UsageError("--how: cannot be `usage`")
         target = options.as_string("attribute")
         change = Action(kind="attribute", title="set it", target=target, new="new", consent=True, risk="none")
@@ -55,30 +55,30 @@ class Fake(Scenario):
             ),
             writes=(Written("vda", 1 << 20),),
             seconds=2.0,
-            refusal="no good reason" if how == "refusal" else "",
+            refusal="no good reason" if ending == "refusal" else "",
         )
         return Prepared(plan, self._run)
 
     async def _run(self, run: Run) -> None:
-        how = run.options.as_string("how")
+        ending = run.options.as_string("how")
         parents = run.options.as_strings("dir")
         if parents:
             async with run.apply_change(private_directory(parents[0])) as journal:
                 await asyncio.to_thread(Path(journal.value, "file").write_text, "something")
-                await self._changed(run, how)
+                await self._changed(run, ending)
         else:
-            await self._changed(run, how)
+            await self._changed(run, ending)
 
-    async def _changed(self, run: Run, how: str) -> None:
+    async def _measure_changed(self, run: Run, ending: str) -> None:
         target = run.options.as_string("attribute")
         if target:
             action = Action(kind="attribute", title="set it", target=target, new="new", consent=True)
             async with run.apply_change(action):
-                await self._measure(run, how)
+                await self._measure(run, ending)
         else:
-            await self._measure(run, how)
+            await self._measure(run, ending)
 
-    async def _measure(self, run: Run, how: str) -> None:
+    async def _measure(self, run: Run, ending: str) -> None:
         run.emit(ev.RunStep(t=run.elapsed_s(), id="w", title="work", state="started"))
         for index in range(run.options.as_integer("blocks")):
             await run.clock.sleep(0.0 if run.options.is_set("fast") else 0.1)
@@ -87,18 +87,18 @@ class Fake(Scenario):
                               seconds=0.1, values=values))  # fmt: skip
         with contextlib.suppress(OSError):
             print("measured", file=sys.stderr, flush=True)
-        if how == "refused":
+        if ending == "refused":
             raise RunRefused("found out late")
-        if how == "bug":
+        if ending == "bug":
             raise RuntimeError("a mistake\nof two lines")
-        if how == "hang":
+        if ending == "hang":
             await asyncio.Event().wait()
-        if how == "finding":
+        if ending == "finding":
             finding = Finding(
                 id="fake.found", severity="warning", title="something", evidence=(Evidence("so"),)
             )
             run.emit(ev.Found(t=run.elapsed_s(), finding=finding))
-        if how == "unmeasured":
+        if ending == "unmeasured":
             run.emit(ev.RunVerdict(t=run.elapsed_s(), workload="w", metric="IOPS", baseline="A", variant="B",
                                 verdict="not measured", reason="needs 9 s"))  # fmt: skip
             return

@@ -71,7 +71,7 @@ class Request(NamedTuple):
     directory: str
     new_session: bool
     has_terminal: bool = False  # standard input becomes the session's controlling terminal
-    kept: tuple[int, ...] = ()  # the numbers of the streams after the first three
+    extra: tuple[int, ...] = ()  # the numbers of the streams after the first three
 
 
 class ForkingParent:
@@ -82,15 +82,15 @@ class ForkingParent:
         self.inherited = inherited_state()
         self.environments: dict[int, dict[str, str]] = {}  # by the pid of the command
         self._lock = threading.Lock()
-        self._socket, theirs = socket.socketpair()
-        with theirs:
+        self._socket, parent_end = socket.socketpair()
+        with parent_end:
             self._process = subprocess.Popen(
-                [*PARENT, str(theirs.fileno())],
+                [*PARENT, str(parent_end.fileno())],
                 env={name: os.environ[name] for name in OF_THE_PARENT if name in os.environ}
                 | {"LC_ALL": LOCALE},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                pass_fds=[theirs.fileno()],
+                pass_fds=[parent_end.fileno()],
             )
 
     def fork(self, request: Request, streams: Sequence[int]) -> int:
@@ -147,8 +147,8 @@ def must_start(argv: Sequence[str], environment: Mapping[str, str]) -> bool:
 
 def list_commands(name: str, value: str) -> list[int]:
     """Return the pids of the commands that run with that variable: /proc/PID/environ of a fork does not tell it."""
-    made = {} if _parent is None else _parent.environments
-    return [pid for pid, told in made.items() if told.get(name) == value and is_running(pid)]
+    by_pid = {} if _parent is None else _parent.environments
+    return [pid for pid, values in by_pid.items() if values.get(name) == value and is_running(pid)]
 
 
 StartingPopen = subprocess.Popen  # whatever stands there later
@@ -157,26 +157,26 @@ StartingPopen = subprocess.Popen  # whatever stands there later
 class Popen(subprocess.Popen[Any]):
     """A command whose pid is a child of this process, as every other Popen has it."""
 
-    def _execute_child(self, *given: Any) -> None:
+    def _execute_child(self, *args: Any) -> None:
         """CPython's own hook: the arguments are those of its signature (3.11 to 3.14)."""
-        argv, executable, before, _close, kept, directory, environment, *_windows, shell = given[:10]
-        reads, _, _, writes, _, errors = given[10:16]
-        _restore, *as_other, new_session, group = given[16:]
+        argv, executable, before, _close, extra, directory, environment, *_windows, shell = args[:10]
+        reads, _, _, writes, _, errors = args[10:16]
+        _restore, *as_other, new_session, group = args[16:]
         words = argv if isinstance(argv, str) else [os.fspath(word) for word in argv]
-        told = os.environ if environment is None else environment
+        variables = os.environ if environment is None else environment
         plain = not shell and executable is None and before is None and group == -1
-        plain = plain and not set(kept) & {0, 1, 2} and len(kept) + 3 <= MAX_STREAMS
+        plain = plain and not set(extra) & {0, 1, 2} and len(extra) + 3 <= MAX_STREAMS
         plain = plain and all(value in (None, -1) for value in as_other)
-        if not plain or must_start(words, told) or not Path(directory or ".").is_dir():
-            return super()._execute_child(*given)
+        if not plain or must_start(words, variables) or not Path(directory or ".").is_dir():
+            return super()._execute_child(*args)
         place = os.path.abspath(directory or ".")  # noqa: PTH100
-        request = Request(words, dict(told), place, new_session, kept=tuple(kept))
+        request = Request(words, dict(variables), place, new_session, extra=tuple(extra))
         streams = [own if own != -1 else number for number, own in enumerate((reads, writes, errors))]
-        streams += kept
+        streams += extra
         try:
             self.pid = parent_of_this_process().fork(request, streams)
         finally:
-            self._close_pipe_fds(*given[10:16])
+            self._close_pipe_fds(*args[10:16])
         self._child_created = True
         return None
 
@@ -186,12 +186,12 @@ class OwnModulePopen(Popen):
 
     starts = 0
 
-    def _execute_child(self, *given: Any) -> None:
-        argv = given[0]
+    def _execute_child(self, *args: Any) -> None:
+        argv = args[0]
         is_own = not isinstance(argv, str) and len(argv) > 3 and argv[2] == start.__file__
         if not is_own or not argv[3].startswith(OWN_MODULES) or not self._is_worth_a_parent():
-            return StartingPopen._execute_child(self, *given)  # type: ignore[attr-defined, no-any-return]
-        return super()._execute_child(*given)
+            return StartingPopen._execute_child(self, *args)  # type: ignore[attr-defined, no-any-return]
+        return super()._execute_child(*args)
 
     @classmethod
     def _is_worth_a_parent(cls) -> bool:
@@ -267,7 +267,7 @@ def python_path(environment: Mapping[str, str]) -> list[str]:
     return [place for place in environment.get("PYTHONPATH", "").split(os.pathsep) if place]
 
 
-def become(request: Request, streams: Sequence[int], parent: int) -> None:
+def become_command(request: Request, streams: Sequence[int], parent: int) -> None:
     """Make this fork what a started interpreter would be."""
     end = time.monotonic() + PARENT_SECONDS
     while os.getppid() != parent:
@@ -277,7 +277,7 @@ def become(request: Request, streams: Sequence[int], parent: int) -> None:
     if request.new_session:
         os.setsid()
     os.chdir(request.directory)
-    place_streams(streams, (0, 1, 2, *request.kept))
+    place_streams(streams, (0, 1, 2, *request.extra))
     if request.has_terminal:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     for name, mode, number in (("stdin", "r", 0), ("stdout", "w", 1), ("stderr", "w", 2)):
@@ -299,15 +299,15 @@ def become(request: Request, streams: Sequence[int], parent: int) -> None:
 def place_streams(streams: Sequence[int], numbers: Sequence[int]) -> None:
     """Give each stream its number, and close the old one."""
     above = max((*streams, *numbers)) + 1
-    moved = [fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, above) for stream in streams]
+    copies = [fcntl.fcntl(stream, fcntl.F_DUPFD_CLOEXEC, above) for stream in streams]
     for stream in streams:
         os.close(stream)
-    for stream, number in zip(moved, numbers, strict=True):
+    for stream, number in zip(copies, numbers, strict=True):
         os.dup2(stream, number)
         os.close(stream)
 
 
-def serve(connection: socket.socket) -> Request:
+def serve_forks(connection: socket.socket) -> Request:
     """Fork for each request. Return in each fork; end the process where nobody is left who asks."""
     owner = os.getppid()
     while True:
@@ -320,7 +320,7 @@ def serve(connection: socket.socket) -> Request:
         child = fork_for_grandparent()
         if child == 0:
             connection.close()
-            become(request, streams, owner)
+            become_command(request, streams, owner)
             return request
         for stream in streams:
             os.close(stream)
@@ -329,18 +329,18 @@ def serve(connection: socket.socket) -> Request:
 
 def run_as_python(argv: Sequence[str]) -> None:
     """`python -P -m MODULE …`, `python -P -c CODE …`, or what `own_module` gives."""
-    _, _, how, what, *words = argv
-    if how == start.__file__:
-        sys.argv[:] = [how, what, *words]
+    _, _, mode, code, *words = argv
+    if mode == start.__file__:
+        sys.argv[:] = [mode, code, *words]
         start.main()
         return
-    if how == "-m":
-        sys.argv[:] = [what, *words]
-        runpy.run_module(what, run_name="__main__", alter_sys=True)
+    if mode == "-m":
+        sys.argv[:] = [code, *words]
+        runpy.run_module(code, run_name="__main__", alter_sys=True)
         return
     sys.argv[:] = ["-c", *words]
     sys.modules["__main__"] = module = types.ModuleType("__main__")
-    exec(compile(what, "<string>", "exec"), module.__dict__)
+    exec(compile(code, "<string>", "exec"), module.__dict__)
 
 
 def run_to_end(argv: Sequence[str]) -> NoReturn:
@@ -373,8 +373,8 @@ def flush_streams() -> bool:
         if sys.stdout is not None and not sys.stdout.closed:
             sys.stdout.flush()
     except Exception as error:
-        seen = {"exc_type": type(error), "exc_value": error, "exc_traceback": None, "err_msg": None}
-        sys.unraisablehook(types.SimpleNamespace(**seen, object=sys.stdout))
+        failure = {"exc_type": type(error), "exc_value": error, "exc_traceback": None, "err_msg": None}
+        sys.unraisablehook(types.SimpleNamespace(**failure, object=sys.stdout))
         return False
     try:
         if sys.stderr is not None and not sys.stderr.closed:
@@ -387,4 +387,4 @@ def flush_streams() -> bool:
 if __name__ == "__main__":
     gc.disable()
     import_packages(OF_COMMANDS)
-    run_to_end(serve(socket.socket(fileno=int(sys.argv[2]))).argv)
+    run_to_end(serve_forks(socket.socket(fileno=int(sys.argv[2]))).argv)

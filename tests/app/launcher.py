@@ -21,7 +21,7 @@ def argv(*arguments: str) -> list[str]:
     return [sys.executable, "-P", "-c", CODE.format(root=str(ROOT)), "hostdx.app.cli", *arguments]
 
 
-def environment(directory: Path) -> dict[str, str]:
+def own_env(directory: Path) -> dict[str, str]:
     """State and locks of its own."""
     return {**os.environ, **own_state(directory), "LC_ALL": "C.UTF-8"}
 
@@ -33,21 +33,21 @@ def own_state(directory: Path) -> dict[str, str]:
     return own
 
 
-def hostdx(directory: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+def run_hostdx(directory: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     settings: dict[str, Any] = {
         "capture_output": True,
         "text": True,
         "timeout": 60,
         "stdin": subprocess.DEVNULL,
     }
-    return forked.run(argv(*arguments), env=environment(directory), **(settings | options))
+    return forked.run(argv(*arguments), env=own_env(directory), **(settings | options))
 
 
-def started(directory: Path, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
+def start_hostdx(directory: Path, *arguments: str, **options: Any) -> subprocess.Popen[bytes]:
     settings: dict[str, Any] = {
         "stdin": subprocess.DEVNULL,
         "stdout": subprocess.PIPE,
         "stderr": subprocess.PIPE,
         "start_new_session": True,
     }
-    return forked.Popen(argv(*arguments), env=environment(directory), **(settings | options))
+    return forked.Popen(argv(*arguments), env=own_env(directory), **(settings | options))

@@ -11,7 +11,7 @@ import pytest
 
 from hostdx.app import bug_report
 from hostdx.app.state import state_dir
-from tests.app.launcher import ROOT, environment
+from tests.app.launcher import ROOT, own_env
 from tests.needs import one_always
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -50,7 +50,7 @@ def test_a_process_with_little_says_so_in_one_line(
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-m", "hostdx.app.cli", *command.split()],
-        env=environment(tmp_path) | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
+        env=own_env(tmp_path) | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
         preexec_fn=lambda: resource.setrlimit(limit, (most, most)), stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert done.returncode in (0, 3), done.stderr

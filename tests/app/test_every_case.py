@@ -26,11 +26,11 @@ def test_two_lists_multiply_and_share_nothing(
 
 
 def test_every_product_is_run() -> None:
-    seen: list[tuple[int, str]] = []
+    cases: list[tuple[int, str]] = []
     every_case("word", ["a", "b"])(
-        every_case("number", [1, 2])(lambda word, number: seen.append((number, word)))
+        every_case("number", [1, 2])(lambda word, number: cases.append((number, word)))
     )()
-    assert seen == [(1, "a"), (2, "a"), (1, "b"), (2, "b")]
+    assert cases == [(1, "a"), (2, "a"), (1, "b"), (2, "b")]
 
 
 def test_each_that_fails_is_named_and_none_is_an_error() -> None:

@@ -48,7 +48,7 @@ ENDS = {
 }
 
 
-def outcome(
+def outcome_of(
     run: Callable[..., subprocess.CompletedProcess[Any]], code: str, **options: Any
 ) -> tuple[Any, ...]:
     done = run([sys.executable, "-P", "-c", code, "a", "b c"], capture_output=True, timeout=60, **options)
@@ -66,46 +66,42 @@ def test_it_sees_what_a_start_sees(environment: dict[str, str], tmp_path: Path, 
     if alone:
         options["pass_fds"] = [2**8 + 1]
         os.dup2(0, 2**8 + 1)
-    started, made = (outcome(run, SEEN, **options) for run in (subprocess.run, forked.run))
-    assert started[0] == made[0] == 0, made[2]
-    loads = json.loads(made[1])
-    assert loads == json.loads(started[1])
+    start, fork = (outcome_of(run, SEEN, **options) for run in (subprocess.run, forked.run))
+    assert start[0] == fork[0] == 0, fork[2]
+    loads = json.loads(fork[1])
+    assert loads == json.loads(start[1])
     assert (loads["parent"], loads["directory"], loads["read"]) == (os.getpid(), str(tmp_path), "in")
 
 
 def test_an_own_module_sees_what_a_start_of_it_sees(environment: dict[str, str], tmp_path: Path) -> None:
     (tmp_path / "seen.py").write_text(SEEN)
     environment["PYTHONPATH"] = str(tmp_path)
-    made = []
+    outputs = []
     for popen in (forked.StartingPopen, forked.Popen):
         with popen(own_module("seen", "a"), env=environment, stdin=-1, stdout=-1, stderr=-1) as process:
             out, error = process.communicate(b"in", 60)
         assert process.returncode == 0, error
-        made.append(json.loads(out))
-    assert made[0] == made[1] and made[0]["words"][0] == [str(tmp_path / "seen.py"), "a"]
+        outputs.append(json.loads(out))
+    assert outputs[0] == outputs[1] and outputs[0]["words"][0] == [str(tmp_path / "seen.py"), "a"]
 
 
 @pytest.mark.parametrize("end", ENDS)
 def test_it_ends_as_a_start_ends(environment: dict[str, str], end: str) -> None:
     code, status = ENDS[end]
-    started, made = (outcome(run, code, env=environment) for run in (subprocess.run, forked.run))
-    assert started[0] == made[0] == status
-    assert started[1] == made[1]
-    assert made[2].splitlines()[-1:] == started[2].splitlines()[-1:]  # the lines above name other files
+    start, fork = (outcome_of(run, code, env=environment) for run in (subprocess.run, forked.run))
+    assert start[0] == fork[0] == status
+    assert start[1] == fork[1]
+    assert fork[2].splitlines()[-1:] == start[2].splitlines()[-1:]  # the lines above name other files
 
 
 def test_hostdx_itself_says_the_same(environment: dict[str, str]) -> None:
     for words in (("no-such-command",), ("report", "demo:null")):
         argv = [sys.executable, "-P", "-m", "hostdx.app.cli", *words]
-        started, made = (
+        start, fork = (
             run(argv, env=environment, capture_output=True, timeout=60)
             for run in (subprocess.run, forked.run)
         )
-        assert (made.returncode, made.stdout, made.stderr) == (
-            started.returncode,
-            started.stdout,
-            started.stderr,
-        )
+        assert (fork.returncode, fork.stdout, fork.stderr) == (start.returncode, start.stdout, start.stderr)
 
 
 def test_its_pid_is_a_child_that_is_signalled_and_times_out(environment: dict[str, str]) -> None:
@@ -133,18 +129,18 @@ def test_its_pid_is_a_child_that_is_signalled_and_times_out(environment: dict[st
     ids=lambda options: next(iter(options)),
 )
 def test_what_a_fork_cannot_give_is_started(environment: dict[str, str], options: dict[str, Any]) -> None:
-    told = {"env": environment} | options
+    settings = {"env": environment} | options
     argv = [sys.executable, "-P", "-c", "print(open('/proc/self/cmdline').read())"]
-    done = forked.run(argv, capture_output=True, text=True, **told)
+    done = forked.run(argv, capture_output=True, text=True, **settings)
     assert "forked.py" not in done.stdout and "cmdline" in done.stdout
 
 
 def test_a_changed_mask_is_a_childs_too(environment: dict[str, str]) -> None:
     code = "import os; print(os.umask(0))"
-    assert outcome(forked.run, code, env=environment)[0] == 0  # the parent has started with another
+    assert outcome_of(forked.run, code, env=environment)[0] == 0  # the parent has started with another
     before = os.umask(0o27)
     try:
-        assert outcome(forked.run, code, env=environment)[1] == b"23\n"
+        assert outcome_of(forked.run, code, env=environment)[1] == b"23\n"
     finally:
         os.umask(before)
 

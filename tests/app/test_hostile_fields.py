@@ -27,7 +27,7 @@ REPORTED = ("made-done", "made-failed", "storage", "dstate")
 STREAMS = {
     **{f"made-{status}": lambda status=status: hostile.stream(status) for status in STATUSES},
     **{
-        name: lambda name=name: hostile.attacked(RECORDINGS / f"{name}.jsonl")
+        name: lambda name=name: hostile.attack(RECORDINGS / f"{name}.jsonl")
         for name in ("storage", "iosched", "dstate", "triage")
     },
 }
@@ -36,13 +36,13 @@ STREAMS = {
 def test_every_type_of_event_and_every_text_field_is_attacked() -> None:
     events = hostile.stream()
     assert {type(event) for event in events} == set(EVERY.values())
-    assert all(hostile.leaks(encode(e).decode()) for e in events if type(e) not in NUMBERS)
+    assert all(hostile.find_leaks(encode(e).decode()) for e in events if type(e) not in NUMBERS)
 
 
 def assert_letters_only(argv: list[str], capfd: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(argv) == 0
     captured = capfd.readouterr()
-    assert hostile.leaks(captured.out + captured.err) == [], argv
+    assert hostile.find_leaks(captured.out + captured.err) == [], argv
     assert "owned" in captured.out, argv
     if "json" in argv or "--json" in argv:
         assert json.loads(captured.out)
@@ -68,9 +68,9 @@ def test_reports_hold_letters_only(
     path = hostile.write(tmp_path / "hostdx" / "recordings" / name, STREAMS[stream]())
     for command in COMMANDS:
         assert_letters_only([*command, str(path)], capfd)
-    kept = tmp_path / "kept"
-    assert run_command_line(["report", str(path), "-o", str(kept)]) == 0
-    assert hostile.leaks(kept.read_text()) == []
+    report_file = tmp_path / "kept"
+    assert run_command_line(["report", str(path), "-o", str(report_file)]) == 0
+    assert hostile.find_leaks(report_file.read_text()) == []
 
 
 def test_a_damaged_recording_is_complained_about_in_letters(
@@ -81,7 +81,7 @@ def test_a_damaged_recording_is_complained_about_in_letters(
     assert run_command_line(["report", str(path)]) == 3
     err = capfd.readouterr().err
     assert "was written in the schema" in err and err.count("\n") == 1
-    assert hostile.leaks(err) == []
+    assert hostile.find_leaks(err) == []
 
 
 @pytest.mark.parametrize("stream", STREAMS)
@@ -95,18 +95,18 @@ def test_what_a_run_says_meanwhile(stream: str, capfd: pytest.CaptureFixture[str
     text = drawn._console.file.getvalue()  # type: ignore[attr-defined]
     err = capfd.readouterr().err
     assert "owned" in err and "owned" in text
-    assert hostile.leaks(err) == [] and hostile.leaks(text) == []
+    assert hostile.find_leaks(err) == [] and hostile.find_leaks(text) == []
 
 
 def test_lines_of_events_are_escaped_and_read_back_the_same() -> None:
     for event in hostile.stream():
         line = encode_event(event)
-        assert hostile.leaks(line.decode()) == []
+        assert hostile.find_leaks(line.decode()) == []
         assert Decoder(type(event)).decode(line) == event
 
 
 def test_json_keeps_what_it_says() -> None:
-    said = {"a\x7f\x9b\u202e": ["\U000e0041", "é\u2028", "\U0001f4be"]}
-    encoded = result_encoded(said)
-    assert json.loads(encoded) == said and hostile.leaks(encoded) == []
+    document = {"a\x7f\x9b\u202e": ["\U000e0041", "é\u2028", "\U0001f4be"]}
+    encoded = result_encoded(document)
+    assert json.loads(encoded) == document and hostile.find_leaks(encoded) == []
     assert "\\u009b" in encoded and "\\udb40\\udc41" in encoded and "\U0001f4be" in encoded

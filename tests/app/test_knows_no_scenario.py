@@ -18,23 +18,23 @@ OF_A_SCENARIO = frozenset({"scenario", "id", "prove", "rule"})  # attributes tha
 COMMAND = re.compile(rf"hostdx (?:run|plan|explain) (?:{'|'.join(sorted(IDS))})\b")
 
 
-def faults(module: Sequence[ast.AST]) -> Iterator[str]:
-    told = {id(node.value) for node in module if isinstance(node, ast.Expr)}  # docstrings
+def find_faults(module: Sequence[ast.AST]) -> Iterator[str]:
+    docstrings = {id(node.value) for node in module if isinstance(node, ast.Expr)}  # docstrings
     for node in module:
-        held = isinstance(node, ast.Compare | ast.MatchValue | ast.Tuple | ast.List | ast.Set | ast.Dict)
-        named = _strings(node) & IDS if held else set()
+        is_collection = isinstance(
+            node, ast.Compare | ast.MatchValue | ast.Tuple | ast.List | ast.Set | ast.Dict
+        )
+        ids = _strings_in(node) & IDS if is_collection else set()
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
-            if named and any(
-                isinstance(side, ast.Attribute) and side.attr in OF_A_SCENARIO for side in sides
-            ):
-                yield f"line {node.lineno}: compares with {', '.join(sorted(named))}"
-        elif isinstance(node, ast.MatchValue | ast.Tuple | ast.List | ast.Set | ast.Dict) and named & PLAIN:
-            yield f"lists {', '.join(sorted(named))}"
+            if ids and any(isinstance(side, ast.Attribute) and side.attr in OF_A_SCENARIO for side in sides):
+                yield f"line {node.lineno}: compares with {', '.join(sorted(ids))}"
+        elif isinstance(node, ast.MatchValue | ast.Tuple | ast.List | ast.Set | ast.Dict) and ids & PLAIN:
+            yield f"lists {', '.join(sorted(ids))}"
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("hostdx.scenarios."):
             if (room := (node.module or "").split(".")[2]) in scenario_names():
                 yield f"line {node.lineno}: imports from hostdx.scenarios.{room}"
-        elif isinstance(node, ast.Constant) and id(node) not in told and _is_named(str(node.value)):
+        elif isinstance(node, ast.Constant) and id(node) not in docstrings and _is_named(str(node.value)):
             yield f"line {node.lineno}: names {str(node.value)[:60]!r}"
 
 
@@ -42,15 +42,15 @@ def _is_named(text: str) -> bool:
     return text in PLAIN or COMMAND.search(text) is not None
 
 
-def _strings(node: ast.AST) -> set[str]:
+def _strings_in(node: ast.AST) -> set[str]:
     return {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
 
 
 def test_no_file_knows_a_scenario() -> None:
     files = [path for path in modules("app") if "features" not in path.parts]
     assert len(files) > 100
-    found = {str(path.relative_to(APP)): [*faults(nodes(path))] for path in files}
-    assert {path: told for path, told in found.items() if told} == {}
+    by_file = {str(path.relative_to(APP)): [*find_faults(nodes(path))] for path in files}
+    assert {path: faults for path, faults in by_file.items() if faults} == {}
 
 
 @every_case(
@@ -65,4 +65,4 @@ def test_no_file_knows_a_scenario() -> None:
     ],
 )
 def test_what_is_found(text: str) -> None:
-    assert [*faults([*ast.walk(ast.parse(text))])]
+    assert [*find_faults([*ast.walk(ast.parse(text))])]

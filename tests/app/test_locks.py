@@ -20,26 +20,26 @@ def these_tests_are_hostdx(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(locks, "is_running_hostdx", lambda pid: pid == os.getpid())
 
 
-def measuring(scenario: str = "null", since: str = "12:00:01 UTC") -> locks.LockFile:
+def lock_measuring(scenario: str = "null", since: str = "12:00:01 UTC") -> locks.LockFile:
     warnings: list[str] = []
     lock = locks.lock_measuring(scenario, since, warnings.append)
     assert warnings == []
     return lock
 
 
-def claim(tmp_path: Path) -> Path:
+def claim_path(tmp_path: Path) -> Path:
     return tmp_path / "run/hostdx/measuring.json"
 
 
 def test_the_second_is_told_who(tmp_path: Path) -> None:
-    first = measuring("storage", "12:00:00 UTC")
+    first = lock_measuring("storage", "12:00:00 UTC")
     with pytest.raises(
         locks.LockHeld, match=rf"pid {os.getpid()} \(hostdx run storage, since 12:00:00 UTC\).*kill -INT"
     ):
-        measuring()
+        lock_measuring()
     first.release_lock()
-    assert not claim(tmp_path).exists()
-    measuring().release_lock()
+    assert not claim_path(tmp_path).exists()
+    lock_measuring().release_lock()
 
 
 def test_it_goes_with_the_process(tmp_path: Path) -> None:
@@ -48,49 +48,49 @@ def test_it_goes_with_the_process(tmp_path: Path) -> None:
         locks.lock_measuring("storage", "x", print)
         os.kill(os.getpid(), 9)
     os.waitpid(pid, 0)
-    assert claim(tmp_path).exists()
-    measuring().release_lock()
+    assert claim_path(tmp_path).exists()
+    lock_measuring().release_lock()
 
 
 def test_nobody_else_can_hold_the_lock(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        held = measuring()
+        own_lock = lock_measuring()
     finally:
         os.umask(before)
     lock = tmp_path / "run/hostdx/measuring.lock"
-    assert [stat.S_IMODE(p.stat().st_mode) for p in (lock, claim(tmp_path))] == [0o600, 0o644]
-    held.release_lock()
+    assert [stat.S_IMODE(p.stat().st_mode) for p in (lock, claim_path(tmp_path))] == [0o600, 0o644]
+    own_lock.release_lock()
     lock.chmod(0o644)  # as an earlier version made it
-    held = measuring()
+    own_lock = lock_measuring()
     assert stat.S_IMODE(lock.stat().st_mode) == 0o600
-    held.release_lock()
+    own_lock.release_lock()
 
 
 def test_a_pid_that_is_another_process_by_now_is_not_to_be_signalled(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    held = measuring()
-    text = claim(tmp_path).read_text()
-    claim(tmp_path).write_text(text.replace(f'"start":{identity_of().start}', '"start":1'))
+    lock = lock_measuring()
+    text = claim_path(tmp_path).read_text()
+    claim_path(tmp_path).write_text(text.replace(f'"start":{identity_of().start}', '"start":1'))
     with pytest.raises(locks.LockHeld) as error_info:
-        measuring()
+        lock_measuring()
     assert "kill" not in error_info.value.text and str(os.getpid()) not in error_info.value.text
-    claim(tmp_path).write_text(text)
+    claim_path(tmp_path).write_text(text)
     monkeypatch.setattr(locks, "is_running_hostdx", lambda pid: False)
     with pytest.raises(locks.LockHeld) as error_info:
-        measuring()
+        lock_measuring()
     assert "kill" not in error_info.value.text
-    held.release_lock()
+    lock.release_lock()
 
 
 @pytest.mark.parametrize("content", [b"\xff{", b"", b"[" * 5000, b'{"pid": "1"}'])
 def test_a_claim_with_rubbish_in_it(tmp_path: Path, content: bytes) -> None:
-    held = measuring()
-    claim(tmp_path).write_bytes(content)
+    lock = lock_measuring()
+    claim_path(tmp_path).write_bytes(content)
     with pytest.raises(locks.LockHeld, match="another hostdx"):
-        measuring()
-    held.release_lock()
+        lock_measuring()
+    lock.release_lock()
 
 
 def test_one_name_for_one_target(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_directory_that_somebody_else_made_is_not_used(tmp_path: Path) -> None
     (tmp_path / "run").mkdir()
     (tmp_path / "run/hostdx").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(Failure, match="not a directory"):
-        measuring()
+        lock_measuring()
     open_to_all = tmp_path / "open"
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
@@ -144,22 +144,22 @@ def test_a_process_is_more_than_its_pid() -> None:
 def test_a_careless_umask_opens_nothing(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
-        made = state.make_private(state.journal_dir())
+        folder = state.make_private(state.journal_dir())
     finally:
         os.umask(before)
-    assert [p.stat().st_mode & 0o777 for p in (made, made.parent)] == [0o700, 0o700]
-    made.parent.chmod(0o777)
+    assert [p.stat().st_mode & 0o777 for p in (folder, folder.parent)] == [0o700, 0o700]
+    folder.parent.chmod(0o777)
     with pytest.raises(Failure, match="others may write"):
         state.make_private(state.journal_dir())
 
 
-def of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int, **said: object) -> None:
+def of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int, **fields: object) -> None:
     """Another user's claim, as far as one user can make it: the process is ours, and so is the file."""
     me = identity_of()
-    holder = {"pid": me.pid, "start": me.start, "scenario": "storage", "since": "12:00:00 UTC", **said}
-    theirs = tmp_path / "theirs.json"
-    theirs.write_bytes(msgspec.json.encode(holder))
-    monkeypatch.setattr(locks, "_other_claims", lambda: [tmp_path / "missing", theirs])
+    holder = {"pid": me.pid, "start": me.start, "scenario": "storage", "since": "12:00:00 UTC", **fields}
+    other_claim = tmp_path / "theirs.json"
+    other_claim.write_bytes(msgspec.json.encode(holder))
+    monkeypatch.setattr(locks, "_other_claims", lambda: [tmp_path / "missing", other_claim])
     monkeypatch.setattr(
         locks, "runtime_dir", lambda: tmp_path / "run" / "hostdx"
     )  # root keeps out of a user's
@@ -174,9 +174,9 @@ def test_another_users_run_keeps_a_user_from_measuring(
 ) -> None:
     of_another(tmp_path, monkeypatch, 1000)
     with pytest.raises(locks.LockHeld, match="hostdx run storage"):
-        measuring()
+        lock_measuring()
     of_another(tmp_path, monkeypatch, 1000, start=1)  # that process is gone
-    measuring().release_lock()
+    lock_measuring().release_lock()
 
 
 def test_root_is_warned_and_not_kept_from_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,14 +187,15 @@ def test_root_is_warned_and_not_kept_from_it(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.parametrize(
-    "said", [{"scenario": "x\x1b]0;owned\x07"}, {"since": "now; run rm -rf /"}, {"scenario": ""}, {"pid": 0}]
+    "fields",
+    [{"scenario": "x\x1b]0;owned\x07"}, {"since": "now; run rm -rf /"}, {"scenario": ""}, {"pid": 0}],
 )
 @pytest.mark.parametrize("uid", [0, 1000])
 def test_what_another_user_wrote_is_words_of_ours_or_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: dict[str, object], uid: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: dict[str, object], uid: int
 ) -> None:
-    of_another(tmp_path, monkeypatch, uid, **said)
-    measuring().release_lock()
+    of_another(tmp_path, monkeypatch, uid, **fields)
+    lock_measuring().release_lock()
 
 
 def test_a_place_of_its_own_is_not_the_hosts() -> None:
@@ -211,11 +212,11 @@ def test_where_others_locks_lie(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_who_measures_now_is_known_before_a_second_run_is_started() -> None:
     assert locks.measuring_holder() is None
-    held = measuring("storage")
+    lock = lock_measuring("storage")
     measuring_holder = locks.measuring_holder()
     assert measuring_holder is not None and (measuring_holder.pid, measuring_holder.scenario) == (
         os.getpid(),
         "storage",
     )
-    held.release_lock()
+    lock.release_lock()
     assert locks.measuring_holder() is None

@@ -84,16 +84,16 @@ def list_verdicts_with_values(session: RunSession) -> list[ev.RunVerdict]:
 @every_case("path", RECORDINGS)
 def test_the_values_divide_to_the_effect_and_are_the_same_in_every_form(path: Path) -> None:
     session = load(path)
-    told = report(session, path.name)
-    page, text = html.render_html(told), markdown.render_markdown(told)
+    full_report = report(session, path.name)
+    page, text = html.render_html(full_report), markdown.render_markdown(full_report)
     of_csv = list(csv.DictReader(io.StringIO(csv_rows.csv_of_recording(session, path.name))))
     of_json = json.loads(json_document.document_json(session, path.name))["verdicts"]
-    shown = {
+    cells_of = {
         (v.workload, v.metric, v.baseline, v.variant): row
         for row in verdict_table.list_verdict_rows(session)
         for v in [row.verdict]
     }
-    listed = {id(entry.verdict): entry for entry in list_effects(session) if entry.measured}
+    entries = {id(entry.verdict): entry for entry in list_effects(session) if entry.measured}
     with_values = list_verdicts_with_values(session)
     for verdict, row, document in zip(session.verdicts.values(), of_csv, of_json, strict=False):
         left, right = baseline_and_variant_values(session, verdict)
@@ -108,8 +108,8 @@ def test_the_values_divide_to_the_effect_and_are_the_same_in_every_form(path: Pa
         )
         quotient = right / left if metric.better == "more" else left / right
         assert quotient == pytest.approx(verdict.ratio, rel=WITHIN)
-        cells = shown[verdict.workload, verdict.metric, verdict.baseline, verdict.variant]
-        entry = listed[id(verdict)]
+        cells = cells_of[verdict.workload, verdict.metric, verdict.baseline, verdict.variant]
+        entry = entries[id(verdict)]
         assert (entry.left, entry.right) == (cells.left, cells.right)
         for value in (cells.left, cells.right):
             assert str(value) in text and str(value) in page
@@ -161,8 +161,8 @@ def figures_of_results(session: RunSession) -> Iterator[tuple[str, float | None,
             yield f"{limit.direction} limit", limit.rate, fastest and fastest.rate
             for part, ratio in ((DISK, limit.of_disk), (NETWORK, limit.of_network)):
                 if ratio is not None:
-                    judged = verdicts[limit.direction, "MB/s", part, limit.path]
-                    yield f"{limit.direction} of {part}", ratio, judged.ratio
+                    verdict = verdicts[limit.direction, "MB/s", part, limit.path]
+                    yield f"{limit.direction} of {part}", ratio, verdict.ratio
     if (corners := session.find_result(Corners)) is not None:
         boxes = [
             box for kind in (Jobs, Boxed) if (result := session.find_result(kind)) for box in result.value
@@ -180,9 +180,9 @@ def figures_of_results(session: RunSession) -> Iterator[tuple[str, float | None,
         yield "check", cost.value.cost_ns, with_difference_beside(session, checked).delta
     if (resolution := session.find_result(Resolution)) is not None:
         for reach in resolution.value.reaches:
-            [judged] = [v for v in verdicts.values() if v.workload == reach.workload]
-            if reach.in_a_minute is not None and judged.smallest_effect is not None:
-                scaled = judged.smallest_effect * (judged.seconds / MINUTE_S) ** 0.5
+            [verdict] = [v for v in verdicts.values() if v.workload == reach.workload]
+            if reach.in_a_minute is not None and verdict.smallest_effect is not None:
+                scaled = verdict.smallest_effect * (verdict.seconds / MINUTE_S) ** 0.5
                 yield f"{reach.workload} in a minute", reach.in_a_minute, round(scaled, 4)
 
 
@@ -220,9 +220,9 @@ def figures_of_findings(session: RunSession) -> Iterator[tuple[str, str]]:
 
 def list_unlike_figures(session: RunSession) -> list[str]:
     unlike = [
-        f"{name}: {of_result} and {beside}"
-        for name, of_result, beside in figures_of_results(session)
-        if beside is not None and of_result != pytest.approx(beside, rel=RECORDED, abs=RECORDED * 0.1)
+        f"{name}: {of_result} and {shown}"
+        for name, of_result, shown in figures_of_results(session)
+        if shown is not None and of_result != pytest.approx(shown, rel=RECORDED, abs=RECORDED * 0.1)
     ]
     for key, figure in figures_of_findings(session):
         finding = session.findings[key]
@@ -243,45 +243,45 @@ def test_so_have_those_of_todays_runs(name: str, tmp_path: Path, monkeypatch: py
         session.apply(event)
     assert list_unlike_figures(session) == []
     for verdict in session.verdicts.values():
-        shown = with_difference_beside(session, verdict)
-        assert verdict.delta is None or verdict.delta == pytest.approx(shown.delta, rel=RECORDED)
+        paired = with_difference_beside(session, verdict)
+        assert verdict.delta is None or verdict.delta == pytest.approx(paired.delta, rel=RECORDED)
 
 
 @every_case("path", RECORDINGS)
 def test_a_variant_has_one_value_on_the_screens_and_in_the_report(path: Path) -> None:
     session = load(path)
-    shown: dict[tuple[str, str, str], set[str]] = {}
+    by_key: dict[tuple[str, str, str], set[str]] = {}
     for row in verdict_table.list_verdict_rows(session):
         verdict = row.verdict
         for variant, value in ((verdict.baseline, row.left), (verdict.variant, row.right)):
             if value is not None:
-                shown.setdefault((verdict.workload, verdict.metric, variant), set()).add(str(value))
+                by_key.setdefault((verdict.workload, verdict.metric, variant), set()).add(str(value))
     for workload in session.blocks:
         leading = session.find_workload(workload)
         for level in variant_levels(session, workload, 40):
             key = (workload, leading.metrics[0].name if leading else "", level.variant)
-            if key in shown:
-                shown[key].add(str(level.level))
+            if key in by_key:
+                by_key[key].add(str(level.level))
     for part in number_parts(session):
         if isinstance(part, Table) and "variant" in part.header:
             values = {"".join(map(plain_text, row)): row for row in part.rows}
-            for (workload, metric, variant), told in shown.items():
+            for (workload, metric, variant), texts in by_key.items():
                 names = (wording.workload_title(session, workload), wording.variant_title(session, variant))
                 rows = [row for row in values.values() if set(names) <= set(map(plain_text, row))]
                 value = value_of(session, workload, metric, variant)
                 assert value is not None
                 digits = units.format_number(value, 4)  # in a table of one unit a row
-                assert not rows or any({digits, *told} & set(map(plain_text, row)) for row in rows)
-    assert {key: told for key, told in shown.items() if len(told) > 1} == {}
+                assert not rows or any({digits, *texts} & set(map(plain_text, row)) for row in rows)
+    assert {key: texts for key, texts in by_key.items() if len(texts) > 1} == {}
 
 
 @every_case("path", RECORDINGS)
 def test_a_row_of_a_load_holds_its_values_whole(path: Path) -> None:
-    for session, width in ((session, width) for session in instants(path) for width in (66, 76)):
+    for session, width in ((session, width) for session in sessions_of(path) for width in (66, 76)):
         pairs = pairs_of(session)
-        for (planned, _), line in zip(pairs, row_lines(session, pairs, width, len(pairs)), strict=True):
+        for (load, _), line in zip(pairs, row_lines(session, pairs, width, len(pairs)), strict=True):
             text = "".join(part for part, _ in line)
-            levels = [side.level for side in variant_levels(session, planned.id, 12)[:2] if side.level]
+            levels = [side.level for side in variant_levels(session, load.id, 12)[:2] if side.level]
             assert all(format_short(level, VALUE_CELLS - 2) in text for level in levels)
 
 
@@ -304,8 +304,8 @@ def test_no_claim_of_a_recording_is_one_of_an_order_alone(path: Path) -> None:
     """Recordings from before the orders were looked at are judged by them when they are read."""
     session = load(path)
     for verdict in session.verdicts.values():
-        drawn = {group.order for group in session.groups_behind(verdict)}
-        if not verdict.is_decided or len(drawn) < 2 or verdict.groups < 4:
+        orders = {group.order for group in session.groups_behind(verdict)}
+        if not verdict.is_decided or len(orders) < 2 or verdict.groups < 4:
             continue
         assert verdict.order is not None
         first, second = verdict.order.ratios
@@ -321,7 +321,7 @@ def test_a_bundled_claim_that_was_an_artefact_of_the_order_is_not_made() -> None
         assert (verdict.order is not None and verdict.is_judged) or verdict.reason
 
 
-def instants(path: Path) -> Iterator[RunSession]:
+def sessions_of(path: Path) -> Iterator[RunSession]:
     events = list(read_events(path))
     session = RunSession()
     for number, event in enumerate(events, 1):
@@ -334,8 +334,8 @@ def test_what_a_guard_knows_of_others_is_known_without_a_pulse() -> None:
     session = RunSession()
     disturbance = Disturbance(kind="device", figure=4e8, unit="B/s", subject="sda")
     session.apply(ev.Guard(t=3.0, kind="device", disturbance=disturbance))
-    known = others_io(session)
-    assert known is not None and known.figure == 4e8
+    others = others_io(session)
+    assert others is not None and others.figure == 4e8
 
 
 REPEATED = re.compile(r"\b([a-z]+(?: [a-z]+){1,3})[:;] \1\b")  # whatever was put before what has it already
@@ -344,7 +344,7 @@ REPEATED = re.compile(r"\b([a-z]+(?: [a-z]+){1,3})[:;] \1\b")  # whatever was pu
 @every_case("path", RECORDINGS)
 def test_no_statement_is_put_together_twice(path: Path) -> None:
     """At any moment, of a runner that lives and of one that does not."""
-    for session in instants(path):
+    for session in sessions_of(path):
         sentences = [find_answer(session, growing=growing).sentence for growing in (True, False)]
         sentences += [sign.text for sign in list_trust_signs(session)]
         assert [text for text in sentences if REPEATED.search(text)] == []
@@ -352,28 +352,29 @@ def test_no_statement_is_put_together_twice(path: Path) -> None:
 
 @every_case("path", RECORDINGS)
 def test_nothing_is_unknown_in_one_place_and_known_in_another(path: Path) -> None:
-    for session in instants(path):
-        watched = [
-            one for w in session.watched for one in w.told if one.kind == "device" and one.figure is not None
+    for session in sessions_of(path):
+        disturbances = [
+            cause
+            for w in session.watched
+            for cause in w.told
+            if cause.kind == "device" and cause.figure is not None
         ]
-        known = others_io(session)
-        assert known is not None or not watched
+        others = others_io(session)
+        assert others is not None or not disturbances
         if session.pulses and session.pulses[-1].devices:
             spans = [text for line in pulse_lines(session, 400, 9) for text, _ in line]
-            assert spans.count(OTHERS_IO) == (known is not None)
+            assert spans.count(OTHERS_IO) == (others is not None)
         remarks = list_remarks(session)
-        counted = [
-            tile for group in summary_tiles(session) for tile in group.tiles if tile.label == "findings"
-        ]
+        tiles = [tile for group in summary_tiles(session) for tile in group.tiles if tile.label == "findings"]
         worst = Counter(f.severity for f in remarks)
-        assert bool(counted) == bool(remarks) or not summary_tiles(session)
-        for tile in counted:
+        assert bool(tiles) == bool(remarks) or not summary_tiles(session)
+        for tile in tiles:
             assert (
                 sum(int(word) for word in f"{tile.value} {tile.more}".split() if word.isdigit())
                 == worst.total()
             )
-        listed = first_page(session, path.name)[-1]
+        items = first_page(session, path.name)[-1]
         lines = [
-            plain_text(item[-1]) for part in listed.parts if isinstance(part, Bullets) for item in part.items
+            plain_text(item[-1]) for part in items.parts if isinstance(part, Bullets) for item in part.items
         ]
         assert lines[: len(remarks)] == [f.title for f in remarks][: len(lines)]

@@ -117,12 +117,12 @@ class Hostdx:
 
 @pytest.fixture(scope="module")
 def hostdx(tmp_path_factory: pytest.TempPathFactory) -> Hostdx:
-    made = Hostdx(tmp_path_factory.mktemp("raw"))
-    folder = made.raw / RAW
+    program = Hostdx(tmp_path_factory.mktemp("raw"))
+    folder = program.raw / RAW
     folder.mkdir()
-    made.ends(0, "run", "dstate", "--seconds", "1", "--recording", str(folder / f"{RAW}.jsonl"))
+    program.ends(0, "run", "dstate", "--seconds", "1", "--recording", str(folder / f"{RAW}.jsonl"))
     shutil.copy(ROOT / "tests/data/io500-claix.tsv", folder / f"{RAW}.tsv")
-    return made
+    return program
 
 
 def test_each_command_is_among_them() -> None:
@@ -144,7 +144,7 @@ def test_a_run(tmp_path: Path, scenario: str) -> None:
         directory = disk.directory / RAW
         directory.mkdir()
         before = disk.queue()
-        words = [one.format(dir=directory, device=disk.device) for one in OPTIONS[scenario]]
+        words = [word.format(dir=directory, device=disk.device) for word in OPTIONS[scenario]]
         for _ in range(5):
             done = hostdx("run", scenario, *words, "--json")
             if done.returncode != 3:

@@ -12,8 +12,8 @@ from hostdx.app.terminal.failure import Failure
 from tests.needs import ROOT, needs
 
 
-def ruled(where: str) -> str:
-    return f"{where} belongs to alice" if "/alice" in where else ""
+def refusal_of(path: str) -> str:
+    return f"{path} belongs to alice" if "/alice" in path else ""
 
 
 def test_root_makes_nothing_below_another_users_state_directory(
@@ -21,7 +21,7 @@ def test_root_makes_nothing_below_another_users_state_directory(
 ) -> None:
     home = tmp_path / "alice"
     home.mkdir()
-    monkeypatch.setattr("hostdx.app.state.find_known_rulers", ruled)
+    monkeypatch.setattr("hostdx.app.state.find_known_rulers", refusal_of)
     monkeypatch.setenv("XDG_STATE_HOME", str(home / "state"))
     with pytest.raises(Failure, match="belongs to alice; as root set XDG_STATE_HOME"):
         make_private(recordings_dir())
@@ -31,7 +31,7 @@ def test_root_makes_nothing_below_another_users_state_directory(
 def test_roots_locks_do_not_lie_in_the_runtime_directory_of_who_called_su(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hostdx.app.state.find_known_rulers", ruled)
+    monkeypatch.setattr("hostdx.app.state.find_known_rulers", refusal_of)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "alice"))
     assert runtime_dir() == Path("/run/hostdx")
@@ -69,12 +69,12 @@ def test_each_error_has_advice_of_its_own() -> None:
 
 def test_open_files_are_asked_for_before_anything_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = {"set": (0, 0)}
-    monkeypatch.setattr(state.resource, "setrlimit", lambda which, limit: limits.update(set=limit))
-    for soft, hard, wanted in ((64, 4096, (1024, 4096)), (100, 700, (700, 700)), (16, -1, (1024, -1))):
-        monkeypatch.setattr(state.resource, "getrlimit", lambda which, limit=(soft, hard): limit)
+    monkeypatch.setattr(state.resource, "setrlimit", lambda kind, limit: limits.update(set=limit))
+    for soft, hard, expected in ((64, 4096, (1024, 4096)), (100, 700, (700, 700)), (16, -1, (1024, -1))):
+        monkeypatch.setattr(state.resource, "getrlimit", lambda kind, limit=(soft, hard): limit)
         state.check_descriptors()
-        assert limits["set"] == wanted
-    monkeypatch.setattr(state.resource, "getrlimit", lambda which: (16, 100))
-    with pytest.raises(Failure) as refused:
+        assert limits["set"] == expected
+    monkeypatch.setattr(state.resource, "getrlimit", lambda kind: (16, 100))
+    with pytest.raises(Failure) as error:
         state.check_descriptors()
-    assert "512" in refused.value.text and "100" in refused.value.text
+    assert "512" in error.value.text and "100" in error.value.text

@@ -26,7 +26,7 @@ CHANGING = (
 )  # after any other event every view says what it said
 
 
-def moments(demo: str) -> Iterator[RunSession]:
+def sessions_of(demo: str) -> Iterator[RunSession]:
     session = RunSession()
     for event in read_events(resolve_recording(demo)):
         session.apply(event)
@@ -34,35 +34,39 @@ def moments(demo: str) -> Iterator[RunSession]:
             yield session
 
 
-LONG = "demo:fullstack"  # the most events by far
+LARGEST = "demo:fullstack"  # the most events by far
 
 
-@pytest.mark.parametrize("demo", some_always([demo for demo in list_demos() if demo != LONG], list_demos()))
+@pytest.mark.parametrize(
+    "demo", some_always([demo for demo in list_demos() if demo != LARGEST], list_demos())
+)
 def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> None:
     judged = 0
-    for session in moments(demo):
-        told = {key: verdict for key, verdict in session.verdicts.items() if is_measured(verdict)}
-        judged = max(judged, len(told))
+    for session in sessions_of(demo):
+        verdicts = {key: verdict for key, verdict in session.verdicts.items() if is_measured(verdict)}
+        judged = max(judged, len(verdicts))
         loads = dict.fromkeys(key[0] for key in session.verdicts)
-        live = [one for load in loads for one in list_standings(session, load) if one.verdict is not None]
-        assert {id(one.verdict) for one in live if is_measured(one.verdict)} == {id(v) for v in told.values()}
-        for one in live:
-            assert one.verdict is not None and one.role == verdict_role(one.verdict)
-            if one.bar is not None:
-                assert (one.bar.ratio, one.bar.ci95) == (
-                    one.verdict.ratio,
-                    drawable_interval(one.verdict.ci95),
+        live = [pair for load in loads for pair in list_standings(session, load) if pair.verdict is not None]
+        assert {id(pair.verdict) for pair in live if is_measured(pair.verdict)} == {
+            id(v) for v in verdicts.values()
+        }
+        for pair in live:
+            assert pair.verdict is not None and pair.role == verdict_role(pair.verdict)
+            if pair.bar is not None:
+                assert (pair.bar.ratio, pair.bar.ci95) == (
+                    pair.verdict.ratio,
+                    drawable_interval(pair.verdict.ci95),
                 )
-        listed = [entry for entry in list_effects(session) if entry.measured]
+        entries = [entry for entry in list_effects(session) if entry.measured]
         table = verdict_table.list_verdict_rows(session)
-        assert [entry.verdict for entry in listed] == [row.verdict for row in table]
-        assert {id(row.verdict) for row in table} == {id(verdict) for verdict in told.values()}
+        assert [entry.verdict for entry in entries] == [row.verdict for row in table]
+        assert {id(row.verdict) for row in table} == {id(verdict) for verdict in verdicts.values()}
         bars = verdict_table.make_bars(table).values()
-        drawn_bars = [(e.ratio, e.ci95, e.size) for e in listed if is_drawable_value(e.ratio)]
+        drawn_bars = [(e.ratio, e.ci95, e.size) for e in entries if is_drawable_value(e.ratio)]
         assert [(bar.ratio, bar.ci95, bar.size) for bar in bars] == drawn_bars
         pages = [verdict_table.verdicts_table(session, appendix=appendix) for appendix in (False, True)]
         effects = [row[page.header.index("effect")] for page in pages if page for row in page.rows]
-        assert effects == [Toned(entry.size, entry.role) for entry in listed]
+        assert effects == [Toned(entry.size, entry.role) for entry in entries]
         answer = find_answer(session)
         if answer.verdict is not None:
             assert any(answer.verdict is verdict for verdict in session.verdicts.values())
@@ -76,5 +80,5 @@ def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> No
                 "warning",
             )
         document = json_document.make_document(session, None)["verdicts"]
-        assert [one["verdict"] for one in document] == [v.verdict for v in session.verdicts.values()]  # type: ignore[union-attr,call-overload,index]
+        assert [entry["verdict"] for entry in document] == [v.verdict for v in session.verdicts.values()]  # type: ignore[union-attr,call-overload,index]
     assert judged == sum(is_measured(verdict) for verdict in session.verdicts.values())

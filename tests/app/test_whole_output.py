@@ -36,12 +36,12 @@ def no_room() -> Iterator[None]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "results"
-    made.mkdir()
-    return made
+    results = tmp_path / "results"
+    results.mkdir()
+    return results
 
 
-def refused(*words: str) -> bool:
+def is_refused(*words: str) -> bool:
     with no_room():
         return run_command_line(list(words)) == 3
 
@@ -64,11 +64,11 @@ def test_a_full_disk_leaves_nothing_of_a_command(
     monkeypatch.setattr(
         build, "build_portable_archive", lambda: PortableArchive(bytes(99), bytes(2 * LIMIT), 1)
     )  # the second does not fit
-    assert refused(*COMMANDS[name], str(folder / "result")) and list(folder.iterdir()) == []
+    assert is_refused(*COMMANDS[name], str(folder / "result")) and list(folder.iterdir()) == []
     if name != "import":  # never over a file
         (folder / "result").write_text("before")
         (folder / "result").chmod(0o640)
-        assert refused(*COMMANDS[name], str(folder / "result"))
+        assert is_refused(*COMMANDS[name], str(folder / "result"))
         assert [p.name for p in folder.iterdir()] == ["result"]
         assert (folder / "result").read_text() == "before"
 
@@ -111,13 +111,13 @@ def test_several_are_there_together_or_not_at_all(folder: Path) -> None:
 def test_a_place_that_is_not_there_is_refused_before_anything_is_made(
     folder: Path, name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def never() -> PortableArchive:
+    def fail_if_made() -> PortableArchive:
         pytest.fail("it was made")
 
-    monkeypatch.setattr(build, "build_portable_archive", never)
-    monkeypatch.setattr("hostdx.app.cli.telling.capture.RecordedHost", never)
-    for where in (folder / "no" / "x", folder):
-        assert run_command_line([*COMMANDS[name], str(where)]) == 3
+    monkeypatch.setattr(build, "build_portable_archive", fail_if_made)
+    monkeypatch.setattr("hostdx.app.cli.telling.capture.RecordedHost", fail_if_made)
+    for place in (folder / "no" / "x", folder):
+        assert run_command_line([*COMMANDS[name], str(place)]) == 3
         assert len(capsys.readouterr().err.splitlines()) == 1
     assert list(folder.iterdir()) == []
 

@@ -34,8 +34,8 @@ from hostdx.scenarios.workload import scenario as workload
 from hostdx.scenarios.workload.variant_bench import CPU, WALL
 from tests.fakes.clock import FakeClock
 from tests.fakes.noise import white
-from tests.fakes.run import FakeRun, conduct
-from tests.fakes.streams.rpfilter_story import Story, quieten, with_check
+from tests.fakes.run import FakeRun, conduct_fake
+from tests.fakes.streams.rpfilter_story import Story, stop_guards, with_check
 from tests.fakes.trains import FakeTrains
 from tests.scenarios.box.drawn_bench import DrawnBench
 from tests.scenarios.checkup import test_scenario as of_checkup
@@ -59,9 +59,9 @@ def made_host() -> Host:
     return host
 
 
-def conducted(scenario: Scenario, host: Host, options: Mapping[str, Json], clock: FakeClock) -> FakeRun:
+def conduct_run(scenario: Scenario, host: Host, options: Mapping[str, Json], clock: FakeClock) -> FakeRun:
     run = FakeRun(seed=1, host=host, clock=clock, options=options, declared=scenario.options)
-    asyncio.run(conduct(scenario, run))
+    asyncio.run(conduct_fake(scenario, run))
     return run
 
 
@@ -140,15 +140,15 @@ def run_box(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     suit_everywhere(patch)
     clock = FakeClock()
     box = BoxScenario(lambda run, layout, private: DrawnBox(clock, 1), lambda run, layout: None)  # type: ignore[arg-type, return-value]
-    return conducted(box, made_host(), {"dir": [str(own)], "workers": 4}, clock)
+    return conduct_run(box, made_host(), {"dir": [str(own)], "workers": 4}, clock)
 
 
 def run_checkup(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     parts = (of_checkup.STORAGE, of_checkup.WALL, of_checkup.NULL, of_checkup.REFUSED, of_checkup.ASKS)
     patch.setattr("hostdx.scenarios.checkup.parts.candidate_scenarios", lambda: parts)
     patch.setattr("hostdx.scenarios.triage.triage.examine_host", lambda *_, **__: iter(()))
-    run = of_checkup.Conducted(options={"dir": ["/a b", "/c"]})
-    asyncio.run(conduct(Checkup(), run))
+    run = of_checkup.CheckupRun(options={"dir": ["/a b", "/c"]})
+    asyncio.run(conduct_fake(Checkup(), run))
     return run
 
 
@@ -156,22 +156,22 @@ def run_contention(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     suit_everywhere(patch)
     of_contention.plan_for_eight_cpus(patch)
 
-    async def ask_no_kernel(run: object, found: object, bench: object, made: object) -> object:
+    async def ask_no_kernel(run: object, facts: object, bench: object, planned: object) -> object:
         """As root it would ask the kernel for locks."""
-        return made
+        return planned
 
     patch.setattr("hostdx.scenarios.contention.scenario._add_locks", ask_no_kernel)
     patch.setattr(of_contention, "Host", made_host)
 
     def rate(load: str, side: int, workers: int) -> float:
-        return of_contention.linear(load, side, min(workers, 4 if load == "create" else 8))
+        return of_contention.linear_rate(load, side, min(workers, 4 if load == "create" else 8))
 
-    return asyncio.run(of_contention.measured(own, rate))[0]
+    return asyncio.run(of_contention.measure(own, rate))[0]
 
 
 def run_cpuwatch(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     run = of_cpuwatch.run_of_quota(own, patch, {"pid": 131, "expect": 1.0})
-    asyncio.run(conduct(of_cpuwatch.Cpuwatch(), run))
+    asyncio.run(conduct_fake(of_cpuwatch.Cpuwatch(), run))
     return run
 
 
@@ -179,13 +179,13 @@ def run_dstate(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     patch.setattr(
         dstate, "KernelLogFollower", lambda: SimpleNamespace(problem="", read_new=tuple, close=lambda: None)
     )
-    host = of_dstate.captured(own, (1, "init", "S", "0"), (20, "df", "D", "rpc_wait_bit_killable"))
+    host = of_dstate.make_host(own, (1, "init", "S", "0"), (20, "df", "D", "rpc_wait_bit_killable"))
     (own / "proc/20/task/20/cwd").symlink_to("/nfs/home")
     return of_dstate.watch(host, seconds=5)
 
 
 def run_fstrim(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
-    return asyncio.run(of_fstrim.session(1, of_fstrim.QUIET_HOST, 0.2))
+    return asyncio.run(of_fstrim.planted_session(1, of_fstrim.QUIET_HOST, 0.2))
 
 
 def run_fullstack(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
@@ -193,11 +193,11 @@ def run_fullstack(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     patch.setattr(of_fullstack.plan_module, "os", SimpleNamespace(**{**vars(os), "geteuid": lambda: 0}))
     patch.setattr("os.cpu_count", lambda: 4)
     patch.setattr(of_fullstack, "Host", made_host)
-    return of_fullstack.told(own, of_fullstack.ALIKE, {"direction": "both"}).fake
+    return of_fullstack.play(own, of_fullstack.ALIKE, {"direction": "both"}).fake
 
 
 def run_iosched(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
-    return of_iosched.measured(own, {"mq-deadline": 1.0, "bfq": 0.8})
+    return of_iosched.measure_loads(own, {"mq-deadline": 1.0, "bfq": 0.8})
 
 
 def run_kernel(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
@@ -206,14 +206,14 @@ def run_kernel(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     patch.setattr(kernel, "read_fingerprint", lambda host, place: ())  # it reads this machine
     patch.setattr(kernel, "examine_live_host", lambda time: ((), ()))
     patch.setattr(kernel, "BenchmarkSet", lambda *_, **__: DrawnBattery(clock))
-    return conducted(kernel.KernelScenario(), made_host(), {"only": ["syscall", "getpid"]}, clock)
+    return conduct_run(kernel.KernelScenario(), made_host(), {"only": ["syscall", "getpid"]}, clock)
 
 
 def run_null(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     engine = of_null.fake_engine(patch, own)
     scenario = Null()
     run = of_null.run_of(engine, scenario)
-    asyncio.run(conduct(scenario, run))
+    asyncio.run(conduct_fake(scenario, run))
     return run
 
 
@@ -222,12 +222,12 @@ def run_numa(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     options: dict[str, Json] = {"only": "read", "bios": str(of_numa.BIOS / "dell.json")}
     plan = scenario.prepare(host, Options(options, scenario.options)).plan
     run = FakeRun(host=host, options=options, declared=scenario.options, plan=plan)
-    asyncio.run(conduct(scenario, run))
+    asyncio.run(conduct_fake(scenario, run))
     return run
 
 
 def run_rpfilter(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
-    quieten(patch)
+    stop_guards(patch)
     return asyncio.run(Story(own, with_check("firewalld-0.8-logged")).run())
 
 
@@ -245,7 +245,7 @@ def run_storage(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
 
     def trains(benches: Mapping[str, DrawnStorage], load: str) -> FakeTrains:
         rates = dict(zip(benches, (10_000.0, 8_000.0), strict=True))
-        metric = next(one.metric for one in storage_plan.LOADS if one.id == load)
+        metric = next(load_plan.metric for load_plan in storage_plan.LOADS if load_plan.id == load)
         return FakeTrains(clock, rates, metric=metric, noise=white(len(load), 0.02), device=load != "cpu")
 
     patch.setattr("hostdx.scenarios.storage.scenario.StorageBatches", trains)
@@ -253,7 +253,7 @@ def run_storage(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
         (own / name).mkdir()
     only = ("randread-4k-qd1", "fsync-4k-qd1", "cpu")
     options: dict[str, Json] = {"dir": [str(own / "a"), str(own / "b")], "budget": 30.0}
-    return conducted(storage.Storage(only=only), made_host(), options, clock)
+    return conduct_run(storage.Storage(only=only), made_host(), options, clock)
 
 
 def run_workload(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
@@ -264,7 +264,7 @@ def run_workload(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
         "cwd": "/",
         "budget": 120.0,
     }
-    return conducted(workload.CommandUnderVariants(), made_host(), options, FakeClock())
+    return conduct_run(workload.CommandUnderVariants(), made_host(), options, FakeClock())
 
 
 RUNS: dict[str, Build] = {

@@ -47,7 +47,9 @@ def describe_commands(
     """
     context = click.Context(command, info_name=path, parent=parent, **command.context_settings)
     described: dict[str, Json] = {
-        path: [describe_parameter(one) for one in command.get_params(context) if "--help" not in one.opts]
+        path: [
+            describe_parameter(param) for param in command.get_params(context) if "--help" not in param.opts
+        ]
     }
     if isinstance(command, click.Group):
         for name in sorted(command.list_commands(context)):
@@ -88,12 +90,12 @@ def test_keys() -> None:
                 import_module(module.name)
     classes, keys = [DOMNode], dict[str, Json]()
     while classes:
-        one = classes.pop()
-        classes += one.__subclasses__()
-        if one.__module__.startswith(("hostdx.app.tui", "hostdx.app.features")) and (
-            own := one.__dict__.get("BINDINGS")
+        kind = classes.pop()
+        classes += kind.__subclasses__()
+        if kind.__module__.startswith(("hostdx.app.tui", "hostdx.app.features")) and (
+            own := kind.__dict__.get("BINDINGS")
         ):
             bindings = [b if isinstance(b, Binding) else Binding(*b) for b in own]
-            keys[one.__name__] = sorted(b.key for b in bindings)
+            keys[kind.__name__] = sorted(b.key for b in bindings)
     assert {"Shell", "HomeScreen"} & keys.keys(), "the screens were not found"
     assert_frozen("keys", sorted(keys.values(), key=str))

@@ -83,12 +83,12 @@ def keys_of(value: Json) -> Json:
     return type(value).__name__
 
 
-def merge_keys(one: Json, other: Json) -> Json:
-    if isinstance(one, dict) and isinstance(other, dict):
-        return {key: merge_keys(one.get(key), other.get(key)) for key in sorted(one.keys() | other.keys())}
-    if isinstance(one, list) and isinstance(other, list) and one and other:
-        return [merge_keys(one[0], other[0])]
-    return other if one in (None, "NoneType", []) else one
+def merge_keys(a: Json, b: Json) -> Json:
+    if isinstance(a, dict) and isinstance(b, dict):
+        return {key: merge_keys(a.get(key), b.get(key)) for key in sorted(a.keys() | b.keys())}
+    if isinstance(a, list) and isinstance(b, list) and a and b:
+        return [merge_keys(a[0], b[0])]
+    return b if a in (None, "NoneType", []) else a
 
 
 # What a person types wrong, and the status: 2 usage, 3 skipped or impossible.
@@ -121,7 +121,7 @@ EXITS = [
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status"), EXITS, ids=lambda one: "-".join(one) if isinstance(one, tuple) else ""
+    ("arguments", "status"), EXITS, ids=lambda case: "-".join(case) if isinstance(case, tuple) else ""
 )
 def test_exit_status(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], status: int) -> None:
     assert run(capsys, *arguments)[0] == status
@@ -137,5 +137,5 @@ def test_exit_status_of_findings(capsys: pytest.CaptureFixture[str], tmp_path: P
 def test_no_frozen_file_is_left_over() -> None:
     names = {path.stem for path in FROZEN.glob("*.json")}
     reports = {f"report-{name.partition(':')[2]}" for name in store.list_demos()}
-    known = reports | {f"{path.parent.name}-{path.stem}" for path in (*FORMER, *MADE)}
-    assert {name for name in names if name.startswith(("report-", "former-", "recordings-"))} == known
+    expected = reports | {f"{path.parent.name}-{path.stem}" for path in (*FORMER, *MADE)}
+    assert {name for name in names if name.startswith(("report-", "former-", "recordings-"))} == expected

@@ -19,13 +19,13 @@ def result_types() -> list[type[Result]]:
     """Return the types of results that scenarios of this tree record, by name."""
     for name in store.list_demos():  # reading one loads the types of its scenario
         list(read_events(store.resolve_recording(name)))
-    found, left = list[type[Result]](), [Result]
-    while left:
-        one = left.pop()
-        left += one.__subclasses__()
-        if one.__module__.startswith("hostdx.scenarios.") and one.__struct_config__.tag:
-            found.append(one)
-    return sorted(found, key=lambda one: str(one.__struct_config__.tag))
+    kinds, stack = list[type[Result]](), [Result]
+    while stack:
+        kind = stack.pop()
+        stack += kind.__subclasses__()
+        if kind.__module__.startswith("hostdx.scenarios.") and kind.__struct_config__.tag:
+            kinds.append(kind)
+    return sorted(kinds, key=lambda kind: str(kind.__struct_config__.tag))
 
 
 def test_types_and_fields_of_events() -> None:

@@ -33,7 +33,7 @@ def test_events_of_a_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
         {
             "events": len(events),
             "sha256": hashlib.sha256(lines.encode()).hexdigest(),
-            "first_of_each_and_all_that_conclude": chosen(events),
+            "first_of_each_and_all_that_conclude": drop_repeats(events),
         },
     )
 
@@ -57,7 +57,7 @@ def round_numbers(value: Json) -> Json:
     return value
 
 
-MANY = frozenset(
+REPEATED = frozenset(
     (
         *("block", "train", "group", "estimate", "progress"),
         *("sample", "pulse", "slices", "inside", "watched"),
@@ -65,16 +65,16 @@ MANY = frozenset(
 )
 
 
-def chosen(events: list[dict[str, Json]]) -> list[Json]:
+def drop_repeats(events: list[dict[str, Json]]) -> list[Json]:
     """Return all but what repeats: of blocks and the like the first of each load and variant, of results the last."""
     last = {event["type"]: number for number, event in enumerate(events)}
-    seen: set[tuple[Json, ...]] = set()
-    kept: list[Json] = []
+    keys: set[tuple[Json, ...]] = set()
+    chosen: list[Json] = []
     for number, event in enumerate(events):
         kind = str(event["type"])
         key = (kind, *(str(event.get(name)) for name in ("workload", "variant", "series", "step")))
         replaced = "/" in kind and last[kind] != number
-        if not replaced and (kind not in MANY or key not in seen):
-            kept.append(event)
-        seen.add(key)
-    return kept
+        if not replaced and (kind not in REPEATED or key not in keys):
+            chosen.append(event)
+        keys.add(key)
+    return chosen

@@ -11,7 +11,7 @@ from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
 from tests.fakes.clock import FakeClock
 
 
-class FakeBench:
+class FakeNetwork:
     """Stands for `hostdx.scenarios.rpfilter.measurement.network.Network`.
 
     `costs` are ns by what the treatment does; scatter 1 %."""
@@ -42,14 +42,14 @@ class FakeBench:
         self.closed = 0
         self.loaded: list[Treatment] = []
         self.pairs: dict[int, Treatment] = {}
-        self.made = 0  # pairs of namespaces
+        self.pair_count = 0  # pairs of namespaces
         self._noise = random.Random(7)
 
     async def set_up(self, routes: RouteSet, *, ipv6: bool, pair: int = 0) -> LabReady:
         if self.refuse_set_up:
             raise BenchRefused(self.refuse_set_up)
-        assert pair == self.made
-        self.made += 1
+        assert pair == self.pair_count
+        self.pair_count += 1
         self.routes, self.ipv6 = routes, ipv6
         return LabReady(
             in_user_namespace=self.in_user_namespace,
@@ -58,7 +58,7 @@ class FakeBench:
         )
 
     async def make_active(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> LabReady:
-        assert pair < self.made
+        assert pair < self.pair_count
         if self.no_fib and treatment.rule_kind == "check" and treatment.loader == "nft":
             raise NotApplicable(
                 "this kernel has no reverse-path lookup for its firewall (fib, rpfilter): nft: ..."
@@ -96,7 +96,7 @@ class FakeBench:
         packets = [int(counted_s * 1e9 / ns) for ns in values]
         sides = []
         for number in range(max(order) + 1):
-            own = [at for at, which in enumerate(order) if which == number]
+            own = [at for at, index in enumerate(order) if index == number]
             mean = sum(values[at] for at in own) / max(1, len(own))
             sides.append(
                 Measured(

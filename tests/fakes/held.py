@@ -14,6 +14,6 @@ def inode_at(path: Path) -> Inode:
         os.close(fd)
 
 
-def held(path: Path) -> PrivateDirectory:
+def open_private(path: Path) -> PrivateDirectory:
     path.chmod(0o700)
     return PrivateDirectory.open(str(path), inode_at(path))

@@ -17,23 +17,23 @@ HARDWARE: Hardware = (("CPU", "a model"),)
 Noise = Callable[[random.Random], float]
 
 
-def usual(rng: random.Random) -> float:
+def draw_usual(rng: random.Random) -> float:
     return rng.gauss(0, 0.02)
 
 
-def heavy(rng: random.Random) -> float:
+def draw_heavy(rng: random.Random) -> float:
     """Student's t with three degrees of freedom, its standard deviation 2 %."""
     return 0.02 * rng.gauss(0, 1) / math.sqrt(rng.gammavariate(1.5, 2) / 3) / math.sqrt(3)
 
 
-def wild(rng: random.Random) -> float:
+def draw_wild(rng: random.Random) -> float:
     """One measurement in ten with three times the noise; 2 % over all."""
     return rng.gauss(0, 0.0447 if rng.random() < 0.1 else 0.0149)
 
 
 class Nodes:
     def __init__(
-        self, count: int, seed: int, *, noise: Noise = usual, measures: int = 1, differ: float = 0.01
+        self, count: int, seed: int, *, noise: Noise = draw_usual, measures: int = 1, differ: float = 0.01
     ) -> None:
         self.rng = random.Random(seed)
         self.noise = noise
@@ -65,13 +65,13 @@ class Nodes:
     def all(self) -> list[PeerNode]:
         return self.measure(self.levels)
 
-    def rounds(self, found: Screen) -> list[Round]:
+    def rounds(self, screen: Screen) -> list[Round]:
         """As a fleet run does them."""
         done: list[Round] = []
-        while names := next_suspects(found, done):
-            beside = peers_for(found, names, self.rng.randrange(1 << 30))
-            loads = loads_left(found, done, names)
-            measured = self.measure([*names, *beside])
+        while names := next_suspects(screen, done):
+            peers = peers_for(screen, names, self.rng.randrange(1 << 30))
+            loads = loads_left(screen, done, names)
+            measured = self.measure([*names, *peers])
             for node in measured:
                 for key in [key for key in node.logs if key.workload not in loads]:
                     del node.logs[key]
@@ -79,9 +79,9 @@ class Nodes:
         return done
 
 
-def screened(nodes: Nodes) -> tuple[Screen, list[Round]]:
-    found = screen_nodes(nodes.all())
-    return found, nodes.rounds(found)
+def screen_and_measure(nodes: Nodes) -> tuple[Screen, list[Round]]:
+    screen = screen_nodes(nodes.all())
+    return screen, nodes.rounds(screen)
 
 
 def table_of(names: Sequence[str], facts: Callable[[str], dict[FactKey, Json]]) -> FactTable:

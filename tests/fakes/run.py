@@ -69,22 +69,22 @@ class FakeRun(Run):
     @asynccontextmanager
     async def _change(self, action: Action) -> AsyncIterator[Applied]:
         value = action.new if action.new is not None else action.target
-        made: Path | None = None
+        folder: Path | None = None
         inode: Inode | None = None
         if action.kind == "resource" and action.resource == "directory":
-            made = Path(tempfile.mkdtemp(prefix=".hostdx-", dir=str(Path(action.target).parent)))
-            value = str(made)
-            inode = inode_at(made)
+            folder = Path(tempfile.mkdtemp(prefix=".hostdx-", dir=str(Path(action.target).parent)))
+            value = str(folder)
+            inode = inode_at(folder)
         self.applied.append(action)
         try:
             yield Applied(id=f"a{len(self.applied)}", action=action, value=value, inode=inode)
         finally:
-            if made is not None:
-                await asyncio.to_thread(shutil.rmtree, made, True)
+            if folder is not None:
+                await asyncio.to_thread(shutil.rmtree, folder, True)
             self.reverted.append(action)
 
 
-async def conduct(scenario: Scenario, run: FakeRun) -> None:
+async def conduct_fake(scenario: Scenario, run: FakeRun) -> None:
     """As `app` does it: prepared once; a refused plan is not run."""
     prepared = scenario.prepare(run.host, run.options)
     run.plan = prepared.plan

@@ -19,8 +19,8 @@ def sar_day(
     times = range(step_s, DAY_S, step_s)
     lines = [SAR_HEAD, "00:00:00        CPU     %user     %nice   %system   %iowait    %steal     %idle"]
     for at_s in times:
-        iowait = 70 + rng.gauss(0, 5) if _within(at_s, disk) else abs(rng.gauss(1, 0.5))
-        stolen = 30 + rng.gauss(0, 3) if _within(at_s, steal) else 0.0
+        iowait = 70 + rng.gauss(0, 5) if _is_within(at_s, disk) else abs(rng.gauss(1, 0.5))
+        stolen = 30 + rng.gauss(0, 3) if _is_within(at_s, steal) else 0.0
         user = 5 + rng.random() * 5
         idle = 100 - iowait - stolen - user - 1
         shares = (user, 0.0, 1.0, iowait, stolen, idle)
@@ -28,7 +28,7 @@ def sar_day(
     lines += ["", "00:00:00        DEV       tps     rkB/s     wkB/s   areq-sz    aqu-sz     await     %util"]
     for at_s in times:
         for name in ("sda", "sdb"):
-            is_slow = name == "sda" and _within(at_s, disk)
+            is_slow = name == "sda" and _is_within(at_s, disk)
             await_ms, busy = (60 + rng.random(), 99) if is_slow else (abs(rng.gauss(3, 1)), rng.random() * 20)
             lines.append(
                 f"{clock(at_s)}  {name}  100.00  10.00  20.00  12.00  0.10  {await_ms:.2f}  {busy:.2f}"
@@ -36,7 +36,7 @@ def sar_day(
     return "\n".join(lines) + "\n"
 
 
-def _within(at_s: int, period: tuple[int, int] | None) -> bool:
+def _is_within(at_s: int, period: tuple[int, int] | None) -> bool:
     """A sample stands for the time before it."""
     return period is not None and period[0] < at_s <= period[1]
 
@@ -67,8 +67,8 @@ def atop_file(samples: Sequence[dict[str, float]], step_s: int = 10) -> str:
         )
         lines.append(_atop_line("PAG", at_s, step_s, "4096 0 0 0 0 0 -1 0 0 0 5 5"))
         busy_ms = round(sample.get("busy", 0.1) * step_s * 1000)
-        moved = sum(v for n, v in sample.items() if n.startswith("write ") and "kworker" not in n)
-        sectors = 4000 + round(moved * step_s / 512)
+        moved_rate = sum(v for n, v in sample.items() if n.startswith("write ") and "kworker" not in n)
+        sectors = 4000 + round(moved_rate * step_s / 512)
         lines.append(_atop_line("DSK", at_s, step_s, f"sda {busy_ms} 100 8000 50 {sectors} 0 0 0 1.0"))
         for name, rate in sample.items():
             if name.startswith("write "):

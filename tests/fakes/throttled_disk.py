@@ -12,16 +12,16 @@ from hostdx.scenarios.storage.throttling.detection import STEP_S, BlockCompletio
 Meter = Callable[[float], float]  # when an operation that asks now may begin; called in the order of time
 
 
-def unmetered(now: float) -> float:
+def no_meter(now: float) -> float:
     return now
 
 
-def slices(rate: float, period_s: float) -> Meter:
+def slice_meter(rate: float, period_s: float) -> Meter:
     """As blk-throttle does it: so many operations in each period, the others wait for the next one."""
     state = {"period": 0, "used": 0}
     each = rate * period_s
 
-    def may(now: float) -> float:
+    def allowed_at(now: float) -> float:
         if int(now / period_s) > state["period"]:
             state.update(period=int(now / period_s), used=0)
         if state["used"] >= each:
@@ -29,14 +29,14 @@ def slices(rate: float, period_s: float) -> Meter:
         state["used"] += 1
         return max(now, state["period"] * period_s)
 
-    return may
+    return allowed_at
 
 
 def bucket(rate: float, size: float) -> Meter:
     """A token bucket of `size` operations, full at first; an operation takes one."""
     state = {"at": 0.0, "tokens": size}
 
-    def may(now: float) -> float:
+    def allowed_at(now: float) -> float:
         start = max(now, state["at"])
         tokens = min(size, state["tokens"] + (start - state["at"]) * rate)
         if tokens < 1:
@@ -44,42 +44,42 @@ def bucket(rate: float, size: float) -> Meter:
         state.update(at=start, tokens=tokens - 1)
         return start
 
-    return may
+    return allowed_at
 
 
-def serial(mean: float, scatter: float, seed: int) -> Meter:
+def serial_meter(mean: float, scatter: float, seed: int) -> Meter:
     """No meter: a disk that serves one operation after another, each in its own time."""
     state = {"free": 0.0}
     rng = random.Random(seed)
 
-    def may(now: float) -> float:
+    def allowed_at(now: float) -> float:
         state["free"] = max(now, state["free"]) + max(mean / 10, rng.gauss(mean, scatter * mean))
         return state["free"]
 
-    return may
+    return allowed_at
 
 
-def _ends(
+def _draw_ends(
     meter: Meter, began: float, seconds: float, mean: float, scatter: float, workers: int, rng: random.Random
 ) -> np.ndarray:  # fmt: skip
     """When the operations end that begin in so many seconds, each worker one after another."""
-    if meter is unmetered:  # then no worker waits for another: drawn at once
+    if meter is no_meter:  # then no worker waits for another: drawn at once
         draws = np.random.default_rng(rng.getrandbits(64))
         most = 2 * int(seconds / mean) + 20
         ends = np.maximum(mean / 10, draws.normal(mean, scatter * mean, (workers, most))).cumsum(axis=1)
         assert ends[:, -1].min() >= seconds
         begins = np.hstack([np.zeros((workers, 1)), ends[:, :-1]])
         return np.asarray(began + ends[begins < seconds])
-    found: list[float] = []
+    times: list[float] = []
     ready = [(began, n) for n in range(workers)]
     while ready[0][0] < began + seconds:
         now, worker = heapq.heappop(ready)
-        found.append(meter(now) + max(mean / 10, rng.gauss(mean, scatter * mean)))
-        heapq.heappush(ready, (found[-1], worker))
-    return np.array(found)
+        times.append(meter(now) + max(mean / 10, rng.gauss(mean, scatter * mean)))
+        heapq.heappush(ready, (times[-1], worker))
+    return np.array(times)
 
 
-def _counted(ends: np.ndarray, began: float, least: int) -> list[int]:
+def _count_steps(ends: np.ndarray, began: float, least: int) -> list[int]:
     """Operations in each step since then; so many steps at least."""
     return [int(n) for n in np.bincount(((ends - began) / STEP_S).astype(int), minlength=least)]
 
@@ -90,16 +90,16 @@ def courses(
 ) -> list[BlockCompletions]:  # fmt: skip
     """Blocks of a load. `operation_s`: a mean; `scatter`: its deviation as a share; `drift`: of a block's mean."""
     rng = random.Random(seed)
-    found = []
+    blocks_drawn = []
     began = 0.0
     for _ in range(blocks):
         mean = operation_s * max(0.2, rng.gauss(1, drift))
-        ends = _ends(meter, began, block_s, mean, scatter, workers, rng)
-        counts = _counted(ends, began, round(block_s / STEP_S) + 1)
+        ends = _draw_ends(meter, began, block_s, mean, scatter, workers, rng)
+        counts = _count_steps(ends, began, round(block_s / STEP_S) + 1)
         last = float(ends.max())
-        found.append(BlockCompletions(began_s=began, seconds=last - began, completions=counts))
+        blocks_drawn.append(BlockCompletions(began_s=began, seconds=last - began, completions=counts))
         began = last + gap_s
-    return found
+    return blocks_drawn
 
 
 def trains(
@@ -108,7 +108,7 @@ def trains(
 ) -> list[MeasuredBatch]:  # fmt: skip
     """Trains of a second, ABBA and BAAB, each side with its meter; the same one where they share a disk."""
     rng = random.Random(seed)
-    found = []
+    batches = []
     now = 0.0
     for _ in range(count):
         began = now
@@ -119,15 +119,15 @@ def trains(
             order += group
             for side in group:
                 begins.append(now)
-                ends = _ends(meters[side], now, slice_s, operation_s, scatter, workers, rng)
-                counts.append(_counted(ends, now, 1))
+                ends = _draw_ends(meters[side], now, slice_s, operation_s, scatter, workers, rng)
+                counts.append(_count_steps(ends, now, 1))
                 now = float(ends.max())
         side_of_none = Measured(seconds=0.5, values={})
-        found.append(
+        batches.append(
             MeasuredBatch(
                 seconds=now - began, slice_s=slice_s, order=order, values={}, sides=[side_of_none] * 2, lengths=[],
                 operations=[], begins=begins, completions=counts,
             )
         )  # fmt: skip
         now += 0.03
-    return found
+    return batches

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from hostdx.probes.engine.batch_source import BatchSource
 from hostdx.probes.engine.measured import Measured, MeasuredBatch
 from hostdx.scenarios.contract.model import Clock
-from tests.fakes.noise import Noise, quiet
+from tests.fakes.noise import Noise, no_noise
 
 
 class FakeTrains(BatchSource[float]):
@@ -30,7 +30,7 @@ class FakeTrains(BatchSource[float]):
         rates: Mapping[str, float],
         *,
         metric: str = "IOPS",
-        noise: Noise = quiet,
+        noise: Noise = no_noise,
         left_s: Mapping[str, float] | None = None,
         share: Mapping[str, float] | None = None,
         flushed: bool = True,
@@ -107,8 +107,8 @@ class FakeTrains(BatchSource[float]):
             lost_s = max(0.0, min(lost_s, slice_s) - onset_s)
             values.append(rate * (counted_s - lost_s) / counted_s)
             fourth = counted_s / 4
-            lost = [min(fourth, max(0.0, lost_s - part * fourth)) for part in range(4)]
-            within.append([rate * (fourth - gone) / fourth for gone in lost])
+            losses = [min(fourth, max(0.0, lost_s - part * fourth)) for part in range(4)]
+            within.append([rate * (fourth - lost_part) / fourth for lost_part in losses])
             self._before = name
         operations = [max(1, round(value * slice_s)) for value in values]
         sides = []

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from hostdx.probes.engine.measured import Measured, NotApplicable
 from hostdx.scenarios.contract.model import Clock
-from tests.fakes.noise import Noise, quiet
+from tests.fakes.noise import Noise, no_noise
 
 
 class FakeVariantBench:
@@ -25,7 +25,7 @@ class FakeVariantBench:
         clock: Clock,
         values: Mapping[str, float] | None = None,
         *,
-        noise: Noise = quiet,
+        noise: Noise = no_noise,
         less: tuple[str, ...] = (),
         operations_per_s: float = 10_000.0,
         calls: list[tuple[str, str]] | None = None,
@@ -79,10 +79,10 @@ class FakeVariantBench:
             raise NotApplicable(self.fail_reason)
         onset = None
         if self.onset_s:
-            onset = self._measured(self.onset_s, factor * self.onset_factor)
-        return self._measured(seconds - self.onset_s, factor, onset)
+            onset = self._make_measured(self.onset_s, factor * self.onset_factor)
+        return self._make_measured(seconds - self.onset_s, factor, onset)
 
-    def _measured(self, seconds: float, factor: float, onset: Measured | None = None) -> Measured:
+    def _make_measured(self, seconds: float, factor: float, onset: Measured | None = None) -> Measured:
         operations = round(self.operations_per_s * seconds * factor)
         return Measured(
             seconds=seconds,

@@ -17,7 +17,7 @@ class FakeWatch(InterferenceWatch):
         super().__init__(run)
         self.script = script
         self.stop_after = stop_after
-        self.seen: list[tuple[str, str]] = []
+        self.blocks: list[tuple[str, str]] = []
 
     async def look_before_first_block(self) -> None:
         return
@@ -26,8 +26,8 @@ class FakeWatch(InterferenceWatch):
         return
 
     def end_block(self, workload: str, variant: str, measured: Measured) -> Disturbance | None:
-        number = len(self.seen)
-        self.seen.append((workload, variant))
+        number = len(self.blocks)
+        self.blocks.append((workload, variant))
         if self.stop_after is not None and number + 1 >= self.stop_after:
             self.stopped = "others' I/O waits twice as long: rsync [7]"
         return self.script(number)

@@ -49,7 +49,7 @@ def own_cpu_s(pid: int) -> float:
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e9
 
 
-def starts(rounds: int, env: dict[str, str]) -> None:
+def print_starts(rounds: int, env: dict[str, str]) -> None:
     """The first round is not counted: it writes the bytecode that an installed hostdx has."""
     cases = {
         "bare Textual app": ([sys.executable, "-c", BARE], "READY"),
@@ -67,13 +67,13 @@ def starts(rounds: int, env: dict[str, str]) -> None:
             typical = [reduce([round[name][n] for round in costs]) for n in range(3)]
             base = base or typical
             times = "   ".join(
-                f"{what} {typical[n] * 1e3:5.0f} ms {typical[n] / base[n]:5.2f} x"
-                for n, what in enumerate(("wall", "CPU"))
+                f"{kind_of_time} {typical[n] * 1e3:5.0f} ms {typical[n] / base[n]:5.2f} x"
+                for n, kind_of_time in enumerate(("wall", "CPU"))
             )
             print(f"  {kind:<8}{name:<26} {times}   {typical[2]:7.0f} B")
 
 
-def cost(terminal: Terminal, seconds: float) -> tuple[float, float]:
+def cost_of(terminal: Terminal, seconds: float) -> tuple[float, float]:
     """(bytes a second, CPU share in percent of a core) after the first paint has settled."""
     terminal.pump(SETTLE_S)
     before, cpu, at = terminal.bytes, terminal.cpu_s(), time.perf_counter()
@@ -82,7 +82,7 @@ def cost(terminal: Terminal, seconds: float) -> tuple[float, float]:
     return (terminal.bytes - before) / span, 100 * (terminal.cpu_s() - cpu) / span
 
 
-def grow(path: Path, skip_s: float, *, again: bool = False, recording: Path | None = None) -> None:
+def grow_recording(path: Path, skip_s: float, *, again: bool = False, recording: Path | None = None) -> None:
     """Writes the made-up storage run in real time, from `skip_s` on; `again`: over and over, without its end."""
     run = storage() if recording is None else list(read_events(recording))
     if again:
@@ -101,7 +101,7 @@ def grow(path: Path, skip_s: float, *, again: bool = False, recording: Path | No
             file.flush()
 
 
-def live(
+def live_cost(
     size: tuple[int, int], seconds: float, env: dict[str, str], recording: Path | None = None
 ) -> tuple[float, float]:
     path = Path(env["XDG_STATE_HOME"]) / f"grow-{size[0]}{'-trains' if recording else ''}.jsonl"
@@ -113,7 +113,7 @@ def live(
         terminal = Terminal([*HOSTDX, "attach", str(path)], size, env)
         try:
             terminal.wait("live")
-            return cost(terminal, seconds)
+            return cost_of(terminal, seconds)
         finally:
             terminal.close()
     finally:
@@ -121,13 +121,13 @@ def live(
         writer.wait()
 
 
-def idle(size: tuple[int, int], seconds: float, env: dict[str, str]) -> tuple[float, float]:
+def idle_cost(size: tuple[int, int], seconds: float, env: dict[str, str]) -> tuple[float, float]:
     terminal = Terminal(HOSTDX, size, env)
     try:
         terminal.wait("checks found")
-        terminal.until(lambda: not terminal.shows("still reading"), "the end of triage")
+        terminal.expect(lambda: not terminal.shows("still reading"), "the end of triage")
         terminal.pump(SETTLE_S)  # the pulse's child is there from now on
-        return cost(terminal, seconds)
+        return cost_of(terminal, seconds)
     finally:
         terminal.close()
 
@@ -141,23 +141,23 @@ def main() -> None:
     parser.add_argument("--again", action="store_true", help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.grow:
-        grow(chosen.grow, 5.0, again=chosen.again, recording=chosen.recording)
+        grow_recording(chosen.grow, 5.0, again=chosen.again, recording=chosen.recording)
         return
     with tempfile.TemporaryDirectory() as state:
         env = {"XDG_STATE_HOME": state, "XDG_RUNTIME_DIR": f"{state}/run", "PYTHONPATH": os.getcwd()}  # noqa: PTH109
         env["PYTHONDONTWRITEBYTECODE"] = ""
-        starts(chosen.rounds, env)
+        print_starts(chosen.rounds, env)
         print(f"running, over {chosen.seconds:.0f} s from 2 s after the first paint")
         if chosen.recording:
             for size in ((120, 40), (80, 24)):
-                rate, cpu = live(size, chosen.seconds, env, chosen.recording)
+                rate, cpu = live_cost(size, chosen.seconds, env, chosen.recording)
                 print(
                     f"  trains      {size[0]}x{size[1]:<4} {rate:7.0f} B/s  {cpu:4.1f} % of a core   (4 kB/s, 3 %)"
                 )
         for name, measure, size, most in (
-            ("live", live, (120, 40), "4 kB/s, 3 %"),
-            ("live", live, (80, 24), "4 kB/s"),
-            ("home, idle", idle, (120, 40), "300 B/s"),
+            ("live", live_cost, (120, 40), "4 kB/s, 3 %"),
+            ("live", live_cost, (80, 24), "4 kB/s"),
+            ("home, idle", idle_cost, (120, 40), "300 B/s"),
         ):
             rate, cpu = measure(size, chosen.seconds, env)
             print(

@@ -51,7 +51,7 @@ class _List(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     mutation: tuple[Mutation, ...]
 
 
-class Tree:
+class MutatedCopy:
     """A copy that is mutated, tested and mended again."""
 
     def __init__(self, root: Path) -> None:
@@ -62,23 +62,23 @@ class Tree:
             else:
                 shutil.copy2(ROOT / name, root / name)
 
-    def noticed(self, mutation: Mutation) -> tuple[Word, str]:
+    def judge(self, mutation: Mutation) -> tuple[Word, str]:
         """What the tests near it say of it, and the first of them that failed."""
         path = self.root / mutation.file
         text = path.read_text(encoding="utf-8")
         try:
             self._write(path, text.replace(mutation.old, mutation.new))
-            status, said = self.tested(mutation.near)
+            status, output = self.run_tests(mutation.near)
         finally:
             self._write(path, text)
         failed = [
-            line.partition(" - ")[0] for line in said.splitlines() if line.startswith(("FAILED ", "ERROR "))
+            line.partition(" - ")[0] for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))
         ]
         if status == FAILED and all("::" in test for test in failed):  # else a file that could not be read
             return "noticed", failed[0]
-        return ("survived", "") if status == PASSED else ("invalid", said[-2000:])
+        return ("survived", "") if status == PASSED else ("invalid", output[-2000:])
 
-    def tested(self, tests: Sequence[str]) -> tuple[int, str]:
+    def run_tests(self, tests: Sequence[str]) -> tuple[int, str]:
         """pytest's exit status and output. What the tests start finds this copy first, and nothing is drawn anew."""
         command = (
             sys.executable,
@@ -108,19 +108,19 @@ class Tree:
             compiled.unlink()
 
 
-def mutations() -> list[Mutation]:
+def read_mutations() -> list[Mutation]:
     lists = sorted(Path(__file__).parent.glob("*.toml"))
     read = (msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _List) for path in lists)
-    return [one for each in read for one in each.mutation]
+    return [entry for each in read for entry in each.mutation]
 
 
-def trouble(one: Mutation) -> str:
+def trouble_of(entry: Mutation) -> str:
     """Why it cannot be made here; empty where it can."""
-    path = ROOT / one.file
-    found = path.read_text(encoding="utf-8").count(one.old) if path.is_file() else 0
-    if found != 1:
-        return f"{one.file} has the old text {found} times: {one.old!r}"
-    absent = [name for name in one.near if not (ROOT / name.partition("::")[0]).exists()]
+    path = ROOT / entry.file
+    count = path.read_text(encoding="utf-8").count(entry.old) if path.is_file() else 0
+    if count != 1:
+        return f"{entry.file} has the old text {count} times: {entry.old!r}"
+    absent = [name for name in entry.near if not (ROOT / name.partition("::")[0]).exists()]
     return f"not found: {', '.join(absent)}" if absent else ""
 
 
@@ -130,53 +130,57 @@ def main() -> int:
     )
     parser.add_argument("--few", action="store_true", help="those that are marked so")
     parser.add_argument("--only", default="", metavar="WORD", help="in a mutation's name or file")
-    asked = parser.parse_args()
-    every = mutations()
-    wrong = [f"{one.name}: {why}" for one in every if (why := trouble(one))]
-    twice = len(every) - len({one.name for one in every})
+    options = parser.parse_args()
+    every = read_mutations()
+    wrong = [f"{entry.name}: {why}" for entry in every if (why := trouble_of(entry))]
+    twice = len(every) - len({entry.name for entry in every})
     if wrong or twice:
         print(*wrong, *(["two mutations have one name"] if twice else []), sep="\n")
         return 2
-    chosen = [one for one in every if (one.few or not asked.few) and asked.only in f"{one.name} {one.file}"]
+    chosen = [
+        entry
+        for entry in every
+        if (entry.few or not options.few) and options.only in f"{entry.name} {entry.file}"
+    ]
     if not chosen:
-        print(f"no mutation has {asked.only!r} in its name or file")
+        print(f"no mutation has {options.only!r} in its name or file")
         return 2
     with tempfile.TemporaryDirectory(prefix="hostdx-mutations-") as place:
-        return _judged(chosen, Path(place))
+        return _judge_mutations(chosen, Path(place))
 
 
-def _judged(chosen: Sequence[Mutation], place: Path) -> int:
+def _judge_mutations(chosen: Sequence[Mutation], place: Path) -> int:
     began = time.monotonic()
-    trees: SimpleQueue[Tree] = SimpleQueue()
+    trees: SimpleQueue[MutatedCopy] = SimpleQueue()
     for number in range(AT_ONCE):
         (place / str(number)).mkdir()
-        trees.put(Tree(place / str(number)))
+        trees.put(MutatedCopy(place / str(number)))
 
-    def passes(tests: Sequence[str]) -> str:
+    def failure_of(tests: Sequence[str]) -> str:
         tree = trees.get()
         try:
-            status, said = tree.tested(tests)
+            status, output = tree.run_tests(tests)
         finally:
             trees.put(tree)
-        return "" if status == PASSED else said[-3000:]
+        return "" if status == PASSED else output[-3000:]
 
-    def one(mutation: Mutation) -> Word:
+    def judge_mutation(mutation: Mutation) -> Word:
         tree = trees.get()
         try:
-            word, said = tree.noticed(mutation)
+            word, detail = tree.judge(mutation)
         finally:
             trees.put(tree)
-        print(f"{word:8}  {mutation.name}  {said or mutation.why}", flush=True)
+        print(f"{word:8}  {mutation.name}  {detail or mutation.why}", flush=True)
         return word
 
     near = sorted({test for mutation in chosen for test in mutation.near})
     parts = max(1, len(near) // FILES_AT_ONCE)
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        failing = [said for said in pool.map(passes, (near[n::parts] for n in range(parts))) if said]
+        failing = [text for text in pool.map(failure_of, (near[n::parts] for n in range(parts))) if text]
         if failing:
             print("the tests do not pass without a mutation:", *failing, sep="\n")
             return 2
-        words = list(pool.map(one, chosen))
+        words = list(pool.map(judge_mutation, chosen))
     print(
         f"{words.count('survived')} of {len(words)} survived, {words.count('invalid')} could not be judged; "
         f"{time.monotonic() - began:.0f} s"

@@ -40,7 +40,7 @@ def change(own: str, value: str) -> Action:
     )
 
 
-def finding(own: str, best: str, proof: str) -> Finding:
+def make_finding(own: str, best: str, proof: str) -> Finding:
     title = f"the command is faster with huge pages {best}"
     set_it, undo = (f"echo {best} > {SETTING}",), (f"echo {own} > {SETTING}",)
     boot, see = (f"add transparent_hugepage={best} to the kernel command line",), (f"cat {SETTING}",)
@@ -100,5 +100,5 @@ class Thp(Scenario):
                 )
         if verdicts[0].is_different:
             run.emit_finding(
-                finding(own, "always" if verdicts[0].is_slower else "never", effect_words(verdicts[0]))
+                make_finding(own, "always" if verdicts[0].is_slower else "never", effect_words(verdicts[0]))
             )

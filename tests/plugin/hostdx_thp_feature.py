@@ -39,7 +39,7 @@ def check_defrag(host: Host) -> Iterable[Finding]:
 RULES = (HostRule("thp.defrag", "thp", "huge pages that page faults wait for", check_defrag),)
 
 
-def glance(host: Host) -> Iterator[Entry]:
+def glance_entries(host: Host) -> Iterator[Entry]:
     """Yield the active setting, for triage."""
     yield make_entry("memory", "huge pages", active(host), SETTING)
 

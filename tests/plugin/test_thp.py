@@ -27,7 +27,7 @@ from hostdx.scenarios.contract.model import Applied, RunRefused, missing_attribu
 from hostdx.scenarios.contract.results.document import paragraph_of
 from tests.app import forked
 from tests.fakes.noise import white
-from tests.fakes.run import FakeRun, conduct
+from tests.fakes.run import FakeRun, conduct_fake
 from tests.needs import MOUNT_NAMESPACE, need, not_here
 from tests.plugin import hostdx_thp
 
@@ -35,7 +35,7 @@ HERE = Path(__file__).parent
 DEFRAG = "/sys/kernel/mm/transparent_hugepage/defrag"
 
 
-class TreeRun(FakeRun):
+class SettingRun(FakeRun):
     """Its changes go into a captured tree, as the kernel would show them."""
 
     def apply_change(self, action: Action):  # type: ignore[no-untyped-def]
@@ -57,7 +57,7 @@ class TreeRun(FakeRun):
 class Command:
     """Takes as long as the active setting lets it."""
 
-    def __init__(self, run: TreeRun, never: float) -> None:
+    def __init__(self, run: SettingRun, never: float) -> None:
         self.run, self.never, self.noise = run, never, white(4, 0.03)
 
     async def measure_block(self, seconds: float) -> Measured:
@@ -70,16 +70,16 @@ class Command:
         pass
 
 
-async def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, never: float) -> TreeRun:
+async def run_thp(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, never: float) -> SettingRun:
     setting = tmp_path / "tree" / hostdx_thp.SETTING.lstrip("/")
     setting.parent.mkdir(parents=True)
     setting.write_text("always [madvise] never\n")
     scenario = hostdx_thp.Thp()
     options = {"command": "true", "dir": str(tmp_path)}
-    run = TreeRun(host=Host(str(tmp_path / "tree")), options=options, declared=scenario.options)
+    run = SettingRun(host=Host(str(tmp_path / "tree")), options=options, declared=scenario.options)
     run.plan = scenario.prepare(run.host, run.options).plan
     monkeypatch.setattr(hostdx_thp, "CommandBench", lambda *_: Command(run, never))
-    await conduct(scenario, run)
+    await conduct_fake(scenario, run)
     assert (
         setting.read_text() == "always [madvise] never\n"
         and run.applied
@@ -88,14 +88,16 @@ async def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, never: float) -> 
     return run
 
 
-def verdicts(run: TreeRun) -> dict[str, ev.RunVerdict]:
+def verdicts_of(run: SettingRun) -> dict[str, ev.RunVerdict]:
     return {verdict.variant: verdict for verdict in run.of(ev.RunVerdict)}
 
 
 async def test_a_command_that_huge_pages_help(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = await ran(tmp_path, monkeypatch, never=1.25)
-    said = verdicts(run)
-    assert said["never"].verdict == "slower" and said["again"].verdict != "slower" and said["again"].control
+    run = await run_thp(tmp_path, monkeypatch, never=1.25)
+    by_id = verdicts_of(run)
+    assert (
+        by_id["never"].verdict == "slower" and by_id["again"].verdict != "slower" and by_id["again"].control
+    )
     [finding] = [event.finding for event in run.of(ev.Found)]
     assert "always" in finding.title and finding.remedy[0].commands == (
         f"echo always > {hostdx_thp.SETTING}",
@@ -104,8 +106,8 @@ async def test_a_command_that_huge_pages_help(tmp_path: Path, monkeypatch: pytes
 
 
 async def test_a_command_that_does_not_care(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = await ran(tmp_path, monkeypatch, never=1.0)
-    assert verdicts(run)["never"].verdict in ("no material difference", "inconclusive") and not run.of(
+    run = await run_thp(tmp_path, monkeypatch, never=1.0)
+    assert verdicts_of(run)["never"].verdict in ("no material difference", "inconclusive") and not run.of(
         ev.Found
     )
 
@@ -115,18 +117,18 @@ async def test_a_setting_that_somebody_else_changes_ends_the_run(
 ) -> None:
     block = Command.measure_block
 
-    async def meddled(self: Command, seconds: float) -> Measured:
+    async def measure_and_meddle(self: Command, seconds: float) -> Measured:
         measured = await block(self, seconds)
         Path(f"{self.run.host.root}{hostdx_thp.SETTING}").write_text("always [defer] never")
         return measured
 
-    monkeypatch.setattr(Command, "measure_block", meddled)
+    monkeypatch.setattr(Command, "measure_block", measure_and_meddle)
     with pytest.raises(RunRefused, match="defer where always was set"):
-        await ran(tmp_path, monkeypatch, never=1.0)
+        await run_thp(tmp_path, monkeypatch, never=1.0)
 
 
 async def test_its_result_stands_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = await ran(tmp_path, monkeypatch, never=1.0)
+    run = await run_thp(tmp_path, monkeypatch, never=1.0)
     session = RunSession()
     for event in run.events:
         session.apply(event)
@@ -152,7 +154,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def installed(site: Path, tmp_path: Path) -> dict[str, str]:
+def env(site: Path, tmp_path: Path) -> dict[str, str]:
     """The environment in which the example is found."""
     for name in ("state", "run", "work"):
         (tmp_path / name).mkdir(mode=0o700)
@@ -168,59 +170,55 @@ def installed(site: Path, tmp_path: Path) -> dict[str, str]:
 HOSTDX = (sys.executable, "-P", "-m", "hostdx.app.cli")
 
 
-def test_installed_it_is_offered_and_planned(installed: dict[str, str], tmp_path: Path) -> None:
-    listed = forked.run([*HOSTDX, "scenarios", "--json"], env=installed, capture_output=True, text=True)
-    [offer] = [scenario for scenario in json.loads(listed.stdout)["scenarios"] if scenario["id"] == "thp"]
+def test_installed_it_is_offered_and_planned(env: dict[str, str], tmp_path: Path) -> None:
+    done = forked.run([*HOSTDX, "scenarios", "--json"], env=env, capture_output=True, text=True)
+    [offer] = [scenario for scenario in json.loads(done.stdout)["scenarios"] if scenario["id"] == "thp"]
     assert offer["question"] == hostdx_thp.Thp.question
     # the home screen: its complaint comes with its offer
-    told = tmp_path / "triage.jsonl"
-    with told.open("wb") as file:
-        forked.run([*HOSTDX, "triage", "--events", "-"], env=installed, stdout=file)
-    session = load_recording(told)
+    triage_events = tmp_path / "triage.jsonl"
+    with triage_events.open("wb") as file:
+        forked.run([*HOSTDX, "triage", "--events", "-"], env=env, stdout=file)
+    session = load_recording(triage_events)
     asked_for = all_questions(session.offers)[-1]
     assert hostdx_thp.Thp.card.complaint is not None
     assert asked_for.words == hostdx_thp.Thp.card.complaint.words
     assert card_for(asked_for, session).id == "thp"
     # a checkup names it, with why it is not run unasked
     checked = [*HOSTDX, "plan", "checkup", "--only", "thp", "--dir", str(tmp_path / "work"), "--json"]
-    left_out = json.loads(forked.run(checked, env=installed, capture_output=True, text=True).stdout)[
-        "left_out"
-    ]
+    left_out = json.loads(forked.run(checked, env=env, capture_output=True, text=True).stdout)["left_out"]
     assert any("thp" in line for line in left_out)
-    asked = [*HOSTDX, "plan", "thp", "--command", "true", "--dir", str(tmp_path / "work"), "--json"]
-    plan = json.loads(forked.run(asked, env=installed, capture_output=True, text=True).stdout)
+    argv = [*HOSTDX, "plan", "thp", "--command", "true", "--dir", str(tmp_path / "work"), "--json"]
+    plan = json.loads(forked.run(argv, env=env, capture_output=True, text=True).stdout)
     assert plan["scenario"] == "thp"
     assert plan.get("refusal") or {a["target"] for a in plan["actions"]} >= {hostdx_thp.SETTING}
 
 
-def test_installed_it_brings_one_of_each(installed: dict[str, str], tmp_path: Path) -> None:
-    def told(*words: str) -> str:
-        return forked.run([*HOSTDX, *words], env=installed, capture_output=True, text=True, check=True).stdout
+def test_installed_it_brings_one_of_each(env: dict[str, str], tmp_path: Path) -> None:
+    def output_of(*words: str) -> str:
+        return forked.run([*HOSTDX, *words], env=env, capture_output=True, text=True, check=True).stdout
 
     tree = tmp_path / "tree"
     for path, text in ((hostdx_thp.SETTING, "[always] madvise never\n"), (DEFRAG, "[always] defer never\n")):
         (tree / path.lstrip("/")).parent.mkdir(parents=True, exist_ok=True)
         (tree / path.lstrip("/")).write_text(text)
-    recorded = tmp_path / "triage.jsonl"
-    recorded.write_text(told("triage", "--root", str(tree), "--events", "-"))
-    session = load_recording(recorded)
+    events = tmp_path / "triage.jsonl"
+    events.write_text(output_of("triage", "--root", str(tree), "--events", "-"))
+    session = load_recording(events)
     assert "thp.defrag" in {finding.id for finding in session.worst_first}
     assert any(fact.name == "huge pages" and fact.value == "always" for fact in session.facts.values())
-    assert told("thp", "--root", str(tree)).strip() == "always"
-    assert " thp " in told("--help")
+    assert output_of("thp", "--root", str(tree)).strip() == "always"
+    assert " thp " in output_of("--help")
     (tmp_path / "result.txt").write_text("thpbench: 12.5 GB/s\n")
-    told("import", str(tmp_path / "result.txt"))
-    listed = json.loads(told("recordings", "--json"))
-    assert "thpbench" in json.dumps(listed) or listed
+    output_of("import", str(tmp_path / "result.txt"))
+    recordings = json.loads(output_of("recordings", "--json"))
+    assert "thpbench" in json.dumps(recordings) or recordings
     names = "from app.feature import external_screens; print(*(one.name for one in external_screens()))"
-    shown = subprocess.run(
-        [sys.executable, "-c", names], env=installed, capture_output=True, text=True, check=True
-    )
-    assert shown.stdout.split() == ["huge-pages"]
+    done = subprocess.run([sys.executable, "-c", names], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["huge-pages"]
 
 
 async def test_its_part_stands_in_the_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = await ran(tmp_path, monkeypatch, never=1.0)
+    run = await run_thp(tmp_path, monkeypatch, never=1.0)
     session = RunSession()
     for event in run.events:
         session.apply(event)
@@ -241,14 +239,14 @@ INSIDE = 'mount --bind "$1" "$2" && shift 2 && exec "$@"'
 @pytest.mark.noisy(
     "what else runs decides whether the first interim look fits into the budget", false_failures="0 of 4"
 )
-def test_installed_it_runs_journalled_and_undone(installed: dict[str, str], tmp_path: Path) -> None:
+def test_installed_it_runs_journalled_and_undone(env: dict[str, str], tmp_path: Path) -> None:
     if not Path(hostdx_thp.SETTING).exists():
         not_here("this kernel has no transparent huge pages")
     need(MOUNT_NAMESPACE)
     setting = tmp_path / "setting"
     setting.write_text("madvise\n")
     inside = ["unshare", "--mount", "sh", "-c", INSIDE, "sh", str(setting), hostdx_thp.SETTING, *HOSTDX]
-    asked = [
+    argv = [
         *inside,
         "run",
         "thp",
@@ -260,9 +258,9 @@ def test_installed_it_runs_journalled_and_undone(installed: dict[str, str], tmp_
         "30",
         "--json",
     ]
-    refused = subprocess.run(asked, env=installed, capture_output=True, text=True, stdin=subprocess.DEVNULL)
-    assert refused.returncode == 3 and "--yes" in refused.stderr and setting.read_text() == "madvise\n"
-    done = subprocess.run([*asked, "--yes"], env=installed, capture_output=True, text=True)
+    first = subprocess.run(argv, env=env, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    assert first.returncode == 3 and "--yes" in first.stderr and setting.read_text() == "madvise\n"
+    done = subprocess.run([*argv, "--yes"], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert {v["variant"] for v in document["verdicts"]} == {"never", "again"}
@@ -271,7 +269,7 @@ def test_installed_it_runs_journalled_and_undone(installed: dict[str, str], tmp_
         e for e in map(json.loads, lines) if e["type"] == "action" and e["action"]["kind"] == "attribute"
     ]
     assert {e["action"]["new"] for e in changes} == {"always", "never"}
-    applied = [e["id"] for e in changes if e["state"] == "applied"]
-    assert applied == [e["id"] for e in changes if e["state"] == "reverted"] and len(applied) > 2
+    ids = [e["id"] for e in changes if e["state"] == "applied"]
+    assert ids == [e["id"] for e in changes if e["state"] == "reverted"] and len(ids) > 2
     assert setting.read_text() == "madvise\n" and not list((tmp_path / "work").iterdir())
     assert not list((tmp_path / "state").glob("**/journal*/*"))

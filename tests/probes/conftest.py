@@ -27,8 +27,8 @@ def cpus(tree: Tree) -> Callable[..., Tree]:
                     core_id=number,
                 )
         if node is not None:
-            listed = ",".join(str(thread) for core in cores for thread in core)
-            tree.files(f"/sys/devices/system/node/node{node}", cpulist=listed, distance="10 20")
+            threads = ",".join(str(thread) for core in cores for thread in core)
+            tree.files(f"/sys/devices/system/node/node{node}", cpulist=threads, distance="10 20")
         return tree
 
     return build

@@ -14,7 +14,7 @@ from hostdx.probes.reading.captured.archive import ArchiveRefusedError, unpack_a
 from tests.every_case import every_case
 
 
-def member(tar: tarfile.TarFile, name: str, data: bytes = b"x", **fields: object) -> None:
+def add_member(tar: tarfile.TarFile, name: str, data: bytes = b"x", **fields: object) -> None:
     info = tarfile.TarInfo(name)
     info.size = len(data)
     for key, value in fields.items():
@@ -26,16 +26,16 @@ def test_what_leads_out_is_left_out(tmp_path: Path) -> None:
     archive, into = tmp_path / "a.tar.gz", tmp_path / "in"
     into.mkdir()
     with tarfile.open(archive, "w:gz") as tar:
-        member(tar, "sys/block/sda/size", b"12")
-        member(tar, "../escaped")
-        member(tar, "/proc/version", b"Linux")
-        member(tar, "evil", type=tarfile.SYMTYPE, linkname=str(tmp_path), size=0, data=b"")
-        member(tar, "evil/through")
-        member(tar, "dev/null", type=tarfile.CHRTYPE, size=0, data=b"")
-        member(tar, "pipe", type=tarfile.FIFOTYPE, size=0, data=b"")
-        member(tar, "hard", type=tarfile.LNKTYPE, linkname="sys/block/sda/size", size=0, data=b"")
-    kept, left_out, _ = unpack_archive(str(archive), str(into))
-    assert (kept, left_out) == (3, 5)
+        add_member(tar, "sys/block/sda/size", b"12")
+        add_member(tar, "../escaped")
+        add_member(tar, "/proc/version", b"Linux")
+        add_member(tar, "evil", type=tarfile.SYMTYPE, linkname=str(tmp_path), size=0, data=b"")
+        add_member(tar, "evil/through")
+        add_member(tar, "dev/null", type=tarfile.CHRTYPE, size=0, data=b"")
+        add_member(tar, "pipe", type=tarfile.FIFOTYPE, size=0, data=b"")
+        add_member(tar, "hard", type=tarfile.LNKTYPE, linkname="sys/block/sda/size", size=0, data=b"")
+    count, left_out, _ = unpack_archive(str(archive), str(into))
+    assert (count, left_out) == (3, 5)
     assert (into / "sys/block/sda/size").read_bytes() == b"12"
     assert (
         into / "proc/version"
@@ -55,7 +55,7 @@ def test_what_is_no_tar_is_said_in_one_line(tmp_path: Path, data: bytes) -> None
 
 def test_a_cut_archive_is_refused(tmp_path: Path) -> None:
     with tarfile.open(tmp_path / "a.tar.gz", "w:gz") as tar:
-        member(tar, "sys/x", bytes(range(256)) * 4000)
+        add_member(tar, "sys/x", bytes(range(256)) * 4000)
     (tmp_path / "cut").write_bytes((tmp_path / "a.tar.gz").read_bytes()[:-200])
     (tmp_path / "in").mkdir()
     with pytest.raises(ArchiveRefusedError):
@@ -83,18 +83,18 @@ def test_what_is_left_out_counts_too(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(bounds, "MAX_FILE_BYTES", 1000)
     monkeypatch.setattr(bounds, "MAX_STREAM_BYTES", 100_000)
     with tarfile.open(tmp_path / "a.tar.xz", "w:xz") as tar:
-        member(tar, "big", bytes(200_000))
-        member(tar, "sys/x")
+        add_member(tar, "big", bytes(200_000))
+        add_member(tar, "sys/x")
     (tmp_path / "in").mkdir()
     with pytest.raises(ArchiveRefusedError, match="more than 100000 bytes"):
         unpack_archive(str(tmp_path / "a.tar.xz"), str(tmp_path / "in"))
 
 
-@every_case("how", ["", ":gz", ":bz2", ":xz"])
-def test_every_packer_is_read(tmp_path: Path, how: str) -> None:
-    with tarfile.open(tmp_path / "a", f"w{how}") as tar:  # type: ignore[call-overload]
-        member(tar, "sys/" + "long/" * 60 + "x", bytes(3 << 20))
-        member(tar, "sys/y", b"1")
+@every_case("suffix", ["", ":gz", ":bz2", ":xz"])
+def test_every_packer_is_read(tmp_path: Path, suffix: str) -> None:
+    with tarfile.open(tmp_path / "a", f"w{suffix}") as tar:  # type: ignore[call-overload]
+        add_member(tar, "sys/" + "long/" * 60 + "x", bytes(3 << 20))
+        add_member(tar, "sys/y", b"1")
     (tmp_path / "in").mkdir()
     assert unpack_archive(str(tmp_path / "a"), str(tmp_path / "in")) == (2, 0, 0)
 
@@ -105,9 +105,9 @@ def test_of_a_crowded_folder_the_first_names_are_read(
     monkeypatch.setattr(archive_module, "MAX_SIBLINGS", 3)
     with tarfile.open(tmp_path / "a", "w") as tar:
         for pid in range(1, 7):
-            member(tar, f"proc/{pid}/stat", b"x")
-            member(tar, f"proc/{pid}/status", b"y")
-        member(tar, "sys/y", b"1")
+            add_member(tar, f"proc/{pid}/stat", b"x")
+            add_member(tar, f"proc/{pid}/status", b"y")
+        add_member(tar, "sys/y", b"1")
     (tmp_path / "in").mkdir()
     assert unpack_archive(str(tmp_path / "a"), str(tmp_path / "in")) == (7, 0, 6)
     assert sorted(path.name for path in (tmp_path / "in" / "proc").iterdir()) == ["1", "2", "3"]
@@ -123,7 +123,7 @@ def test_what_is_left_out_of_a_crowd_counts(tmp_path: Path, monkeypatch: pytest.
     for pids, crowded in ((20, 17), (21, None)):
         with tarfile.open(tmp_path / "a", "w") as tar:
             for pid in range(pids):
-                member(tar, f"proc/{pid}", bytes(3000))
+                add_member(tar, f"proc/{pid}", bytes(3000))
         if crowded is not None:
             assert unpack_archive(str(tmp_path / "a"), str(tmp_path / "in")) == (3, 0, crowded)
         else:
@@ -140,11 +140,11 @@ def test_a_crowd_takes_nothing_from_its_neighbours(
     long = "sys/" + "long/" * 30 + "x"
     with tarfile.open(tmp_path / "a", "w", format=form) as tar:
         for pid in range(9):
-            member(tar, f"proc/{pid}", bytes(513 * pid))
-        member(tar, long, b"kept")
+            add_member(tar, f"proc/{pid}", bytes(513 * pid))
+        add_member(tar, long, b"kept")
         for pid in range(9):
-            member(tar, f"proc/{pid}", b"again")
-        member(tar, "sys/y", b"last", mtime=1.5, uid=1 << 40 if form != tarfile.USTAR_FORMAT else 1)
+            add_member(tar, f"proc/{pid}", b"again")
+        add_member(tar, "sys/y", b"last", mtime=1.5, uid=1 << 40 if form != tarfile.USTAR_FORMAT else 1)
     (tmp_path / "in").mkdir()
     assert unpack_archive(str(tmp_path / "a"), str(tmp_path / "in")) == (6, 0, 14)
     assert (tmp_path / "in" / long).read_bytes() == b"kept"

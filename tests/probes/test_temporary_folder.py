@@ -28,14 +28,14 @@ def own_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_of_a_killed_process_it_goes_with_the_next_start(tmp_path: Path) -> None:
-    killed = subprocess.run([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True, check=False)
-    assert killed.returncode == -signal.SIGKILL
-    left = Path(killed.stdout.strip())
-    assert left.parent == tmp_path and left.is_dir()
+    done = subprocess.run([sys.executable, "-c", KILLED], stdout=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == -signal.SIGKILL
+    leftover = Path(done.stdout.strip())
+    assert leftover.parent == tmp_path and leftover.is_dir()
     (tmp_path / "hostdx-of-nobody").mkdir()
-    with temporary_folder() as mine:
-        assert not left.exists()
-        assert remove_leftovers() == 0 and Path(mine).is_dir()
+    with temporary_folder() as own:
+        assert not leftover.exists()
+        assert remove_leftovers() == 0 and Path(own).is_dir()
     assert [path.name for path in tmp_path.iterdir()] == ["hostdx-of-nobody"]
 
 

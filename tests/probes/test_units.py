@@ -10,9 +10,9 @@ from hostdx.probes import units
 from tests.every_case import every_case
 
 
-@every_case("share, said", [(0.00014, "+0.014 %"), (-0.047, "-4.7 %"), (1.894, "+190 %"), (0, "+0 %")])
-def test_a_change_has_its_direction_and_no_exponent(share: float, said: str) -> None:
-    assert units.format_change(share) == said
+@every_case("share, text", [(0.00014, "+0.014 %"), (-0.047, "-4.7 %"), (1.894, "+190 %"), (0, "+0 %")])
+def test_a_change_has_its_direction_and_no_exponent(share: float, text: str) -> None:
+    assert units.format_change(share) == text
 
 
 @every_case(
@@ -92,9 +92,9 @@ def test_a_size_that_is_typed(text: str, size: int | None) -> None:
 
 
 @given(st.integers(1, 1023), st.sampled_from("KMGT"))
-def test_a_whole_size_that_is_typed_is_said_as_typed(whole: int, unit: str) -> None:
-    size = units.parse_size(f"{whole}{unit}")
-    assert size and units.format_size(size) == f"{whole} {unit}iB"
+def test_a_whole_size_that_is_typed_is_said_as_typed(number: int, unit: str) -> None:
+    size = units.parse_size(f"{number}{unit}")
+    assert size and units.format_size(size) == f"{number} {unit}iB"
 
 
 SAYERS = [

@@ -43,7 +43,7 @@ document.getElementById("out").textContent = JSON.stringify(out);
 """
 
 
-def chromium(page: str, *flags: str, out: str = "") -> bytes:
+def run_chromium(page: str, *flags: str, out: str = "") -> bytes:
     """stdout, or the file called `out` that the flags make in the current directory."""
     with tempfile.TemporaryDirectory() as own:
         path = Path(own, "page.html")
@@ -56,32 +56,32 @@ def chromium(page: str, *flags: str, out: str = "") -> bytes:
         return Path(own, out).read_bytes() if out else done.stdout
 
 
-def overflowing(pages: Mapping[str, str], widths: Sequence[int]) -> dict[str, list[list[str]]]:
+def find_overflows(pages: Mapping[str, str], widths: Sequence[int]) -> dict[str, list[list[str]]]:
     """By `NAME at WIDTH`, the first of what is cut or stands over; empty lists where all is seen."""
     frames = "".join(
         f'<iframe title="{name}" height="800" style="border:0" srcdoc="{html.escape(page)}"></iframe>'
         for name, page in pages.items()
     )
     code = f"const WIDTHS = {list(widths)}; onload = () => {{ {MEASURE} }};"
-    whole = f'{frames}<pre id="out"></pre><script>{code}</script>'
-    text = chromium(whole, "--dump-dom", "--virtual-time-budget=20000").decode()
+    body = f'{frames}<pre id="out"></pre><script>{code}</script>'
+    text = run_chromium(body, "--dump-dom", "--virtual-time-budget=20000").decode()
     (match,) = re.findall(r'<pre id="out">(.*?)</pre>', text, re.DOTALL)
-    measured: dict[str, list[list[str]]] = json.loads(html.unescape(match))
-    return measured
+    overflows: dict[str, list[list[str]]] = json.loads(html.unescape(match))
+    return overflows
 
 
-def sheets(page: str) -> int:
+def count_sheets(page: str) -> int:
     """Of A4 paper, as the page asks for."""
-    printed = chromium(page, "--print-to-pdf=page.pdf", "--no-pdf-header-footer", out="page.pdf")
-    return len(re.findall(rb"/Type\s*/Page\b(?!s)", printed))
+    pdf = run_chromium(page, "--print-to-pdf=page.pdf", "--no-pdf-header-footer", out="page.pdf")
+    return len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf))
 
 
-def picture(page: str, width: int, height: int) -> bytes:
+def take_picture(page: str, width: int, height: int) -> bytes:
     """PNG of the page's beginning. A window is at least 500 wide: a narrower page stands in a frame of that width."""
     framed = (
         f'<body style="margin:0"><iframe width="{width}" height="{height}" style="border:0" '
         f'srcdoc="{html.escape(page)}"></iframe>'
     )
-    return chromium(
+    return run_chromium(
         framed, f"--window-size={max(500, width)},{height}", "--screenshot=page.png", out="page.png"
     )

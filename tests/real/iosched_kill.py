@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.app import forked
-from tests.app.launcher import hostdx, started
+from tests.app.launcher import run_hostdx, start_hostdx
 from tests.real.loop_disk import LoopDisk
-from tests.real.polled import within
+from tests.real.polled import happens
 
 BRIEF = ("--yes", "--scale", "0.03", "--size", "64M", "--scheduler", "bfq")
-SHORT = (*BRIEF, "--budget", "40")
+BRIEF_40_S = (*BRIEF, "--budget", "40")
 # its workers meet no disk, so what counts, the switches, begins at once
 ONLY_SWITCHED = (
     "--yes",
@@ -32,15 +32,15 @@ SETTLED_S = 20.0
 
 
 def run_arguments(disk: LoopDisk, *more: str) -> tuple[str, ...]:
-    return ("run", "iosched", "--dir", str(disk.directory), *SHORT, *more)
+    return ("run", "iosched", "--dir", str(disk.directory), *BRIEF_40_S, *more)
 
 
-def start(place: Path, disk: LoopDisk, options: tuple[str, ...] = SHORT) -> subprocess.Popen[bytes]:
+def start(place: Path, disk: LoopDisk, options: tuple[str, ...] = BRIEF_40_S) -> subprocess.Popen[bytes]:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    return started(place, "run", "iosched", "--dir", str(disk.directory), *options, **quiet)
+    return start_hostdx(place, "run", "iosched", "--dir", str(disk.directory), *options, **quiet)
 
 
-def ours(place: Path) -> list[int]:
+def own_processes(place: Path) -> list[int]:
     """Every process that was started with this place's state directory: runner, workers, supervisor."""
     mark = f"XDG_STATE_HOME={place / 'state'}".encode()
     commands = forked.list_commands("XDG_STATE_HOME", str(place / "state"))
@@ -55,7 +55,7 @@ def ours(place: Path) -> list[int]:
     return commands
 
 
-def journals(place: Path) -> list[Path]:
+def list_journals(place: Path) -> list[Path]:
     folder = place / "state/hostdx/journal"
     return list(folder.iterdir()) if folder.exists() else []
 
@@ -63,7 +63,7 @@ def journals(place: Path) -> list[Path]:
 def kill_all(place: Path) -> None:
     """The supervisor too, as a power cut would; twice, for what was being started meanwhile."""
     for _ in range(2):
-        for pid in sorted(ours(place)):
+        for pid in sorted(own_processes(place)):
             try:
                 os.kill(pid, signal.SIGKILL)
             except ProcessLookupError:
@@ -79,8 +79,8 @@ def left_behind(place: Path, disk: LoopDisk, before: dict[str, bytes]) -> list[s
         if before.get(path) != after.get(path)
     ]
     problems += [f"file left: {path}" for path in disk.directory.iterdir()]
-    problems += [f"journal left: {path}" for path in journals(place)]
-    problems += [f"process left: {pid}" for pid in ours(place)]
+    problems += [f"journal left: {path}" for path in list_journals(place)]
+    problems += [f"process left: {pid}" for pid in own_processes(place)]
     return problems
 
 
@@ -92,8 +92,8 @@ def killed_while_switched(argv: Sequence[str], env: Mapping[str, str], place: Pa
         env=env, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True, cwd="/",
     )  # fmt: skip
     try:
-        assert within(lambda: "[bfq]" in disk.read("scheduler") or runner.poll() is not None, 60)
-        assert runner.poll() is None and journals(place)
+        assert happens(lambda: "[bfq]" in disk.read("scheduler") or runner.poll() is not None, 60)
+        assert runner.poll() is None and list_journals(place)
         os.kill(runner.pid, signal.SIGKILL)
     finally:
         runner.kill()
@@ -114,8 +114,8 @@ def kill_once(place: Path, disk: LoopDisk, after_s: float, *, supervisor_too: bo
         return [f"the run ended by itself with status {runner.returncode}: nothing was tried"]
     deadline = time.monotonic() + SETTLED_S
     while True:
-        undone = hostdx(place, "undo")
+        undo = run_hostdx(place, "undo")
         problems = left_behind(place, disk, before)
         if not problems or time.monotonic() > deadline:
-            return problems + ([f"undo: {undone.stderr.strip()}"] if problems else [])
+            return problems + ([f"undo: {undo.stderr.strip()}"] if problems else [])
         time.sleep(0.2)

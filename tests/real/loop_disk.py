@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.needs import need, not_here, program
 from tests.real.own_disk import OwnDisk, sh
-from tests.real.polled import within
+from tests.real.polled import happens
 
 LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81  # include/uapi/linux/loop.h
 # A loop device keeps its queue's settings when it is detached (wbt_lat_usec by hand, the scheduler): each test
@@ -31,7 +31,7 @@ class LoopDisk(OwnDisk):
         need(program(f"mkfs.{self.file_system}"))
         sh("truncate", "-s", self.size, str(self.image))
         try:
-            self.device = f"loop{_new()}"
+            self.device = f"loop{_new_loop_number()}"
             sh("losetup", "--direct-io=on", f"/dev/{self.device}", str(self.image))
         except (OSError, subprocess.CalledProcessError) as error:
             not_here(f"no loop device can be made here: {error}")
@@ -39,8 +39,8 @@ class LoopDisk(OwnDisk):
             if "bfq" not in self.read("scheduler") or "mq-deadline" not in self.read("scheduler"):
                 not_here("this kernel offers loop devices neither bfq nor mq-deadline")
             # else the kernel writes the inode tables while something is measured
-            whole = ("-E", "lazy_itable_init=0,lazy_journal_init=0") if self.file_system == "ext4" else ()
-            sh(f"mkfs.{self.file_system}", "-q", *whole, f"/dev/{self.device}")
+            options = ("-E", "lazy_itable_init=0,lazy_journal_init=0") if self.file_system == "ext4" else ()
+            sh(f"mkfs.{self.file_system}", "-q", *options, f"/dev/{self.device}")
             sh("mount", f"/dev/{self.device}", str(self.mountpoint))
             self.directory = self.mountpoint / "data"
             self.directory.mkdir()
@@ -62,14 +62,14 @@ class LoopDisk(OwnDisk):
 
     def queue(self) -> dict[str, bytes]:
         """Every readable file under queue/, byte for byte."""
-        found: dict[str, bytes] = {}
+        contents: dict[str, bytes] = {}
         for path in sorted(Path(f"/sys/block/{self.device}/queue").rglob("*")):
             if path.is_file():
                 try:
-                    found[str(path)] = path.read_bytes()
+                    contents[str(path)] = path.read_bytes()
                 except OSError:
                     continue
-        return found
+        return contents
 
     def remove(self) -> None:
         """Takes the device itself away, as a pulled disk."""
@@ -79,18 +79,18 @@ class LoopDisk(OwnDisk):
         super().drop()
         with open("/dev/loop-control", "rb") as control:  # noqa: PTH123
 
-            def gone() -> bool:
+            def is_gone() -> bool:
                 try:
                     fcntl.ioctl(control, LOOP_CTL_REMOVE, int(self.device.removeprefix("loop")))
                 except OSError as error:
                     # the last close may come a moment later
-                    return error.errno != errno.EBUSY or self.copied()
+                    return error.errno != errno.EBUSY or self.is_copied()
                 return True
 
-            within(gone)
+            happens(is_gone)
 
 
-def _new() -> int:
+def _new_loop_number() -> int:
     """The number of a loop device that was not there before."""
     start = FIRST + os.getpid() % (LAST - FIRST)
     with open("/dev/loop-control", "rb") as control:  # noqa: PTH123

@@ -36,17 +36,17 @@ def network_state(join: Callable[[], None] | None = None) -> str:
             check=False,
             preexec_fn=join,
         )
-        said = "\n".join(sorted(_LIVING.sub("", done.stdout).splitlines()))
-        parts.append(f"{' '.join(command)} {done.returncode}\n{said}")
+        output = "\n".join(sorted(_LIVING.sub("", done.stdout).splitlines()))
+        parts.append(f"{' '.join(command)} {done.returncode}\n{output}")
     return "\n".join(parts)
 
 
 def namespaces_in_use() -> set[str]:
     """Every network namespace that some process is in."""
-    found = set()
+    namespaces = set()
     for path in Path("/proc").glob("[0-9]*/ns/net"):
         try:
-            found.add(str(path.readlink()))
+            namespaces.add(str(path.readlink()))
         except OSError:
             continue
-    return found
+    return namespaces

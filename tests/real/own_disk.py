@@ -8,7 +8,7 @@ from types import TracebackType
 
 from hostdx.probes.reading.process_stat import read_own_stat
 from tests.needs import LOOP, need
-from tests.real.polled import within
+from tests.real.polled import happens
 
 
 def sh(*argv: str) -> str:
@@ -18,13 +18,13 @@ def sh(*argv: str) -> str:
 def unmount(place: Path | str) -> None:
     """Whoever was killed may hold it a moment longer."""
     done = ["umount", str(place)]
-    assert within(lambda: subprocess.run(done, capture_output=True, check=False).returncode == 0), done
+    assert happens(lambda: subprocess.run(done, capture_output=True, check=False).returncode == 0), done
 
 
-def detach(device: str, image: Path) -> None:
+def detach_loop(device: str, image: Path) -> None:
     """udev may look at it a moment longer."""
     subprocess.run(["losetup", "--detach", device], check=False, capture_output=True)
-    assert within(lambda: str(image) not in sh("losetup", "-a")), f"{device} is still there"
+    assert happens(lambda: str(image) not in sh("losetup", "-a")), f"{device} is still there"
 
 
 class OwnDisk:
@@ -46,15 +46,15 @@ class OwnDisk:
         if self.device:
             subprocess.run(["losetup", "-d", f"/dev/{self.device}"], check=False, capture_output=True)
 
-    def copied(self) -> bool:
+    def is_copied(self) -> bool:
         """Whether somebody else's mount name space (a container's, a chroot that is being filled, one of another file's
         test) began meanwhile: it has a copy of our mount, and the kernel detaches the device when that one ends."""
         st_ino = Path("/proc/self/ns/mnt").stat().st_ino
         file = os.environ.get("PYTEST_CURRENT_TEST", "").partition("::")[0]
-        mine = f"PYTEST_CURRENT_TEST={file}::".encode()
+        mark = f"PYTEST_CURRENT_TEST={file}::".encode()
         for place in Path("/proc").glob("[0-9]*"):
             try:
-                if (place / "ns/mnt").stat().st_ino == st_ino or mine in (place / "environ").read_bytes():
+                if (place / "ns/mnt").stat().st_ino == st_ino or mark in (place / "environ").read_bytes():
                     continue
             except OSError:
                 continue
@@ -66,11 +66,13 @@ class OwnDisk:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        def gone() -> bool:
+        def is_gone() -> bool:
             self.drop()
-            return str(self.image) not in sh("losetup", "-a") or self.copied()
+            return str(self.image) not in sh("losetup", "-a") or self.is_copied()
 
-        gone_in_time = within(gone)  # the kernel detaches it when the last one who looks at it has closed it
+        gone_in_time = happens(
+            is_gone
+        )  # the kernel detaches it when the last one who looks at it has closed it
         if kind is None:
             assert gone_in_time, "the loop device is still there"
             assert str(self.mountpoint) not in Path("/proc/self/mountinfo").read_text()

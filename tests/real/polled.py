@@ -6,7 +6,7 @@ from collections.abc import Callable
 DEADLINE_S = 20.0
 
 
-def within(true: Callable[[], object], seconds: float = DEADLINE_S) -> bool:
+def happens(true: Callable[[], object], seconds: float = DEADLINE_S) -> bool:
     """Asked again and again, as a busy machine needs it; False where it was not true in time."""
     deadline = time.monotonic() + seconds
     while not true():

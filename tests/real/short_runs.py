@@ -43,7 +43,7 @@ NEEDS: dict[str, tuple[Need, ...]] = {
 }
 
 
-def names() -> list[str]:
+def scenario_names() -> list[str]:
     """Every scenario that is there."""
     return list(registry.scenario_names())
 
@@ -53,5 +53,5 @@ def short_run(name: str, disk: LoopDisk) -> list[str]:
     return [
         "run",
         name,
-        *(one.format(dir=disk.directory, device=disk.device) for one in OPTIONS.get(name, ())),
+        *(word.format(dir=disk.directory, device=disk.device) for word in OPTIONS.get(name, ())),
     ]

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.files.rights import write_advice
-from tests.app.launcher import hostdx, started
+from tests.app.launcher import run_hostdx, start_hostdx
 from tests.needs import KNOWN_DISK, LOOP, ROOT, need, needs, one_always, program
 from tests.real.iosched_kill import kill_all
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh
-from tests.real.polled import within
+from tests.real.polled import happens
 from tests.real.short_runs import NEEDS, OPTIONS
 from tests.real.trim_disk import TrimDisk
 
@@ -60,9 +60,9 @@ def test_a_disk_that_fails_in_the_middle_is_named_and_undo_waits_for_it(
     tmp_path: Path, disk: LoopDisk, scenario: str
 ) -> None:
     need(*NEEDS.get(scenario, ()))
-    run = started(tmp_path, *words_of(scenario, disk.directory, disk.device))
+    run = start_hostdx(tmp_path, *words_of(scenario, disk.directory, disk.device))
     try:
-        assert within(lambda: any(disk.directory.glob(".hostdx-*")) or run.poll() is not None)
+        assert happens(lambda: any(disk.directory.glob(".hostdx-*")) or run.poll() is not None)
         fail(disk.mountpoint)
         errors = run.communicate(timeout=100)[1].decode()
     finally:
@@ -72,12 +72,12 @@ def test_a_disk_that_fails_in_the_middle_is_named_and_undo_waits_for_it(
     assert (
         any(text in last for text in FAILED) and f"/dev/{disk.device}, ext4 on {disk.mountpoint}" in last
     ), errors
-    assert hostdx(tmp_path, "undo").returncode == 3, "the disk does not answer yet"
+    assert run_hostdx(tmp_path, "undo").returncode == 3, "the disk does not answer yet"
     sh("umount", str(disk.mountpoint))
     subprocess.run(["e2fsck", "-fy", f"/dev/{disk.device}"], capture_output=True, check=False)
     sh("mount", f"/dev/{disk.device}", str(disk.mountpoint))
-    undone = hostdx(tmp_path, "undo")
-    assert undone.returncode == 0, undone.stderr
+    undo = run_hostdx(tmp_path, "undo")
+    assert undo.returncode == 0, undo.stderr
     assert list(disk.directory.iterdir()) == []
     assert not list((tmp_path / "state/hostdx/journal").iterdir())
 
@@ -92,7 +92,7 @@ def test_a_quota_that_is_reached_is_one_line_and_leaves_nothing(tmp_path: Path, 
         sh("btrfs", "subvolume", "create", str(directory))
         sh("btrfs", "quota", "enable", str(disk.mountpoint))
         sh("btrfs", "qgroup", "limit", "20M", str(directory))
-        ended = hostdx(tmp_path, *words_of(scenario, directory, disk.device), timeout=120)
+        ended = run_hostdx(tmp_path, *words_of(scenario, directory, disk.device), timeout=120)
         assert ended.returncode == STATUS.get(scenario, 3), ended.stderr
         last = next(line for line in reversed(ended.stderr.splitlines()) if str(directory) in line)
         assert os.strerror(errno.EDQUOT) in last and write_advice(errno.EDQUOT, "") in last, ended.stderr

@@ -6,17 +6,14 @@ import pytest
 
 from tests.needs import ROOT, needs, program
 from tests.real.loop_disk import LoopDisk
-from tests.real.written_paths import traced, written
+from tests.real.written_paths import read_written_paths, trace_run
 
-pytestmark = [
-    pytest.mark.real,
-    needs(ROOT, program("strace")),
-]
+pytestmark = [pytest.mark.real, needs(ROOT, program("strace"))]
 
 
 def test_only_what_is_ours_is_opened_for_writing(tmp_path: Path) -> None:
     with LoopDisk(tmp_path) as disk:
-        assert traced("fstrim", tmp_path, disk) == []
+        assert trace_run("fstrim", tmp_path, disk) == []
 
 
 @pytest.mark.parametrize(
@@ -36,4 +33,4 @@ def test_only_what_is_ours_is_opened_for_writing(tmp_path: Path) -> None:
 )
 def test_it_is_seen(line: str, path: str, tmp_path: Path) -> None:
     (tmp_path / "trace.7").write_text(line + "\n")
-    assert list(written(tmp_path / "trace")) == ([path] if path else [])
+    assert list(read_written_paths(tmp_path / "trace")) == ([path] if path else [])

@@ -30,8 +30,8 @@ class TrimDisk(OwnDisk):
         need(program(MKFS[self.fstype][0]))
         sh("fallocate" if self.allocated else "truncate", *self._length(), str(self.image))
         try:
-            made = sh("losetup", "--direct-io=on", "--find", "--show", str(self.image))
-            self.device = made.removeprefix("/dev/")
+            loop_path = sh("losetup", "--direct-io=on", "--find", "--show", str(self.image))
+            self.device = loop_path.removeprefix("/dev/")
             sh(*MKFS[self.fstype], f"/dev/{self.device}")
             sh("mount", "-o", "nodiscard", f"/dev/{self.device}", str(self.mountpoint))
         except BaseException:

@@ -9,7 +9,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from tests.app.launcher import argv, environment
+from tests.app.launcher import argv, own_env
 from tests.real.loop_disk import LoopDisk
 from tests.real.short_runs import short_run
 
@@ -30,31 +30,35 @@ _ITSELF = re.compile(
 )
 
 
-def written(trace: Path) -> dict[str, str]:
+def read_written_paths(trace: Path) -> dict[str, str]:
     """Path to the call: every path from the root that was opened for writing, or made, renamed, deleted by name."""
-    found: dict[str, str] = {}
+    calls: dict[str, str] = {}
     for file in sorted(trace.parent.glob(f"{trace.name}*")):
         for line in file.read_text(errors="replace").splitlines():
-            opened = _OPENED.search(line)
-            if opened and re.search(r"O_WRONLY|O_RDWR|O_CREAT|O_TMPFILE|O_TRUNC|creat\(", line):
-                path = opened["path"]
-                if not path.startswith("/") and opened["base"] is None and opened["at"] in (None, "AT_FDCWD"):
+            opening = _OPENED.search(line)
+            if opening and re.search(r"O_WRONLY|O_RDWR|O_CREAT|O_TMPFILE|O_TRUNC|creat\(", line):
+                path = opening["path"]
+                if (
+                    not path.startswith("/")
+                    and opening["base"] is None
+                    and opening["at"] in (None, "AT_FDCWD")
+                ):
                     path = f"(the working directory)/{path}"
                 if path.startswith(("/", "(")):
-                    found[path] = line[:200]
+                    calls[path] = line[:200]
             match = _MADE.search(line)
             for path in (
                 re.findall(r"(?:^|AT_FDCWD(?:<[^>]*>)?, )\"(/[^\"]*)\"", match["all"]) if match else ()
             ):
-                found[path] = line[:200]
-    return found
+                calls[path] = line[:200]
+    return calls
 
 
-def traced(name: str, place: Path, disk: LoopDisk) -> list[str]:
+def trace_run(name: str, place: Path, disk: LoopDisk) -> list[str]:
     """Runs it; one line for each call that it must not have made, and for a run that was none."""
     trace = place / "trace"
     (place / "tmp").mkdir(exist_ok=True)
-    own = environment(place) | {"TMPDIR": str(place / "tmp"), "PYTHONDONTWRITEBYTECODE": "1"}
+    own = own_env(place) | {"TMPDIR": str(place / "tmp"), "PYTHONDONTWRITEBYTECODE": "1"}
     strace = [
         "strace",
         "--seccomp-bpf",
@@ -76,14 +80,16 @@ def traced(name: str, place: Path, disk: LoopDisk) -> list[str]:
         timeout=300,
         check=False,
     )
-    seen = written(trace)
+    calls = read_written_paths(trace)
     for file in place.glob("trace.*"):
         file.unlink()
     if done.returncode != 0:
         return [f"{name} was not run: status {done.returncode}: {done.stderr[-300:]}"]
-    if not any(path.startswith(f"{place}/state/") for path in seen):
+    if not any(path.startswith(f"{place}/state/") for path in calls):
         return [f"{name}: strace saw nothing of it"]
-    ours = tuple(f"{place}/{part}" for part in ("state", "run", "tmp"))
-    allowed = (*(f"{one}/" for one in ours), f"/sys/block/{disk.device}/queue/")
-    foreign = (p for p in seen if not p.startswith(allowed) and p not in ours and not _ITSELF.fullmatch(p))
-    return [f"{name}: {path}: {seen[path]}" for path in foreign]
+    folders = tuple(f"{place}/{part}" for part in ("state", "run", "tmp"))
+    allowed = (*(f"{folder}/" for folder in folders), f"/sys/block/{disk.device}/queue/")
+    foreign = (
+        p for p in calls if not p.startswith(allowed) and p not in folders and not _ITSELF.fullmatch(p)
+    )
+    return [f"{name}: {path}: {calls[path]}" for path in foreign]

@@ -25,9 +25,9 @@ from tests.app.launcher import own_state
 from tests.fakes.terminals.terminal import Terminal
 from tests.real.iosched_kill import killed_while_switched, left_behind
 from tests.real.loop_disk import LoopDisk
-from tests.real.polled import within
+from tests.real.polled import happens
 from tests.release import own_python
-from tests.release.packages import deb, rpm, staged
+from tests.release.packages import deb, rpm, stage
 from tests.syntax import ROOT
 
 NULL = ("run", "null", "--budget", "12", "--size", "64M", "--yes", "--json")
@@ -39,13 +39,13 @@ Startable: TypeAlias = tuple[Path, list[str]]  # an artefact, and the words that
 
 def from_source(place: Path) -> Iterator[Startable]:
     python = sys.executable
-    _said(python, "-m", "hatchling", "build", "-d", str(place), cwd=ROOT)
+    _output_of(python, "-m", "hatchling", "build", "-d", str(place), cwd=ROOT)
     [sdist] = place.glob("*.tar.gz")
     [wheel] = place.glob("*.whl")
     for artefact in (wheel, sdist):
         own = place / f"venv-{artefact.name}"
-        _said(python, "-m", "venv", str(own))
-        _said(str(own / "bin/pip"), "install", "-q", str(artefact))
+        _output_of(python, "-m", "venv", str(own))
+        _output_of(str(own / "bin/pip"), "install", "-q", str(artefact))
         yield artefact, [str(own / "bin/hostdx")]
 
 
@@ -67,29 +67,29 @@ def by_tool(place: Path) -> Iterator[Startable]:
         if shutil.which(tool) is None or subprocess.run([tool, "--version"], capture_output=True).returncode:
             print(f"left out: {tool} install: there is no {tool} here", flush=True)
             continue
-        _said(*words, sys.executable, str(wheel), **env)
+        _output_of(*words, sys.executable, str(wheel), **env)
         yield wheel, [str(own / "bin/hostdx")]
 
 
-def bundled(place: Path) -> Iterator[Startable]:
+def bundle_starts(place: Path) -> Iterator[Startable]:
     bundle = place / "hostdx.pyz"
     [hostdx] = place.glob("venv-*.whl/bin/hostdx")
-    _said(str(hostdx), "bundle", "-o", str(bundle))
+    _output_of(str(hostdx), "bundle", "-o", str(bundle))
     for path in (shutil.which(f"python3.{minor}") for minor in range(11, NEWEST + 1)):
         if path and subprocess.run([path, "--version"], capture_output=True).returncode == 0:
             yield bundle, [path, str(bundle)]
 
 
-def packaged(place: Path) -> Iterator[Startable]:
+def package_starts(place: Path) -> Iterator[Startable]:
     machine, bundle = os.uname().machine, place / "hostdx.pyz"
-    tree = staged(bundle, place / "tree", machine)
-    if why := own_python.lacking():
+    tree = stage(bundle, place / "tree", machine)
+    if why := own_python.missing_part():
         print(f"left out: the build with a Python of its own: {why}", flush=True)
     else:
-        folder = own_python.folder(tree, place)
+        folder = own_python.freeze_folder(tree, place)
         (major, minor), file = own_python.newest_glibc(folder)
         print(f"the build with a Python of its own needs glibc {major}.{minor} ({file})", flush=True)
-        yield own_python.archived(folder, place, __version__, machine), [str(folder / "hostdx")]
+        yield own_python.archive_folder(folder, place, __version__, machine), [str(folder / "hostdx")]
     for kind, needed, unpack in (
         (deb, "dpkg-deb", "dpkg-deb -x {0} {1}"),
         (rpm, "rpmbuild", "cd {1} && rpm2cpio {0} | cpio -idm --quiet"),
@@ -100,38 +100,38 @@ def packaged(place: Path) -> Iterator[Startable]:
         package = kind(tree, place, __version__, machine)  # unpacked here; installed in the tests beside
         root = place / f"root-{kind.__name__}"
         root.mkdir()
-        _said("sh", "-euc", unpack.format(package, root))
+        _output_of("sh", "-euc", unpack.format(package, root))
         yield package, [str(root / "usr/bin/hostdx")]
 
 
-def smoke(start: Sequence[str], place: Path) -> tuple[str, list[float]]:
+def smoke_test(start: Sequence[str], place: Path) -> tuple[str, list[float]]:
     """The report, and the seconds of three starts. Raises what shows that it does not work."""
     (place / "work").mkdir(parents=True)
     env = {"XDG_CACHE_HOME": str(place / "cache"), **own_state(place)}
     seconds = []
     for _ in range(3):
         began = time.perf_counter()
-        assert f"hostdx {__version__}" in _said(*start, "--version", **env)
+        assert f"hostdx {__version__}" in _output_of(*start, "--version", **env)
         seconds.append(time.perf_counter() - began)
-    assert json.loads(_said(*start, "triage", "--json", **env))["findings"] is not None
-    null = json.loads(_said(*start, *NULL, "--dir", str(place / "work"), **env))
+    assert json.loads(_output_of(*start, "triage", "--json", **env))["findings"] is not None
+    null = json.loads(_output_of(*start, *NULL, "--dir", str(place / "work"), **env))
     assert null["status"] == "done" and null["verdicts"], null
     terminal = Terminal(list(start), (120, 40), env)
     try:
         terminal.wait("hostdx")
     finally:
         terminal.close()
-    if why := needs.missing(needs.ROOT, needs.LOOP):
+    if why := needs.missing_of(needs.ROOT, needs.LOOP):
         print(f"left out: a killed run: {why}", flush=True)
     else:
         with LoopDisk(place) as disk:
             before = disk.queue()
             killed_while_switched(start, os.environ | env, place, disk)
-            assert within(lambda: not left_behind(place, disk, before), 60), left_behind(place, disk, before)
-    return _said(*start, "report", "demo:storage", "--format", "json", **env), seconds
+            assert happens(lambda: not left_behind(place, disk, before), 60), left_behind(place, disk, before)
+    return _output_of(*start, "report", "demo:storage", "--format", "json", **env), seconds
 
 
-def _said(*argv: str, cwd: Path | None = None, **env: str) -> str:
+def _output_of(*argv: str, cwd: Path | None = None, **env: str) -> str:
     done = subprocess.run(
         argv, cwd=cwd, env=os.environ | env, capture_output=True, text=True, stdin=subprocess.DEVNULL
     )
@@ -151,9 +151,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-release-") as folder:
         place = Path(folder)
         for number, (artefact, start) in enumerate(
-            chain(from_source(place), by_tool(place), bundled(place), packaged(place))
+            chain(from_source(place), by_tool(place), bundle_starts(place), package_starts(place))
         ):
-            report, seconds = smoke(start, place / f"smoke-{number}")
+            report, seconds = smoke_test(start, place / f"smoke-{number}")
             reports.add(report)
             first, *later = seconds
             size = artefact.stat().st_size / 1e6

@@ -33,13 +33,13 @@ LEFT_OUT = frozenset(
 _NEEDED = re.compile(rb"GLIBC_(\d+)\.(\d+)(?:\.\d+)?\0")
 
 
-def lacking() -> str:
+def missing_part() -> str:
     """Why this Python cannot be frozen; empty where it can."""
-    shared = sysconfig.get_config_var("Py_ENABLE_SHARED") or Path(sys.base_prefix) == Path("/usr")
-    return "" if shared else f"{sys.executable} has no shared library (--enable-shared)"
+    is_shared = sysconfig.get_config_var("Py_ENABLE_SHARED") or Path(sys.base_prefix) == Path("/usr")
+    return "" if is_shared else f"{sys.executable} has no shared library (--enable-shared)"
 
 
-def folder(tree: Path, into: Path) -> Path:
+def freeze_folder(tree: Path, into: Path) -> Path:
     """`hostdx` with its program of the same name, below `into`; `tree` is what a package installs."""
     tools = into / "venv-pyinstaller"
     subprocess.run([sys.executable, "-m", "venv", str(tools)], check=True)
@@ -49,8 +49,8 @@ def folder(tree: Path, into: Path) -> Path:
     for name in names:
         if (Path(sysconfig.get_path("stdlib")) / name / "__init__.py").exists():
             words += ["--collect-submodules", name]
-    made = into / "own-python"
-    paths = {"--distpath": made, "--workpath": into / "pyinstaller-work", "--specpath": into}
+    frozen = into / "own-python"
+    paths = {"--distpath": frozen, "--workpath": into / "pyinstaller-work", "--specpath": into}
     argv = [
         str(tools / "bin/pyinstaller"),
         "--noconfirm",
@@ -69,18 +69,18 @@ def folder(tree: Path, into: Path) -> Path:
         check=True,
         stdout=subprocess.DEVNULL,
     )
-    private = made / "hostdx/_internal/hostdx"
+    private = frozen / "hostdx/_internal/hostdx"
     shutil.copytree(tree / "usr/lib/hostdx", private)
     compileall.compile_dir(
         private, stripdir=str(private), quiet=2, invalidation_mode=PycInvalidationMode.UNCHECKED_HASH
     )
-    return made / "hostdx"
+    return frozen / "hostdx"
 
 
-def archived(made: Path, into: Path, version: str, machine: str) -> Path:
+def archive_folder(folder: Path, into: Path, version: str, machine: str) -> Path:
     path = into / f"hostdx-{version}-{machine}.tar.gz"
 
-    def plain(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    def without_owner(member: tarfile.TarInfo) -> tarfile.TarInfo:
         member.uid = member.gid = 0
         member.uname = member.gname = "root"
         member.mtime = 315532800
@@ -88,10 +88,10 @@ def archived(made: Path, into: Path, version: str, machine: str) -> Path:
 
     with (
         path.open("wb") as raw,
-        gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packed,
-        tarfile.open(fileobj=packed, mode="w") as archive,
+        gzip.GzipFile(fileobj=raw, mode="wb", filename="", mtime=0) as packer,
+        tarfile.open(fileobj=packer, mode="w") as archive,
     ):
-        archive.add(made, made.name, filter=plain)  # in the order of names
+        archive.add(folder, folder.name, filter=without_owner)  # in the order of names
     return path
 
 

@@ -37,7 +37,7 @@ OVERRIDES = "usr/share/lintian/overrides/hostdx"
 VENDORS = "usr/share/zsh/vendor-completions/_hostdx"  # where Debian's zsh looks
 
 
-def staged(bundle: Path, root: Path, machine: str) -> Path:
+def stage(bundle: Path, root: Path, machine: str) -> Path:
     """What a package installs, below `root`; the same for both kinds."""
     with zipfile.ZipFile(bundle) as outer:
         manifest = json.loads(outer.read("manifest.json"))
@@ -100,13 +100,13 @@ def deb(tree: Path, into: Path, version: str, machine: str) -> Path:
         _write(work / "DEBIAN" / name, text.encode())
     for name in ("postinst", "prerm", "postrm"):
         _write(work / "DEBIAN" / name, (RECIPES / "deb" / name).read_bytes(), 0o755)
-    made = into / f"hostdx_{version}_{DEBIAN[machine]}.deb"
+    path = into / f"hostdx_{version}_{DEBIAN[machine]}.deb"
     subprocess.run(
-        ["dpkg-deb", "--root-owner-group", "-Zxz", "-z3", "--build", str(work), str(made)],
+        ["dpkg-deb", "--root-owner-group", "-Zxz", "-z3", "--build", str(work), str(path)],
         env={"SOURCE_DATE_EPOCH": "315532800"} | os.environ, check=True, stdout=subprocess.DEVNULL,
     )  # fmt: skip
     shutil.rmtree(work)
-    return made
+    return path
 
 
 def rpm(tree: Path, into: Path, version: str, machine: str) -> Path:
@@ -125,10 +125,10 @@ def rpm(tree: Path, into: Path, version: str, machine: str) -> Path:
     subprocess.run(
         argv, env={"SOURCE_DATE_EPOCH": "315532800"} | os.environ, check=True, stdout=subprocess.DEVNULL
     )
-    [made] = top.rglob("hostdx-*.rpm")
-    made = made.rename(into / made.name)
+    [path] = top.rglob("hostdx-*.rpm")
+    path = path.rename(into / path.name)
     shutil.rmtree(top)
-    return made
+    return path
 
 
 def _write(path: Path, data: bytes, mode: int = 0o644) -> None:

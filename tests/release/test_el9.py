@@ -8,7 +8,7 @@ import pytest
 
 from hostdx.app.features.bundle.build import GLIBC
 from tests.release.own_python import newest_glibc
-from tests.release.packages import staged
+from tests.release.packages import stage
 
 EL9_GLIBC = (2, 34)
 EARLIER = {
@@ -27,5 +27,5 @@ def test_wheels_of_the_bundle_are_for_no_newer_glibc() -> None:
 
 @pytest.mark.soak("what a bundle holds and starts")
 def test_no_compiled_part_asks_for_a_newer_glibc(bundle: Path, tmp_path: Path) -> None:
-    version, file = newest_glibc(staged(bundle, tmp_path / "tree", os.uname().machine))
+    version, file = newest_glibc(stage(bundle, tmp_path / "tree", os.uname().machine))
     assert (2, 3) <= version <= EL9_GLIBC, file

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.release.own_python import archived, newest_glibc
+from tests.release.own_python import archive_folder, newest_glibc
 from tests.release.packages import RECIPES
 
 PROGRAM = str(RECIPES / "own_python.py")
@@ -27,11 +27,13 @@ def frozen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_it_starts_itself_anew_as_every_child_is_started(
     frozen: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ran: list[list[str]] = []
-    monkeypatch.setattr(os, "execv", lambda path, argv: ran.append([path, *argv]))
+    calls: list[list[str]] = []
+    monkeypatch.setattr(os, "execv", lambda path, argv: calls.append([path, *argv]))
     monkeypatch.setattr(sys, "argv", ["hostdx", "triage", "--json"])
     runpy.run_path(PROGRAM, run_name="__main__")
-    assert ran == [[sys.executable, sys.executable, "-I", str(frozen), "hostdx.app.cli", "triage", "--json"]]
+    assert calls == [
+        [sys.executable, sys.executable, "-I", str(frozen), "hostdx.app.cli", "triage", "--json"]
+    ]
     assert os.environ["HOSTDX_STARTED_AS"] == sys.executable
 
 
@@ -68,9 +70,9 @@ def test_the_newest_glibc_of_all_elf_files(tmp_path: Path) -> None:
 
 
 def test_an_archive_of_the_same_files_has_the_same_bytes(tmp_path: Path) -> None:
-    made = tmp_path / "hostdx"
-    made.mkdir()
-    (made / "b").write_text("b", encoding="utf-8")
-    first = archived(made, tmp_path, "1", "x").read_bytes()
-    (made / "b").touch()
-    assert archived(made, tmp_path, "1", "x").read_bytes() == first
+    folder = tmp_path / "hostdx"
+    folder.mkdir()
+    (folder / "b").write_text("b", encoding="utf-8")
+    first = archive_folder(folder, tmp_path, "1", "x").read_bytes()
+    (folder / "b").touch()
+    assert archive_folder(folder, tmp_path, "1", "x").read_bytes() == first

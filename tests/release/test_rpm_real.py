@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.launcher import environment
+from tests.app.launcher import own_env
 from tests.needs import ROOT, needs, program
-from tests.release.packages import MAN, RECIPES, RECORDER, SHELLS, TMPFILES, UNITS, rpm, staged
+from tests.release.packages import MAN, RECIPES, RECORDER, SHELLS, TMPFILES, UNITS, rpm, stage
 
 pytestmark = [
     pytest.mark.real,
@@ -20,11 +20,11 @@ pytestmark = [
 
 
 def files(root: Path) -> set[str]:
-    found = {str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()}
-    return {path for path in found if not path.startswith(("var/", "usr/lib/sysimage/", "root/"))}
+    paths = {str(p.relative_to(root)) for p in root.rglob("*") if p.is_file()}
+    return {path for path in paths if not path.startswith(("var/", "usr/lib/sysimage/", "root/"))}
 
 
-def lessened(tree: Path) -> None:
+def drop_most_files(tree: Path) -> None:
     """As a version of few files: made in a tenth of the time, and what it has no longer is to go."""
     for path in (tree / "usr/lib/hostdx").iterdir():
         if path.name != "probes":
@@ -34,9 +34,9 @@ def lessened(tree: Path) -> None:
 def test_installed_upgraded_and_removed(bundle: Path, tmp_path: Path) -> None:
     machine, root = os.uname().machine, tmp_path / "root"
     root.mkdir()
-    tree = staged(bundle, tmp_path / "tree", machine)
+    tree = stage(bundle, tmp_path / "tree", machine)
     first = rpm(tree, tmp_path, "0.0.1", machine)
-    lessened(tree)
+    drop_most_files(tree)
     second = rpm(tree, tmp_path, "0.0.2", machine)
     alone = ["rpm", f"--root={root}", "--noscripts", "--nodeps"]
     subprocess.run([*alone, "--install", str(first)], check=True)
@@ -45,24 +45,24 @@ def test_installed_upgraded_and_removed(bundle: Path, tmp_path: Path) -> None:
     assert not (root / "etc/systemd").exists()
     if any(Path(f"/usr/bin/python3.{minor}").exists() for minor in range(11, 15)):
         argv = [str(root / "usr/bin/hostdx"), "--version", "--json"]
-        said = subprocess.run(argv, env=environment(tmp_path), capture_output=True, text=True, check=True)
-        assert json.loads(said.stdout)["code"] == str(root / "usr/lib/hostdx/hostdx")
+        done = subprocess.run(argv, env=own_env(tmp_path), capture_output=True, text=True, check=True)
+        assert json.loads(done.stdout)["code"] == str(root / "usr/lib/hostdx/hostdx")
     (root / "etc/hostdx/README").write_text("the site's own")
     subprocess.run([*alone, "--upgrade", str(second)], check=True)
-    kept = {path for path in files(root) if path.startswith("usr/lib/hostdx/") and not path.endswith(".pyc")}
-    assert kept == {str(p.relative_to(tree)) for p in (tree / "usr/lib/hostdx").rglob("*") if p.is_file()}
+    rest = {path for path in files(root) if path.startswith("usr/lib/hostdx/") and not path.endswith(".pyc")}
+    assert rest == {str(p.relative_to(tree)) for p in (tree / "usr/lib/hostdx").rglob("*") if p.is_file()}
     assert (root / "etc/hostdx/README").read_text() == "the site's own"
     subprocess.run([*alone, "--erase", "hostdx"], check=True)
-    left = {path for path in files(root) if not path.endswith(".pyc")}
-    assert left == {"etc/hostdx/README.rpmsave"}
+    remains = {path for path in files(root) if not path.endswith(".pyc")}
+    assert remains == {"etc/hostdx/README.rpmsave"}
     shutil.rmtree(root)
 
 
 @needs(program("rpmlint"))
 def test_rpmlint_has_nothing_to_say_that_is_not_excused(bundle: Path, tmp_path: Path) -> None:
-    made = rpm(staged(bundle, tmp_path / "tree", os.uname().machine), tmp_path, "0.0.1", os.uname().machine)
-    argv = ["rpmlint", "-c", str(RECIPES / "rpmlint.toml"), str(made)]
-    said = subprocess.run(argv, capture_output=True, text=True, check=False)
-    assert said.returncode == 0 and not [
-        line for line in said.stdout.splitlines() if line.startswith("hostdx")
+    path = rpm(stage(bundle, tmp_path / "tree", os.uname().machine), tmp_path, "0.0.1", os.uname().machine)
+    argv = ["rpmlint", "-c", str(RECIPES / "rpmlint.toml"), str(path)]
+    rpmlint = subprocess.run(argv, capture_output=True, text=True, check=False)
+    assert rpmlint.returncode == 0 and not [
+        line for line in rpmlint.stdout.splitlines() if line.startswith("hostdx")
     ]

@@ -32,22 +32,22 @@ def cron_jobs(count: int, command: str) -> dict[str, str]:
     return {PS: _HEAD + "".join(lines)}
 
 
-def zombies(count: int) -> dict[str, str]:
+def plant_zombies(count: int) -> dict[str, str]:
     dead = "".join(process(n, 4711, "Z", "[sh] <defunct>") for n in range(10_000, 10_000 + count))
     return {PS: _HEAD + process(4711, 1, "Ss", "python3 /app.py") + dead}
 
 
-def sessions(count: int) -> dict[str, str]:
+def plant_sessions(count: int) -> dict[str, str]:
     line = "  session-{n}.scope loaded active abandoned Session {n} of user nagios\n"
     return {"sos_commands/systemd/systemctl_list-units": "".join(line.format(n=n) for n in range(count))}
 
 
-def mounts(count: int) -> dict[str, str]:
+def plant_mounts(count: int) -> dict[str, str]:
     more = "".join(f"{n} 30 0:{n} / /run/m/{n} rw - tmpfs tmpfs rw\n" for n in range(100, 100 + count))
     return {"proc/self/mountinfo": f"30 1 8:1 / / rw,relatime - xfs /dev/sda1 rw\n{more}"}
 
 
-def semaphores(count: int) -> dict[str, str]:
+def plant_semaphores(count: int) -> dict[str, str]:
     line = "         0 {n:10d}   600          1    48    48    48    48          0 1700000000\n"
     table = SEMAPHORES + "".join(line.format(n=n) for n in range(count))
     return {"proc/sysvipc/sem": table, "proc/sys/kernel/sem": "32000\t1024000000\t500\t128"}
@@ -112,12 +112,12 @@ PLANTED: list[tuple[str, str, dict[str, str]]] = [
         (rule, severity, service_log(program, int(n), line) | SETTINGS.get(rule, {}))
         for rule, severity, program, n, line in _LINES
     ),
-    ("host.zombies", "warning", zombies(1200)),
-    ("host.zombies", "notice", zombies(120)),
+    ("host.zombies", "warning", plant_zombies(1200)),
+    ("host.zombies", "notice", plant_zombies(120)),
     ("host.cron-overlap", "warning", cron_jobs(40, "/usr/local/bin/sync_scratch.sh")),
-    ("host.left-sessions", "notice", sessions(900)),
-    ("host.mount-table", "notice", mounts(6000)),
-    ("host.semaphores", "warning", semaphores(125)),
+    ("host.left-sessions", "notice", plant_sessions(900)),
+    ("host.mount-table", "notice", plant_mounts(6000)),
+    ("host.semaphores", "warning", plant_semaphores(125)),
     ("host.open-files", "warning", open_files(980)),
     ("host.open-files", "critical", open_files(1023)),
     ("memory.offline", "warning", memory_blocks("offline")),
@@ -129,7 +129,7 @@ TRAPS: list[tuple[str, dict[str, str]]] = [
     *((trap["rule"], trap["files"]) for table in _TABLES for trap in table.get("trap", ())),
     *((rule, service_log(program, int(n), *lines)) for rule, program, n, *lines in _INNOCENT),
     ("host.cron-overlap", cron_jobs(20, "/usr/local/bin/job{n}.sh")),
-    ("host.mount-table", mounts(800)),
+    ("host.mount-table", plant_mounts(800)),
     ("host.open-files", open_files(700)),
     ("memory.offline", memory_blocks("online")),
 ]

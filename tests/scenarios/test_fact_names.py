@@ -35,7 +35,7 @@ def check_names(host: Host) -> None:
     assert [key for key, count in Counter(keys).items() if count > 1] == []
 
 
-def crowded(root: Path) -> Tree:
+def crowded_tree(root: Path) -> Tree:
     """A disk of two file systems, limits in two nested groups, boot parameters, and one of them twice."""
     disk = "/sys/devices/pci0000:00/0000:00:04.0/virtio1/block/vda"
     tree = Tree(root).disk(disk, "254:0", discard_max_bytes=1 << 30)
@@ -55,7 +55,7 @@ def crowded(root: Path) -> Tree:
 
 
 def test_each_fact_of_a_machine_has_its_own_name(tmp_path: Path) -> None:
-    builders = [*MACHINES, crowded]
+    builders = [*MACHINES, crowded_tree]
     assert_each(
         builders,
         lambda build: check_names(build(tmp_path / build.__name__).host()),

@@ -32,7 +32,7 @@ print(sorted({name.split(".")[0] for name in sys.modules} & set(sys.argv[1:])))
 SCREEN = ("textual", "rich", "plotext")
 
 
-def said(code: str, *arguments: str) -> list[str]:
+def output_lines(code: str, *arguments: str) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-P", "-c", code, *arguments], capture_output=True, text=True, timeout=60, cwd=ROOT
     )
@@ -45,15 +45,15 @@ def said(code: str, *arguments: str) -> list[str]:
     [("hostdx.probes", ("hostdx.scenarios", "hostdx.app")), ("hostdx.scenarios", ("hostdx.app",))],
 )
 def test_no_module_loads_a_screen_or_a_layer_above(package: str, never: tuple[str, ...]) -> None:
-    count, loaded = said(ALL_OF_IT, package, *SCREEN, *never)
+    count, modules = output_lines(ALL_OF_IT, package, *SCREEN, *never)
     assert int(count) > 50
-    assert loaded == "[]"
+    assert modules == "[]"
 
 
 def test_neither_triage_nor_a_plan_loads_a_screen() -> None:
-    assert said(AT_WORK, *SCREEN)[-1] == "[]"
+    assert output_lines(AT_WORK, *SCREEN)[-1] == "[]"
 
 
 def test_the_proof_would_see_one() -> None:
     code = ALL_OF_IT.replace("print(len(names))", "import rich; print(len(names))")
-    assert said(code, "hostdx.probes.engine", *SCREEN)[-1] == "['rich']"
+    assert output_lines(code, "hostdx.probes.engine", *SCREEN)[-1] == "['rich']"

@@ -11,7 +11,7 @@ from pathlib import Path
 from hostdx.scenarios.contract.finding import Finding
 from tests.fakes.hosts.server import Server
 from tests.scenarios import test_planted_faults as planted
-from tests.scenarios.test_planted_faults import findings
+from tests.scenarios.test_planted_faults import findings_by_id
 
 NAMES = re.compile(
     r"(?<![A-Za-z0-9])(sd[a-z]|eth[0-9]|bond[0-9]|nvme[0-9]+n[0-9]|md[0-9]+|dm-[0-9]+)(?![A-Za-z0-9])"
@@ -28,19 +28,19 @@ def test_no_name_is_a_command(tmp_path: Path) -> None:
         "sys/fs/cgroup/user.slice/alice;pwn/cpu.stat", "nr_periods 100\nnr_throttled 90\nthrottled_usec 9"
     )
     server.put("sys/class/scsi_host/host3/link_power_management_policy", "min_power")
-    renamed(tmp_path)
-    found = findings(tmp_path)
-    shown = [(f.id, command) for f in found.values() for command in commands(f) if EVIL in command]
-    assert len({id for id, _ in shown}) > 8, sorted(found)
-    assert [(id, command) for id, command in shown if EVIL in unquoted(command)] == []
+    rename_all(tmp_path)
+    by_id = findings_by_id(tmp_path)
+    lines = [(f.id, command) for f in by_id.values() for command in commands_of(f) if EVIL in command]
+    assert len({id for id, _ in lines}) > 8, sorted(by_id)
+    assert [(id, command) for id, command in lines if EVIL in unquote(command)] == []
 
 
 def test_what_stands_in_quotes_is_told_from_what_does_not() -> None:
-    assert EVIL not in unquoted("cat '/sys/block/sda;pwn/x'") and EVIL not in unquoted("cat '/a'\\'';pwn'")
-    assert EVIL in unquoted("grep -E ''sda;pwn'|x'") and EVIL in unquoted("cat /sys/block/sda;pwn")
+    assert EVIL not in unquote("cat '/sys/block/sda;pwn/x'") and EVIL not in unquote("cat '/a'\\'';pwn'")
+    assert EVIL in unquote("grep -E ''sda;pwn'|x'") and EVIL in unquote("cat /sys/block/sda;pwn")
 
 
-def commands(finding: Finding) -> list[str]:
+def commands_of(finding: Finding) -> list[str]:
     return [
         line
         for remedy in finding.remedy
@@ -49,22 +49,22 @@ def commands(finding: Finding) -> list[str]:
     ]
 
 
-def unquoted(command: str) -> str:
+def unquote(command: str) -> str:
     return re.sub(r"'[^']*'|\\.", "", command)
 
 
-def renamed(root: Path) -> None:
-    def evil(text: str) -> str:
+def rename_all(root: Path) -> None:
+    def insert_evil(text: str) -> str:
         return NAMES.sub(rf"\1{EVIL}", text)
 
     for folder, below, files in os.walk(root, topdown=False):
         for name in (*files, *below):
             path = Path(folder, name)
             if path.is_symlink():
-                target = evil(str(path.readlink()))
+                target = insert_evil(str(path.readlink()))
                 path.unlink()
                 path.symlink_to(target)
             elif path.is_file():
-                path.write_text(evil(path.read_text()))
-            if evil(name) != name:
-                path.rename(path.with_name(evil(name)))
+                path.write_text(insert_evil(path.read_text()))
+            if insert_evil(name) != name:
+                path.rename(path.with_name(insert_evil(name)))

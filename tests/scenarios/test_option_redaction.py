@@ -16,28 +16,28 @@ COMMAND = ["hostdx", "run", "--cmd", "/job tiger7", f"--variant={VARIANT}", "--b
 
 
 def test_options_and_command_become_digests() -> None:
-    told = OptionRedaction({**VALUES, "private": True}, DECLARED)
-    assert told.redact_options(VALUES) == {
+    redaction = OptionRedaction({**VALUES, "private": True}, DECLARED)
+    assert redaction.redact_options(VALUES) == {
         "cmd": text_stand_in("/job tiger7"),
         "variant": [text_stand_in(VARIANT)],
         "budget": 9.0,
     }
-    assert told.redact_command(COMMAND) == [
+    assert redaction.redact_command(COMMAND) == [
         "hostdx", "run", "--cmd", text_stand_in("/job tiger7"), f"--variant={text_stand_in(VARIANT)}", "--budget", "9"
     ]  # fmt: skip
 
 
 def test_a_sentence_tells_no_word_of_them() -> None:
-    told = OptionRedaction({**VALUES, "private": True}, DECLARED)
-    text = told.redact_text("variant a: tiger7: no such command; CODE=tiger7")
+    redaction = OptionRedaction({**VALUES, "private": True}, DECLARED)
+    text = redaction.redact_text("variant a: tiger7: no such command; CODE=tiger7")
     assert "tiger7" not in text and "variant a: sha256:" in text
 
 
 def test_without_it_harmless_words_are_recorded() -> None:
     redaction = OptionRedaction(VALUES, DECLARED)
-    recorded = redaction.redact_options(VALUES)
-    assert recorded["budget"] == 9.0
-    assert "tiger7" not in str(recorded) and "/job" in str(recorded) and "LEVEL=1" in str(recorded)
+    values = redaction.redact_options(VALUES)
+    assert values["budget"] == 9.0
+    assert "tiger7" not in str(values) and "/job" in str(values) and "LEVEL=1" in str(values)
     assert redaction.redact_command(COMMAND) == COMMAND
     assert "tiger7" not in redaction.redact_text("variant a: tiger7: no such command")
     assert redaction.redact_text("a job of hosts") == "a job of hosts"
@@ -49,8 +49,8 @@ def test_a_recorded_plan_keeps_harmless_words_of_variants_and_commands() -> None
     plan = Plan(
         scenario="s", title="", question="", options=VALUES, variants=(variant,), commands=("/job tiger7",)
     )
-    recorded = OptionRedaction(VALUES, DECLARED).redact_plan(plan)
-    assert "tiger7" not in str(recorded)
-    assert recorded.variants[0].facts["TMPDIR"] == "/data" and "TMPDIR=/data" in recorded.variants[0].label
+    redacted = OptionRedaction(VALUES, DECLARED).redact_plan(plan)
+    assert "tiger7" not in str(redacted)
+    assert redacted.variants[0].facts["TMPDIR"] == "/data" and "TMPDIR=/data" in redacted.variants[0].label
     assert OptionRedaction(VALUES, DECLARED, form=str).redact_plan(plan) == plan
     assert OptionRedaction({**VALUES, "private": True}, DECLARED).redact_plan(plan) == plan

@@ -30,18 +30,18 @@ def rules_of_triage() -> tuple[HostRule, ...]:
     return all_rules()
 
 
-def findings(root: Path, *only: str) -> dict[str, Finding]:
+def findings_by_id(root: Path, *only: str) -> dict[str, Finding]:
     host = Host(str(root))
     host.is_static = True
-    found: dict[str, Finding] = {}
+    by_id: dict[str, Finding] = {}
     for rule in rules_of_triage():
         if only and rule.id not in only:
             continue
         for event in apply_rule(rule, host, lambda: 0.0):
             if isinstance(event, ev.Found):
-                found[event.finding.id] = event.finding
+                by_id[event.finding.id] = event.finding
             assert not (isinstance(event, ev.Checked) and event.fault), event
-    return found
+    return by_id
 
 
 def log(line: str) -> dict[str, str]:
@@ -94,7 +94,7 @@ def check_cases_of_rule(rule: RuleText) -> None:
         for b in rule.tests
         if (a.answer, b.answer) == ("found", "fine")
     ]
-    alike = any(len(found & fine) >= min(len(found), 2) for found, fine in rows)
+    alike = any(len(matched & fine) >= min(len(matched), 2) for matched, fine in rows)
     assert rule.id in {of for of, _ in TRAPS} or rule.log or alike
     assert rule.references and all(rule.references)
 
@@ -109,8 +109,8 @@ def traps_apart() -> list[list[tuple[str, dict[str, str]]]]:
     groups: list[list[tuple[str, dict[str, str]]]] = []
     for rule, files in TRAPS:
         folders = folders_of(files)
-        taken = [{folder for _, other in group for folder in folders_of(other)} for group in groups]
-        fitting = zip(groups, taken, strict=True)
+        used = [{folder for _, other in group for folder in folders_of(other)} for group in groups]
+        fitting = zip(groups, used, strict=True)
         free = next(
             (group for group, there in fitting if len(group) < TRAPS_AT_ONCE and not folders & there), None
         )
@@ -137,30 +137,30 @@ def planted_together(traps: list[tuple[str, dict[str, str]]]) -> dict[str, str]:
 
 @pytest.fixture
 def server(healthy: Server) -> Iterator[Server]:
-    with healthy.planted():
+    with healthy.restore_after():
         yield healthy
 
 
 def test_the_healthy_server_is_not_accused(server: Server) -> None:
-    found = findings(server.root)
-    assert {i: f.title for i, f in found.items() if f.severity != "notice"} == {}
-    assert set(found) <= BY_VERSION
+    by_id = findings_by_id(server.root)
+    assert {i: f.title for i, f in by_id.items() if f.severity != "notice"} == {}
+    assert set(by_id) <= BY_VERSION
 
 
 def findings_with(healthy: Server, files: dict[str, str], *only: str) -> dict[str, Finding]:
-    with healthy.planted():
+    with healthy.restore_after():
         for path, text in files.items():
             healthy.put(path, text)
-        return findings(healthy.root, *only)
+        return findings_by_id(healthy.root, *only)
 
 
 def test_a_planted_fault_is_found(healthy: Server) -> None:
     def check(planted: tuple[str, str, dict[str, str]]) -> None:
         rule, severity, files = planted
-        asked = {"host.pressure-memory": "host.pressure"}.get(rule, rule)
+        rule_id = {"host.pressure-memory": "host.pressure"}.get(rule, rule)
         is_of_kernel = rule.startswith("kernel.") and rule != "kernel.module-faults"
-        found = findings_with(healthy, files, "kernel.known-faults" if is_of_kernel else asked)
-        assert rule in found and found[rule].severity == severity, found
+        by_id = findings_with(healthy, files, "kernel.known-faults" if is_of_kernel else rule_id)
+        assert rule in by_id and by_id[rule].severity == severity, by_id
 
     assert_each(PLANTED, check, name=lambda planted: planted[0])
 
@@ -204,8 +204,8 @@ def test_a_planted_fault_is_found(healthy: Server) -> None:
 )
 def test_a_choice_is_no_fault(server: Server, trap: Callable[[Server], object]) -> None:
     trap(server)
-    found = findings(server.root)
-    assert set(found) <= BY_VERSION, {i: f.title for i, f in found.items()}
+    by_id = findings_by_id(server.root)
+    assert set(by_id) <= BY_VERSION, {i: f.title for i, f in by_id.items()}
 
 
 def test_what_looks_like_a_fault_is_none(healthy: Server) -> None:
@@ -218,8 +218,8 @@ def test_what_looks_like_a_fault_is_none(healthy: Server) -> None:
 
 def test_no_other_rule_takes_it_for_a_fault(healthy: Server) -> None:
     def check(traps: list[tuple[str, dict[str, str]]]) -> None:
-        found = findings_with(healthy, planted_together(traps))
-        assert not found.keys() - BY_VERSION - {"memory.balancing"}, found
+        by_id = findings_with(healthy, planted_together(traps))
+        assert not by_id.keys() - BY_VERSION - {"memory.balancing"}, by_id
 
     assert_each(traps_apart(), check, name=lambda traps: " ".join(rule for rule, _ in traps))
 
@@ -229,13 +229,13 @@ def test_a_bridge_of_larger_packets_than_its_card_is_found(tmp_path: Path) -> No
     server.files(bridge, ifindex=9, type=1, mtu=9000, operstate="up")
     server.link(f"{bridge}/lower_eth0", NIC)
     server.link("sys/class/net/br0", bridge)
-    assert findings(tmp_path, "net.mtu")["net.mtu"].severity == "warning"
+    assert findings_by_id(tmp_path, "net.mtu")["net.mtu"].severity == "warning"
 
 
 def test_a_full_file_system_is_found(server: Server) -> None:
     server.df(0.99, 0.99)
-    found = findings(server.root, "storage.full", "storage.inodes")
-    assert {i: f.severity for i, f in found.items()} == {
+    by_id = findings_by_id(server.root, "storage.full", "storage.inodes")
+    assert {i: f.severity for i, f in by_id.items()} == {
         "storage.full": "warning",
         "storage.inodes": "warning",
     }
@@ -252,7 +252,7 @@ def test_an_iscsi_disk_in_fstab_waits_for_the_network(tmp_path: Path, options: s
     line = "31 30 253:9 / /data rw,relatime - xfs /dev/mapper/vg-data rw\n"
     server.put("proc/self/mountinfo", f"30 1 8:1 / / rw,relatime - xfs /dev/sda1 rw\n{line}")
     server.put("etc/fstab", f"/dev/sda1 / xfs defaults 0 0\nUUID=8d /data xfs {options} 0 0\n")
-    assert len(findings(tmp_path, "storage.fstab-iscsi")) == count
+    assert len(findings_by_id(tmp_path, "storage.fstab-iscsi")) == count
 
 
 def test_a_link_that_only_lspci_tells_is_found(tmp_path: Path) -> None:
@@ -263,12 +263,12 @@ def test_a_link_that_only_lspci_tells_is_found(tmp_path: Path) -> None:
         "18:00.0 VGA compatible controller [0300]: x\n"
         "\t\tLnkCap:\tPort #0, Speed 8GT/s, Width x16\n\t\tLnkSta:\tSpeed 2.5GT/s, Width x16\n"
     )
-    captured = tmp_path / "sos_commands" / "pci" / "lspci_-nnvv"
-    captured.parent.mkdir(parents=True)
-    captured.write_text(text.format("2.5GT/s (downgraded)", "x8 (downgraded)"))
-    assert findings(tmp_path, "host.lspci-link")["host.lspci-link"].severity == "warning"
-    captured.write_text(text.format("8GT/s (ok)", "x16 (ok)"))
-    assert findings(tmp_path, "host.lspci-link") == {}
+    lspci = tmp_path / "sos_commands" / "pci" / "lspci_-nnvv"
+    lspci.parent.mkdir(parents=True)
+    lspci.write_text(text.format("2.5GT/s (downgraded)", "x8 (downgraded)"))
+    assert findings_by_id(tmp_path, "host.lspci-link")["host.lspci-link"].severity == "warning"
+    lspci.write_text(text.format("8GT/s (ok)", "x16 (ok)"))
+    assert findings_by_id(tmp_path, "host.lspci-link") == {}
 
 
 def test_a_captured_host_tells_the_quotas_of_its_groups_without_our_own(server: Server) -> None:
@@ -278,7 +278,7 @@ def test_a_captured_host_tells_the_quotas_of_its_groups_without_our_own(server: 
     server.put(
         "sys/fs/cgroup/kubepods.slice/cpu.stat", "nr_periods 1000000\nnr_throttled 910000\nthrottled_usec 9"
     )
-    assert findings(server.root, "host.cpu-quota")["host.cpu-quota-groups"].severity == "warning"
+    assert findings_by_id(server.root, "host.cpu-quota")["host.cpu-quota-groups"].severity == "warning"
 
 
 def test_a_server_that_answers_again_is_a_notice(server: Server) -> None:
@@ -287,16 +287,16 @@ def test_a_server_that_answers_again_is_a_notice(server: Server) -> None:
     for lines, severity in (((silent, again), "notice"), ((silent, again, silent), "warning")):
         text = "".join(f"[  22{n}.0] {line}\n" for n, line in enumerate(lines))
         server.put(log_file, f"[    0.0] Linux version 6.12.9\n{text}")
-        assert findings(server.root, "log.server-silent")["log.server-silent"].severity == severity
+        assert findings_by_id(server.root, "log.server-silent")["log.server-silent"].severity == severity
 
 
 def test_a_server_that_the_pattern_names_answers_again(server: Server) -> None:
-    lost = "afs: Lost contact with file server 10.0.0.{} in cell example.org (code -1) (all multi-homed)"
+    line = "afs: Lost contact with file server 10.0.0.{} in cell example.org (code -1) (all multi-homed)"
     back = "afs: file server 10.0.0.4 in cell example.org is back up (code 0)"
     for lost_at, severities in ((4, ["notice"]), (5, ["warning"])):
-        text = f"[    9.1] {lost.format(lost_at)}\n[   10.1] {back}\n"
+        text = f"[    9.1] {line.format(lost_at)}\n[   10.1] {back}\n"
         server.put("sos_commands/kernel/dmesg", f"[    0.0] Linux version 6.12.9\n{text}")
-        assert [f.severity for f in findings(server.root, "log.afs-server").values()] == severities
+        assert [f.severity for f in findings_by_id(server.root, "log.afs-server").values()] == severities
 
 
 def test_a_card_is_one_that_a_sosreport_holds_few_files_of(tmp_path: Path) -> None:
@@ -308,7 +308,7 @@ def test_a_card_is_one_that_a_sosreport_holds_few_files_of(tmp_path: Path) -> No
     commands.mkdir(parents=True)
     (commands / "ethtool_ens1").write_text("Settings for ens1:\n\tSpeed: 25000Mb/s\n\tLink detected: yes\n")
     (tmp_path / "sys/class/net/br0/statistics").mkdir(parents=True)
-    assert set(findings(tmp_path, "net.errors")) == {"net.errors"}
+    assert set(findings_by_id(tmp_path, "net.errors")) == {"net.errors"}
 
 
 def write_files(root: Path, files: dict[str, str]) -> None:
@@ -324,16 +324,16 @@ OUTPUTS_OF_A_CARD = {
     f"{COMMANDS}/ethtool_-i_ens1": "driver: ice\nversion: 6.12\n",
     "sos_commands/kernel/sysctl_-a": "net.ipv4.tcp_rmem = 4096 131072 212992\n",
 }
-FEW_FILES = {f"sys/class/net/ens1/{name}": text for name, text in (("speed", "100000"), ("operstate", "up"))}
+CARD_FILES = {f"sys/class/net/ens1/{name}": text for name, text in (("speed", "100000"), ("operstate", "up"))}
 PRINTED = {f"{COMMANDS}/ethtool_ens1": "Settings for ens1:\n\tSpeed: 100000Mb/s\n\tLink detected: yes\n"}
 
 
-@pytest.mark.parametrize("files", [FEW_FILES, PRINTED], ids=["sysfs", "ethtool"])
+@pytest.mark.parametrize("files", [CARD_FILES, PRINTED], ids=["sysfs", "ethtool"])
 def test_a_card_that_one_file_or_output_tells_is_found(tmp_path: Path, files: dict[str, str]) -> None:
     write_files(tmp_path, OUTPUTS_OF_A_CARD | files)
     card = read_nics(Host(str(tmp_path)))["ens1"]
     assert (card.speed_mbit, card.driver, card.bus, card.state) == (100000, "ice", "", "up")
-    assert {id: f.severity for id, f in findings(tmp_path, "net.missed", "tcp.buffers").items()} == {
+    assert {id: f.severity for id, f in findings_by_id(tmp_path, "net.missed", "tcp.buffers").items()} == {
         "net.missed": "warning",
         "tcp.buffers": "warning",
     }
@@ -341,11 +341,11 @@ def test_a_card_that_one_file_or_output_tells_is_found(tmp_path: Path, files: di
 
 def test_a_disk_without_its_device_has_a_queue(tmp_path: Path) -> None:
     write_files(tmp_path, {"sys/block/sdc/queue/nr_requests": "4\n"})
-    assert findings(tmp_path, "storage.queue")["storage.queue"].severity == "warning"
+    assert findings_by_id(tmp_path, "storage.queue")["storage.queue"].severity == "warning"
     write_files(
         tmp_path, {"sys/block/sdc/queue/nr_requests": "256\n", "sys/block/sdc/device/queue_depth": "1\n"}
     )
-    assert findings(tmp_path, "storage.queue")["storage.queue"].severity == "notice"  # a USB disk has 1
+    assert findings_by_id(tmp_path, "storage.queue")["storage.queue"].severity == "notice"  # a USB disk has 1
 
 
 def test_titles_name_what_is_at_fault(server: Server) -> None:
@@ -360,10 +360,10 @@ def test_titles_name_what_is_at_fault(server: Server) -> None:
         ("storage.raid-busy", {f"{SYS}/dev/raid/speed_limit_max": "1234", **REBUILD}, ("md0", "1234")),
     ]
     for rule, files, values in cases:
-        with server.planted():
+        with server.restore_after():
             for path, text in files.items():
                 server.put(path, text)
-            finding = findings(server.root, rule)[rule]
+            finding = findings_by_id(server.root, rule)[rule]
         assert all(value in finding.title for value in values), finding.title
 
 
@@ -372,7 +372,7 @@ def test_a_rebuild_that_is_held_back_may_run_faster(server: Server) -> None:
     for limit, count in (("1000", 1), ("200000", 0)):
         for place, text in {path: limit, **REBUILD}.items():
             server.put(place, text)
-        finding = findings(server.root, "storage.raid-busy")["storage.raid-busy"]
+        finding = findings_by_id(server.root, "storage.raid-busy")["storage.raid-busy"]
         assert (
             sum("speed_limit_max" in line for remedy in finding.remedy for line in remedy.commands) == count
         )
@@ -384,7 +384,7 @@ def test_an_overflow_of_the_neighbour_table_has_its_setting(server: Server) -> N
     for limits in ({}, {"gc_thresh2": "512", "gc_thresh3": "1024"}):  # as captured without them, and with
         for name, value in limits.items():
             server.put(f"{SYS}/net/ipv4/neigh/default/{name}", value)
-        remedies = findings(server.root, "log.neighbours")["log.neighbours"].remedy
+        remedies = findings_by_id(server.root, "log.neighbours")["log.neighbours"].remedy
         lines = [line for remedy in remedies for line in (*remedy.commands, *remedy.persistent)]
         assert any("gc_thresh3" in line and "16384" in line for line in lines), lines
 
@@ -404,4 +404,4 @@ ALONE = {
 def test_what_proves_a_fault_alone_is_enough(tmp_path: Path, rule: str) -> None:
     """A captured tree of those files, without mount table, /proc/net/snmp or anything else."""
     write_files(tmp_path, ALONE[rule])
-    assert set(findings(tmp_path, rule)) == {rule}
+    assert set(findings_by_id(tmp_path, rule)) == {rule}

@@ -13,7 +13,7 @@ import pytest
 
 from tests.every_case import assert_each, every_case
 from tests.fakes.hosts.server import Server
-from tests.scenarios.test_planted_faults import RULES, findings, log
+from tests.scenarios.test_planted_faults import RULES, findings_by_id, log
 
 DATA = Path(__file__).parents[1] / "data" / "unseen"
 LINES = [tuple(line.split("\t", 1)) for line in (DATA / "lines.tsv").read_text().splitlines()]
@@ -26,34 +26,34 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
     return Server(tmp_path_factory.mktemp("server"))
 
 
-def told(server: Server, files: dict[str, str], *only: str) -> dict[str, str]:
+def severities(server: Server, files: dict[str, str], *only: str) -> dict[str, str]:
     """The severity of each finding."""
-    with server.planted():
+    with server.restore_after():
         for path, text in files.items():
             server.put(path, text)
-        return {name: one.severity for name, one in findings(server.root, *only).items()}
+        return {name: finding.severity for name, finding in findings_by_id(server.root, *only).items()}
 
 
 def test_a_line_of_a_fault_is_found(healthy: Server) -> None:
     def check(row: Sequence[str]) -> None:
         rule, line = row
-        assert told(healthy, log(line), rule)
+        assert severities(healthy, log(line), rule)
 
     assert_each((row for row in LINES if row[0] != "-"), check)
 
 
 def test_no_line_of_a_healthy_host_accuses(healthy: Server) -> None:
     for line in (DATA / "healthy_lines.txt").read_text().splitlines():
-        assert not {"warning", "critical"} & set(told(healthy, log(line), *OF_THE_LOG).values()), line
+        assert not {"warning", "critical"} & set(severities(healthy, log(line), *OF_THE_LOG).values()), line
 
 
 def test_a_fault_is_found(healthy: Server) -> None:
     def check(name: str) -> None:
-        assert told(healthy, FAULTS[name]["files"], FAULTS[name]["rule"])
+        assert severities(healthy, FAULTS[name]["files"], FAULTS[name]["rule"])
 
     assert_each((name for name, fault in FAULTS.items() if fault["rule"]), check)
 
 
 @every_case(("name", "files"), list(json.loads((DATA / "healthy.json").read_text()).items()))
 def test_an_odd_host_is_not_accused(healthy: Server, name: str, files: dict[str, str]) -> None:
-    assert not {"warning", "critical"} & set(told(healthy, files).values())
+    assert not {"warning", "critical"} & set(severities(healthy, files).values())

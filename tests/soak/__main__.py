@@ -46,7 +46,7 @@ def main() -> int:
         began = time.monotonic()
         soak: Any = importlib.import_module(f"tests.soak.{part}").soak
         figures = soak(getattr(chosen, PARTS[part]), chosen.seed)
-        print(f"{figures.told()}; {time.monotonic() - began:.0f} s", flush=True)
+        print(f"{figures.summary()}; {time.monotonic() - began:.0f} s", flush=True)
         well = well and figures.well
     return 0 if well else 1
 

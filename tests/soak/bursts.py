@@ -27,28 +27,28 @@ from hostdx.app.tui.children.event_child import CommandOutcome, EventChild
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.shell import Shell
 from tests.fakes.streams.story import RECORDINGS
-from tests.fakes.terminals.screen import opened
+from tests.fakes.terminals.screen import run_app
 from tests.soak.figures import Figures
 from tests.soak.pilot import KEYS
 
 BURSTS_EACH = 60
-OFTEN = ("enter", "enter", "escape", "escape", "a", "r", "1", "2", "d", "y", "o", "q")
+FREQUENT = ("enter", "enter", "escape", "escape", "a", "r", "1", "2", "d", "y", "o", "q")
 KEYS_MOST = 9
 STORIES = ("storage", "iosched", "dstate", "failed", "interrupted", "hostile")
 
 
 @cache
-def _real(argv: tuple[str, ...]) -> CommandOutcome:
+def _run_command(argv: tuple[str, ...]) -> CommandOutcome:
     done = subprocess.run([*HOSTDX, *argv], capture_output=True, text=True, stdin=subprocess.DEVNULL)
     return CommandOutcome(done.stdout, "" if not done.returncode else done.stderr.strip())
 
 
-def _answer(argv: Sequence[str]) -> CommandOutcome:
+def _answer_command(argv: Sequence[str]) -> CommandOutcome:
     """What the command would say, of a bundled recording where it names one."""
     if argv[0] == "report":
-        return _real(("report", "demo:storage", *argv[2:]))
+        return _run_command(("report", "demo:storage", *argv[2:]))
     if argv[0] == "compare":
-        return _real(("compare", "demo:kernel-5-10", "demo:kernel", "--format", "document"))
+        return _run_command(("compare", "demo:kernel-5-10", "demo:kernel", "--format", "document"))
     if argv[0] == "undo":
         change = {"title": "a title", "state": "open", "would": "put it back", "line": "a line"}
         return CommandOutcome(
@@ -56,13 +56,13 @@ def _answer(argv: Sequence[str]) -> CommandOutcome:
         )
     if argv[0] == "import":
         return CommandOutcome("imported it", "")
-    return _real(tuple(argv))
+    return _run_command(tuple(argv))
 
 
 async def answer_late(argv: Sequence[str], _timeout_s: float = 0.0) -> CommandOutcome:
     for _ in range(random.choice((0, 1, 2, 5, 20, 100))):
         await asyncio.sleep(random.choice((0, 0, 0, 0.001)))
-    return _answer(argv) if random.random() < 0.8 else CommandOutcome("", "not here")
+    return _answer_command(argv) if random.random() < 0.8 else CommandOutcome("", "not here")
 
 
 class Ended:
@@ -77,7 +77,7 @@ class Ended:
     def send_signal(self, _number: int) -> None: ...
 
 
-class Slow(EventChild):
+class SlowChild(EventChild):
     """A child whose events come by and by."""
 
     def __init__(self, name: str) -> None:
@@ -148,46 +148,45 @@ def soak(seconds: int, seed: int) -> Figures:
             patch("hostdx.app.tui.children.event_child.run_command", answer_late),
             patch(
                 "hostdx.app.tui.screens.before.plan.start_planner",
-                lambda _argv: Slow(random.choice(("storage", "iosched"))),
+                lambda _argv: SlowChild(random.choice(("storage", "iosched"))),
             ),
-            patch("hostdx.app.tui.screens.home.EventChild", lambda _argv: Slow("storage")),
+            patch("hostdx.app.tui.screens.home.EventChild", lambda _argv: SlowChild("storage")),
             patch("hostdx.app.tui.screens.home.WATCH_AFTER_S", 0.01),
             patch("hostdx.app.tui.shell.STARTED_S", 0.01),
             patch("hostdx.app.tui.shell.TICK_S", 0.01),
-            patch("hostdx.app.tui.requests.EventChild", lambda _argv: Slow("triage")),
+            patch("hostdx.app.tui.requests.EventChild", lambda _argv: SlowChild("triage")),
             patch("hostdx.app.run.launch.start_runner", lambda *_a, recording, **_k: _Runner(recording)),
             patch("hostdx.app.run.launch.stop_runner", return_value="not stopped: this is a soak"),
             patch("hostdx.app.tui.children.feed.stop_runner", return_value="not stopped: this is a soak"),
             patch("hostdx.app.tui.children.feed.is_running", lambda _began: random.random() < 0.98),
         ):
-            asyncio.run(_session(seed, Path(place), figures))
+            asyncio.run(_run_session(seed, Path(place), figures))
         seed += 1
     return figures
 
 
-async def _session(seed: int, place: Path, figures: Figures) -> None:
+async def _run_session(seed: int, place: Path, figures: Figures) -> None:
     pressed: list[str] = []
 
-    def lost(_loop: asyncio.AbstractEventLoop, told: dict[str, Any]) -> None:
-        print(f"seed {seed}: {told['message']}: {' '.join(pressed[-25:])}")
-        if error := told.get("exception"):
+    def note_lost(_loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        print(f"seed {seed}: {context['message']}: {' '.join(pressed[-25:])}")
+        if error := context.get("exception"):
             traceback.print_exception(error)
-            figures.crash(error, f"seed {seed}, {told['message']}: {' '.join(pressed[-12:])}")
+            figures.crash(error, f"seed {seed}, {context['message']}: {' '.join(pressed[-12:])}")
 
-    asyncio.get_running_loop().set_exception_handler(lost)
+    asyncio.get_running_loop().set_exception_handler(note_lost)
     run = RunFeed(RECORDINGS / f"{random.choice(STORIES)}.jsonl") if random.random() < 0.4 else None
     try:
-        async with opened(place, run=run, triage="" if run else "triage", drawn=random.random() < 0.1) as (
-            app,
-            _,
-        ):
+        async with run_app(
+            place, run=run, triage="" if run else "triage", is_drawn=random.random() < 0.1
+        ) as (app, _):
             app.watches_host = run is None
             if run is None:
                 app.look_for_runs_and_offer_undo()
                 app.screen.on_screen_resume()
             for _ in range(BURSTS_EACH):
                 for _ in range(random.randrange(1, KEYS_MOST)):
-                    _press(app, random.choice(KEYS + OFTEN), pressed)
+                    _press_key(app, random.choice(KEYS + FREQUENT), pressed)
                 if random.random() < 0.1:
                     size = Size(random.choice((40, 60, 80, 120, 200)), random.randrange(8, 60))
                     app._driver._size = size  # type: ignore[union-attr]
@@ -208,7 +207,7 @@ async def _session(seed: int, place: Path, figures: Figures) -> None:
         figures.crash(error, f"seed {seed}: {' '.join(pressed[-12:])}")
 
 
-def _press(app: Shell, key: str, pressed: list[str]) -> None:
+def _press_key(app: Shell, key: str, pressed: list[str]) -> None:
     pressed.append(key)
     event = events.Key(key, key if len(key) == 1 else {"space": " ", "slash": "/"}.get(key))
     event.set_sender(app)

@@ -17,11 +17,11 @@ from pathlib import Path
 
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.undo.journal import read_unlocked
-from tests.app.launcher import hostdx, started
-from tests.real.iosched_kill import journals, kill_all, left_behind
+from tests.app.launcher import run_hostdx, start_hostdx
+from tests.real.iosched_kill import kill_all, left_behind, list_journals
 from tests.real.loop_disk import LoopDisk
 from tests.real.network_state import network_state
-from tests.real.short_runs import names, short_run
+from tests.real.short_runs import scenario_names, short_run
 from tests.soak.figures import Figures
 
 LONGEST_S = 6.0
@@ -33,7 +33,7 @@ SETTLED_S = 60.0  # on a busy machine a supervisor takes its time
 def soak(count: int, seed: int) -> Figures:
     figures = Figures(f"{count} kills (seed {seed})")
     rng = random.Random(seed)
-    scenarios = names()
+    scenarios = scenario_names()
     network = network_state().splitlines()
     with tempfile.TemporaryDirectory(prefix="hostdx-soak-") as folder, LoopDisk(Path(folder)) as disk:
         for number in range(count):
@@ -53,44 +53,44 @@ def kill_once(
 ) -> None:
     before, changes = disk.queue(), False
     longest_s = AFTER_CHANGE_S if changing else LONGEST_S
-    after_s, how = rng.uniform(0.05, longest_s), rng.choice(("runner", "both", "both", "undo"))
-    with tempfile.TemporaryFile() as said:
-        runner = started(place, *short_run(name, disk), stdout=subprocess.DEVNULL, stderr=said)
+    after_s, victim = rng.uniform(0.05, longest_s), rng.choice(("runner", "both", "both", "undo"))
+    with tempfile.TemporaryFile() as errors:
+        runner = start_hostdx(place, *short_run(name, disk), stdout=subprocess.DEVNULL, stderr=errors)
         if changing:
             until = time.monotonic() + CHANGE_WITHIN_S
-            while runner.poll() is None and not pending(place) and time.monotonic() < until:
+            while runner.poll() is None and not has_pending(place) and time.monotonic() < until:
                 time.sleep(0.02)
         try:
             runner.wait(after_s)
         except subprocess.TimeoutExpired:
             runner.send_signal(signal.SIGSTOP)
-            changes = pending(place)
+            changes = has_pending(place)
             runner.kill()
-            if how != "runner":
+            if victim != "runner":
                 kill_all(place)
         if runner.wait() == -signal.SIGKILL:
             figures.good(
-                f"killed ({how}), changes pending" if changes else f"killed ({how}), nothing to undo"
+                f"killed ({victim}), changes pending" if changes else f"killed ({victim}), nothing to undo"
             )
         else:
             figures.good("ended before")
             if runner.returncode not in (0, 3):
-                said.seek(0)
-                figures.bad("crashes", f"{name}: status {runner.returncode}: {said.read()[-300:].decode()}")
+                errors.seek(0)
+                figures.bad("crashes", f"{name}: status {runner.returncode}: {errors.read()[-300:].decode()}")
             elif runner.returncode == 3:
-                said.seek(0)
-                print(f"  {name} was not run: {said.read()[-200:].decode().strip()}", flush=True)
-    if how == "undo":
+                errors.seek(0)
+                print(f"  {name} was not run: {errors.read()[-200:].decode().strip()}", flush=True)
+    if victim == "undo":
         for _ in range(2):
-            undoing = started(place, "undo", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = start_hostdx(place, "undo", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
-                undoing.wait(rng.uniform(0.1, 2.0))
+                process.wait(rng.uniform(0.1, 2.0))
             except subprocess.TimeoutExpired:
-                undoing.kill()
-            undoing.wait()
+                process.kill()
+            process.wait()
     deadline = time.monotonic() + SETTLED_S
     while True:
-        undone = hostdx(place, "undo")
+        undo = run_hostdx(place, "undo")
         problems = left_behind(place, disk, before)
         if not problems:
             return
@@ -99,13 +99,13 @@ def kill_once(
         time.sleep(0.2)
     for problem in problems:
         figures.bad(
-            "left", f"{name}, {how} after {after_s:.2f} s: {problem}; undo: {undone.stderr.strip()[-200:]}"
+            "left", f"{name}, {victim} after {after_s:.2f} s: {problem}; undo: {undo.stderr.strip()[-200:]}"
         )
 
 
-def pending(place: Path) -> bool:
+def has_pending(place: Path) -> bool:
     """A journal holds a change that is not undone. One that goes meanwhile holds none."""
-    for path in journals(place):
+    for path in list_journals(place):
         try:
             if read_unlocked(path)[1]:
                 return True

@@ -19,9 +19,9 @@ from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.undo.change_report import ChangeReport, UndoneChange
 from tests.fakes.streams import hostile
 from tests.fakes.streams.story import RECORDINGS
-from tests.fakes.terminals.screen import COPY, SIZES, grid, idle, opened
+from tests.fakes.terminals.screen import COPY, SIZES, grid, run_app, wait_idle
 from tests.soak.figures import Figures
-from tests.soak.recordings import SOURCES, mutated
+from tests.soak.recordings import SOURCES, mutate_recording
 
 KEYS = (
     "down", "up", "pagedown", "pageup", "end", "home", "tab", "shift+tab", "enter", "escape", "space", "left", "right",
@@ -35,11 +35,11 @@ async def answer_at_once(argv: Sequence[str], _timeout_s: float = 0.0) -> Comman
     if argv[0] != "undo":
         return CommandOutcome("", f"{hostile.ATTACK} is not here")
     change = UndoneChange(title="a title", state="open", would=hostile.ATTACK)
-    told = msgspec.json.encode(ChangeReport(schema="hostdx/1", changes=(change,)))
-    return CommandOutcome(told.decode(), random.choice(("", "not here")))
+    report = msgspec.json.encode(ChangeReport(schema="hostdx/1", changes=(change,)))
+    return CommandOutcome(report.decode(), random.choice(("", "not here")))
 
 
-def _planned(_argv: Sequence[str]) -> EventChild:
+def _start_planned(_argv: Sequence[str]) -> EventChild:
     return EventChild([COPY, str(RECORDINGS / "storage.jsonl")])
 
 
@@ -49,21 +49,21 @@ def soak(seconds: int, seed: int) -> Figures:
     end = time.monotonic() + seconds
     with (
         patch("hostdx.app.tui.children.event_child.run_command", answer_at_once),
-        patch("hostdx.app.tui.screens.before.plan.start_planner", _planned),
+        patch("hostdx.app.tui.screens.before.plan.start_planner", _start_planned),
         patch("hostdx.app.run.launch.start_runner", side_effect=OSError("not started: this is a soak")),
         patch("hostdx.app.run.launch.stop_runner", return_value="not stopped: this is a soak"),
     ):
         while time.monotonic() < end:
             with tempfile.TemporaryDirectory(prefix="hostdx-soak-") as place:
-                asyncio.run(_session(rng, Path(place), figures))
+                asyncio.run(_run_session(rng, Path(place), figures))
     return figures
 
 
-async def _session(rng: random.Random, place: Path, figures: Figures) -> None:
+async def _run_session(rng: random.Random, place: Path, figures: Figures) -> None:
     SIZES["soak"] = (rng.choice((40, 60, 80, 80, 120, 200)), rng.randrange(8, 60))
     path = place / "hostdx" / "recordings" / "r.jsonl"
     path.parent.mkdir(parents=True, mode=0o700)
-    path.write_bytes(mutated(rng, rng.choice(SOURCES).read_bytes()))
+    path.write_bytes(mutate_recording(rng, rng.choice(SOURCES).read_bytes()))
     about = f"{SIZES['soak']}: "
     pressed: list[str] = []
     try:
@@ -76,18 +76,18 @@ async def _session(rng: random.Random, place: Path, figures: Figures) -> None:
         return
     try:
         triage = "" if run else "triage"
-        async with opened(place, triage=triage, run=run, size="soak", no_color=rng.random() < 0.2) as (
+        async with run_app(place, triage=triage, run=run, size="soak", no_color=rng.random() < 0.2) as (
             app,
             pilot,
         ):
             for _ in range(KEYS_EACH):
                 pressed.append(rng.choice(KEYS))
                 await pilot.press(pressed[-1])
-                await idle()
+                await wait_idle()
                 figures.good("keys")
                 if app._exit:
                     break
-                if leaks := hostile.leaks(grid(app)):
+                if leaks := hostile.find_leaks(grid(app)):
                     figures.bad("escapes", f"{type(app.screen).__name__}: {', '.join(leaks)}")
         figures.good("sessions")
     except Exception as error:

@@ -46,7 +46,7 @@ SOURCES = [
     *(ROOT / "tests/fixtures/recordings").glob("*.jsonl"),
     *(ROOT / "app/recordings/demos").glob("*.jsonl"),
 ]
-MOST_LINES = 250  # of a source: what is wrong with a long one is wrong with a short one
+MAX_LINES = 250  # of a source: what is wrong with a long one is wrong with a short one
 DIGITS = "9" * 5000  # more than int() of text takes (sys.set_int_max_str_digits)
 VALUES: tuple[Any, ...] = (
     0, -1, 1, -0.0, 1e308, -1e308, 5e-324, 1e-300, 2**63, -(2**70), 10**300, "", "0", hostile.ATTACK, "x" * 5000,
@@ -75,15 +75,15 @@ def soak(count: int, seed: int) -> Figures:
     with tempfile.TemporaryDirectory(prefix="hostdx-soak-") as place:
         path = Path(place) / "r.jsonl"
         for number in range(count):
-            path.write_bytes(mutated(rng, rng.choice(sources)))
-            shown(path, figures, f"number {number}")
+            path.write_bytes(mutate_recording(rng, rng.choice(sources)))
+            show_everywhere(path, figures, f"number {number}")
     return figures
 
 
-def mutated(rng: random.Random, source: bytes) -> bytes:
+def mutate_recording(rng: random.Random, source: bytes) -> bytes:
     lines = source.splitlines()
-    if len(lines) > MOST_LINES:
-        sample = sorted(rng.sample(range(1, len(lines)), MOST_LINES))
+    if len(lines) > MAX_LINES:
+        sample = sorted(rng.sample(range(1, len(lines)), MAX_LINES))
         lines = [lines[0], *(lines[n] for n in sample)]
     if rng.random() < 0.33:
         data = bytearray(b"\n".join(lines) + b"\n")
@@ -93,7 +93,7 @@ def mutated(rng: random.Random, source: bytes) -> bytes:
     else:
         trees = [json.loads(line) for line in lines]
         for _ in range(rng.choice((1, 1, 5, 40))):
-            change(rng, rng.choice(trees))
+            change_value(rng, rng.choice(trees))
         _reorder(rng, trees)
         data = bytearray("\n".join(json.dumps(tree) for tree in trees).encode() + b"\n")
         if rng.random() < 0.1:
@@ -102,39 +102,39 @@ def mutated(rng: random.Random, source: bytes) -> bytes:
 
 
 def _reorder(rng: random.Random, trees: list[Any]) -> None:
-    how = rng.random()
-    if how < 0.1:
+    draw = rng.random()
+    if draw < 0.1:
         trees[1:] = rng.sample(trees[1:], len(trees) - 1)
-    elif how < 0.2:
+    elif draw < 0.2:
         trees[1:1] = trees[1:] * 3
-    elif how < 0.3:
+    elif draw < 0.3:
         del trees[rng.randrange(1, len(trees) + 1) :]
-    elif how < 0.4:
+    elif draw < 0.4:
         del trees[1 : rng.randrange(1, len(trees) + 1)]
 
 
-def change(rng: random.Random, tree: Any) -> None:
+def change_value(rng: random.Random, tree: Any) -> None:
     """One value, at any depth: replaced, by another type, gone, or given to another key."""
     if not isinstance(tree, dict) or not tree:
         return
     key = rng.choice(list(tree))
     inner = tree[key]
     if isinstance(inner, dict) and inner and rng.random() < 0.7:
-        change(rng, inner)
+        change_value(rng, inner)
     elif isinstance(inner, list) and inner and rng.random() < 0.7:
         at = rng.randrange(len(inner))
         if isinstance(inner[at], dict):
-            change(rng, inner[at])
+            change_value(rng, inner[at])
         else:
-            inner[at] = other(rng, inner[at])
+            inner[at] = other_value(rng, inner[at])
     elif key != "type":
         if rng.random() < 0.1:
             del tree[key]
         else:
-            tree[key] = other(rng, inner)
+            tree[key] = other_value(rng, inner)
 
 
-def other(rng: random.Random, value: Any) -> Any:
+def other_value(rng: random.Random, value: Any) -> Any:
     """Mostly of the same type: a field of another one is refused, and nothing is tried."""
     kinds = (int, float) if isinstance(value, float) else (type(value),)
     alike = [v for v in VALUES if type(v) in kinds]
@@ -142,13 +142,13 @@ def other(rng: random.Random, value: Any) -> Any:
     return copy.deepcopy(rng.choice(VALUES if rng.random() < 0.1 or not alike else alike))
 
 
-def shown(path: Path, figures: Figures, about: str) -> None:
-    for kind, text in _texts(path, figures, about):
-        if leaks := hostile.leaks(text):
+def show_everywhere(path: Path, figures: Figures, about: str) -> None:
+    for kind, text in _all_texts(path, figures, about):
+        if leaks := hostile.find_leaks(text):
             figures.bad("escapes", f"{kind}: {', '.join(leaks)} ({about})")
 
 
-def _texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, str]]:
+def _all_texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, str]]:
     try:
         examine_recording(path)
         session = load_recording(path)
@@ -170,15 +170,15 @@ def _texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, str]
                 json.loads(json_document.document_json(session, path.name)), ensure_ascii=True
             ),
         ),
-        ("screen", lambda: _cells(session, path)),
+        ("screen", lambda: _cells_text(session, path)),
         (
             "summary",
             lambda: "\n".join("".join(text for text, _ in line) for line in summary_lines(session, path)),
         ),
-        ("progress", lambda: _progress(path)),
-        ("playback", lambda: _played(path)),
-        ("list", lambda: _row(path)),
-        ("compare", lambda: _compared(path)),
+        ("progress", lambda: _progress_text(path)),
+        ("playback", lambda: _play_text(path)),
+        ("list", lambda: _row_text(path)),
+        ("compare", lambda: _compare_texts(path)),
     ):
         try:
             yield kind, make()
@@ -186,51 +186,51 @@ def _texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, str]
             figures.crash(error, f"{kind}, {about}")
 
 
-def _cells(session: Any, path: Path) -> str:
+def _cells_text(session: Any, path: Path) -> str:
     lines = document_lines(report(session, path.name), 78)
     return "\n".join("".join(part for part, _ in clean_line(line)) for line in lines)
 
 
-def _progress(path: Path) -> str:
-    view, said = progress.Plain(), io.StringIO()
-    with contextlib.redirect_stderr(said):
+def _progress_text(path: Path) -> str:
+    view, errors = progress.Plain(), io.StringIO()
+    with contextlib.redirect_stderr(errors):
         for event in read_events(path):
             view.show(event)
-    return said.getvalue()
+    return errors.getvalue()
 
 
-def _row(path: Path) -> str:
+def _row_text(path: Path) -> str:
     """Of `hostdx recordings` and of the app's list, which catch what a headline cannot be made of: here it is told."""
     entry = examine_recording(path)
     headline = find_answer(load_recording(path))
     row = RecordingRow(entry, entry.name, "", "text", "")
-    drawn = [_recording_line(row, headline, width) for width in (80, 120)]
-    cells = ("".join(part for part, _ in clean_line(line)) for line in drawn)
+    lines = [_recording_line(row, headline, width) for width in (80, 120)]
+    cells = ("".join(part for part, _ in clean_line(line)) for line in lines)
     return "\n".join((*cells, make_printable(headline.sentence), format_duration(entry.seconds)))
 
 
-def _compared(path: Path) -> str:
+def _compare_texts(path: Path) -> str:
     """With itself, and as either side beside a sound one; what `--against` says of it."""
-    own, beside = read_run_summaries([path]), _sound()
-    said = []
-    for a, b in ((own, own), (own, beside), (beside, own)):
+    own, sound = read_run_summaries([path]), _sound_summaries()
+    texts = []
+    for a, b in ((own, own), (own, sound), (sound, own)):
         recordings = compare_recordings(a, b)
         document = comparison_document(recordings)
-        said += [
+        texts += [
             markdown.render_markdown(document),
             html.render_html(document),
             json_document.encode_document(msgspec.to_builtins(recordings)),
         ]
-        said.append(make_printable(str(worse.worse_finding(recordings, "before", "r.jsonl"))))
-    return "\n".join(said)
+        texts.append(make_printable(str(worse.worse_finding(recordings, "before", "r.jsonl"))))
+    return "\n".join(texts)
 
 
 @functools.cache
-def _sound() -> list[RunSummary]:
+def _sound_summaries() -> list[RunSummary]:
     return read_run_summaries([ROOT / "app/recordings/demos/storage.jsonl"])
 
 
-def _played(path: Path) -> str:
+def _play_text(path: Path) -> str:
     playback = Playback(list(read_events(path)))
     playback.seek_end()
     for _ in range(4):

@@ -17,7 +17,7 @@ from hostdx.scenarios.contract import events as ev
 from tests.fakes.streams.event_types import EVERY, as_formerly
 from tests.soak.recordings import SOURCES
 
-MOST_LINES = 40
+MAX_LINES = 40
 LARGEST = 1e308
 _NAMES = ("w", "A", "B", "IOPS", "null", "storage", "", "x" * 300, "\x1b[31m|`<b>")
 _TEXTS: dict[str, tuple[str, ...]] = {
@@ -34,12 +34,12 @@ EDGES_OF_ANY: tuple[Any, ...] = (
 
 
 @functools.cache
-def types() -> dict[str, inspect.StructType]:
-    found = {tag: inspect.type_info(kind) for tag, kind in EVERY.items()}
-    return {tag: info for tag, info in found.items() if isinstance(info, inspect.StructType)}
+def event_types() -> dict[str, inspect.StructType]:
+    types = {tag: inspect.type_info(kind) for tag, kind in EVERY.items()}
+    return {tag: info for tag, info in types.items() if isinstance(info, inspect.StructType)}
 
 
-def edges(info: inspect.IntType | inspect.FloatType) -> list[float]:
+def range_edges(info: inspect.IntType | inspect.FloatType) -> list[float]:
     """Where the range ends, and what is next to nothing."""
     low = info.ge if info.ge is not None else -LARGEST
     high = info.le if info.le is not None else LARGEST
@@ -50,15 +50,15 @@ def edges(info: inspect.IntType | inspect.FloatType) -> list[float]:
     return [value for value in inner if low <= value <= high]
 
 
-def beyond(info: inspect.IntType | inspect.FloatType) -> list[float]:
+def values_beyond(info: inspect.IntType | inspect.FloatType) -> list[float]:
     """What the range is there for."""
     if isinstance(info, inspect.IntType):
         return [-(2**63), 2**63, 10**400]
     return [-LARGEST, LARGEST, -1.0]
 
 
-def number(info: inspect.IntType | inspect.FloatType) -> st.SearchStrategy[Any]:
-    inner = edges(info)
+def numbers_of(info: inspect.IntType | inspect.FloatType) -> st.SearchStrategy[Any]:
+    inner = range_edges(info)
     if isinstance(info, inspect.IntType):
         any_inside: st.SearchStrategy[Any] = st.integers(int(min(inner)), int(max(inner)))
     else:
@@ -67,11 +67,11 @@ def number(info: inspect.IntType | inspect.FloatType) -> st.SearchStrategy[Any]:
     return st.one_of(usual, usual, usual, any_inside)
 
 
-def anything() -> st.SearchStrategy[Any]:
+def any_value() -> st.SearchStrategy[Any]:
     return st.sampled_from(EDGES_OF_ANY)
 
 
-def of(info: inspect.Type, name: str = "") -> st.SearchStrategy[Any]:
+def values_of(info: inspect.Type, name: str = "") -> st.SearchStrategy[Any]:
     match info:
         case inspect.StrType():
             return st.sampled_from(_TEXTS.get(name, _NAMES))
@@ -80,43 +80,43 @@ def of(info: inspect.Type, name: str = "") -> st.SearchStrategy[Any]:
         case inspect.EnumType():
             return st.sampled_from([member.value for member in info.cls])
         case inspect.UnionType():
-            return st.one_of(*(of(one, name) for one in info.types))
+            return st.one_of(*(values_of(member, name) for member in info.types))
         case inspect.NoneType():
             return st.none()
         case inspect.BoolType():
             return st.booleans()
         case inspect.IntType() | inspect.FloatType():
-            return number(info)
+            return numbers_of(info)
         case inspect.ListType() | inspect.VarTupleType():
-            return st.lists(of(info.item_type, name), max_size=4)
+            return st.lists(values_of(info.item_type, name), max_size=4)
         case inspect.TupleType():
-            return st.tuples(*(of(item_type, name) for item_type in info.item_types)).map(list)
+            return st.tuples(*(values_of(item_type, name) for item_type in info.item_types)).map(list)
         case inspect.DictType():
-            return st.dictionaries(st.sampled_from(_KEYS), of(info.value_type, name), max_size=3)
+            return st.dictionaries(st.sampled_from(_KEYS), values_of(info.value_type, name), max_size=3)
         case inspect.StructType():
-            return struct(info.cls)
+            return struct_values(info.cls)
         case inspect.AnyType():
-            return anything()
+            return any_value()
     raise AssertionError(f"a type of field that is not fuzzed yet: {info}")
 
 
 @functools.cache
-def struct(kind: type) -> st.SearchStrategy[dict[str, Any]]:
+def struct_values(kind: type) -> st.SearchStrategy[dict[str, Any]]:
     info = inspect.type_info(kind)
     assert isinstance(info, inspect.StructType)
     fixed = {"type": st.just(info.tag)} if info.tag else {}
     return st.fixed_dictionaries(
-        fixed | {field.encode_name: of(field.type, field.name) for field in info.fields}
+        fixed | {field.encode_name: values_of(field.type, field.name) for field in info.fields}
     )
 
 
-def made() -> st.SearchStrategy[bytes]:
+def made_recordings() -> st.SearchStrategy[bytes]:
     """`run` first, anything in any order after it."""
-    others = st.one_of(*(struct(kind) for kind in EVERY.values()))
-    begun = st.tuples(struct(ev.Began), struct(ev.Planned))
+    others = st.one_of(*(struct_values(kind) for kind in EVERY.values()))
+    begun = st.tuples(struct_values(ev.Began), struct_values(ev.Planned))
     rng = st.randoms(use_true_random=False)
-    return st.tuples(begun, st.lists(others, max_size=MOST_LINES), rng).map(
-        lambda told: lines([*told[0], *(as_formerly(tree, told[2]) for tree in told[1])])
+    return st.tuples(begun, st.lists(others, max_size=MAX_LINES), rng).map(
+        lambda drawn: encode_lines([*drawn[0], *(as_formerly(tree, drawn[2]) for tree in drawn[1])])
     )
 
 
@@ -126,57 +126,57 @@ def _true_ones() -> list[list[dict[str, Any]]]:
 
 
 @st.composite
-def pushed(draw: st.DrawFn) -> bytes:
+def pushed_recordings(draw: st.DrawFn) -> bytes:
     """A true one, thinned out, some of its numbers at the edges of their ranges or just beyond."""
     rng = draw(st.randoms(use_true_random=False))
     source = rng.choice(_true_ones())
-    kept = source[:1] + [tree for tree in source[1:] if rng.random() < 4 * MOST_LINES / len(source)]
-    kept = copy.deepcopy(kept)
-    for tree in rng.sample(kept[1:], min(len(kept) - 1, rng.choice((1, 3, 30)))):
-        push(rng, types()[tree["type"]], tree, rng.choice((0.1, 0.5, 1.0)))
-    return lines([as_formerly(tree, rng) for tree in kept])
+    trees = source[:1] + [tree for tree in source[1:] if rng.random() < 4 * MAX_LINES / len(source)]
+    trees = copy.deepcopy(trees)
+    for tree in rng.sample(trees[1:], min(len(trees) - 1, rng.choice((1, 3, 30)))):
+        push(rng, event_types()[tree["type"]], tree, rng.choice((0.1, 0.5, 1.0)))
+    return encode_lines([as_formerly(tree, rng) for tree in trees])
 
 
 def push(rng: Any, info: inspect.Type, value: Any, share: float) -> Any:
     match info, value:
         case inspect.StructType(), dict():
-            known = {field.encode_name: field.type for field in info.fields}
+            types = {field.encode_name: field.type for field in info.fields}
             for key in value:
-                if key in known:
-                    value[key] = push(rng, known[key], value[key], share)
+                if key in types:
+                    value[key] = push(rng, types[key], value[key], share)
             return value
         case inspect.UnionType(), _:
-            fitting = [one for one in info.types if not isinstance(one, inspect.NoneType)]
+            fitting = [member for member in info.types if not isinstance(member, inspect.NoneType)]
             return value if value is None else push(rng, fitting[0], value, share)
         case inspect.DictType(), dict():
-            return {key: push(rng, info.value_type, one, share) for key, one in value.items()}
+            return {key: push(rng, info.value_type, inner, share) for key, inner in value.items()}
         case ((inspect.ListType() | inspect.VarTupleType()), list()):
-            return [push(rng, info.item_type, one, share) for one in value]
+            return [push(rng, info.item_type, inner, share) for inner in value]
         case inspect.TupleType(), list():
             return [push(rng, *both, share) for both in zip(info.item_types, value, strict=False)]
         case inspect.AnyType(), dict():
-            return {key: push(rng, info, one, share / 3) for key, one in value.items()}
+            return {key: push(rng, info, inner, share / 3) for key, inner in value.items()}
         case inspect.AnyType(), list():
-            return [push(rng, info, one, share / 3) for one in value]
+            return [push(rng, info, inner, share / 3) for inner in value]
         case inspect.AnyType(), _ if rng.random() < share / 3:
             return rng.choice(EDGES_OF_ANY)
         case ((inspect.IntType() | inspect.FloatType()), _) if rng.random() < share:
-            return rng.choice(beyond(info) if rng.random() < 0.05 else edges(info))
+            return rng.choice(values_beyond(info) if rng.random() < 0.05 else range_edges(info))
     return value
 
 
-def lines(trees: list[dict[str, Any]]) -> bytes:
-    return b"".join(msgspec.json.encode(_plain(tree)) + b"\n" for tree in trees)
+def encode_lines(trees: list[dict[str, Any]]) -> bytes:
+    return b"".join(msgspec.json.encode(_make_plain(tree)) + b"\n" for tree in trees)
 
 
-def _plain(value: Any) -> Any:
+def _make_plain(value: Any) -> Any:
     """Whole numbers of any length, which msgspec writes up to 64 bits only."""
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {key: _make_plain(inner) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_make_plain(inner) for inner in value]
     return msgspec.Raw(str(value).encode()) if type(value) is int and abs(value) >= 1 << 63 else value
 
 
-def recordings() -> st.SearchStrategy[bytes]:
-    return st.one_of(made(), pushed())
+def all_recordings() -> st.SearchStrategy[bytes]:
+    return st.one_of(made_recordings(), pushed_recordings())

@@ -56,7 +56,7 @@ class TooLong(BaseException):
     """No rule's own `except Exception` takes it for a mistake of the rule's."""
 
 
-class Seen(Host):
+class PathLogHost(Host):
     """The live host; every path that was read."""
 
     def __init__(self) -> None:
@@ -85,24 +85,24 @@ def soak(count: int, seed: int) -> Figures:
         outside = Path(place) / "outside"
         outside.mkdir()
         (outside / "secret").write_text(f"{CANARY}\n" * 3)
-        whole, tree = Path(place) / "whole", Path(place) / "tree"
-        captured(whole)
+        sound, tree = Path(place) / "whole", Path(place) / "tree"
+        capture_tree(sound)
         for number in range(count):
             if number % AT_ONCE == 0:
                 shutil.rmtree(tree, ignore_errors=True)
-                shutil.copytree(whole, tree, symlinks=True)
+                shutil.copytree(sound, tree, symlinks=True)
             for _ in range(rng.choice((1, 3, 10))):
-                damage(rng, tree, outside)
+                damage_tree(rng, tree, outside)
             looked_at(tree, figures, f"number {number}")
     return figures
 
 
-def captured(root: Path) -> None:
-    seen = Seen()
-    for _ in examine_host(seen, lambda: 0.0):
+def capture_tree(root: Path) -> None:
+    host = PathLogHost()
+    for _ in examine_host(host, lambda: 0.0):
         pass
-    seen.close()
-    for path in sorted(seen.paths):
+    host.close()
+    for path in sorted(host.paths):
         if not path.startswith(("/sys", "/proc", "/etc", "/run", "/usr")) or ".." in path:
             continue
         place = root / path.lstrip("/")
@@ -122,16 +122,16 @@ def captured(root: Path) -> None:
         (root / name).mkdir(parents=True, exist_ok=True)
 
 
-def damage(rng: random.Random, tree: Path, outside: Path) -> None:
+def damage_tree(rng: random.Random, tree: Path, outside: Path) -> None:
     # sorted: a seed gives the same damage on another file system
     paths = sorted(Path(folder) / name for folder, below, files in os.walk(tree) for name in (*files, *below))
     victim = rng.choice([p for p in paths if p.parent != tree] or paths)
-    how = rng.random()
+    draw = rng.random()
     try:
-        if how < 0.5 and victim.is_file() and not victim.is_symlink():
+        if draw < 0.5 and victim.is_file() and not victim.is_symlink():
             data = victim.read_bytes()
             at = rng.randrange(len(data) + 1)
-            numbers = [found.span() for found in re.finditer(rb"[0-9]+", data)] or [(at, at)]
+            numbers = [number.span() for number in re.finditer(rb"[0-9]+", data)] or [(at, at)]
             first, last = rng.choice(numbers)
             victim.write_bytes(
                 rng.choice(
@@ -169,11 +169,11 @@ def looked_at(tree: Path, figures: Figures, about: str) -> None:
     host = Host(str(tree))
     began = time.process_time()
     try:
-        with bounded():
-            look(host, session, figures, about)
+        with limit_time():
+            show_tree(host, session, figures, about)
         figures.good("read")
     except TooLong as error:
-        figures.crash(error, f"{about}, kept as {kept(tree)}")
+        figures.crash(error, f"{about}, kept as {keep_tree(tree)}")
     except Exception as error:
         figures.crash(error, about)
     finally:
@@ -181,7 +181,7 @@ def looked_at(tree: Path, figures: Figures, about: str) -> None:
     figures.most("s of processor time for a tree", time.process_time() - began)
 
 
-def look(host: Host, session: RunSession, figures: Figures, about: str) -> None:
+def show_tree(host: Host, session: RunSession, figures: Figures, about: str) -> None:
     for event in examine_host(host, lambda: 0.0):
         session.apply(event)
         if isinstance(event, ev.Checked) and event.fault:
@@ -189,25 +189,25 @@ def look(host: Host, session: RunSession, figures: Figures, about: str) -> None:
         line = encode_event(event).decode()
         if CANARY in line:
             figures.bad("escapes", f"read outside of the tree: {line[:200]} ({about})")
-    for shown in (
+    for text in (
         json_document.document_json(session, None),
         markdown.render_markdown(report(session, "tree")),
     ):
-        if leaks := hostile.leaks(shown):
+        if leaks := hostile.find_leaks(text):
             figures.bad("escapes", f"{', '.join(leaks)} ({about})")
     msgspec.json.decode(json_document.document_json(session, None))
 
 
 @contextmanager
-def bounded() -> Iterator[None]:
+def limit_time() -> Iterator[None]:
     """Raises `TooLong` where the processor's time or the wall's is used up, so that the traceback says where."""
 
-    def over(number: int, _frame: object) -> None:
+    def raise_too_long(number: int, _frame: object) -> None:
         raise TooLong(
             f"{SLOW_S:.0f} s of processor time" if number == signal.SIGPROF else f"hangs for {HANGS_S:.0f} s"
         )
 
-    before = {number: signal.signal(number, over) for number in (signal.SIGPROF, signal.SIGALRM)}
+    before = {number: signal.signal(number, raise_too_long) for number in (signal.SIGPROF, signal.SIGALRM)}
     signal.setitimer(signal.ITIMER_PROF, SLOW_S)
     signal.setitimer(signal.ITIMER_REAL, HANGS_S)
     try:
@@ -219,10 +219,10 @@ def bounded() -> Iterator[None]:
             signal.signal(number, was)
 
 
-def kept(tree: Path) -> str:
+def keep_tree(tree: Path) -> str:
     """Python's own copy stops at a pipe, a node, a name or a time that it cannot copy; cp goes on with the rest."""
     place = tempfile.mkdtemp(prefix="hostdx-slow-")
-    ran = subprocess.run(
+    done = subprocess.run(
         ["cp", "-a", "--", str(tree), place], capture_output=True, errors="replace", check=False
     )
-    return f"{place}/{tree.name}" + (f" (not whole: {ran.stderr[:120]!r})" if ran.returncode else "")
+    return f"{place}/{tree.name}" + (f" (not whole: {done.stderr[:120]!r})" if done.returncode else "")

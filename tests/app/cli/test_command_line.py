@@ -26,14 +26,14 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(other_package, "entry_points_of", lambda group: (fake,))
 
 
-def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+def enter(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     status = run_command_line(arguments)
     captured = capsys.readouterr()
     return status, captured.out, captured.err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status", "says"),
+    ("arguments", "status", "part"),
     [
         (["nonsense"], 2, "nonsense"),
         (["--nonsense"], 2, "--nonsense"),
@@ -111,12 +111,12 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
     ],
 )
 def test_each_bad_input_gets_its_one_line(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, says: str
+    capsys: pytest.CaptureFixture[str], arguments: list[str], status: int, part: str
 ) -> None:
-    found, out, err = typed(capsys, *arguments)
+    exit_status, out, err = enter(capsys, *arguments)
     lines = [line for line in err.splitlines() if line.startswith("hostdx: ")]
-    assert (found, len(lines)) == (status, 1), err
-    assert says in lines[0]
+    assert (exit_status, len(lines)) == (status, 1), err
+    assert part in lines[0]
     assert "Traceback" not in err
     assert "report: hostdx" in out or out == "" or "refus" in out or arguments[0] == "plan"
 
@@ -131,33 +131,35 @@ def test_each_bad_input_gets_its_one_line(
 def test_a_number_may_have_its_unit(
     capsys: pytest.CaptureFixture[str], name: str, typed_as: str, value: float
 ) -> None:
-    status, said, _ = typed(capsys, "plan", "fake", f"--{name}", typed_as, "--json")
-    assert status == 0 and json.loads(said)["options"][name] == value
+    status, out, _ = enter(capsys, "plan", "fake", f"--{name}", typed_as, "--json")
+    assert status == 0 and json.loads(out)["options"][name] == value
 
 
 def test_a_journal_on_the_device_under_test_is_refused_before_anything_is_written(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    says = "the undo journal lies on sda itself"
+    reason = "the undo journal lies on sda itself"
     monkeypatch.setattr(
         "hostdx.app.undo.journal_disk.journal_on_device_reason",
-        lambda host, place, target: says if target else "",
+        lambda host, place, target: reason if target else "",
     )
     (tmp_path / "there").mkdir()
     (tmp_path / "attribute").write_text("old")
-    made = ("--dir", str(tmp_path / "there"), "--attribute", str(tmp_path / "attribute"))
-    status, out, err = typed(capsys, "run", "fake", "--fast", "--yes", *made, "--events", str(tmp_path / "e"))
-    assert status == 3 and says in err and "not started" not in out
-    foreseen, out, err = typed(capsys, "plan", "fake", *made)  # in the same words
-    assert (foreseen, out, err) == (3, "", f"hostdx: plan fake: {says}\n")
-    _, out, _ = typed(capsys, "plan", "fake", *made, "--json")
-    assert json.loads(out)["refusal"] == says
+    options = ("--dir", str(tmp_path / "there"), "--attribute", str(tmp_path / "attribute"))
+    status, out, err = enter(
+        capsys, "run", "fake", "--fast", "--yes", *options, "--events", str(tmp_path / "e")
+    )
+    assert status == 3 and reason in err and "not started" not in out
+    foreseen, out, err = enter(capsys, "plan", "fake", *options)  # in the same words
+    assert (foreseen, out, err) == (3, "", f"hostdx: plan fake: {reason}\n")
+    _, out, _ = enter(capsys, "plan", "fake", *options, "--json")
+    assert json.loads(out)["refusal"] == reason
     assert '"type":"action"' not in (tmp_path / "e").read_text()
     assert list((tmp_path / "there").iterdir()) == [] and (tmp_path / "attribute").read_text() == "old"
 
 
 @pytest.mark.parametrize(
-    ("how", "status"),
+    ("ending", "status"),
     [
         ("done", "done"),
         ("refused", "skipped"),
@@ -167,9 +169,9 @@ def test_a_journal_on_the_device_under_test_is_refused_before_anything_is_writte
     ],
 )
 def test_json_is_one_document_however_it_ends(
-    capsys: pytest.CaptureFixture[str], how: str, status: str
+    capsys: pytest.CaptureFixture[str], ending: str, status: str
 ) -> None:
-    _, out, _ = typed(capsys, "run", "fake", "--fast", "--json", "--how", how)
+    _, out, _ = enter(capsys, "run", "fake", "--fast", "--json", "--how", ending)
     document = json.loads(out)
     assert document["status"] == status
     assert (document["reason"] is None) == (status == "done")
@@ -181,13 +183,13 @@ def test_json_is_one_document_however_it_ends(
 
 @pytest.mark.parametrize("severity", SEVERITIES)
 def test_fail_on(capsys: pytest.CaptureFixture[str], severity: str) -> None:
-    status, _, _ = typed(capsys, "run", "fake", "--fast", "--how", "finding", "--fail-on", severity)
+    status, _, _ = enter(capsys, "run", "fake", "--fast", "--how", "finding", "--fail-on", severity)
     assert status == (0 if severity == "critical" else 1)  # it finds a warning
 
 
 def test_events_to_a_file_are_the_recording(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     chosen = tmp_path / "chosen.jsonl"
-    status, out, _ = typed(
+    status, out, _ = enter(
         capsys, "run", "fake", "--fast", "--events", str(tmp_path / "e"), "--recording", str(chosen)
     )
     assert status == 0 and f"report: hostdx report {chosen}" in out
@@ -197,9 +199,9 @@ def test_events_to_a_file_are_the_recording(capsys: pytest.CaptureFixture[str], 
 def test_a_refused_run_leaves_a_recording_only_where_it_was_asked_for(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    typed(capsys, "run", "fake", "--how", "refusal")
+    enter(capsys, "run", "fake", "--how", "refusal")
     assert not (tmp_path / "state/hostdx/recordings").exists()
-    typed(capsys, "run", "fake", "--how", "refusal", "--recording", str(tmp_path / "r.jsonl"))
+    enter(capsys, "run", "fake", "--how", "refusal", "--recording", str(tmp_path / "r.jsonl"))
     kinds = [json.loads(line)["type"] for line in (tmp_path / "r.jsonl").read_text().splitlines()]
     assert kinds == ["run", "plan", "end"]
 
@@ -208,34 +210,34 @@ def test_plan_says_it_and_its_digest_is_consent(capsys: pytest.CaptureFixture[st
     target = tmp_path / "attribute"
     target.write_text("old\n")
     more = ("fake", "--fast", "--attribute", str(target))
-    status, out, _ = typed(capsys, "plan", *more)
+    status, out, _ = enter(capsys, "plan", *more)
     assert status == 0 and "1 MiB" in out and "vda" in out
     values = out.split(str(target))[1].splitlines()[1]  # the line below the target
     assert re.search(r"\bnew\b", values)
-    _, out, _ = typed(capsys, "plan", *more, "--json")
+    _, out, _ = enter(capsys, "plan", *more, "--json")
     digest = json.loads(out)["digest"]
-    assert typed(capsys, "run", *more, "--consent", digest)[0] == 0
-    assert typed(capsys, "run", *more, "--blocks", "5", "--consent", digest)[0] == 3
+    assert enter(capsys, "run", *more, "--consent", digest)[0] == 0
+    assert enter(capsys, "run", *more, "--blocks", "5", "--consent", digest)[0] == 3
     assert target.read_text() == "old\n"
 
 
 def test_plan_events(capsys: pytest.CaptureFixture[str]) -> None:
-    for how, kinds in (
+    for ending, kinds in (
         ("done", ["run", "plan", "end"]),
         ("refusal", ["run", "plan", "end"]),
         ("usage", ["run", "end"]),
     ):
-        _, out, _ = typed(capsys, "plan", "fake", "--how", how, "--events", "-")
+        _, out, _ = enter(capsys, "plan", "fake", "--how", ending, "--events", "-")
         assert [json.loads(line)["type"] for line in out.splitlines()] == kinds
 
 
 def test_recordings_are_listed_and_named(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    typed(capsys, "run", "fake", "--fast")
-    _, out, _ = typed(capsys, "recordings", "--json")
+    enter(capsys, "run", "fake", "--fast")
+    _, out, _ = enter(capsys, "recordings", "--json")
     (entry,) = json.loads(out)["recordings"]
     assert (entry["state"], entry["scenario"], entry["pid"]) == ("done", "fake", None)
     (tmp_path / "state/hostdx/recordings/broken.jsonl").write_text("x\n")
-    _, out, _ = typed(capsys, "recordings")
+    _, out, _ = enter(capsys, "recordings")
     assert "unreadable" in out and entry["name"] in out
     assert out.startswith("RECORDING ") and max(map(len, out.splitlines())) <= 140
     (storage,) = (line for line in out.splitlines() if line.startswith("demo:storage"))
@@ -249,17 +251,17 @@ def test_recordings_are_listed_and_named(capsys: pytest.CaptureFixture[str], tmp
     ):
         if name == "last":
             (tmp_path / "state/hostdx/recordings/broken.jsonl").unlink()
-        status, out, _ = typed(capsys, "report", name)
+        status, out, _ = enter(capsys, "report", name)
         assert status == 0 and out.startswith("# ")
 
 
 def test_report_forms(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     source = str(FIXTURES / "storage.jsonl")
-    assert typed(capsys, "report", source, "-o", str(tmp_path / "r.md"))[1] == ""
-    assert (tmp_path / "r.md").read_text() == typed(capsys, "report", source)[1]
-    assert typed(capsys, "report", source, "--format", "html")[1].startswith("<!doctype html>")
-    assert json.loads(typed(capsys, "report", source, "--format", "json")[1])["scenario"] == "storage"
-    assert typed(capsys, "report", source, "-o", "/nonexistent/r.md")[0] == 3
+    assert enter(capsys, "report", source, "-o", str(tmp_path / "r.md"))[1] == ""
+    assert (tmp_path / "r.md").read_text() == enter(capsys, "report", source)[1]
+    assert enter(capsys, "report", source, "--format", "html")[1].startswith("<!doctype html>")
+    assert json.loads(enter(capsys, "report", source, "--format", "json")[1])["scenario"] == "storage"
+    assert enter(capsys, "report", source, "-o", "/nonexistent/r.md")[0] == 3
 
 
 def test_colour_is_where_a_terminal_is_or_where_it_is_asked_for(
@@ -267,43 +269,37 @@ def test_colour_is_where_a_terminal_is_or_where_it_is_asked_for(
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     run = ("run", "fake", "--fast", "--how", "finding")
-    assert "\x1b[" not in typed(capsys, *run)[1]
-    assert "\x1b[" in typed(capsys, *run, "--color", "always")[1]
-    assert "\x1b[" not in typed(capsys, *run, "--color", "never")[1]
-    assert "\x1b[" not in typed(capsys, *run)[1]  # nothing is left of what another one asked for
+    assert "\x1b[" not in enter(capsys, *run)[1]
+    assert "\x1b[" in enter(capsys, *run, "--color", "always")[1]
+    assert "\x1b[" not in enter(capsys, *run, "--color", "never")[1]
+    assert "\x1b[" not in enter(capsys, *run)[1]  # nothing is left of what another one asked for
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        ("plan", "fake"),
-        ("report", "demo:storage"),
-        ("recordings",),
-        ("rules",),
-    ],
+    "command", [("plan", "fake"), ("report", "demo:storage"), ("recordings",), ("rules",)]
 )
 def test_colour_adds_nothing_but_colour(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    plain = typed(capsys, *command)[1]
-    coloured = typed(capsys, *command, "--color", "always")[1]
+    plain = enter(capsys, *command)[1]
+    coloured = enter(capsys, *command, "--color", "always")[1]
     assert ("\x1b[" not in plain and "\x1b[1m" in coloured) or "\x1b[2m" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured).splitlines() == plain.splitlines()
 
 
 def test_help_lists_what_works(capsys: pytest.CaptureFixture[str]) -> None:
-    _, out, _ = typed(capsys, "--help")
+    _, out, _ = enter(capsys, "--help")
     for name in ("triage", "scenarios", "plan", "run", "report", "recordings", "undo"):
         assert f"\n  {name} " in out
-    _, out, _ = typed(capsys, "run", "fake", "--help")
+    _, out, _ = enter(capsys, "run", "fake", "--help")
     assert "--dir PATH" in out and "--budget" in out and "default: red" not in out.split("--colour")[0]
     assert "--recording" not in out  # for the app's own use
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion(capsys: pytest.CaptureFixture[str], shell: str) -> None:
-    status, out, _ = typed(capsys, "completion", shell)
+    status, out, _ = enter(capsys, "completion", shell)
     assert status == 0 and "_HOSTDX_COMPLETE" in out
 
 
@@ -312,10 +308,7 @@ def test_completion(capsys: pytest.CaptureFixture[str], shell: str) -> None:
     [
         ("hostdx run dst", ["dstate"]),
         ("hostdx report demo:st", ["storage"]),  # behind the colon, at which bash breaks words
-        (
-            "hostdx report demo:",
-            sorted(name.removeprefix("demo:") for name in store.list_demos()),
-        ),
+        ("hostdx report demo:", sorted(name.removeprefix("demo:") for name in store.list_demos())),
         ("hostdx 'run' dsta", ["dstate"]),
     ],
 )
@@ -334,7 +327,7 @@ def test_bash_itself_completes(
     printf '%s,' "${COMPREPLY[@]}"
     """  # COMP_WORDBREAKS as bash sets it
     environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    _, script, _ = typed(capsys, "completion", "bash")
+    _, script, _ = enter(capsys, "completion", "bash")
     done = subprocess.run(
         ["bash", "-c", ask, "bash", line, script], env=environment, capture_output=True, text=True, timeout=60
     )

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.cli.entry import run_command_line
-from tests.probes.imports import originals as made
+from tests.probes.imports import originals as texts
 
 TABLE = str(Path(__file__).parents[2] / "data" / "io500-claix.tsv")
 OLD, NEW = f"{TABLE}:claix18_centos_isc20", f"{TABLE}:claix18_rocky_isc20"
@@ -15,7 +15,7 @@ OLD, NEW = f"{TABLE}:claix18_centos_isc20", f"{TABLE}:claix18_rocky_isc20"
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
-def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+def enter(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     status = run_command_line(arguments)
     captured = capsys.readouterr()
     return status, captured.out, captured.err
@@ -23,12 +23,12 @@ def typed(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str
 
 @pytest.mark.parametrize("form", ["md", "json"])
 def test_nothing_in_common_is_said_and_is_no_success(form: str, capsys: pytest.CaptureFixture[str]) -> None:
-    status, out, _ = typed(capsys, "compare", "demo:storage", "demo:iosched", "--format", form)
+    status, out, _ = enter(capsys, "compare", "demo:storage", "demo:iosched", "--format", form)
     assert status == 3 and bool(out) is (form == "json")
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "part"),
     [
         (["compare"], "two sides are needed"),
         (["compare", OLD], "two sides are needed"),
@@ -44,26 +44,26 @@ def test_nothing_in_common_is_said_and_is_no_success(form: str, capsys: pytest.C
     ],
 )
 def test_what_cannot_be_compared_is_one_line(
-    arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], part: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    status, out, err = typed(capsys, *arguments)
-    assert status == 2 and out == "" and says in err and err.count("\n") == 1
+    status, out, err = enter(capsys, *arguments)
+    assert status == 2 and out == "" and part in err and err.count("\n") == 1
 
 
 def test_a_directory_of_recordings_is_a_side(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    status, _, err = typed(capsys, "compare", str(tmp_path), "--", NEW)
+    status, _, err = enter(capsys, "compare", str(tmp_path), "--", NEW)
     assert status == 2 and "no recording" in err
 
 
 def test_a_baseline_keeps_copies(capsys: pytest.CaptureFixture[str]) -> None:
-    assert typed(capsys, "baseline", "list")[1].startswith("no baseline")
-    assert typed(capsys, "baseline", "save", "old", "demo:null")[0] == 0
-    assert typed(capsys, "baseline", "save", "old", "demo:storage")[1].startswith(
+    assert enter(capsys, "baseline", "list")[1].startswith("no baseline")
+    assert enter(capsys, "baseline", "save", "old", "demo:null")[0] == 0
+    assert enter(capsys, "baseline", "save", "old", "demo:storage")[1].startswith(
         "baseline old: 2 recordings"
     )
-    listed = json.loads(typed(capsys, "baseline", "list", "--json")[1])
-    assert [(b["name"], len(b["recordings"])) for b in listed["baselines"]] == [("old", 2)]
-    status, out, _ = typed(capsys, "compare", "--against", "old", "demo:storage")
+    document = json.loads(enter(capsys, "baseline", "list", "--json")[1])
+    assert [(b["name"], len(b["recordings"])) for b in document["baselines"]] == [("old", 2)]
+    status, out, _ = enter(capsys, "compare", "--against", "old", "demo:storage")
     assert status == 0 and "against" in out
 
 
@@ -71,10 +71,10 @@ def test_a_baseline_takes_files_only(tmp_path: Path, capsys: pytest.CaptureFixtu
     (tmp_path / "endless.jsonl").symlink_to("/dev/zero")
     os.mkfifo(tmp_path / "pipe.jsonl")
     for name in ("endless.jsonl", "pipe.jsonl"):
-        status, _, err = typed(capsys, "baseline", "save", "x", str(tmp_path / name))
+        status, _, err = enter(capsys, "baseline", "save", "x", str(tmp_path / name))
         assert status != 0 and "not a regular file" in err
-    assert "no recording by its name" in typed(capsys, "baseline", "save", "x", "/dev/zero")[2]
-    assert typed(capsys, "baseline", "list")[1].startswith("no baseline")
+    assert "no recording by its name" in enter(capsys, "baseline", "save", "x", "/dev/zero")[2]
+    assert enter(capsys, "baseline", "list")[1].startswith("no baseline")
 
 
 def test_another_depth_is_not_compared_and_that_is_no_success(
@@ -82,15 +82,15 @@ def test_another_depth_is_not_compared_and_that_is_no_success(
 ) -> None:
     for depth in ("16", "128"):
         (tmp_path / depth).mkdir()
-        job = made.fio_job(**{"job options": {"rw": "randread", "bs": "4k", "iodepth": depth}})
-        (tmp_path / depth / "result.json").write_text(made.fio(job))
+        job = texts.fio_job(**{"job options": {"rw": "randread", "bs": "4k", "iodepth": depth}})
+        (tmp_path / depth / "result.json").write_text(texts.fio(job))
     files = [str(tmp_path / depth / "result.json") for depth in ("16", "128")]
-    status, out, err = typed(capsys, "compare", *files, "--format", "json")
+    status, out, err = enter(capsys, "compare", *files, "--format", "json")
     document = json.loads(out)
     assert status == 3 and "iodepth 16 / 128" in err and "--anyway" in err
     assert (document["a"]["names"], document["b"]["names"], document["effects"]) == (["16"], ["128"], [])
     assert document["unlike"][0]["differing"] == {"iodepth": [["16"], ["128"]]}
-    status, out, _ = typed(capsys, "compare", *files, "--anyway", "--format", "json")
+    status, out, _ = enter(capsys, "compare", *files, "--anyway", "--format", "json")
     assert status == 0 and len(json.loads(out)["effects"]) == 3
 
 
@@ -100,28 +100,28 @@ def test_the_odd_one_of_a_pile_is_named_by_its_folder(
     """Seven results of one name, a phase of one of them a third of the others'."""
     for n in range(7):
         (tmp_path / f"run{n}").mkdir()
-        text = made.IO500.replace("100.000000 kIOPS", f"{33 if n == 4 else 100 + n / 10} kIOPS")
+        text = texts.IO500.replace("100.000000 kIOPS", f"{33 if n == 4 else 100 + n / 10} kIOPS")
         (tmp_path / f"run{n}/result_summary.txt").write_text(text.replace("20.000000", f"20.0{n}"))
     files = sorted(map(str, tmp_path.glob("*/result_summary.txt")))
-    status, out, _ = typed(capsys, "compare", "--odd", *files, "--format", "json")
+    status, out, _ = enter(capsys, "compare", "--odd", *files, "--format", "json")
     document = json.loads(out)
     assert status == 0 and document["runs"] == [f"run{n}" for n in range(7)]
     [load] = document["found"]
-    assert (load["key"]["workload"], [one["run"] for one in load["apart"]]) == ("find", ["run4"])
-    status, out, _ = typed(capsys, "compare", "--odd", *files)
+    assert (load["key"]["workload"], [outlier["run"] for outlier in load["apart"]]) == ("find", ["run4"])
+    status, out, _ = enter(capsys, "compare", "--odd", *files)
     assert status == 0 and "run4" in out.splitlines()[0]
 
 
 def test_four_results_are_no_pile(capsys: pytest.CaptureFixture[str]) -> None:
-    assert typed(capsys, "compare", "--odd", OLD, NEW)[0] == 2
-    assert typed(capsys, "compare", "--odd", OLD, NEW, "--format", "csv")[0] == 2
+    assert enter(capsys, "compare", "--odd", OLD, NEW)[0] == 2
+    assert enter(capsys, "compare", "--odd", OLD, NEW, "--format", "csv")[0] == 2
 
 
 def test_a_slower_side_is_a_status_where_it_is_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
     slower, back = ("demo:kernel-5-10", "demo:kernel-6-1"), ("demo:kernel-6-1", "demo:kernel-6-1")
-    _, out, _ = typed(capsys, "compare", *slower, "--format", "json")
+    _, out, _ = enter(capsys, "compare", *slower, "--format", "json")
     words = [effect["verdict"] for effect in json.loads(out)["effects"]]
-    assert typed(capsys, "compare", *slower, "--fail-on", "slower")[0] == int("slower" in words)
-    assert typed(capsys, "compare", OLD, "--", NEW, "--fail-on", "slower")[0] in (0, 1)
-    assert typed(capsys, "compare", *back, "--fail-on", "slower")[0] == 2  # one recording on both sides
-    assert typed(capsys, "compare", "--odd", *slower, "--fail-on", "slower")[0] == 2
+    assert enter(capsys, "compare", *slower, "--fail-on", "slower")[0] == int("slower" in words)
+    assert enter(capsys, "compare", OLD, "--", NEW, "--fail-on", "slower")[0] in (0, 1)
+    assert enter(capsys, "compare", *back, "--fail-on", "slower")[0] == 2  # one recording on both sides
+    assert enter(capsys, "compare", "--odd", *slower, "--fail-on", "slower")[0] == 2

@@ -31,18 +31,18 @@ COMMANDS = (
 )
 
 
-def told(capsys: pytest.CaptureFixture[str], command: tuple[str, ...], path: Path) -> str:
+def output_of(capsys: pytest.CaptureFixture[str], command: tuple[str, ...], path: Path) -> str:
     """All that it says; it says it soon, and not as a mistake of ours."""
     capsys.readouterr()
     with limit_time(20.0):
         status = run_command_line([word.format(path) for word in command])
     captured = capsys.readouterr()
-    said = captured.out + captured.err
-    assert "bug" not in captured.err, said
+    text = captured.out + captured.err
+    assert "bug" not in captured.err, text
     if command[0] != "plan":
-        assert status in (2, 3), (status, said)
+        assert status in (2, 3), (status, text)
         assert len(captured.err.strip().splitlines()) == 1, captured.err
-    return said
+    return text
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -50,13 +50,13 @@ def test_what_is_no_file(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     os.mkfifo(tmp_path / "run.jsonl")
-    with socket.socket(socket.AF_UNIX) as one:
+    with socket.socket(socket.AF_UNIX) as server:
         with chdir(tmp_path):
-            one.bind("socket.jsonl")
+            server.bind("socket.jsonl")
         (tmp_path / "null.jsonl").symlink_to("/dev/null")
-        for name, what in (("run", "a pipe"), ("socket", "a socket"), ("null", "a device")):
-            said = told(capsys, command, tmp_path / f"{name}.jsonl")
-            assert f"{what}, not a regular file" in said or "is neither a directory nor a tar" in said
+        for name, file_kind in (("run", "a pipe"), ("socket", "a socket"), ("null", "a device")):
+            text = output_of(capsys, command, tmp_path / f"{name}.jsonl")
+            assert f"{file_kind}, not a regular file" in text or "is neither a directory nor a tar" in text
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
@@ -64,7 +64,7 @@ def test_nothing_of_it_is_quoted(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, command: tuple[str, ...]
 ) -> None:
     (tmp_path / "run.jsonl").write_text(SHADOW)
-    assert SECRET not in told(capsys, command, tmp_path / "run.jsonl")
+    assert SECRET not in output_of(capsys, command, tmp_path / "run.jsonl")
 
 
 @needs(ROOT)
@@ -76,5 +76,5 @@ def test_no_link_of_another_user_is_followed(
     (tmp_path / "alice").mkdir()
     (tmp_path / "alice/run.jsonl").symlink_to("../shadow.jsonl")
     os.chown(tmp_path / "alice", ALICE, ALICE)
-    said = told(capsys, command, tmp_path / "alice/run.jsonl")
-    assert "is a link in a folder that others may write to" in said and SECRET not in said
+    text = output_of(capsys, command, tmp_path / "alice/run.jsonl")
+    assert "is a link in a folder that others may write to" in text and SECRET not in text

@@ -8,44 +8,44 @@ from hostdx.app.cli import places
 from hostdx.app.cli.entry import run_command_line
 from hostdx.app.recordings import store
 
-SHORT = Path(__file__).parents[2] / "fixtures/recordings"
+RECORDINGS = Path(__file__).parents[2] / "fixtures/recordings"
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A state directory with two recordings, one of them with a part."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     folder = tmp_path / "hostdx/recordings"
     (folder / "a.parts").mkdir(parents=True)
-    line = next(path for path in sorted(SHORT.rglob("storage.jsonl"))).read_bytes()
+    line = next(path for path in sorted(RECORDINGS.rglob("storage.jsonl"))).read_bytes()
     for path in (folder / "a.jsonl", folder / "b.jsonl", folder / "a.parts/1-null.jsonl"):
         path.write_bytes(line)
     (folder / "a.log").write_text("")
     return folder
 
 
-def left(folder: Path) -> list[str]:
+def list_files(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob("*"))
 
 
 def test_rm_deletes_the_recording_with_its_parts_and_nothing_without_a_yes(
-    kept: Path, capsys: pytest.CaptureFixture[str]
+    recordings: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert store.list_parts(kept / "a.jsonl") == [kept / "a.parts/1-null.jsonl"]
+    assert store.list_parts(recordings / "a.jsonl") == [recordings / "a.parts/1-null.jsonl"]
     assert run_command_line(["rm", "a"]) == 3 and "add --yes" in capsys.readouterr().err
-    assert len(left(kept)) == 5
+    assert len(list_files(recordings)) == 5
     assert run_command_line(["rm", "a", "--yes"]) == 0
-    assert left(kept) == ["b.jsonl"]
+    assert list_files(recordings) == ["b.jsonl"]
     assert run_command_line(["rm", "demo:storage", "--yes"]) == 2 == run_command_line(["rm", "gone", "--yes"])
-    (kept / "link.jsonl").symlink_to(kept / "b.jsonl")
-    assert run_command_line(["rm", str(kept / "link.jsonl"), "--yes"]) == 2
-    (kept.parent / "notes.txt").write_text("mine")
-    assert run_command_line(["rm", str(kept.parent / "notes.txt"), "--yes"]) == 2
-    assert left(kept) == ["b.jsonl", "link.jsonl"]
+    (recordings / "link.jsonl").symlink_to(recordings / "b.jsonl")
+    assert run_command_line(["rm", str(recordings / "link.jsonl"), "--yes"]) == 2
+    (recordings.parent / "notes.txt").write_text("mine")
+    assert run_command_line(["rm", str(recordings.parent / "notes.txt"), "--yes"]) == 2
+    assert list_files(recordings) == ["b.jsonl", "link.jsonl"]
 
 
 def test_rm_deletes_no_file_that_only_has_a_recordings_name(
-    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    recordings: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = tmp_path / "train.jsonl"
     data.write_text('{"text": "somebody else\'s data"}\n')
@@ -55,8 +55,8 @@ def test_rm_deletes_no_file_that_only_has_a_recordings_name(
     journal.parent.mkdir()
     journal.write_text('{"line":"header"}\n')
     assert run_command_line(["rm", "--yes", str(journal)]) == 2 and journal.exists()
-    (kept / "b.jsonl").write_text("damaged")  # of one's own: how else would it go away
-    assert run_command_line(["rm", "--yes", "b"]) == 0 and not (kept / "b.jsonl").exists()
+    (recordings / "b.jsonl").write_text("damaged")  # of one's own: how else would it go away
+    assert run_command_line(["rm", "--yes", "b"]) == 0 and not (recordings / "b.jsonl").exists()
 
 
 def test_the_manual_page_has_every_command_and_no_stray_roff(capsys: pytest.CaptureFixture[str]) -> None:
@@ -94,30 +94,31 @@ def test_the_places_are_told_with_what_carries_them(capsys: pytest.CaptureFixtur
     import msgspec
 
     assert run_command_line(["places", "--mounts", "--", str(Path.cwd()), "/proc"]) == 0
-    told = {place["path"]: place for place in msgspec.json.decode(capsys.readouterr().out)}
-    assert told["/proc"]["refusal"] and str(Path.cwd()) in told
+    places = {place["path"]: place for place in msgspec.json.decode(capsys.readouterr().out)}
+    assert places["/proc"]["refusal"] and str(Path.cwd()) in places
 
 
 def test_a_recording_is_given_a_name_that_every_command_takes(
-    kept: Path, capsys: pytest.CaptureFixture[str]
+    recordings: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_command_line(["recordings", "--name", "a", "before firmware"]) == 0
     assert (
-        store.read_label(kept / "a.jsonl") == "before firmware" and store.read_label(kept / "b.jsonl") == ""
+        store.read_label(recordings / "a.jsonl") == "before firmware"
+        and store.read_label(recordings / "b.jsonl") == ""
     )
-    assert store.resolve_recording("before firmware") == kept / "a.jsonl"
+    assert store.resolve_recording("before firmware") == recordings / "a.jsonl"
     assert run_command_line(["recordings"]) == run_command_line(["report", "before firmware"]) == 0
     assert run_command_line(["compare", "a", "--", "b", "--anyway"]) in (0, 3)
     assert capsys.readouterr().out.count("before firmware") >= 3  # in each of them
     for argv in (["demo:null", "x"], ["a", "two\nlines"], ["a", "x" * 61], ["nosuch", "x"]):
         assert run_command_line(["recordings", "--name", *argv]) == 2, argv
-    (kept / "b.name").write_bytes(b"\x1b[31m\xff red")  # by another hand
-    assert store.read_label(kept / "b.jsonl").isprintable()
+    (recordings / "b.name").write_bytes(b"\x1b[31m\xff red")  # by another hand
+    assert store.read_label(recordings / "b.jsonl").isprintable()
     assert run_command_line(["recordings", "--name", "a", ""]) == 0
-    assert store.read_label(kept / "a.jsonl") == "" and not (kept / "a.name").exists()
+    assert store.read_label(recordings / "a.jsonl") == "" and not (recordings / "a.name").exists()
     assert (
         run_command_line(["recordings", "--name", "a", "again"])
         == run_command_line(["rm", "a", "--yes"])
         == 0
     )
-    assert left(kept) == ["b.jsonl", "b.name"]
+    assert list_files(recordings) == ["b.jsonl", "b.name"]

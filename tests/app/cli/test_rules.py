@@ -11,9 +11,9 @@ from hostdx.scenarios.triage.rules.known import TABLES, written_rules
 def test_each_table_is_shown_with_its_columns_here(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["rules", "--tables"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    told = dict(zip((line.split()[0] for line in lines[::2]), lines[1::2], strict=True))
-    assert list(told) == list(TABLES)
-    assert {"kernel", "cmdline", "smt"} <= set(told["host"].replace(",", "").split())
+    columns = dict(zip((line.split()[0] for line in lines[::2]), lines[1::2], strict=True))
+    assert list(columns) == list(TABLES)
+    assert {"kernel", "cmdline", "smt"} <= set(columns["host"].replace(",", "").split())
 
 
 def test_a_rule_says_what_it_reads(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from tests.syntax import ROOT
 def test_the_version_for_machines(tmp_path: Path) -> None:
     done = forked.run(
         [sys.executable, "-P", "-m", "hostdx.app.cli", "--version", "--json"],
-        env=launcher.environment(tmp_path),
+        env=launcher.own_env(tmp_path),
         capture_output=True,
         text=True,
         check=True,

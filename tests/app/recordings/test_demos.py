@@ -25,5 +25,5 @@ def test_headlines_tell_the_demos_apart_where_a_list_cuts_them() -> None:
         read_recording(recordings.examine_recording(recordings.resolve_recording(name)))[0]
         for name in recordings.list_demos()
     ]
-    beginnings = {one.sentence[:30] for one in headlines if one is not None}
+    beginnings = {headline.sentence[:30] for headline in headlines if headline is not None}
     assert len(beginnings) == len(recordings.list_demos())

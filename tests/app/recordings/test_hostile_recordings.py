@@ -39,18 +39,18 @@ EXTREMES = (
 )
 
 
-def survived(path: Path) -> bool:
+def survives(path: Path) -> bool:
     """Loads and shows it in every form; False where it was refused in one line."""
-    listed = examine_recording(path)
+    entry = examine_recording(path)
     try:
         session = load_recording(path)
     except BrokenRecording as why:
         assert "\n" not in why.text and re.search(r": line \d+: ", why.text)
         return False
-    assert listed.state != "unreadable"
-    made = report(session, path.name)
-    assert "\x1b" not in document_markdown.render_markdown(made)
-    assert "<b>" not in document_html.render_html(made)
+    assert entry.state != "unreadable"
+    document = report(session, path.name)
+    assert "\x1b" not in document_markdown.render_markdown(document)
+    assert "<b>" not in document_html.render_html(document)
     json.loads(json_document.document_json(session, path.name))
     assert not any(
         "\x1b" in text or "\n" in text for line in summary_lines(session, path) for text, _ in line
@@ -71,7 +71,7 @@ def test_flipped_and_cut_bytes(tmp_path: Path, source: Path) -> None:
                 (b"", b"\n", b"\xff", b"\0", b"]}", b"9" * 30)
             )
         path.write_bytes(broken)
-        survived(path)
+        survives(path)
 
 
 @pytest.mark.parametrize("source", some_always(FIXTURES[:3], FIXTURES), ids=lambda p: p.stem)
@@ -80,23 +80,23 @@ def test_any_value_in_any_field(tmp_path: Path, source: Path) -> None:
     rng = random.Random(source.stem)
     lines = [json.loads(line) for line in source.read_text().splitlines()]
     path = tmp_path / "r.jsonl"
-    shown = 0
+    count = 0
     for _ in range(40):
         victim = rng.randrange(1, len(lines))
-        changed = json.loads(json.dumps(lines[victim]))
-        replace(rng, changed)
-        texts = [json.dumps(changed if n == victim else line) for n, line in enumerate(lines)]
+        event = json.loads(json.dumps(lines[victim]))
+        replace_value(rng, event)
+        texts = [json.dumps(event if n == victim else line) for n, line in enumerate(lines)]
         path.write_text("\n".join(texts) + "\n")
-        shown += survived(path)
-    assert shown > 0
+        count += survives(path)
+    assert count > 0
 
 
-def replace(rng: random.Random, value: dict[str, object]) -> None:
+def replace_value(rng: random.Random, value: dict[str, object]) -> None:
     """One of its values, at any depth."""
     key = rng.choice(list(value))
     inner = value[key]
     if isinstance(inner, dict) and inner and rng.random() < 0.7:
-        replace(rng, inner)
+        replace_value(rng, inner)
     elif key != "type":
         value[key] = rng.choice(EXTREMES)
 
@@ -109,7 +109,7 @@ def test_what_is_nested_deeply_is_shown_cut_or_refused(tmp_path: Path, pair: str
         value = opened + ("1" if pair != "[]" else "") + closed
         path = tmp_path / f"{depth}.jsonl"
         path.write_text(f'{head}\n{{"type":"extra","t":1,"name":"x","value":{value}}}\n')
-        assert survived(path) is loads
+        assert survives(path) is loads
 
 
 def test_a_result_can_always_be_printed(capsys: pytest.CaptureFixture[str]) -> None:

@@ -24,18 +24,18 @@ from tests.fakes import FakeClock
 
 EVENTS = {name: list(read_events(store.resolve_recording(name))) for name in store.list_demos()}
 ALPHA = 0.05
-MANY = 400  # groups planned where no estimate tells how many: the early looks lie the same
+UNKNOWN_GROUPS = 400  # groups planned where no estimate tells how many: the early looks lie the same
 # Numbers in a recording have five digits, and a level follows the number of groups that were planned.
 ALIKE = {"rel": 2e-3, "abs": 2e-4}
 
 
-def of(name: str, kind: type) -> list:  # type: ignore[type-arg]
+def events_of(name: str, kind: type) -> list:  # type: ignore[type-arg]
     return [event for event in EVENTS[name] if isinstance(event, kind)]
 
 
 def plan_of(name: str) -> Plan:
-    [planned] = of(name, ev.Planned)
-    plan: Plan = planned.plan
+    [event] = events_of(name, ev.Planned)
+    plan: Plan = event.plan
     return plan
 
 
@@ -52,20 +52,20 @@ def events_that_count(name: str, verdict: ev.RunVerdict) -> list[ev.RunEvent]:
 
 def groups_of(name: str, verdict: ev.RunVerdict) -> list[GroupBlocks]:
     """Return the groups that counted for this verdict: those that were not disturbed."""
-    found: dict[int, GroupBlocks] = {}
+    groups: dict[int, GroupBlocks] = {}
     before = events_that_count(name, verdict)
     for event in before:
         if isinstance(event, ev.SliceBatch) and event.phase == "steady" and not event.disturbed:
             for group, variant, place in slices_in_batch(event):
                 values = {metric: each[place] for metric, each in event.values.items()}
                 at = event.places[group - event.group] if event.places else None
-                one = found.setdefault(group, GroupBlocks(group, event.variants, at))
-                one.add(variant, Measured(seconds=event.slice_s, values=values))
+                blocks = groups.setdefault(group, GroupBlocks(group, event.variants, at))
+                blocks.add(variant, Measured(seconds=event.slice_s, values=values))
         elif isinstance(event, ev.Block) and event.phase == "steady":
-            one = found.setdefault(event.group, GroupBlocks(event.group, []))
-            one.add(event.variant, Measured(seconds=event.seconds, values=event.values))
+            blocks = groups.setdefault(event.group, GroupBlocks(event.group, []))
+            blocks.add(event.variant, Measured(seconds=event.seconds, values=event.values))
     counted = {event.index for event in before if isinstance(event, ev.Group) and not event.disturbed}
-    return [group for index, group in sorted(found.items()) if not counted or index in counted]
+    return [group for index, group in sorted(groups.items()) if not counted or index in counted]
 
 
 def metric_of(name: str, verdict: ev.RunVerdict) -> Metric:
@@ -78,7 +78,7 @@ def judged_again(name: str, verdict: ev.RunVerdict) -> ev.RunVerdict:
     [load] = [w for w in plan_of(name).workloads if w.id == verdict.workload]
     metric = metric_of(name, verdict)
     pair = (verdict.baseline, verdict.variant)
-    planned = [
+    counts = [
         e.planned_groups
         for e in events_that_count(name, verdict)
         if isinstance(e, ev.RunningEstimate)
@@ -87,7 +87,7 @@ def judged_again(name: str, verdict: ev.RunVerdict) -> ev.RunVerdict:
     undecided = verdict.verdict == "inconclusive"
     judge = Judge(
         load, metric, pair, family=round(ALPHA / verdict.alpha), margin=verdict.margin,
-        planned_groups=max(planned, default=0) or MANY, scope=verdict.scope,
+        planned_groups=max(counts, default=0) or UNKNOWN_GROUPS, scope=verdict.scope,
         all_pairs=verdict.pairs,
     )  # fmt: skip
     pace = Pace(FakeClock(), 1e9, 1.0)
@@ -101,9 +101,9 @@ def judged_again(name: str, verdict: ev.RunVerdict) -> ev.RunVerdict:
 JUDGED = [
     (name, verdict)
     for name in EVENTS
-    for verdict in of(name, ev.RunVerdict)
+    for verdict in events_of(name, ev.RunVerdict)
     if verdict.groups
-    and of(name, ev.SliceBatch) + of(name, ev.Group)
+    and events_of(name, ev.SliceBatch) + events_of(name, ev.Group)
     and name != "demo:box"  # which asked no Judge
 ]
 
@@ -127,8 +127,8 @@ def test_the_groups_give_the_same_verdict(name: str, verdict: ev.RunVerdict) -> 
     assert again.smallest_effect == pytest.approx(verdict.smallest_effect, **ALIKE)
     # alike figures may lie on both sides of a rounding: the words are compared with the recorded ones
     figures = ("ratio", "ci95", "smallest_effect", "seconds_to_decide")
-    recorded = {name: getattr(verdict, name) for name in figures}
-    same = msgspec.structs.replace(again, **recorded)
+    values = {name: getattr(verdict, name) for name in figures}
+    same = msgspec.structs.replace(again, **values)
     assert effect_words(same) == effect_words(verdict)
     assert again.slower_in == verdict.slower_in and explain_verdict(same) == explain_verdict(verdict)
 
@@ -140,32 +140,32 @@ def test_a_run_and_its_replay_give_the_same_differences(name: str) -> None:
         session.apply(event)
     for load in plan_of(name).workloads:
         own = [v for v in session.verdicts.values() if v.workload == load.id]
-        recorded = next((v for v in of(name, ev.RunVerdict) if v.workload == load.id), None)
+        recorded = next((v for v in events_of(name, ev.RunVerdict) if v.workload == load.id), None)
         groups = groups_of(name, recorded) if recorded is not None else []
         for verdict in with_differences(groups, load, own):
-            shown = with_difference_beside(session, verdict)
-            assert (verdict.delta or 0.0) == pytest.approx(shown.delta or 0.0, rel=1e-6)
-            assert (verdict.delta_ci95 or ()) == pytest.approx(shown.delta_ci95 or (), rel=1e-6)
+            paired = with_difference_beside(session, verdict)
+            assert (verdict.delta or 0.0) == pytest.approx(paired.delta or 0.0, rel=1e-6)
+            assert (verdict.delta_ci95 or ()) == pytest.approx(paired.delta_ci95 or (), rel=1e-6)
 
 
 @every_case("name", sorted({name for name, _ in JUDGED}))
 def test_the_headline_is_what_todays_code_says_of_it(name: str) -> None:
-    recorded, again = RunSession(), RunSession()
+    first, second = RunSession(), RunSession()
     for event in EVENTS[name]:
-        recorded.apply(event)
+        first.apply(event)
         if isinstance(event, ev.RunVerdict) and (name, event) in JUDGED:
             seconds = event.seconds_to_decide
             event = msgspec.structs.replace(judged_again(name, event), seconds_to_decide=seconds)
-        again.apply(event)
-    assert find_answer(again).sentence == find_answer(recorded).sentence
+        second.apply(event)
+    assert find_answer(second).sentence == find_answer(first).sentence
 
 
-@pytest.mark.parametrize("name", [name for name in EVENTS if of(name, ev.SeriesVerdict)])
+@pytest.mark.parametrize("name", [name for name in EVENTS if events_of(name, ev.SeriesVerdict)])
 def test_the_rounds_give_the_same_trend(name: str) -> None:
-    for verdict in of(name, ev.SeriesVerdict):
+    for verdict in events_of(name, ev.SeriesVerdict):
         [load] = [w for w in plan_of(name).workloads if w.id == verdict.workload]
         lead = load.metrics[0]
-        values = [e.values[lead.name] for e in of(name, ev.Block) if e.workload == load.id]
+        values = [e.values[lead.name] for e in events_of(name, ev.Block) if e.workload == load.id]
         rounds = fit_rounds(values, [1.0] * len(values), None, lead.better)
         assert (rounds.verdict, rounds.rounds) == (verdict.verdict, verdict.rounds)
         assert rounds.slope_per_round == pytest.approx(verdict.slope_per_round, **ALIKE)
@@ -176,12 +176,12 @@ def test_the_phases_around_a_trim_give_the_same_change() -> None:
     name = "demo:fstrim"
     load, control = plan_of(name).workloads
     phases: dict[str, dict[str, list[float]]] = {}
-    for block in of(name, ev.Block):
+    for block in events_of(name, ev.Block):
         if block.phase in ("before", "idle", "after") and not block.disturbed:
             lead = (load if block.workload == load.id else control).metrics[0].name
             phases.setdefault(block.workload, {}).setdefault(block.phase, []).append(block.values[lead])
     values, references = ([phases[w.id][p] for p in ("before", "idle", "after")] for w in (load, control))
-    [verdict] = [v for v in of(name, ev.RunVerdict) if v.workload == load.id]
-    found = judge_beside_reference(tuple(values), tuple(references), verdict.margin)  # type: ignore[arg-type]
-    assert found.verdict == verdict.verdict
-    assert found.ratio == pytest.approx(verdict.ratio, **ALIKE)
+    [verdict] = [v for v in events_of(name, ev.RunVerdict) if v.workload == load.id]
+    judgement = judge_beside_reference(tuple(values), tuple(references), verdict.margin)  # type: ignore[arg-type]
+    assert judgement.verdict == verdict.verdict
+    assert judgement.ratio == pytest.approx(verdict.ratio, **ALIKE)

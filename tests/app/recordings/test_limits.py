@@ -48,10 +48,10 @@ def test_what_two_bytes_stand_for_is_counted_before_it_is_made(
         load_recording(path)
 
 
-def grown(session: RunSession) -> dict[str, int]:
-    kept = {name: value for name, value in vars(session).items() if isinstance(value, list | dict)}
+def collection_sizes(session: RunSession) -> dict[str, int]:
+    fields = {name: value for name, value in vars(session).items() if isinstance(value, list | dict)}
     return {
-        name: len(value) for name, value in kept.items() if name not in ("left_out", "results", "began_at")
+        name: len(value) for name, value in fields.items() if name not in ("left_out", "results", "began_at")
     }
 
 
@@ -65,7 +65,7 @@ def test_nothing_in_a_session_grows_without_a_bound(monkeypatch: pytest.MonkeyPa
     session = RunSession()
     for event in hostile.stream():
         session.apply(event)
-    assert set(grown(session).values()) <= {1}, grown(session)
+    assert set(collection_sizes(session).values()) <= {1}, collection_sizes(session)
     assert session.began_at.keys() <= session.steps.keys()
     assert len(session.results) == len(result_types.bundled_results())
     assert set(session.left_out) == {cap.name for cap in CAPS.values()}
@@ -84,8 +84,8 @@ def test_what_is_not_kept_is_said_everywhere(tmp_path: Path) -> None:
     verdict = next(e for e in storage() if isinstance(e, ev.RunVerdict))
     many = [ev.Note(t=1.0, text=f"note {n}") for n in range(CAPS[ev.Note].most + 7)]
     session = load_recording(write(path, [storage()[0], verdict, *many]))
-    said = "7 more notes"
-    assert said in markdown.render_markdown(report(session, "r"))
-    shown = " ".join(text.strip() for line in summary_lines(session, path) for text, _ in line)
-    assert said in " ".join(shown.split())
+    notice = "7 more notes"
+    assert notice in markdown.render_markdown(report(session, "r"))
+    summary = " ".join(text.strip() for line in summary_lines(session, path) for text, _ in line)
+    assert notice in " ".join(summary.split())
     assert json.loads(json_document.document_json(session, "r"))["left_out"] == {"notes": 7}

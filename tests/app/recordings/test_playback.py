@@ -9,7 +9,7 @@ from hostdx.scenarios.contract import events as ev
 from tests.fakes.streams.story import storage
 
 
-def state(session: RunSession) -> bytes:
+def encode_state(session: RunSession) -> bytes:
     """Everything a session holds, for comparing."""
     return msgspec.json.encode(
         {k: list(v.items()) if isinstance(v, dict) else v for k, v in vars(session).items()}, enc_hook=list
@@ -21,7 +21,7 @@ def run() -> list[ev.AnyEvent]:
     return storage()
 
 
-def folded(events: list[ev.AnyEvent]) -> RunSession:
+def fold_events(events: list[ev.AnyEvent]) -> RunSession:
     session = RunSession()
     for event in events:
         session.apply(event)
@@ -37,7 +37,7 @@ def test_every_position_is_what_folding_up_to_it_gives(
         play.seek(seconds)
         upto = [e for e in run if e.t <= min(seconds, play.end)]
         assert play.position == len(upto)
-        assert state(play.session) == state(folded(upto))
+        assert encode_state(play.session) == encode_state(fold_events(upto))
 
 
 def test_checkpoints_folded_ahead_change_nothing(
@@ -50,7 +50,7 @@ def test_checkpoints_folded_ahead_change_nothing(
         rounds += 1
     assert rounds == len(run) // 16
     play.seek(50.0)
-    assert state(play.session) == state(folded([e for e in run if e.t <= 50.0]))
+    assert encode_state(play.session) == encode_state(fold_events([e for e in run if e.t <= 50.0]))
     assert play.session is not play._checkpoints[3]
 
 

@@ -22,24 +22,24 @@ from hostdx.app.report.headline import read_recording
 from hostdx.app.tui.widgets.measuring.graphs import block_graph_lines
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.ranges import is_showable
-from tests.app.recordings.test_recording import HEAD, block, written
+from tests.app.recordings.test_recording import HEAD, block, write_recording
 from tests.every_case import every_case
 from tests.soak.extremes import on_screens
 from tests.soak.figures import Figures
-from tests.soak.recordings import shown
-from tests.soak.strategies import edges, recordings, types
+from tests.soak.recordings import show_everywhere
+from tests.soak.strategies import all_recordings, event_types, range_edges
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 EXTREMES = sorted((FIXTURES / "extremes").glob("*.jsonl"))
 TRUE_ONES = sorted((FIXTURES / "recordings").glob("*.jsonl"))
 
 
-def unbounded(info: inspect.Type, place: str) -> list[str]:
+def unbounded_in(info: inspect.Type, place: str) -> list[str]:
     match info:
         case inspect.IntType() | inspect.FloatType():
             return [] if info.ge is not None and info.le is not None else [place]
         case inspect.UnionType():
-            inner = [(one, "") for one in info.types]
+            inner = [(inner_type, "") for inner_type in info.types]
         case inspect.ListType() | inspect.VarTupleType():
             inner = [(info.item_type, "[]")]
         case inspect.TupleType():
@@ -47,22 +47,22 @@ def unbounded(info: inspect.Type, place: str) -> list[str]:
         case inspect.DictType():
             inner = [(info.key_type, "{}"), (info.value_type, "{}")]
         case inspect.StructType():
-            inner = [(one.type, f".{one.name}") for one in info.fields]
+            inner = [(field.type, f".{field.name}") for field in info.fields]
         case _:
             inner = []
-    return [found for one, name in inner for found in unbounded(one, place + name)]
+    return [path for kind, name in inner for path in unbounded_in(kind, place + name)]
 
 
 def test_every_number_of_every_event_has_a_range() -> None:
-    assert [found for tag, info in types().items() for found in unbounded(info, tag)] == []
+    assert [place for tag, info in event_types().items() for place in unbounded_in(info, tag)] == []
 
 
 def test_the_edges_of_a_range_can_be_scaled_inverted_and_raised() -> None:
     """What the views do with a number without looking at it first."""
-    numbers = [field.type for info in types().values() for field in info.fields]
-    floats = [one for one in numbers if isinstance(one, inspect.FloatType)]
+    numbers = [field.type for info in event_types().values() for field in info.fields]
+    floats = [number for number in numbers if isinstance(number, inspect.FloatType)]
     assert floats
-    for value in {float(edge) for one in floats for edge in edges(one)}:
+    for value in {float(edge) for number in floats for edge in range_edges(number)}:
         assert math.isfinite(value * 100)
         assert abs(value) < 1e-300 or math.isfinite(1 / value)
 
@@ -75,13 +75,13 @@ def test_nothing_that_a_run_wrote_is_left_out(path: Path) -> None:
 def test_what_crashed_a_view_is_shown(tmp_path: Path) -> None:
     figures = Figures("one")
     for path in EXTREMES:
-        shown(path, figures, path.stem)
+        show_everywhere(path, figures, path.stem)
     on_screens([path.read_bytes() for path in EXTREMES], tmp_path, figures)
     assert not figures.wrong.total(), figures.wrong
     assert figures.counts["shown"] == figures.counts["replayed"] == len(EXTREMES)
 
 
-@given(recordings())
+@given(all_recordings())
 @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
 def test_a_recording_at_the_edges_of_its_types_crashes_no_view(
     tmp_path_factory: pytest.TempPathFactory, data: bytes
@@ -90,12 +90,12 @@ def test_a_recording_at_the_edges_of_its_types_crashes_no_view(
     path = tmp_path_factory.mktemp("extremes") / "r.jsonl"
     path.write_bytes(data)
     figures = Figures("one")
-    shown(path, figures, "here")
+    show_everywhere(path, figures, "here")
     assert not figures.wrong.total()
 
 
 def test_a_line_out_of_range_is_left_out_counted_and_told_everywhere(tmp_path: Path) -> None:
-    path = written(tmp_path / "r.jsonl", block(1.0), block(2.0), ev.RunEnded(t=3.0, status="done"))
+    path = write_recording(tmp_path / "r.jsonl", block(1.0), block(2.0), ev.RunEnded(t=3.0, status="done"))
     lines = path.read_bytes().splitlines(keepends=True)
     lines[2] = lines[2].replace(b'"IOPS":1.0', b'"IOPS":1e300')
     lines.insert(3, b'{"type":"fact","t":2.5,"name":"n","source":"s","value":' + b"9" * 400 + b"}\n")
@@ -106,7 +106,9 @@ def test_a_line_out_of_range_is_left_out_counted_and_told_everywhere(tmp_path: P
     assert session.ended is not None
     assert json_document.make_document(session, None)["left_out"] == {"lines out of range": 2}
     assert read_run_summaries([path])[0].left_out == 2
-    without = load_recording(written(tmp_path / "sound.jsonl", block(1.0), ev.RunEnded(t=3.0, status="done")))
+    without = load_recording(
+        write_recording(tmp_path / "sound.jsonl", block(1.0), ev.RunEnded(t=3.0, status="done"))
+    )
     assert len(summary_lines(session, path)) > len(summary_lines(without, path))
     assert session.unsound_why in markdown.render_markdown(report(session, "r")).replace("\\", "")
     assert [e.why.partition(": ")[0] for e in read_events(path) if isinstance(e, ev.LeftOutLine)] == [
@@ -120,7 +122,7 @@ def test_no_comparison_holds_more_facts_than_a_host_has(
 ) -> None:
     monkeypatch.setattr("hostdx.scenarios.analysis.compare.run_summary.MAX_FACTS", 5)
     facts = [ev.FactRead(t=1.0, name=f"n{n}", value=n, source="s") for n in range(9)]
-    [summary] = read_run_summaries([written(tmp_path / "r.jsonl", *facts)])
+    [summary] = read_run_summaries([write_recording(tmp_path / "r.jsonl", *facts)])
     assert {name for subject, name in summary.facts if not subject} == {f"n{n}" for n in range(5)}
     assert summary.left_out == 4
 
@@ -134,7 +136,7 @@ def test_a_head_out_of_range_is_a_bad_recording_in_the_list(tmp_path: Path) -> N
 
 
 def test_a_wrong_type_is_still_a_damaged_recording(tmp_path: Path) -> None:
-    path = written(tmp_path / "r.jsonl", block(1.0))
+    path = write_recording(tmp_path / "r.jsonl", block(1.0))
     path.write_bytes(path.read_bytes().replace(b'"seconds":0.5', b'"seconds":"half"'))
     with pytest.raises(BrokenRecording, match=": line 2: "):
         load_recording(path)
@@ -145,7 +147,7 @@ def test_a_line_that_is_no_json_is_damaged_whatever_was_out_of_range_before(
     read: Callable[[Path], object], tmp_path: Path
 ) -> None:
     """A reader of some fields only came as far as the damage, and refused what the others had left out."""
-    path = written(tmp_path / "r.jsonl", block(1.0))
+    path = write_recording(tmp_path / "r.jsonl", block(1.0))
     line = b'{"type":"block","t":1.0,"seconds":-1.0,"workload":"w","variant":"A","histogram":[[1,2]x]}'
     path.write_bytes(path.read_bytes() + line + b"\n")
     with pytest.raises(BrokenRecording, match=": line 3: "):
@@ -153,12 +155,12 @@ def test_a_line_that_is_no_json_is_damaged_whatever_was_out_of_range_before(
 
 
 def test_a_headline_that_cannot_be_made_ends_no_list(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = written(tmp_path / "r.jsonl", ev.RunEnded(t=3.0, status="done"))
+    path = write_recording(tmp_path / "r.jsonl", ev.RunEnded(t=3.0, status="done"))
 
-    def broken(_session: object) -> None:
+    def raise_overflow(_session: object) -> None:
         raise OverflowError("cannot convert float infinity to integer")
 
-    monkeypatch.setattr("hostdx.app.report.headline.find_answer", broken)
+    monkeypatch.setattr("hostdx.app.report.headline.find_answer", raise_overflow)
     headline = read_recording(examine_recording(path))[0]
     assert headline is not None
     assert headline.weight == "unknown"
@@ -167,11 +169,11 @@ def test_a_headline_that_cannot_be_made_ends_no_list(tmp_path: Path, monkeypatch
 def test_a_clock_that_jumped_back_draws_no_time_before_the_beginning() -> None:
     session = load_recording(FIXTURES / "extremes" / "clock-jumped-back.jsonl")
     for width, height in ((80, 20), (40, 8)):
-        drawn = "\n".join(
+        chart = "\n".join(
             "".join(part for part, _ in line) for line in block_graph_lines(session, "w", width, height)
         )
-        assert "-8" not in drawn
-        assert "−8" not in drawn
+        assert "-8" not in chart
+        assert "−8" not in chart
 
 
 def test_values_without_a_type_are_bounded_in_size_and_depth() -> None:

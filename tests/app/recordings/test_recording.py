@@ -26,7 +26,7 @@ HEAD = ev.Began(
 )  # fmt: skip
 
 
-def silent(text: str) -> None:
+def fail_on_warning(text: str) -> None:
     raise AssertionError(text)
 
 
@@ -34,8 +34,8 @@ def block(t: float, value: float = 1.0) -> ev.Block:
     return ev.Block(t=t, workload="w", variant="A", group=0, index=0, seconds=0.5, values={"IOPS": value})
 
 
-def written(path: Path, *events: ev.AnyEvent) -> Path:
-    recorder = Recorder(path, silent)
+def write_recording(path: Path, *events: ev.AnyEvent) -> Path:
+    recorder = Recorder(path, fail_on_warning)
     everything: list[ev.AnyEvent] = [HEAD, *events]
     for event in everything:
         recorder.write(event)
@@ -44,7 +44,7 @@ def written(path: Path, *events: ev.AnyEvent) -> Path:
 
 
 def test_unknown_type_and_field_are_survived(tmp_path: Path) -> None:
-    path = written(tmp_path / "r.jsonl")
+    path = write_recording(tmp_path / "r.jsonl")
     with path.open("ab") as file:
         file.write(
             b'{"type":"hologram","t":1.0,"depth":[[[]]]}\n{"type":"note","t":2.0,"text":"x","colour":"red"}\n\n'
@@ -55,7 +55,7 @@ def test_unknown_type_and_field_are_survived(tmp_path: Path) -> None:
 
 
 @every_case(
-    ("content", "says"),
+    ("content", "part"),
     [
         (b"", "line 1: is empty"),
         (b"hello\nworld\n", "line 1: is not a hostdx recording"),
@@ -79,12 +79,12 @@ def test_unknown_type_and_field_are_survived(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_damage_is_one_line_with_its_number(tmp_path: Path, content: bytes, says: str) -> None:
+def test_damage_is_one_line_with_its_number(tmp_path: Path, content: bytes, part: str) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(content)
     with pytest.raises(BrokenRecording) as why:
         list(read_events(path))
-    assert says in why.value.text
+    assert part in why.value.text
     assert "\n" not in why.value.text and str(path) in why.value.text
 
 
@@ -135,51 +135,51 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
 
     (tmp_path / "r.jsonl").write_text("mine")
     with pytest.raises(Failure, match="File exists"):
-        Recorder(tmp_path / "r.jsonl", silent)
+        Recorder(tmp_path / "r.jsonl", fail_on_warning)
     assert (tmp_path / "r.jsonl").read_text() == "mine"
 
 
-@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("is_requested", [False, True])
 def test_where_nothing_could_be_written_nothing_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_requested: bool
 ) -> None:
     from hostdx.app.recordings.stream import Stream
     from hostdx.app.report.delivery import summary_lines
 
-    def full(descriptor: int, data: object) -> int:
+    def raise_full(descriptor: int, data: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    said: list[str] = []
-    stream = Stream(said.append)
-    monkeypatch.setattr("hostdx.app.recordings.writer.os.write", full)
+    warnings: list[str] = []
+    stream = Stream(warnings.append)
+    monkeypatch.setattr("hostdx.app.recordings.writer.os.write", raise_full)
     monkeypatch.setattr("hostdx.app.recordings.writer.PLACES", ())
     monkeypatch.delenv("TMPDIR", raising=False)
     stream.emit(HEAD)
-    stream.start_recording(tmp_path / "r.jsonl", is_requested=named)
+    stream.start_recording(tmp_path / "r.jsonl", is_requested=is_requested)
     stream.emit(ev.RunEnded(t=1, status="done"))
     stream.close(hurry=False)
-    assert (tmp_path / "r.jsonl").exists() == named
+    assert (tmp_path / "r.jsonl").exists() == is_requested
     assert stream.recording_path is None
     assert not any(
         "report:" in text for line in summary_lines(stream.session, stream.recording_path) for text, _ in line
     )
-    assert len(said) == 2 and "only printed" in said[0]
+    assert len(warnings) == 2 and "only printed" in warnings[0]
 
 
 @every_case("cut", [30, 100, 700])
 def test_a_truncated_gz_keeps_what_can_be_read(tmp_path: Path, cut: int) -> None:
     path = tmp_path / "r.jsonl.gz"
     events: list[ev.AnyEvent] = [HEAD, *(block(t) for t in range(8_000))]
-    packed = gzip.compress(b"".join(encode_event(event) for event in events))
-    path.write_bytes(packed[:-cut])
-    found = list(read_events(path))
-    assert 1000 < len(found) < len(events) and found == events[: len(found)]
+    data = gzip.compress(b"".join(encode_event(event) for event in events))
+    path.write_bytes(data[:-cut])
+    kept_events = list(read_events(path))
+    assert 1000 < len(kept_events) < len(events) and kept_events == events[: len(kept_events)]
     follower = RecordingFollower(path)
     while follower.poll():
         pass
     assert follower.unfinished
     follower.close()
-    path.write_bytes(packed[:12])
+    path.write_bytes(data[:12])
     with pytest.raises(BrokenRecording, match="unfinished"):
         list(read_events(path))
 
@@ -196,13 +196,13 @@ def test_a_full_disk_costs_no_event(tmp_path: Path) -> None:
     try:
         filler = mountpoint / "filler"
         filler.write_bytes(b"x" * 8192)
-        said: list[str] = []
-        recorder = Recorder(mountpoint / "r.jsonl", said.append)
+        warnings: list[str] = []
+        recorder = Recorder(mountpoint / "r.jsonl", warnings.append)
         events: list[ev.AnyEvent] = [HEAD, *(block(t) for t in range(200))]
         for event in events:
             recorder.write(event)
         assert not recorder.is_complete
-        assert len(said) == 1 and "no space left" in said[0]
+        assert len(warnings) == 1 and "no space left" in warnings[0]
         part = list(read_events(mountpoint / "r.jsonl"))
         assert part == events[: len(part)] and len(part) < len(events)
         filler.unlink()

@@ -21,10 +21,10 @@ from hostdx.probes.reading import other_package
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results import result as result_types
 from hostdx.scenarios.contract.verdict.verdict import Word
-from tests.app.recordings.test_recording import written
+from tests.app.recordings.test_recording import write_recording
 from tests.every_case import every_case
-from tests.fakes.streams.hostile import _built
-from tests.soak.strategies import types
+from tests.fakes.streams.hostile import _build_event
+from tests.soak.strategies import event_types
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "former"
 FORMER_FOLDERS = {"profile": "where"}  # a recorded name outlives the folder
@@ -32,7 +32,7 @@ RECORDED = [*sorted(FIXTURES.glob("*.jsonl")), *map(resolve_recording, list_demo
 KINDS = result_types.bundled_results()
 
 
-def former(name: str) -> list[tuple[Path, bytes]]:
+def former_results(name: str) -> list[tuple[Path, bytes]]:
     """What was recorded under that name when results had none but names."""
     lines = ((path, line) for path in RECORDED for line in path.read_bytes().splitlines())
     trees = ((path, line, json.loads(line)) for path, line in lines if b'"extra"' in line)
@@ -41,14 +41,14 @@ def former(name: str) -> list[tuple[Path, bytes]]:
 
 @every_case("tag", KINDS)
 def test_what_is_written_is_read_again_as_the_same_and_every_view_shows_it(tag: str, tmp_path: Path) -> None:
-    event = _built(types()[tag], 0, 1.0)
+    event = _build_event(event_types()[tag], 0, 1.0)
     assert isinstance(event, ev.Result)
     assert decode_result(encode_event(event)) == event
-    path = written(tmp_path / "r.jsonl", event, ev.RunEnded(t=2.0, status="done"))
+    path = write_recording(tmp_path / "r.jsonl", event, ev.RunEnded(t=2.0, status="done"))
     session = load_recording(path)
     assert session.find_result(KINDS[tag]) == event
-    made = report(session, "r.jsonl")
-    assert markdown.render_markdown(made) and html.render_html(made) and summary_lines(session, path)
+    page = report(session, "r.jsonl")
+    assert markdown.render_markdown(page) and html.render_html(page) and summary_lines(session, path)
     document = json.loads(json_document.document_json(session, None))
     assert document[event.name] == json.loads(json_document.encode_document(event.as_json))
 
@@ -57,13 +57,13 @@ def test_no_two_results_have_one_name_and_each_says_its_version() -> None:
     names = [kind.name for kind in KINDS.values()]
     assert len(set(names)) == len(names)
     for tag, kind in KINDS.items():
-        what, _, version = tag.rpartition("/")
+        result_name, _, version = tag.rpartition("/")
         folder = kind.__module__.split(".")[-2]
-        assert what.split(".")[0] == FORMER_FOLDERS.get(folder, folder) and version.isdecimal()
+        assert result_name.split(".")[0] == FORMER_FOLDERS.get(folder, folder) and version.isdecimal()
 
 
 def test_a_later_version_and_an_unknown_scenarios_result_are_survived(tmp_path: Path) -> None:
-    path = written(tmp_path / "r.jsonl", ev.Note(t=2.0, text="after"))
+    path = write_recording(tmp_path / "r.jsonl", ev.Note(t=2.0, text="after"))
     head, note = path.read_bytes().splitlines(keepends=True)
     strange = (b'"storage.levels/9"', b'"none.such/1"', b'"extra","name":"none"')
     lines = [b'{"type":%s,"t":1.0,"value":[]}\n' % tag for tag in strange]
@@ -71,14 +71,14 @@ def test_a_later_version_and_an_unknown_scenarios_result_are_survived(tmp_path: 
     assert [type(e) for e in read_events(path)] == [ev.Began, ev.Note]
 
 
-class Told(ev.Result, frozen=True, tag="thp.told/1"):
+class ThpResult(ev.Result, frozen=True, tag="thp.told/1"):
     name: ClassVar[str] = "told"
     value: str
 
 
-def brought(monkeypatch: pytest.MonkeyPatch, loaded: Callable[[], None]) -> None:
+def add_other_package(monkeypatch: pytest.MonkeyPatch, load: Callable[[], None]) -> None:
     """The scenario `thp` of another package, which stands in this file."""
-    entry = SimpleNamespace(name="thp", module=__name__, load=loaded)
+    entry = SimpleNamespace(name="thp", module=__name__, load=load)
     monkeypatch.setattr(other_package, "entry_points_of", lambda group: (entry,))
     monkeypatch.setattr(result_types, "result_tagged", cache(result_types.result_tagged.__wrapped__))
 
@@ -86,18 +86,18 @@ def brought(monkeypatch: pytest.MonkeyPatch, loaded: Callable[[], None]) -> None
 def test_another_packages_module_that_does_not_load_leaves_its_results_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken() -> None:
+    def raise_import_error() -> None:
         raise ImportError("no module named thp")
 
-    brought(monkeypatch, broken)
-    path = written(tmp_path / "r.jsonl", Told(t=1.0, value="so"), ev.Note(t=2.0, text="after"))
+    add_other_package(monkeypatch, raise_import_error)
+    path = write_recording(tmp_path / "r.jsonl", ThpResult(t=1.0, value="so"), ev.Note(t=2.0, text="after"))
     assert [type(e) for e in read_events(path)] == [ev.Began, ev.Note]
 
 
 def test_another_packages_scenario_brings_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    brought(monkeypatch, lambda: None)
-    session = load_recording(written(tmp_path / "r.jsonl", Told(t=1.0, value="so")))
-    assert session.find_result(Told) == Told(t=1.0, value="so")
+    add_other_package(monkeypatch, lambda: None)
+    session = load_recording(write_recording(tmp_path / "r.jsonl", ThpResult(t=1.0, value="so")))
+    assert session.find_result(ThpResult) == ThpResult(t=1.0, value="so")
     assert "so" in markdown.render_markdown(report(session, "r.jsonl")).splitlines()
 
 

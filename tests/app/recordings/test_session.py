@@ -76,7 +76,7 @@ def test_a_batch_gives_groups_once_it_is_steady() -> None:
 
 
 def test_what_was_computed_holds_until_the_next_event() -> None:
-    session, made = fold(step(1.0)), iter(range(9))
-    assert [session.compute_once("key", lambda: next(made)) for _ in range(2)] == [0, 0]
+    session, numbers = fold(step(1.0)), iter(range(9))
+    assert [session.compute_once("key", lambda: next(numbers)) for _ in range(2)] == [0, 0]
     session.apply(step(2.0))
-    assert session.compute_once("key", lambda: next(made)) == 1
+    assert session.compute_once("key", lambda: next(numbers)) == 1

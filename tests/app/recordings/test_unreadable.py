@@ -14,7 +14,7 @@ FAILS = "/proc/self/mem"
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of recordings: one that can be read, and a newer one that cannot."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
@@ -41,15 +41,17 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
     ids=lambda words: "-".join(words[:2]),
 )
-def test_one_line_and_no_bug(own: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
+def test_one_line_and_no_bug(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
     assert run_command_line(words) in (2, 3)
     err = capsys.readouterr().err
     assert len([line for line in err.splitlines() if line.startswith("hostdx: ")]) == 1
-    assert not (own.parent / "bugs").exists()
+    assert not (folder.parent / "bugs").exists()
 
 
-def test_last_is_the_newest_that_can_be_read(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert store.resolve_recording("last") == own / "a-null.jsonl"
+def test_last_is_the_newest_that_can_be_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert store.resolve_recording("last") == folder / "a-null.jsonl"
     assert run_command_line(["report", "last"]) == 0
-    (own / "a-null.jsonl").unlink()
+    (folder / "a-null.jsonl").unlink()
     assert run_command_line(["report", "last"]) in (2, 3)

@@ -7,7 +7,7 @@ from hostdx.scenarios.contract import events as ev
 ROOT, DATA, FAST = ("/", "/dev/vda1"), ("/data", "/dev/sdb1"), ("/fast", "/dev/nvme0n1p2")
 
 
-def host(*mounts: tuple[str, str]) -> RunSession:
+def make_host(*mounts: tuple[str, str]) -> RunSession:
     session = RunSession()
     for path, source in mounts:
         for name, value in (("type", "ext4"), ("source", source), ("options", "rw,relatime")):
@@ -17,6 +17,6 @@ def host(*mounts: tuple[str, str]) -> RunSession:
 
 
 def test_a_foreign_recording_s_type_of_a_file_system_that_is_no_word_is_none_of_ours() -> None:
-    session = host(ROOT)
+    session = make_host(ROOT)
     session.apply(ev.FactRead(t=0.0, subject="mount:/data", name="type", value={"a": 1}, source="mountinfo"))
     assert list(local_mounts(session)) == [ROOT]

@@ -24,7 +24,7 @@ def read(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def session(title: str = "synced write") -> RunSession:
+def make_session(title: str = "synced write") -> RunSession:
     run_session = RunSession()
     metrics = (Metric("latency", "ns", "less"),)
     load = Workload(id="w", title=title, metrics=metrics)
@@ -40,7 +40,7 @@ def session(title: str = "synced write") -> RunSession:
     return run_session
 
 
-def verdict(baseline: str = "A", variant: str = "B") -> ev.RunVerdict:
+def make_verdict(baseline: str = "A", variant: str = "B") -> ev.RunVerdict:
     return ev.RunVerdict(
         t=9.0, workload="w", metric="latency", baseline=baseline, variant=variant, verdict="slower",  # type: ignore[arg-type]
         ratio=0.5, ci95=(0.25, 0.75), groups=2, seconds=4.5,
@@ -48,35 +48,35 @@ def verdict(baseline: str = "A", variant: str = "B") -> ev.RunVerdict:
 
 
 def test_what_was_compared_with_nothing_has_a_row_of_its_own() -> None:
-    rows = read(csv_of_recording(session(), "r.jsonl"))
+    rows = read(csv_of_recording(make_session(), "r.jsonl"))
     assert [(r["baseline"], r["variant"], r["variant_value"], r["verdict"]) for r in rows] == [
         ("", "A", "2000", ""),
         ("", "B", "4000", ""),
     ]
-    infinite = msgspec.structs.replace(verdict(), ratio=math.inf, ci95=(0.25, math.nan))
-    told = session()
-    told.apply(infinite)
-    (row,) = read(csv_of_recording(told, "r.jsonl"))
+    infinite = msgspec.structs.replace(make_verdict(), ratio=math.inf, ci95=(0.25, math.nan))
+    session = make_session()
+    session.apply(infinite)
+    (row,) = read(csv_of_recording(session, "r.jsonl"))
     assert (row["ratio"], row["ratio_ci95_low"], row["ratio_ci95_high"]) == ("", "0.25", "")
 
 
 @every_case("name", [*HOSTILE, 'a,"b"\nc', "\udce9"])
 def test_no_name_is_a_formula_nor_breaks_a_row(name: str) -> None:
-    told = session(title=name)
-    told.apply(verdict(variant=name))
-    (row, *rest) = read(csv_of_recording(told, name))
-    assert all(set(one) == set(MEASURED) for one in (row, *rest))
+    session = make_session(title=name)
+    session.apply(make_verdict(variant=name))
+    (row, *rest) = read(csv_of_recording(session, name))
+    assert all(set(cells) == set(MEASURED) for cells in (row, *rest))
     for cell in (row["load"], row["variant"], row["recording"]):
         assert cell.startswith("'") == (name in HOSTILE and name[0] != "\t") and "\n" not in cell
 
 
 def test_every_load_of_two_sides_is_a_row() -> None:
     sides = [read_run_summaries([resolve_recording(name)]) for name in ("demo:kernel-5-10", "demo:kernel")]
-    found = comparison(*sides)
-    rows = read(csv_of_comparison(found))
-    assert len(rows) == len(found.effects) and list(rows[0]) == list(COMPARED)
-    for row, effect in zip(rows, found.effects, strict=True):
+    compared = comparison(*sides)
+    rows = read(csv_of_comparison(compared))
+    assert len(rows) == len(compared.effects) and list(rows[0]) == list(COMPARED)
+    for row, effect in zip(rows, compared.effects, strict=True):
         assert float(row["ratio"]) == pytest.approx(effect.ratio, rel=1e-6)
         assert float(row["baseline_mean"]) == pytest.approx(effect.a, rel=1e-6)
         assert (row["baseline_runs"], row["variant_runs"]) == tuple(map(str, effect.runs))
-    assert Path(found.a.names[0]).name in rows[0]["baseline"]
+    assert Path(compared.a.names[0]).name in rows[0]["baseline"]

@@ -19,13 +19,13 @@ DEMOS = Path(__file__).parents[3] / "app" / "recordings" / "demos"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def effects_svg(found: list[VerdictRow]) -> str:
-    drawn = list(make_bars(found).values())
-    inner = "".join(bar_svg(bar, scale_for_bars(drawn), 0.05) for bar in drawn)
+def effects_svg(rows: list[VerdictRow]) -> str:
+    bars = list(make_bars(rows).values())
+    inner = "".join(bar_svg(bar, scale_for_bars(bars), 0.05) for bar in bars)
     return f"<all>{inner}</all>"
 
 
-def row(load_: str, ratio: float | None, ci95: tuple[float, float] | None = None) -> VerdictRow:
+def make_row(load_: str, ratio: float | None, ci95: tuple[float, float] | None = None) -> VerdictRow:
     verdict = ev.RunVerdict(
         t=1, workload="w", metric="m", baseline="A", variant="B", verdict="slower", ratio=ratio, ci95=ci95
     )
@@ -34,16 +34,16 @@ def row(load_: str, ratio: float | None, ci95: tuple[float, float] | None = None
 
 @pytest.mark.parametrize("ratio", [1e-9, 1e300])
 def test_the_largest_effects_stay_inside(ratio: float) -> None:
-    drawn = ElementTree.fromstring(effects_svg([row("a", ratio, (ratio / 2, ratio * 2))]))
-    (whole,) = drawn.iter(f"{SVG}svg")
-    wide = float(whole.attrib["viewBox"].split()[2])
-    assert all(5 <= float(mark.attrib["cx"]) <= wide - 5 for mark in drawn.iter(f"{SVG}circle"))
+    svg = ElementTree.fromstring(effects_svg([make_row("a", ratio, (ratio / 2, ratio * 2))]))
+    (picture,) = svg.iter(f"{SVG}svg")
+    wide = float(picture.attrib["viewBox"].split()[2])
+    assert all(5 <= float(mark.attrib["cx"]) <= wide - 5 for mark in svg.iter(f"{SVG}circle"))
 
 
 def test_blocks_have_a_form_of_their_own_for_each_side() -> None:
     sides = (ChartSeries("A", ((0, 1.0),), "A = <a>"), ChartSeries("B", ((0, 2.0),), "B = b"))
-    drawn = ElementTree.fromstring(chart_svg(Chart("t", sides, Axis(0, 2), Axis(0, 3))))
-    assert (len([*drawn.iter(f"{SVG}circle")]), len([*drawn.iter(f"{SVG}rect")])) == (2, 2)  # and the legend
+    svg = ElementTree.fromstring(chart_svg(Chart("t", sides, Axis(0, 2), Axis(0, 3))))
+    assert (len([*svg.iter(f"{SVG}circle")]), len([*svg.iter(f"{SVG}rect")])) == (2, 2)  # and the legend
     assert chart_svg(Chart("t", sides, Axis(0, math.inf), Axis(0, 3))) == ""
 
 
@@ -54,5 +54,5 @@ def test_the_page_is_made_for_paper_too() -> None:
 
 
 def test_each_bar_says_which_variant_it_is_of_where_there_are_several() -> None:
-    drawn = effects_svg(list_verdict_rows(load_recording(DEMOS / "rpfilter.jsonl")))
-    assert "check against none" in drawn and "trivial against none" in drawn
+    svg = effects_svg(list_verdict_rows(load_recording(DEMOS / "rpfilter.jsonl")))
+    assert "check against none" in svg and "trivial against none" in svg

@@ -29,13 +29,13 @@ DEMOS = Path(__file__).parents[3] / "app" / "recordings" / "demos"
 RECORDINGS = sorted(FIXTURES.glob("*.jsonl"))
 
 
-def agrees(name: str, shown: str) -> None:
+def compare(name: str, text: str) -> None:
     """`HOSTDX_GOLDEN=write` makes the files anew; look at the diff."""
     path = GOLDEN / name
     if os.environ.get("HOSTDX_GOLDEN") == "write":
         path.parent.mkdir(exist_ok=True)
-        path.write_text(shown, "utf-8")
-    assert shown == path.read_text("utf-8"), f"differs from {path}"
+        path.write_text(text, "utf-8")
+    assert text == path.read_text("utf-8"), f"differs from {path}"
 
 
 class Status(ev.Result, frozen=True, tag="test.status/1"):
@@ -43,7 +43,7 @@ class Status(ev.Result, frozen=True, tag="test.status/1"):
     value: str
 
 
-def small() -> RunSession:
+def small_session() -> RunSession:
     """One of everything that the result document sums up."""
     session = RunSession()
     for event in (
@@ -71,24 +71,26 @@ def small() -> RunSession:
 
 
 def test_the_result_document_is_pinned() -> None:
-    agrees("result.json", json_document.document_json(small(), "r.jsonl") + "\n")
+    compare("result.json", json_document.document_json(small_session(), "r.jsonl") + "\n")
 
 
 @pytest.mark.parametrize("name", ["storage", "interrupted"])
 def test_the_report_is_pinned(name: str) -> None:
     session = load_recording(FIXTURES / f"{name}.jsonl")
-    agrees(f"{name}.md", document_markdown.render_markdown(report(session, f"{name}.jsonl")))
+    compare(f"{name}.md", document_markdown.render_markdown(report(session, f"{name}.jsonl")))
 
 
 @every_case("path", sorted(DEMOS.glob("*.jsonl")))
 def test_the_report_of_a_bundled_recording_is_pinned(path: Path) -> None:
-    agrees(f"demo-{path.stem}.md", document_markdown.render_markdown(report(load_recording(path), path.name)))
+    compare(
+        f"demo-{path.stem}.md", document_markdown.render_markdown(report(load_recording(path), path.name))
+    )
 
 
 @every_case("path", RECORDINGS)
 def test_every_recording_has_a_report(path: Path) -> None:
-    made = report(load_recording(path), path.name)
-    tokens = MarkdownIt("gfm-like", {"html": True}).parse(document_markdown.render_markdown(made))
+    document = report(load_recording(path), path.name)
+    tokens = MarkdownIt("gfm-like", {"html": True}).parse(document_markdown.render_markdown(document))
     inner = {inner.type for token in tokens for inner in (token.children or [token])}
     assert not inner & {"html_inline", "html_block", "image"}
     headings = [
@@ -97,12 +99,12 @@ def test_every_recording_has_a_report(path: Path) -> None:
         if token.type == "heading_open" and token.tag == "h2"
     ]
     assert "How it was measured" in headings
-    assert "<script" not in document_html.render_html(made)
+    assert "<script" not in document_html.render_html(document)
     assert find_answer(load_recording(path)).sentence
 
 
 def test_the_answer_comes_first() -> None:
-    lines = document_markdown.render_markdown(report(small(), "r.jsonl")).splitlines()
+    lines = document_markdown.render_markdown(report(small_session(), "r.jsonl")).splitlines()
     assert lines[0].startswith("# randread-4k-qd1: B is 27 % slower than A in IOPS (95 % CI 24 to 29 %)")
 
 
@@ -122,7 +124,7 @@ def test_an_own_commands_arguments_are_shown_only_where_asked_for() -> None:
         id="command", title="your own command", metrics=(Metric("runs/h", "runs/h"),), equivalent=own
     )
     plan = Plan(scenario="fstrim", title="t", question="q?", workloads=(load_,), commands=(own,))
-    session = small()
+    session = small_session()
     session.apply(ev.Planned(t=0, plan=plan))
     short = document_markdown.render_markdown(report(session, "r"))
     assert "/opt/job" in short and "--account" not in short
@@ -142,8 +144,8 @@ def test_what_a_rule_could_not_read_is_unknown_and_not_fine() -> None:
 @every_case("path", sorted(DEMOS.glob("*.jsonl")))
 def test_a_run_has_at_most_200_lines_of_markdown_and_a_first_page_that_stands_alone(path: Path) -> None:
     session = load_recording(path)
-    whole = report(session, path.name)
-    short, page = shorten(whole, "all"), cut_to_first_page(whole, "all")
+    document = report(session, path.name)
+    short, page = shorten(document, "all"), cut_to_first_page(document, "all")
     assert document_markdown.render_markdown(short).count("\n") <= MAX_LINES
     assert page.title == short.title == find_answer(session).sentence
     parts = [part for section in page.sections for part in section.parts]
@@ -155,12 +157,14 @@ def test_a_run_has_at_most_200_lines_of_markdown_and_a_first_page_that_stands_al
         for v in session.verdicts.values()
         if is_measured(v) and v.workload not in asides and not too_few_groups_text(session, v)
     }
-    shown = sum(len(part.table.rows) for part in parts if isinstance(part, Effects))
-    assert shown >= len(compared)
+    row_count = sum(len(part.table.rows) for part in parts if isinstance(part, Effects))
+    assert row_count >= len(compared)
     assert {"Result", "What to do"} <= {section.title for section in page.sections}
-    left = {section.title for section in whole.sections} - {section.title for section in short.sections}
-    named = document_markdown.render_markdown(short).rpartition("## The whole report")[2]
-    assert all(document_markdown.escape_text(title) in named for title in left)
+    left_out = {section.title for section in document.sections} - {
+        section.title for section in short.sections
+    }
+    pointer = document_markdown.render_markdown(short).rpartition("## The whole report")[2]
+    assert all(document_markdown.escape_text(title) in pointer for title in left_out)
 
 
 def test_a_first_page_of_hundreds_of_rows_is_cut_and_its_commands_are_not() -> None:

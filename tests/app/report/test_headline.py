@@ -15,7 +15,7 @@ from hostdx.scenarios.contract.plan import Metric, Plan, Variant, Workload
 NS = Metric(name="ns/packet", unit="ns", better="less")
 
 
-def judged(
+def make_verdict(
     workload: str,
     word: str,
     ratio: float | None = None,
@@ -30,7 +30,7 @@ def judged(
     )  # fmt: skip
 
 
-def told(own: str, ratio: float, controls: tuple[str, ...]) -> str:
+def headline_of(own: str, ratio: float, controls: tuple[str, ...]) -> str:
     """The host's own check at `ratio`, a dearer variant of it, another workload that is clearer still."""
     session = RunSession()
     plan = Plan(
@@ -52,8 +52,8 @@ def told(own: str, ratio: float, controls: tuple[str, ...]) -> str:
     ]
     for workload, variant, verdict, value in words:
         ratio_of = value if verdict != "not applicable" else None
-        one = judged(workload, verdict, ratio_of, variant=variant, control=variant == "trivial")
-        session.apply(msgspec.structs.replace(one, metric="ns/packet", baseline="none"))
+        event = make_verdict(workload, verdict, ratio_of, variant=variant, control=variant == "trivial")
+        session.apply(msgspec.structs.replace(event, metric="ns/packet", baseline="none"))
     session.apply(ev.RunEnded(t=2, status="done"))
     return find_answer(session).sentence
 
@@ -61,7 +61,7 @@ def told(own: str, ratio: float, controls: tuple[str, ...]) -> str:
 @pytest.mark.parametrize("word", ["not measured", "not applicable"])
 def test_a_run_that_could_compare_nothing_is_not_said_to_have_stopped_early(word: str) -> None:
     session = RunSession()
-    session.apply(judged("read", word))
+    session.apply(make_verdict("read", word))
     session.apply(ev.RunEnded(t=2, status="skipped", reason="none: served by a cache", exit=3))
     answer = find_answer(session)
     assert answer.sentence == "skipped: none: served by a cache" and answer.weight == "warning"
@@ -69,8 +69,8 @@ def test_a_run_that_could_compare_nothing_is_not_said_to_have_stopped_early(word
 
 def test_a_control_that_moved_is_the_headline_of_an_undecided_run_too() -> None:
     session = RunSession()
-    session.apply(judged("read", "inconclusive", 0.9, ci95=(0.7, 1.2)))
-    session.apply(judged("cpu", "slower", 0.9, ci95=(0.85, 0.94), control=True))
+    session.apply(make_verdict("read", "inconclusive", 0.9, ci95=(0.7, 1.2)))
+    session.apply(make_verdict("cpu", "slower", 0.9, ci95=(0.85, 0.94), control=True))
     session.apply(ev.RunEnded(t=2, status="done"))
     answer = find_answer(session)
     assert answer.sentence.startswith(
@@ -81,7 +81,7 @@ def test_a_control_that_moved_is_the_headline_of_an_undecided_run_too() -> None:
 
 def test_where_nothing_was_measured_no_verdict_came_before_the_end() -> None:
     session = RunSession()
-    session.apply(judged("B", "not measured"))
+    session.apply(make_verdict("B", "not measured"))
     session.apply(ev.RunEnded(t=2, status="skipped", reason="why"))
     assert find_answer(session)[:3] == ("skipped: why", "warning", None)
 
@@ -89,19 +89,19 @@ def test_where_nothing_was_measured_no_verdict_came_before_the_end() -> None:
 def test_several_undecided_workloads_share_one_sentence() -> None:
     session = RunSession()
     for workload, smallest in (("read", 0.1), ("write", 0.3)):
-        open_one = judged(workload, "inconclusive")
+        open_one = make_verdict(workload, "inconclusive")
         session.apply(msgspec.structs.replace(open_one, groups=6, smallest_effect=smallest))
     session.apply(ev.RunEnded(t=2, status="done"))
     assert find_answer(session)[:2] == (
         "inconclusive for read and write (a difference below 30 % could be missed)",
         "unknown",
     )
-    session.apply(judged("metadata", "no material difference", 1.0))
+    session.apply(make_verdict("metadata", "no material difference", 1.0))
     assert find_answer(session).sentence == (
         "B against A: no material difference for metadata; "
         "inconclusive for read and write (a difference below 30 % could be missed)"
     )
-    session.apply(msgspec.structs.replace(judged("open", "inconclusive"), groups=6))
+    session.apply(msgspec.structs.replace(make_verdict("open", "inconclusive"), groups=6))
     assert "; inconclusive for 3 of 4 comparisons (" in find_answer(session).sentence
     remark = Finding(id="a.b", severity="notice", confidence="measured", title="all of it: inconclusive")
     session.apply(ev.Found(t=3, finding=remark))
@@ -121,7 +121,7 @@ def test_a_remark_on_one_side_does_not_answer_for_both() -> None:
     session = RunSession()
     sides = tuple(Variant(id=letter, label=f"/data/{letter}") for letter in "AB")
     session.apply(ev.Planned(t=0, plan=Plan(scenario="s", title="t", question="q", variants=sides)))
-    session.apply(msgspec.structs.replace(judged("read", "inconclusive", 0.9), groups=6))
+    session.apply(msgspec.structs.replace(make_verdict("read", "inconclusive", 0.9), groups=6))
     for subject, is_answer in (("vda", True), ("/data/A", False)):
         remark = Finding(id="a.b", severity="notice", confidence="measured", title="good", subject=subject)
         session.findings.clear()

@@ -22,7 +22,7 @@ from tests.every_case import every_case
 IOPS = Metric("IOPS", "IOPS", "more")
 
 
-def ended(
+def ended_run(
     *events: ev.AnyEvent, scenario: str = "storage", status: Any = "done", **options: Any
 ) -> RunSession:
     session = RunSession()
@@ -38,7 +38,7 @@ def verdict(word: Any, **more: Any) -> ev.RunVerdict:
     return ev.RunVerdict(t=9.0, workload="w", verdict=word, **(fields | more))
 
 
-def priced(measuring_s: float = 60.0, rights: str = "", **options: Any) -> ev.Planned:
+def plan_event(measuring_s: float = 60.0, rights: str = "", **options: Any) -> ev.Planned:
     plan = Plan(
         scenario="storage", title="", question="", options=options, seconds=measuring_s + 15, measuring_s=measuring_s,
         writes=(Written("sda", 8 << 30),), actions=(Action(kind="attribute", title="", target="/x", rights=rights),),
@@ -47,8 +47,8 @@ def priced(measuring_s: float = 60.0, rights: str = "", **options: Any) -> ev.Pl
 
 
 def test_a_longer_limit_of_bytes_is_in_the_price() -> None:
-    said = verdict("inconclusive", ratio=1.0, seconds_to_decide=2246.0, bytes_to_decide=24 << 30)
-    session = ended(priced(**{"most-bytes": None}), said)
+    judged = verdict("inconclusive", ratio=1.0, seconds_to_decide=2246.0, bytes_to_decide=24 << 30)
+    session = ended_run(plan_event(**{"most-bytes": None}), judged)
     step = next_steps_for(session)[0]
     assert (step.seconds, step.writes) == (2281.0, 24 << 30)
     price = step.title_with_price
@@ -60,10 +60,10 @@ STOPPED = ev.Guard(t=8.0, kind="bystanders", text="stopped: others wait", severi
 
 
 def test_a_run_that_stopped_itself_is_run_again_as_it_was_when_it_is_quiet() -> None:
-    said = verdict("inconclusive", ratio=1.0, seconds_to_decide=2246.0, bytes_to_decide=24 << 30)
-    step = next_steps_for(ended(priced(**{"most-bytes": None}), said, STOPPED))[0]
+    judged = verdict("inconclusive", ratio=1.0, seconds_to_decide=2246.0, bytes_to_decide=24 << 30)
+    step = next_steps_for(ended_run(plan_event(**{"most-bytes": None}), judged, STOPPED))[0]
     assert (step.command, step.seconds) == ("hostdx run storage", 75.0)
-    decided = ended(priced(), verdict("faster", ratio=1.5), STOPPED)
+    decided = ended_run(plan_event(), verdict("faster", ratio=1.5), STOPPED)
     answer = find_answer(decided)
     assert answer.weight == "warning" and answer.sentence.startswith(STOPPED.guard_sentence)
 
@@ -73,13 +73,13 @@ def test_a_run_that_stopped_itself_is_run_again_as_it_was_when_it_is_quiet() -> 
     [("faster", 1.094, "hostdx run storage"), ("inconclusive", 1.02, checkup_command())],
 )
 def test_on_one_file_system_no_difference_is_expected(word: Any, ratio: float, command: str) -> None:
-    said = verdict(
+    judged = verdict(
         word, ratio=ratio, seconds_to_decide=2246.0, bytes_to_decide=24 << 30, one_file_system=True
     )
-    session = ended(priced(**{"most-bytes": None}), said)
+    session = ended_run(plan_event(**{"most-bytes": None}), judged)
     assert [step.command for step in next_steps_for(session)] == [command]
     assert find_answer(session).weight in ("warning", "unknown")
-    assert verdict_role(said) in ("warning", "unknown")
+    assert verdict_role(judged) in ("warning", "unknown")
 
 
 LOUD = Finding(
@@ -99,23 +99,23 @@ class TextKeys:
 @every_case(
     ("session", "title", "command"),
     [
-        (ended(verdict("slower", ratio=0.5)), "groups", "hostdx replay r.jsonl"),
-        (ended(verdict("slower", ratio=0.5), ev.Found(t=9.0, finding=LOUD)), "trim it", "fstrim /x"),
-        (ended(verdict("inconclusive", seconds_to_decide=100.0, ratio=1.0), dir=["/a b", "/c"]),
+        (ended_run(verdict("slower", ratio=0.5)), "groups", "hostdx replay r.jsonl"),
+        (ended_run(verdict("slower", ratio=0.5), ev.Found(t=9.0, finding=LOUD)), "trim it", "fstrim /x"),
+        (ended_run(verdict("inconclusive", seconds_to_decide=100.0, ratio=1.0), dir=["/a b", "/c"]),
          "longer 120", "hostdx run storage '--dir=/a b' --dir=/c --budget=120"),
-        (ended(verdict("inconclusive", seconds_to_decide=1e6, ratio=1.0)), "quieter ", "hostdx run storage"),
-        (ended(verdict("not measured", groups=0)), "more-time", "hostdx run storage --budget=240"),
-        (ended(verdict("not measured", groups=0, seconds_to_decide=439.2)), "more-time",
+        (ended_run(verdict("inconclusive", seconds_to_decide=1e6, ratio=1.0)), "quieter ", "hostdx run storage"),
+        (ended_run(verdict("not measured", groups=0)), "more-time", "hostdx run storage --budget=240"),
+        (ended_run(verdict("not measured", groups=0, seconds_to_decide=439.2)), "more-time",
          "hostdx run storage --budget=440"),
-        (ended(verdict("not measured", groups=0), status="skipped"), "more-time",
+        (ended_run(verdict("not measured", groups=0), status="skipped"), "more-time",
          "hostdx run storage --budget=240"),
-        (ended(verdict("no material difference", ratio=1.0)), "no-difference", "hostdx run checkup"),
-        (ended(verdict("no material difference", ratio=1.0), scenario="null"), "whole-host",
+        (ended_run(verdict("no material difference", ratio=1.0)), "no-difference", "hostdx run checkup"),
+        (ended_run(verdict("no material difference", ratio=1.0), scenario="null"), "whole-host",
          "hostdx run checkup"),
-        (ended(verdict("slower", ratio=0.9, control=True), dir=["/a"]), "control",
+        (ended_run(verdict("slower", ratio=0.9, control=True), dir=["/a"]), "control",
          "hostdx run storage --dir=/a"),
-        (ended(status="interrupted"), "stopped", "hostdx run storage"),
-        (ended(verdict("not measured", groups=0), scenario="workload", cmd="./job --token=x"),
+        (ended_run(status="interrupted"), "stopped", "hostdx run storage"),
+        (ended_run(verdict("not measured", groups=0), scenario="workload", cmd="./job --token=x"),
          "same-command more-time  with --budget=240", ""),
     ],
 )  # fmt: skip
@@ -128,7 +128,7 @@ def test_the_step_that_the_answer_asks_for(
 
 
 def test_more_time_helps_nothing_where_nothing_could_be_compared() -> None:
-    assert next_steps_for(ended(verdict("not applicable", groups=0), status="skipped"), "r.jsonl") == ()
+    assert next_steps_for(ended_run(verdict("not applicable", groups=0), status="skipped"), "r.jsonl") == ()
 
 
 QUIET = Finding(
@@ -150,12 +150,12 @@ QUIET = Finding(
 def test_a_decided_difference_with_a_remedy_gives_it_though_it_is_a_notice(
     word: Any, finding: Finding, command: str
 ) -> None:
-    step = next_steps_for(ended(ev.Found(t=9.0, finding=finding), verdict(word, ratio=0.9)))[0]
+    step = next_steps_for(ended_run(ev.Found(t=9.0, finding=finding), verdict(word, ratio=0.9)))[0]
     assert step.command == command
 
 
 def test_what_to_do_names_that_remedy_once_and_with_its_undo() -> None:
-    session = ended(ev.Found(t=9.0, finding=QUIET), verdict("slower", ratio=0.9))
+    session = ended_run(ev.Found(t=9.0, finding=QUIET), verdict("slower", ratio=0.9))
     assert list_remedies(session) == QUIET.remedy
 
 
@@ -163,7 +163,7 @@ def test_a_battery_is_followed_by_its_comparison_and_by_what_is_suspected_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    recorded = build_findings(Plan(scenario="kernel", title="", question=""), Figures())[0]
+    finding = build_findings(Plan(scenario="kernel", title="", question=""), Figures())[0]
     busy = Finding(
         id="host.pressure-cpu",
         severity="notice",
@@ -172,13 +172,13 @@ def test_a_battery_is_followed_by_its_comparison_and_by_what_is_suspected_here(
         prove_options=("--pid", "9"),
     )
     fine = Finding(id="x.y", severity="ok", title="fine")
-    session = ended(*(ev.Found(t=1.0, finding=f) for f in (LOUD, busy, fine, recorded)), scenario="kernel")
-    compared = [remedy.commands[0] for remedy in recorded.remedy]
-    assert compared[0] == "hostdx compare OLD -- last"  # true at its end only
-    compared[0] = "hostdx compare OLD -- r.jsonl"
-    known = ["fstrim /x", "hostdx run cpuwatch --pid 9"]
-    assert [step.command for step in next_steps_for(session, "r.jsonl")] == [*compared, *known]
-    kept = recordings_dir() / "r.jsonl"
-    kept.parent.mkdir(parents=True)
-    kept.touch()
-    assert [step.command for step in next_steps_for(session, "r.jsonl")][1] == f"scp {kept} HOST:"
+    session = ended_run(*(ev.Found(t=1.0, finding=f) for f in (LOUD, busy, fine, finding)), scenario="kernel")
+    first = [remedy.commands[0] for remedy in finding.remedy]
+    assert first[0] == "hostdx compare OLD -- last"  # true at its end only
+    first[0] = "hostdx compare OLD -- r.jsonl"
+    suspected = ["fstrim /x", "hostdx run cpuwatch --pid 9"]
+    assert [step.command for step in next_steps_for(session, "r.jsonl")] == [*first, *suspected]
+    own_recording = recordings_dir() / "r.jsonl"
+    own_recording.parent.mkdir(parents=True)
+    own_recording.touch()
+    assert [step.command for step in next_steps_for(session, "r.jsonl")][1] == f"scp {own_recording} HOST:"

@@ -20,19 +20,19 @@ DEMO = Path(__file__).parents[3] / "app" / "recordings" / "demos" / "iosched.jso
 
 @every_case("value", [1e308, -1e308, 0.0, 5e-324])
 def test_blocks_beyond_all_measure(tmp_path: Path, value: float) -> None:
-    made = []
+    lines = []
     for line in DEMO.read_text().splitlines():
         event = json.loads(line)
         if event["type"] == "block":
             event["values"] = dict.fromkeys(event["values"], value)
         if event["type"] == "verdict":
             event["drift"] = {}
-        made.append(json.dumps(event))
-    (tmp_path / "r.jsonl").write_text("\n".join(made) + "\n")
+        lines.append(json.dumps(event))
+    (tmp_path / "r.jsonl").write_text("\n".join(lines) + "\n")
     assert validity.list_trust_signs(load_recording(tmp_path / "r.jsonl"))
 
 
-def judged(workload: str, **more: Any) -> ev.RunVerdict:
+def make_verdict(workload: str, **more: Any) -> ev.RunVerdict:
     return ev.RunVerdict(t=1.0, workload=workload, metric="ns", baseline="none", groups=9, **more)
 
 
@@ -48,22 +48,22 @@ SEEN = MeasuredSurroundings(
 )
 
 
-def disturbances(
+def disturbance_signs(
     looks: list[tuple[MeasuredSurroundings, tuple[Disturbance, ...]]],
-    repeated: int = 0,
+    bad_groups: int = 0,
     devices: tuple[str, ...] = ("vda",),
 ) -> list[validity.Sign]:
     """What the trust line says of a run whose guards saw that, of 20 groups."""
     session = RunSession()
-    session.apply(judged("reads", variant="B", verdict="inconclusive"))
+    session.apply(make_verdict("reads", variant="B", verdict="inconclusive"))
     for number in range(20):
-        bad = (DD,) if number < repeated else ()
+        bad = (DD,) if number < bad_groups else ()
         session.apply(ev.Group(t=1, workload="reads", index=number, order="ABBA", disturbed=bad))
     session.apply(
         ev.Block(t=1, workload="reads", variant="A", index=0, group=0, seconds=1, values={}, bytes=1)
     )
-    for seen, told in looks:
-        session.apply(ev.Watched(t=1, workload="reads", surroundings=seen, devices=devices, told=told))
+    for values, causes in looks:
+        session.apply(ev.Watched(t=1, workload="reads", surroundings=values, devices=devices, told=causes))
     return [
         s
         for s in validity.list_trust_signs(session)
@@ -88,29 +88,29 @@ def test_one_side_alone_was_measured_on_the_host_as_it_was_too(noisy: int, state
 
 
 def test_what_lasts_all_the_time_is_said_of_the_figures() -> None:
-    [disk] = disturbances([(SEEN, (DD,))] * 9)
+    [disk] = disturbance_signs([(SEEN, (DD,))] * 9)
     assert disk.state == "notice" and "300 MB/s" in disk.text and "dd [7]" in disk.text
-    [host] = disturbances([(SEEN, (HOG,))] * 9)
+    [host] = disturbance_signs([(SEEN, (HOG,))] * 9)
     assert host.state == "notice" and "50 %" in host.text and "hog [8]" in host.text
 
 
 @pytest.mark.parametrize(
-    "seen",
+    "surroundings",
     [MeasuredSurroundings(seconds=1.0), MeasuredSurroundings(seconds=1.0, cpu=0.1)],
     ids=["nothing", "no device"],
 )
-def test_where_nobody_looked_there_is_no_check_mark(seen: MeasuredSurroundings) -> None:
-    assert [sign.state for sign in disturbances([(seen, ())] * 9)] == ["unlooked"]
+def test_where_nobody_looked_there_is_no_check_mark(surroundings: MeasuredSurroundings) -> None:
+    assert [sign.state for sign in disturbance_signs([(surroundings, ())] * 9)] == ["unlooked"]
 
 
 def test_a_run_that_watches_no_disk_says_so() -> None:
-    seen = [(MeasuredSurroundings(seconds=1.0, cpu=0.1, users_cpu=0.0), ())] * 9
-    [sign], [without_counters] = disturbances(seen, devices=()), disturbances(seen)
+    looks = [(MeasuredSurroundings(seconds=1.0, cpu=0.1, users_cpu=0.0), ())] * 9
+    [sign], [without_counters] = disturbance_signs(looks, devices=()), disturbance_signs(looks)
     assert sign.state == "unlooked" and sign.text != without_counters.text
 
 
 @every_case(
-    ("seen", "state"),
+    ("surroundings", "state"),
     [
         (replace(SEEN, cpu=0.6), "unlooked"),
         (replace(SEEN, cpu=0.6, users_cpu=0.0, hidden=True), "unlooked"),
@@ -120,24 +120,24 @@ def test_a_run_that_watches_no_disk_says_so() -> None:
     ],
 )
 def test_cpu_time_that_nobody_could_attribute_has_no_check_mark(
-    seen: MeasuredSurroundings, state: str
+    surroundings: MeasuredSurroundings, state: str
 ) -> None:
-    assert [s.state for s in disturbances([(seen, ())] * 6 + [(SEEN, ())] * 3)] == [state]
+    assert [s.state for s in disturbance_signs([(surroundings, ())] * 6 + [(SEEN, ())] * 3)] == [state]
 
 
 def test_what_our_own_writes_cause_is_not_charged_to_others() -> None:
     caused = replace(SEEN, device_written=400_000_000, device_bytes=400_000_000, own_bytes=8_000_000)
     hundred = Disturbance("device", InterferenceCulprit(name="dd", pid=7), 105e6, unit="B/s")
-    [disk] = disturbances([(caused, (hundred,))] * 9)
+    [disk] = disturbance_signs([(caused, (hundred,))] * 9)
     assert "105 MB/s" in disk.text
-    [disk] = disturbances([(caused, (Disturbance("device", figure=0.8),))] * 9)
+    [disk] = disturbance_signs([(caused, (Disturbance("device", figure=0.8),))] * 9)
     assert "MB/s" not in disk.text
 
 
 @every_case(("reached", "state"), [(96, "ok"), (94, "notice"), (60, "notice")])
 def test_a_load_that_a_cache_served_in_part_has_no_check_mark(reached: int, state: str) -> None:
     session = RunSession()
-    session.apply(judged("reads", variant="B", verdict="slower"))
+    session.apply(make_verdict("reads", variant="B", verdict="slower"))
     before = len(validity.list_trust_signs(session))
     session.apply(
         ev.Block(
@@ -200,12 +200,12 @@ def test_comparisons_without_an_interval_leave_no_check_mark() -> None:
     """demo:numa: 4 of 12 comparisons have an interval, and theirs is narrow; of the others nothing is known."""
     session = load_recording(DEMO.with_name("numa.jsonl"))
     few = wording.count_unresolved(session)
-    known = [
+    resolved = [
         v
         for v in session.verdicts.values()
         if v.smallest_effect and not wording.too_few_groups_text(session, v)
     ]
-    assert few == 8 and all((v.smallest_effect or 0) < v.margin for v in known)
+    assert few == 8 and all((v.smallest_effect or 0) < v.margin for v in resolved)
     assert validity.list_trust_signs(session)[-1].state == "unknown"
     sign = validity.list_trust_signs(session)[-1].text
-    assert str(len(known)) in sign and str(few) in sign
+    assert str(len(resolved)) in sign and str(few) in sign

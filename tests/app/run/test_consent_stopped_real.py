@@ -9,30 +9,30 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.launcher import argv, environment
-from tests.app.run.test_runner_real import fake
+from tests.app.launcher import argv, own_env
+from tests.app.run.test_runner_real import fake_run
 from tests.needs import needs, program
 
 pytestmark = [pytest.mark.real, needs(program("bash"))]
 
 
 def read_until(terminal: int, text: bytes, seconds: float = 30.0) -> bytes:
-    shown, end = b"", time.monotonic() + seconds
-    while text not in shown:
-        assert time.monotonic() < end, shown[-500:]
+    output, end = b"", time.monotonic() + seconds
+    while text not in output:
+        assert time.monotonic() < end, output[-500:]
         if select.select([terminal], [], [], 0.2)[0]:
-            shown += os.read(terminal, 65536)
-    return shown
+            output += os.read(terminal, 65536)
+    return output
 
 
 def test_nothing_is_held_while_it_is_stopped_and_it_goes_on(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "attribute").write_text("old\n")
-    words = [word for word in fake(tmp_path, "--how", "finding") if word != "--yes"]
+    words = [word for word in fake_run(tmp_path, "--how", "finding") if word != "--yes"]
     (tmp_path / "job").write_text(f"{shlex.join(argv(*words))}\n")
     child, terminal = pty.fork()
     if child == 0:
-        os.execvpe("bash", ["bash", "--norc", "-i"], {**environment(tmp_path), "TERM": "xterm"})
+        os.execvpe("bash", ["bash", "--norc", "-i"], {**own_env(tmp_path), "TERM": "xterm"})
     try:
         os.write(terminal, f". {tmp_path / 'job'}; echo status-$?-\n".encode())
         read_until(terminal, b"[y/N]")

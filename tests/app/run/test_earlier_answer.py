@@ -15,7 +15,7 @@ from hostdx.scenarios.fullstack.results import FullstackFigures, SideRate, Strea
 from hostdx.scenarios.null.results import LeastEffect, NullAnswer, Resolution
 
 
-def recording(
+def write_run(
     folder: Path,
     name: str,
     *,
@@ -47,13 +47,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_this_hosts_null_run_is_quoted_with_its_date(folder: Path) -> None:
-    recording(folder, "a.jsonl", share=0.021)
+    write_run(folder, "a.jsonl", share=0.021)
     sentence = resolution_sentence("here")
     assert all(figure in sentence for figure in ("/data", "2.1 %", "random reads"))
     assert sentence.endswith("(null run of 2026-01-02T03:04:05Z)")
 
 
-def streamed(folder: Path, name: str, wall: str, rate: float) -> None:
+def write_streams(folder: Path, name: str, wall: str, rate: float) -> None:
     levels = tuple(SideRate(direction="out", side=side, rate=rate) for side in ("disk", "network", "copy"))
     figures = FullstackFigures(
         directory="/data", disk="sda", network="peer n", private=False, streams=4, levels=levels, limits=(), card="eth0"
@@ -72,17 +72,17 @@ def streamed(folder: Path, name: str, wall: str, rate: float) -> None:
 
 def test_what_a_rule_says_of_a_disk_stands_beside_what_that_disk_gave_last(folder: Path) -> None:
     assert read_line_rates() == {}
-    streamed(folder, "a.jsonl", "2026-01-02T03:04:05Z", 5e8)
-    streamed(folder, "b.jsonl", "2026-01-03T03:04:05Z", 9e8)
-    recording(folder, "c.jsonl", host=os.uname().nodename)
+    write_streams(folder, "a.jsonl", "2026-01-02T03:04:05Z", 5e8)
+    write_streams(folder, "b.jsonl", "2026-01-03T03:04:05Z", 9e8)
+    write_run(folder, "c.jsonl", host=os.uname().nodename)
     rates = read_line_rates()
     assert set(rates) == {"sda", "eth0"}
     assert "900 MB/s" in str(rates["sda"].value) and "2026-01-03" in rates["sda"].source
-    said = {
-        one: ev.Found(t=1, finding=Finding(id="storage.queue", severity="notice", title="t", subject=one))
-        for one in ("sda", "sdb")
+    findings = {
+        disk: ev.Found(t=1, finding=Finding(id="storage.queue", severity="notice", title="t", subject=disk))
+        for disk in ("sda", "sdb")
     }
-    assert [len(add_rate_evidence(one, rates).finding.evidence) for one in said.values()] == [1, 0]
+    assert [len(add_rate_evidence(event, rates).finding.evidence) for event in findings.values()] == [1, 0]
 
 
 def test_a_triage_tells_the_host_before_it_reads_recordings(monkeypatch: pytest.MonkeyPatch) -> None:

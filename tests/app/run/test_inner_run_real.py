@@ -9,7 +9,7 @@ import pytest
 
 from hostdx.app.recordings.answers import ranked_items
 from hostdx.app.recordings.reader import load_recording
-from tests.app.launcher import hostdx, started
+from tests.app.launcher import run_hostdx, start_hostdx
 from tests.needs import one_always
 
 pytestmark = [pytest.mark.real]
@@ -27,13 +27,13 @@ def part_of(directory: Path) -> Path:
     raise AssertionError("no part was begun")
 
 
-@pytest.mark.parametrize("how", one_always("kill", "stop"))
-def test_what_a_part_measured_until_the_end_of_the_whole_stands(how: str, tmp_path: Path) -> None:
-    run = started(tmp_path, *ASKED)
+@pytest.mark.parametrize("ending", one_always("kill", "stop"))
+def test_what_a_part_measured_until_the_end_of_the_whole_stands(ending: str, tmp_path: Path) -> None:
+    run = start_hostdx(tmp_path, *ASKED)
     try:
         part = part_of(tmp_path)
-        if how == "stop":
-            assert hostdx(tmp_path, "stop").returncode == 0
+        if ending == "stop":
+            assert run_hostdx(tmp_path, "stop").returncode == 0
         else:
             os.kill(run.pid, signal.SIGKILL)
         run.communicate(timeout=30)
@@ -45,9 +45,9 @@ def test_what_a_part_measured_until_the_end_of_the_whole_stands(how: str, tmp_pa
     ended = load_recording(part).ended
     assert ended is not None and ended.status == "interrupted"
     recording = load_recording(part.parent.with_suffix(".jsonl"))
-    if how == "stop":
+    if ending == "stop":
         assert [ranked_item.scenario for ranked_item in ranked_items(recording) if ranked_item.recording] == [
             "dstate"
         ]  # the host may have its own
         assert recording.ended is not None and recording.ended.status == "interrupted"
-        assert "dstate" in hostdx(tmp_path, "report").stdout
+        assert "dstate" in run_hostdx(tmp_path, "report").stdout

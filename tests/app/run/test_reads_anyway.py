@@ -14,7 +14,7 @@ from hostdx.scenarios.contract.rule import HostRule
 from hostdx.scenarios.rpfilter import scenario as rpfilter
 
 
-def loaded(host: Host) -> Iterator[Finding]:
+def find_loaded(host: Host) -> Iterator[Finding]:
     yield Finding(
         id="rpfilter.loaded",
         severity="warning",
@@ -28,7 +28,7 @@ def without_nft(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     monkeypatch.setattr(rpfilter, "find_tool", lambda name: "")
-    monkeypatch.setattr(rpfilter, "RULES", (HostRule("rpfilter.loaded", "rpfilter", "a rule", loaded),))
+    monkeypatch.setattr(rpfilter, "RULES", (HostRule("rpfilter.loaded", "rpfilter", "a rule", find_loaded),))
 
 
 def test_without_nft_the_rules_speak_before_the_reason(capsys: pytest.CaptureFixture[str]) -> None:

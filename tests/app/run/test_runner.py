@@ -42,7 +42,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SupervisorProcess, "hand_over", SupervisorProcess.end_watch)
 
 
-class Bench:
+class RunnerBench:
     """A runner whose scenario is one function; `changes` may be replaced."""
 
     def __init__(self, work: Work, actions: tuple[Action, ...] = ()) -> None:
@@ -79,7 +79,7 @@ class Bench:
         return ended
 
 
-def raising(error: BaseException) -> Work:
+def work_raising(error: BaseException) -> Work:
     async def work(run: Run) -> None:
         run.emit(ev.Note(t=run.elapsed_s(), text="worked"))
         raise error
@@ -99,7 +99,7 @@ def raising(error: BaseException) -> Work:
     ],
 )
 async def test_every_end_is_an_event(error: BaseException, status: str, code: int, reason: str) -> None:
-    bench = Bench(raising(error))
+    bench = RunnerBench(work_raising(error))
     ended = await bench.conduct()
     assert (ended.status, ended.exit, ended.reason) == (status, code, reason)
     assert [note.text for note in bench.session.notes] == ["facts", "worked"]
@@ -120,7 +120,7 @@ TREND = ev.SeriesVerdict(t=0, workload="w", rounds=9, verdict="inconclusive")
 
 
 @pytest.mark.parametrize(
-    ("told", "status", "code"),
+    ("events", "status", "code"),
     [
         ([NOTHING, NOTHING], "skipped", 3),
         ([UNFIT, UNFIT], "skipped", 3),
@@ -133,12 +133,12 @@ TREND = ev.SeriesVerdict(t=0, workload="w", rounds=9, verdict="inconclusive")
         ([], "done", 0),
     ],
 )
-async def test_nothing_measured_is_skipped(told: list[ev.AnyEvent], status: str, code: int) -> None:
+async def test_nothing_measured_is_skipped(events: list[ev.AnyEvent], status: str, code: int) -> None:
     async def work(run: Run) -> None:
-        for event in told:
+        for event in events:
             run.emit(event)
 
-    bench = Bench(work)
+    bench = RunnerBench(work)
     ended = await bench.conduct()
     assert (ended.status, ended.exit) == (status, code)
     assert (NOTHING.reason or "") in (ended.reason or "") if code else ended.reason is None
@@ -162,26 +162,26 @@ async def test_a_stop_that_takes_longer_says_why(
     monkeypatch.setattr(
         "hostdx.app.run.runner.find_with_descendants", lambda host: {7: process} if state else {}
     )
-    said = asyncio.Event()
+    note_shown = asyncio.Event()
 
     async def work(run: Run) -> None:
         bench.stops.request_stop(signal.SIGINT)
         try:
             await asyncio.Event().wait()
         finally:
-            await said.wait()  # what is being cleaned up hangs
+            await note_shown.wait()  # what is being cleaned up hangs
 
-    bench = Bench(work)
+    bench = RunnerBench(work)
     bench.runner.host = Host()
     bench.runner._undoing = undoing
     emit = bench.runner.publish
 
-    def heard(event: ev.AnyEvent) -> None:
+    def emit_and_note(event: ev.AnyEvent) -> None:
         emit(event)
         if isinstance(event, ev.Note) and waits_for in event.text:
-            said.set()
+            note_shown.set()
 
-    bench.runner.publish = heard
+    bench.runner.publish = emit_and_note
     assert (await bench.conduct()).status == "interrupted"
     text = bench.session.notes[-1].text
     assert waits_for in text
@@ -192,7 +192,7 @@ async def test_a_stop_in_time_says_nothing(monkeypatch: pytest.MonkeyPatch) -> N
         bench.stops.request_stop(signal.SIGINT)
         await asyncio.Event().wait()
 
-    bench = Bench(work)
+    bench = RunnerBench(work)
     await bench.conduct()
     bench.stops._report_if_late()
     assert [note.text for note in bench.session.notes] == ["facts"]
@@ -211,7 +211,7 @@ async def test_stopped_with_everything_undone(tmp_path: Path, number: int, code:
             bench.stops.request_stop(signal.SIGINT)
             await asyncio.Event().wait()
 
-    bench = Bench(work, (action,))
+    bench = RunnerBench(work, (action,))
     ended = await bench.conduct()
     assert (ended.status, ended.exit) == ("interrupted", code)
     assert target.read_text() == "old\n"
@@ -226,18 +226,18 @@ async def test_stopped_while_a_change_is_made(tmp_path: Path) -> None:
     async def work(run: Run) -> None:
         apply = bench.changes.apply_action
 
-        def slow(action: Action) -> Any:
+        def apply_slowly(action: Action) -> Any:
             applied = apply(action)
             loop.call_soon_threadsafe(bench.stops.request_stop, signal.SIGTERM)
             asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()  # the cancellation has come in
             return applied
 
-        bench.changes.apply_action = slow
+        bench.changes.apply_action = apply_slowly
         async with run.apply_change(private_directory(str(tmp_path))):
             raise AssertionError("never reached")
 
     loop = asyncio.get_running_loop()
-    bench = Bench(work)
+    bench = RunnerBench(work)
     assert (await bench.conduct()).exit == 143
     assert not list(tmp_path.glob(".hostdx-*"))
 
@@ -248,19 +248,19 @@ async def test_cancelled_again_while_it_is_undone(tmp_path: Path) -> None:
         task = asyncio.current_task()
         assert task is not None
 
-        def slow(identifier: str) -> UndoOutcome:
+        def revert_slowly(identifier: str) -> UndoOutcome:
             for _ in range(3):
                 loop.call_soon_threadsafe(task.cancel)
                 asyncio.run_coroutine_threadsafe(asyncio.sleep(0), loop).result()
-            found: UndoOutcome = revert(identifier)
-            return found
+            outcome: UndoOutcome = revert(identifier)
+            return outcome
 
-        bench.changes.revert_action = slow
+        bench.changes.revert_action = revert_slowly
         async with run.apply_change(private_directory(str(tmp_path))):
             pass
 
     loop = asyncio.get_running_loop()
-    bench = Bench(work)
+    bench = RunnerBench(work)
     await bench.conduct()
     assert [a.state for a in bench.session.actions.values()] == ["reverted"]
     assert not list(tmp_path.glob(".hostdx-*"))
@@ -275,19 +275,19 @@ async def test_a_refused_change_is_an_event_and_the_scenario_may_go_on(tmp_path:
                 raise AssertionError("never reached")
         run.emit(ev.Note(t=run.elapsed_s(), text="went on"))
 
-    bench = Bench(work)
+    bench = RunnerBench(work)
     assert (await bench.conduct()).status == "done"
     assert [a.state for a in bench.session.actions.values()] == ["refused"]
 
 
-def failing(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+def fail_undo(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
     """Undoing fails that often, as on a device that does not answer."""
     revert, calls = effects.revert_entry, iter(range(times))
 
-    def reverted(*what: Any) -> UndoOutcome:
-        return UndoOutcome("failed", "stuck") if next(calls, None) is not None else revert(*what)
+    def revert_or_fail(*arguments: Any) -> UndoOutcome:
+        return UndoOutcome("failed", "stuck") if next(calls, None) is not None else revert(*arguments)
 
-    monkeypatch.setattr(effects, "revert_entry", reverted)
+    monkeypatch.setattr(effects, "revert_entry", revert_or_fail)
 
 
 async def test_what_cannot_be_undone_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,14 +296,14 @@ async def test_what_cannot_be_undone_ends_the_run(tmp_path: Path, monkeypatch: p
             run.emit(ev.Note(t=run.elapsed_s(), text="measured"))
         run.emit(ev.Note(t=run.elapsed_s(), text="went on"))
 
-    failing(monkeypatch, 2)
-    bench = Bench(work)
+    fail_undo(monkeypatch, 2)
+    bench = RunnerBench(work)
     ended = await bench.conduct()
     assert (ended.status, ended.exit) == ("failed", 3)
     assert "stuck" in str(ended.reason)
     assert [note.text for note in bench.session.notes] == ["facts", "measured"]
-    (found,) = bench.session.worst_first
-    assert found.severity == "critical" and found.remedy[0].commands == ("hostdx undo",)
+    (finding,) = bench.session.worst_first
+    assert finding.severity == "critical" and finding.remedy[0].commands == ("hostdx undo",)
     assert len(list_journals(journal_dir())) == 1
 
 
@@ -314,8 +314,8 @@ async def test_what_can_be_undone_at_the_end_only_is_no_finding(
         async with run.apply_change(private_directory(str(tmp_path))):
             pass
 
-    failing(monkeypatch, 1)
-    bench = Bench(work)
+    fail_undo(monkeypatch, 1)
+    bench = RunnerBench(work)
     ended = await bench.conduct()
     assert (ended.status, ended.exit) == ("failed", 3) and ended.reason
     assert bench.session.worst_first == []
@@ -331,8 +331,8 @@ async def test_a_stop_stays_a_stop_where_something_is_left(
             bench.stops.request_stop(signal.SIGINT)
             await asyncio.sleep(3600)
 
-    failing(monkeypatch, 2)
-    bench = Bench(work)
+    fail_undo(monkeypatch, 2)
+    bench = RunnerBench(work)
     ended = await bench.conduct()
     assert (ended.status, ended.exit) == ("interrupted", 130)
     assert "hostdx undo" in str(ended.reason)
@@ -341,11 +341,11 @@ async def test_a_stop_stays_a_stop_where_something_is_left(
 async def test_through_gives_the_result_whatever_comes() -> None:
     gate = asyncio.Event()
 
-    async def slow() -> str:
+    async def wait_for_gate() -> str:
         await gate.wait()
         return "result"
 
-    outer = asyncio.ensure_future(finish_despite_cancel(slow()))
+    outer = asyncio.ensure_future(finish_despite_cancel(wait_for_gate()))
     for _ in range(3):
         await asyncio.sleep(0)
         outer.cancel()

@@ -12,9 +12,9 @@ import pytest
 from hostdx.app.recordings import store as recordings
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
-from tests.app.launcher import argv, environment, hostdx, started
+from tests.app.launcher import argv, own_env, run_hostdx, start_hostdx
 from tests.needs import one_always
-from tests.real.polled import within
+from tests.real.polled import happens
 
 pytestmark = [pytest.mark.real]
 
@@ -26,7 +26,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def fake(place: Path, *more: str) -> list[str]:
+def fake_run(place: Path, *more: str) -> list[str]:
     return [
         "run",
         "fake",
@@ -39,7 +39,7 @@ def fake(place: Path, *more: str) -> list[str]:
     ]
 
 
-def measured(process: subprocess.Popen[bytes]) -> None:
+def wait_measured(process: subprocess.Popen[bytes]) -> None:
     """Waits until the scenario has measured and holds its changes."""
     assert process.stderr is not None
     for line in process.stderr:
@@ -54,8 +54,8 @@ def session_of(place: Path) -> RunSession:
 
 
 def wait_until_clean(place: Path, seconds: float = 20.0) -> None:
-    left = (place / "data", place / "state/hostdx/journal")
-    within(lambda: not any(list(folder.iterdir()) for folder in left), seconds)
+    folders = (place / "data", place / "state/hostdx/journal")
+    happens(lambda: not any(list(folder.iterdir()) for folder in folders), seconds)
     assert_clean(place)
 
 
@@ -66,7 +66,7 @@ def assert_clean(place: Path) -> None:
 
 
 def test_to_its_end(place: Path) -> None:
-    done = hostdx(place, *fake(place, "--json", "--how", "finding"))
+    done = run_hostdx(place, *fake_run(place, "--json", "--how", "finding"))
     assert done.returncode == 0
     document = json.loads(done.stdout)
     assert document["status"] == "done"
@@ -77,7 +77,7 @@ def test_to_its_end(place: Path) -> None:
 
 
 def test_nothing_measured_is_no_success(place: Path) -> None:
-    done = hostdx(place, *fake(place, "--json", "--quiet", "--how", "unmeasured"))
+    done = run_hostdx(place, *fake_run(place, "--json", "--quiet", "--how", "unmeasured"))
     assert done.returncode == 3
     assert done.stderr.splitlines()[-1].startswith("hostdx: run fake: ")
     document = json.loads(done.stdout)
@@ -89,11 +89,11 @@ def test_nothing_measured_is_no_success(place: Path) -> None:
     assert_clean(place)
 
 
-@pytest.mark.parametrize("told", one_always((signal.SIGTERM, 143), (signal.SIGINT, 130)))
-def test_told_to_stop(place: Path, told: tuple[int, int]) -> None:
-    number, status = told
-    process = started(place, *fake(place, "--how", "hang", "--json"))
-    measured(process)
+@pytest.mark.parametrize("signal_and_status", one_always((signal.SIGTERM, 143), (signal.SIGINT, 130)))
+def test_told_to_stop(place: Path, signal_and_status: tuple[int, int]) -> None:
+    number, status = signal_and_status
+    process = start_hostdx(place, *fake_run(place, "--how", "hang", "--json"))
+    wait_measured(process)
     process.send_signal(number)
     process.send_signal(number)  # a second one, at once, harms nothing (of two kinds the lower comes first)
     out, err = process.communicate(timeout=30)  # it does not wait for the scenario, which never ends
@@ -108,13 +108,13 @@ def test_told_to_stop(place: Path, told: tuple[int, int]) -> None:
 
 
 def test_killed_and_undone_by_the_supervisor(place: Path) -> None:
-    process = started(place, *fake(place, "--how", "hang"))
-    measured(process)
+    process = start_hostdx(place, *fake_run(place, "--how", "hang"))
+    wait_measured(process)
     assert (place / "attribute").read_text() == "new\n"
     process.kill()
     process.communicate(timeout=30)
     wait_until_clean(place)
-    within(lambda: session_of(place).ended is not None)
+    happens(lambda: session_of(place).ended is not None)
     session = session_of(place)
     assert session.ended is not None
     assert (session.ended.status, session.ended.exit) == ("failed", 137)
@@ -122,26 +122,26 @@ def test_killed_and_undone_by_the_supervisor(place: Path) -> None:
 
 
 def test_both_killed_then_undo(place: Path) -> None:
-    process = started(place, *fake(place, "--how", "hang"))
-    measured(process)
-    refused = hostdx(place, "undo")
-    assert refused.returncode == 3
-    assert f"pid {process.pid}" in refused.stderr and refused.stderr.count("\n") == 1
-    (supervisor,) = children(process.pid, "hostdx.app.undo.supervisor")
+    process = start_hostdx(place, *fake_run(place, "--how", "hang"))
+    wait_measured(process)
+    first = run_hostdx(place, "undo")
+    assert first.returncode == 3
+    assert f"pid {process.pid}" in first.stderr and first.stderr.count("\n") == 1
+    (supervisor,) = find_children(process.pid, "hostdx.app.undo.supervisor")
     os.kill(supervisor, signal.SIGKILL)
     process.kill()
     process.communicate(timeout=30)
     assert list((place / "data").iterdir()) != []
-    again = hostdx(place, *fake(place))
+    again = run_hostdx(place, *fake_run(place))
     assert again.returncode == 3 and "hostdx undo" in again.stderr
-    looked = hostdx(place, "undo", "--dry-run")
-    assert looked.stdout.count("would") == 2
+    dry_run = run_hostdx(place, "undo", "--dry-run")
+    assert dry_run.stdout.count("would") == 2
     assert (place / "attribute").read_text() == "new\n"
-    undone = hostdx(place, "undo")
-    assert (undone.returncode, undone.stderr) == (0, "")
+    undo = run_hostdx(place, "undo")
+    assert (undo.returncode, undo.stderr) == (0, "")
     assert_clean(place)
-    assert hostdx(place, "undo").stdout.startswith(f"nothing to undo in {place}/state/hostdx/journal")
-    environment(place)
+    assert run_hostdx(place, "undo").stdout.startswith(f"nothing to undo in {place}/state/hostdx/journal")
+    own_env(place)
     os.environ["XDG_STATE_HOME"], before = str(place / "state"), os.environ.get("XDG_STATE_HOME")
     try:
         assert [entry.state for entry in recordings.list_recordings()] == ["failed"]
@@ -152,31 +152,31 @@ def test_both_killed_then_undo(place: Path) -> None:
             os.environ["XDG_STATE_HOME"] = before
 
 
-def children(pid: int, named: str) -> list[int]:
-    found = []
+def find_children(pid: int, word: str) -> list[int]:
+    pids = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
-            if parent == pid and named in (path / "cmdline").read_text():
-                found.append(int(path.name))
+            if parent == pid and word in (path / "cmdline").read_text():
+                pids.append(int(path.name))
         except (OSError, ValueError):
             continue
-    return found
+    return pids
 
 
 def on_a_terminal(place: Path, *arguments: str) -> tuple[int, int]:
     """(pid, master) of a run on a pseudo-terminal of its own, as ssh gives one."""
     pid, master = pty.fork()
     if pid == 0:
-        os.execve(argv()[0], argv(*arguments), environment(place))
+        os.execve(argv()[0], argv(*arguments), own_env(place))
     return pid, master
 
 
-def until(master: int, text: bytes) -> bytes:
-    seen = b""
-    while text not in seen:
-        seen += os.read(master, 65536)
-    return seen
+def read_until(master: int, text: bytes) -> bytes:
+    output = b""
+    while text not in output:
+        output += os.read(master, 65536)
+    return output
 
 
 def to_its_end(master: int) -> bytes:
@@ -190,25 +190,25 @@ def to_its_end(master: int) -> bytes:
     return rest
 
 
-def ended(pid: int) -> int:
+def wait_exit(pid: int) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
 def test_ctrl_c_on_a_terminal(place: Path) -> None:
-    pid, master = on_a_terminal(place, *fake(place, "--how", "hang"))
-    until(master, b"measured")
+    pid, master = on_a_terminal(place, *fake_run(place, "--how", "hang"))
+    read_until(master, b"measured")
     os.write(master, b"\x03\x03")  # the terminal sends SIGINT to the whole foreground group, twice
     rest = to_its_end(master)
-    assert ended(pid) == 130
+    assert wait_exit(pid) == 130
     assert b"Traceback" not in rest
     assert_clean(place)
 
 
 def test_closed_terminal_goes_on_to_its_end(place: Path) -> None:
-    pid, master = on_a_terminal(place, *fake(place, "--blocks", "15"))
-    until(master, b"work")
+    pid, master = on_a_terminal(place, *fake_run(place, "--blocks", "15"))
+    read_until(master, b"work")
     os.close(master)  # SIGHUP to the session, and every write to the terminal fails from now on
-    assert ended(pid) == 0
+    assert wait_exit(pid) == 0
     session = session_of(place)
     assert session.ended is not None and session.ended.status == "done"
     assert len(session.blocks["w"]) == 15
@@ -216,47 +216,47 @@ def test_closed_terminal_goes_on_to_its_end(place: Path) -> None:
 
 
 def test_question_on_a_terminal(place: Path) -> None:
-    arguments = [a for a in fake(place) if a != "--yes"]
+    arguments = [a for a in fake_run(place) if a != "--yes"]
     pid, master = on_a_terminal(place, *arguments)
-    seen = until(master, b"[y/N]")
-    assert str(place / "attribute").encode() in seen
+    output = read_until(master, b"[y/N]")
+    assert str(place / "attribute").encode() in output
     os.write(master, b"n\n")
     to_its_end(master)
-    assert ended(pid) == 3
+    assert wait_exit(pid) == 3
     assert (place / "attribute").read_text() == "old\n"
     assert not (place / "state/hostdx/recordings").exists()
 
 
 def test_undo_is_offered_at_the_next_start(place: Path) -> None:
-    process = started(place, *fake(place, "--how", "hang"))
-    measured(process)
-    (supervisor,) = children(process.pid, "hostdx.app.undo.supervisor")
+    process = start_hostdx(place, *fake_run(place, "--how", "hang"))
+    wait_measured(process)
+    (supervisor,) = find_children(process.pid, "hostdx.app.undo.supervisor")
     os.kill(supervisor, signal.SIGKILL)
     process.kill()
     process.communicate(timeout=30)
     for answer, status in ((b"n\n", 3), (b"y\n", 0)):
-        pid, master = on_a_terminal(place, *fake(place, "--fast"))
-        seen = until(master, b"undo them now? [y/N]")
-        assert b"write 'old' back to" in seen
+        pid, master = on_a_terminal(place, *fake_run(place, "--fast"))
+        output = read_until(master, b"undo them now? [y/N]")
+        assert b"write 'old' back to" in output
         assert (place / "attribute").read_text() == "new\n"
         os.write(master, answer)
         to_its_end(master)
-        assert ended(pid) == status
+        assert wait_exit(pid) == status
     assert_clean(place)
 
 
 def test_a_signal_to_the_whole_group_does_not_reach_the_supervisor(place: Path) -> None:
-    process = started(place, *fake(place, "--how", "hang"))
-    measured(process)
+    process = start_hostdx(place, *fake_run(place, "--how", "hang"))
+    wait_measured(process)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate(timeout=30)
     wait_until_clean(place)
 
 
 def test_one_run_at_a_time_says_who(place: Path) -> None:
-    process = started(place, *fake(place, "--how", "hang"))
-    measured(process)
-    second = hostdx(place, "run", "fake")
+    process = start_hostdx(place, *fake_run(place, "--how", "hang"))
+    wait_measured(process)
+    second = run_hostdx(place, "run", "fake")
     assert second.returncode == 3
     assert f"pid {process.pid}" in second.stderr and "hostdx run fake" in second.stderr
     process.send_signal(signal.SIGINT)

@@ -22,9 +22,9 @@ CODE = (
 
 
 @contextmanager
-def process(path: Path, how: str = "w", name: str = "hostdx.app.cli") -> Iterator[subprocess.Popen[bytes]]:
+def process(path: Path, mode: str = "w", name: str = "hostdx.app.cli") -> Iterator[subprocess.Popen[bytes]]:
     """Ends with status 7 on SIGINT. Holds `path` open for reading ("r"), writing ("w") or not at all."""
-    child = subprocess.Popen([sys.executable, "-c", CODE, name, str(path), how], stdout=subprocess.PIPE)
+    child = subprocess.Popen([sys.executable, "-c", CODE, name, str(path), mode], stdout=subprocess.PIPE)
     try:
         assert child.stdout is not None and child.stdout.readline() == b"up\n"
         yield child
@@ -35,13 +35,13 @@ def process(path: Path, how: str = "w", name: str = "hostdx.app.cli") -> Iterato
         child.stdout.close()
 
 
-def recording(path: Path) -> Path:
+def make_recording(path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     return path
 
 
-def names(path: Path, pid: int, later: int = 0) -> ev.Began:
+def write_began(path: Path, pid: int, later: int = 0) -> ev.Began:
     """`later`: a start time that is not the process's."""
     start = start_time(pid)
     assert start is not None
@@ -56,23 +56,23 @@ def names(path: Path, pid: int, later: int = 0) -> ev.Began:
 
 
 @pytest.fixture
-def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The directory of our own recordings."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     return tmp_path / "state" / "hostdx" / "recordings"
 
 
-def test_our_own_run_is_stopped(kept: Path) -> None:
-    path = recording(kept / "r.jsonl")
+def test_our_own_run_is_stopped(recordings: Path) -> None:
+    path = make_recording(recordings / "r.jsonl")
     with process(path) as child:
-        began = names(path, child.pid)
+        began = write_began(path, child.pid)
         assert launch.stop_runner(path, began) == ""
         assert child.wait(10) == 7
         assert launch.stop_runner(path, began) == "the runner is gone"
 
 
 @pytest.mark.parametrize(
-    ("how", "name", "later", "why"),
+    ("mode", "name", "later", "why"),
     [
         ("w", "hostdx.app.cli", 1, "the runner is gone"),
         ("w", "sleep", 0, "no hostdx that writes it"),
@@ -80,19 +80,19 @@ def test_our_own_run_is_stopped(kept: Path) -> None:
         ("", "hostdx.app.cli", 0, "no hostdx that writes it"),  # a run that writes another
     ],
 )
-def test_no_other_process_is(kept: Path, how: str, name: str, later: int, why: str) -> None:
-    path = recording(kept / "r.jsonl")
-    with process(path, how, name) as child:
-        assert why in launch.stop_runner(path, names(path, child.pid, later))
+def test_no_other_process_is(recordings: Path, mode: str, name: str, later: int, why: str) -> None:
+    path = make_recording(recordings / "r.jsonl")
+    with process(path, mode, name) as child:
+        assert why in launch.stop_runner(path, write_began(path, child.pid, later))
         assert child.poll() is None
 
 
-def test_nor_through_a_recording_from_elsewhere(kept: Path, tmp_path: Path) -> None:
-    ours, foreign = recording(kept / "r.jsonl"), recording(tmp_path / "foreign.jsonl")
-    with process(ours) as child, process(foreign) as its_own:
-        assert "is not one of yours" in launch.stop_runner(foreign, names(foreign, child.pid))
-        assert "is not one of yours" in launch.stop_runner(foreign, names(foreign, its_own.pid))
-        link = kept / "link.jsonl"
+def test_nor_through_a_recording_from_elsewhere(recordings: Path, tmp_path: Path) -> None:
+    own, foreign = make_recording(recordings / "r.jsonl"), make_recording(tmp_path / "foreign.jsonl")
+    with process(own) as child, process(foreign) as its_own:
+        assert "is not one of yours" in launch.stop_runner(foreign, write_began(foreign, child.pid))
+        assert "is not one of yours" in launch.stop_runner(foreign, write_began(foreign, its_own.pid))
+        link = recordings / "link.jsonl"
         link.symlink_to(foreign)
-        assert "cannot be read" in launch.stop_runner(link, names(foreign, its_own.pid))
+        assert "cannot be read" in launch.stop_runner(link, write_began(foreign, its_own.pid))
         assert child.poll() is None and its_own.poll() is None

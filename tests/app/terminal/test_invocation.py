@@ -10,7 +10,7 @@ from hostdx.probes.children.environment import STARTED_AS
 
 
 @pytest.fixture
-def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "my tools" / "hostdx"
     path.parent.mkdir()
     path.write_text("#!/bin/sh\n")
@@ -20,18 +20,18 @@ def started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_started_by_its_path_it_is_suggested_by_its_path(
-    started: Path, monkeypatch: pytest.MonkeyPatch
+    program: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", "/nowhere")
-    assert command_to_paste("hostdx report last") == f"'{started}' report last"
-    assert command_to_paste("sudo hostdx triage") == f"sudo '{started}' triage"
+    assert command_to_paste("hostdx report last") == f"'{program}' report last"
+    assert command_to_paste("sudo hostdx triage") == f"sudo '{program}' triage"
     assert command_to_paste("renice -n 10 -p 1") == "renice -n 10 -p 1"
 
 
-def test_where_the_shell_finds_it_its_name_is_enough(started: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(started.parent))
+def test_where_the_shell_finds_it_its_name_is_enough(program: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(program.parent))
     assert command_to_paste("hostdx report last") == "hostdx report last"
-    assert command_to_paste("sudo hostdx triage") == f"sudo '{started}' triage"  # its path is not the user's
+    assert command_to_paste("sudo hostdx triage") == f"sudo '{program}' triage"  # its path is not the user's
 
 
 def test_a_module_is_suggested_as_one(monkeypatch: pytest.MonkeyPatch) -> None:

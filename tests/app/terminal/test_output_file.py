@@ -14,7 +14,7 @@ from hostdx.app.recordings.events_output import Tee
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output_file import deliver_text, open_output, write_bytes
 from hostdx.scenarios.contract import events as ev
-from tests.app.cli.test_command_line import own_state, typed  # noqa: F401
+from tests.app.cli.test_command_line import enter, own_state  # noqa: F401
 from tests.needs import ROOT, needs, not_here
 
 DEMO = "demo:dstate"
@@ -23,12 +23,12 @@ DEMO = "demo:dstate"
 @pytest.fixture
 def block_device(tmp_path: Path) -> Path:
     """A name for a device that does not exist: opening it would fail, overwriting it harm nobody."""
-    made = tmp_path / "sdx"
+    device = tmp_path / "sdx"
     try:
-        os.mknod(made, 0o600 | 0o060000, os.makedev(4095, 1))
+        os.mknod(device, 0o600 | 0o060000, os.makedev(4095, 1))
     except PermissionError:
         not_here("making a device node needs root")
-    return made
+    return device
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def block_device(tmp_path: Path) -> Path:
 def test_a_block_device_is_refused(
     capsys: pytest.CaptureFixture[str], block_device: Path, words: tuple[str, ...]
 ) -> None:
-    status, _, err = typed(capsys, *words, str(block_device))
+    status, _, err = enter(capsys, *words, str(block_device))
     assert status == 3 and f"{block_device}: is a block device" in err and block_device.is_block_device()
 
 
@@ -58,7 +58,7 @@ def test_a_pipe_that_nobody_reads_is_not_waited_for(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, words: tuple[str, ...]
 ) -> None:
     os.mkfifo(tmp_path / "pipe")
-    status, _, err = typed(capsys, *words, str(tmp_path / "pipe"))
+    status, _, err = enter(capsys, *words, str(tmp_path / "pipe"))
     assert status == 3 and "no process reads this pipe" in err
 
 
@@ -69,7 +69,7 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     assert path.read_text() == "new"
 
 
-def paused(tmp_path: Path) -> Path:
+def full_pipe(tmp_path: Path) -> Path:
     """A pipe that is full, and whose reader does not read."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -85,25 +85,25 @@ def test_a_reader_that_pauses_keeps_neither_the_run_nor_its_lock(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events_output, "PATIENCE_S", 0.05)
-    closed, free = Tee.close, []
+    close_tee, free = Tee.close, []
 
     def close(tee: Tee, *, hurry: bool) -> None:
         locks.lock_measuring("another", "now", print).release_lock()
         free.append(True)
-        closed(tee, hurry=hurry)
+        close_tee(tee, hurry=hurry)
 
     monkeypatch.setattr(Tee, "close", close)
-    assert run_command_line(["run", "fake", "--fast", "--events", str(paused(tmp_path))]) == 0
+    assert run_command_line(["run", "fake", "--fast", "--events", str(full_pipe(tmp_path))]) == 0
     assert free and "its reader pauses; the recording has all of it" in capsys.readouterr().err
 
 
 def test_what_waits_for_a_reader_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events_output, "WAITING_LIMIT", 10_000)
-    said: list[str] = []
-    tee = Tee(str(paused(tmp_path)), said.append)
+    warnings: list[str] = []
+    tee = Tee(str(full_pipe(tmp_path)), warnings.append)
     for _ in range(200):
         tee.write(ev.Note(t=0, text="x" * 100))
-    assert len(said) == 1 and tee._lines.qsize() < 200
+    assert len(warnings) == 1 and tee._lines.qsize() < 200
     tee.close(hurry=True)
 
 
@@ -168,7 +168,7 @@ def test_root_follows_no_link_of_another_users(
     precious = alices.parent / "precious"
     target, name = (precious / "passwd", "report.md") if link == "report.md" else (precious, "out/passwd")
     (alices / link).symlink_to(target)
-    status, _, err = typed(capsys, *words, str(alices / name))
+    status, _, err = enter(capsys, *words, str(alices / name))
     assert status == 3 and f"{link} is a link in a folder that others may write to" in err
     assert (precious / "passwd").read_text() == "root"
 
@@ -179,17 +179,17 @@ def test_a_link_that_is_put_there_in_between_is_not_followed(
 ) -> None:
     """After it was looked at, before it is opened: at each such moment."""
     precious = alices.parent / "precious" / "passwd"
-    looked = os.lstat
+    lstat = os.lstat
 
-    def swapped(path: str, *, dir_fd: int | None = None) -> os.stat_result:
+    def look_and_swap(path: str, *, dir_fd: int | None = None) -> os.stat_result:
         try:
-            return looked(path, dir_fd=dir_fd)
+            return lstat(path, dir_fd=dir_fd)
         finally:
             if path == "report.md":
                 (alices / path).unlink(missing_ok=True)
                 (alices / path).symlink_to(precious)
 
-    monkeypatch.setattr("hostdx.probes.files.path_walk.os.lstat", swapped)
+    monkeypatch.setattr("hostdx.probes.files.path_walk.os.lstat", look_and_swap)
     for there in (False, True):
         (alices / "report.md").unlink(missing_ok=True)
         if there:

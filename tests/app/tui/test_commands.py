@@ -16,7 +16,7 @@ def test_no_file_of_the_screen_imports_in_a_circle_not_even_for_types() -> None:
         nodes = [
             n for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ImportFrom) and n.module
         ]
-        asked = {target for n in nodes for target in (n.module, *(f"{n.module}.{a.name}" for a in n.names))}
-        imports[name] = {str(target) for target in asked if target in files} - {name}
+        targets = {target for n in nodes for target in (n.module, *(f"{n.module}.{a.name}" for a in n.names))}
+        imports[name] = {str(target) for target in targets if target in files} - {name}
     assert sum(map(len, imports.values())) > 150
     TopologicalSorter(imports).prepare()  # raises CycleError with the circle

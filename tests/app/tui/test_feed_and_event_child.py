@@ -21,7 +21,7 @@ from tests.fakes.streams.stories import triage, write
 from tests.fakes.streams.story import storage
 
 
-def lines(events: list[ev.AnyEvent]) -> bytes:
+def encode_lines(events: list[ev.AnyEvent]) -> bytes:
     return b"".join(msgspec.json.encode(e) + b"\n" for e in events)
 
 
@@ -30,7 +30,7 @@ def test_follows_a_recording_while_it_grows_by_half_lines(tmp_path: Path) -> Non
     own = msgspec.structs.replace(
         run[0], pid=os.getpid(), pid_start=start_time(os.getpid()) or 0, boot_id=boot_id()
     )
-    data = lines([own, *run[1:]])
+    data = encode_lines([own, *run[1:]])
     path = tmp_path / "r.jsonl"
     path.write_bytes(data[:5000])
     feed = RunFeed(path, live=True)
@@ -81,7 +81,7 @@ def test_a_runner_started_by_the_app_is_in_a_session_of_its_own(
     assert launch.log_path_of(path).stat().st_mode & 0o077 == 0
 
 
-def finished(child: EventChild) -> EventChild:
+def wait_finished(child: EventChild) -> EventChild:
     end = time.monotonic() + 20
     while not child.ended and time.monotonic() < end:
         child.poll()
@@ -91,7 +91,7 @@ def finished(child: EventChild) -> EventChild:
 
 def test_a_child_is_read_to_its_end_and_leaves_nothing(tmp_path: Path) -> None:
     path = write(tmp_path / "t.jsonl", triage())
-    child = finished(EventChild(["cat", str(path)]))
+    child = wait_finished(EventChild(["cat", str(path)]))
     assert child.ended and child.error == "" and child.session.count == len(triage())
 
 

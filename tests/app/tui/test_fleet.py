@@ -18,11 +18,11 @@ from hostdx.scenarios.analysis.peers.judgement import FleetJudgement, MissingNod
 from hostdx.scenarios.analysis.peers.screen import screen_nodes
 from tests.app.features.fleet.test_reading import HOSTILE
 from tests.fakes.many_nodes import Nodes, table_of
-from tests.fakes.streams.golden import agrees
-from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
+from tests.fakes.streams.golden import compare_golden
+from tests.fakes.terminals.screen import feed, grid, keys, run_app, settle
 
 
-def planted(count: int = 60, *, retest: bool = True, hostile: bool = False) -> FleetJudgement:
+def plant_fleet(count: int = 60, *, retest: bool = True, hostile: bool = False) -> FleetJudgement:
     nodes = Nodes(count, 3, measures=6)
     odd = "node0007"
     nodes.slow([odd], 0.8)
@@ -52,46 +52,46 @@ def planted(count: int = 60, *, retest: bool = True, hostile: bool = False) -> F
     )
 
 
-async def pushed(app: Shell, found: FleetJudgement) -> FleetScreen:
-    screen = FleetScreen(Path("/srv/answers"), found)
+async def push_screen(app: Shell, judgement: FleetJudgement) -> FleetScreen:
+    screen = FleetScreen(Path("/srv/answers"), judgement)
     await app.push_screen(screen)
     return screen
 
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])
 async def test_grids(size: str, tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
-        await pushed(app, planted())
-        await settled(pilot)
-        agrees(f"fleet-{size}", grid(app))
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
+        await push_screen(app, plant_fleet())
+        await settle(pilot)
+        compare_golden(f"fleet-{size}", grid(app))
         await keys(pilot, "right", "right", "right", "right", "S")
-        await settled(pilot)
-        agrees(f"fleet-two-groups-{size}", grid(app))
+        await settle(pilot)
+        compare_golden(f"fleet-two-groups-{size}", grid(app))
         await keys(pilot, "escape")
-        await pushed(app, planted(retest=False))
-        await settled(pilot)
-        agrees(f"fleet-suspects-{size}", grid(app))
+        await push_screen(app, plant_fleet(retest=False))
+        await settle(pilot)
+        compare_golden(f"fleet-suspects-{size}", grid(app))
 
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])
 async def test_hostile_names_draw_nothing_but_cells(size: str, tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage", size=size, ascii_only=True) as (app, pilot):
-        await pushed(app, planted(hostile=True))
+    async with run_app(tmp_path, triage="triage", size=size, ascii_only=True) as (app, pilot):
+        await push_screen(app, plant_fleet(hostile=True))
         await keys(pilot, "end")
         rows = grid(app)
         assert rows.isascii() and "\x1b" not in rows and "\x07" not in rows
 
 
 async def test_keys_sort_filter_and_choose_a_measure(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        made = await pushed(app, planted())
-        await settled(pilot)
-        picker = made.query_one(NodePicker)
+    async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
+        screen = await push_screen(app, plant_fleet())
+        await settle(pilot)
+        picker = screen.query_one(NodePicker)
         assert picker.shown_rows[0].key == "node0007"
         await keys(pilot, "S", "S")
         assert [row.key for row in picker.shown_rows[:2]] == ["node0000", "node0001"]
         await keys(pilot, *(["left"] * 3), *(["right"] * 50))
-        assert made.current_view().at == 5
+        assert screen.current_view().at == 5
         picker.filter = "node[0010-0012],node0007"
         assert [row.key for row in picker.shown_rows] == ["node0007", "node0010", "node0011", "node0012"]
         picker.filter = "odd"
@@ -102,33 +102,33 @@ async def test_keys_sort_filter_and_choose_a_measure(tmp_path: Path) -> None:
 
 async def test_enter_opens_the_nodes_own_recording(tmp_path: Path) -> None:
     source = feed("storage").path
-    text = msgspec.structs.replace(planted(), files={"node0007": str(source)})
-    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        made = await pushed(app, text)
+    text = msgspec.structs.replace(plant_fleet(), files={"node0007": str(source)})
+    async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
+        screen = await push_screen(app, text)
         await keys(pilot, "enter")
-        await settled(pilot)
-        assert app.screen is not made and app.run_feed.path == source
+        await settle(pilot)
+        assert app.screen is not screen and app.run_feed.path == source
         await keys(pilot, "q")
-        await settled(pilot)
-        assert app.screen is made
+        await settle(pilot)
+        assert app.screen is screen
         await keys(pilot, "end", "enter")  # a node that gave no answer
-        assert app.screen is made and app.message
+        assert app.screen is screen and app.message
 
 
 async def test_a_folder_is_judged_by_a_child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[list[str]] = []
+    calls: list[list[str]] = []
 
     def child(_asking: object, argv: list[str], then: object, _timeout: float) -> None:
-        asked.append(argv)
-        then(CommandOutcome(msgspec.json.encode(planted()).decode(), ""))  # type: ignore[operator]
+        calls.append(argv)
+        then(CommandOutcome(msgspec.json.encode(plant_fleet()).decode(), ""))  # type: ignore[operator]
 
     monkeypatch.setattr("hostdx.app.tui.requests.run_hostdx", child)
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         fleet_screen.open_folder(app, Path("/srv/answers"))
-        await settled(pilot)
+        await settle(pilot)
         assert isinstance(app.screen, FleetScreen)
         await keys(pilot, "R")
-        assert asked == [["fleet", "judge", "--json", "--", "/srv/answers"]] * 2
+        assert calls == [["fleet", "judge", "--json", "--", "/srv/answers"]] * 2
 
 
 @pytest.mark.parametrize("own", [True, False])
@@ -140,9 +140,9 @@ def test_sets_of_nodes(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
         "node[003-005],gpu3": ["node003", "node004", "node005", "gpu3"],
         "node[007,009]": ["node007", "node009"],
     }
-    for words, wanted in expected.items():
+    for words, subset in expected.items():
         fits = node_matcher(words)
-        assert fits is not None and [name for name in names if fits(name)] == wanted
+        assert fits is not None and [name for name in names if fits(name)] == subset
     if own:
         but = node_matcher("node[000-003],!node[001-002]")
         assert but is not None and [name for name in names if but(name)] == ["node000", "node003"]

@@ -23,11 +23,11 @@ from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import Options
 from hostdx.scenarios.contract.plan import Option, Plan
 from hostdx.scenarios.fstrim.scenario import Fstrim
-from tests.app.run.test_stop import names, process, recording
+from tests.app.run.test_stop import make_recording, process, write_began
 from tests.every_case import every_case
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import storage
-from tests.fakes.terminals.screen import grid, keys, opened, ready, settled
+from tests.fakes.terminals.screen import grid, keys, run_app, settle, wait_plan
 
 HOSTILE = Finding(
     id="fstrim.never",
@@ -80,20 +80,20 @@ class Started:
 async def test_enter_on_a_findings_measurement_never_runs_its_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started = Started(monkeypatch, tmp_path)
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    children = Started(monkeypatch, tmp_path)
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         app.home_session().offers[:] = [OFFER]
         run = storage()
         foreign = write(tmp_path / "foreign.jsonl", [*run[:-1], ev.Found(t=900.0, finding=HOSTILE), run[-1]])
         app.open_recording(foreign)
-        await settled(pilot)
+        await settle(pilot)
         await keys(pilot, "tab", "enter")  # the worst finding is under its list's cursor
         assert isinstance(app.screen, FindingScreen) and HOSTILE.title in grid(app)
         await keys(pilot, "enter")
-        await ready(app, pilot)
+        await wait_plan(app, pilot)
         await keys(pilot, "enter")
-    assert started.planned and started.run
-    for argv in (*started.planned, *started.run):
+    assert children.planned and children.run
+    for argv in (*children.planned, *children.run):
         assert argv == ["fstrim", "--dir=/scratch"]
 
 
@@ -101,24 +101,24 @@ async def test_a_command_from_the_keyboard_is_agreed_to_first(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     plan = Plan(scenario="fstrim", title="Trim", question="Does it help?", commands=("make -j8 all",))
-    started = Started(monkeypatch, tmp_path, plan)
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    children = Started(monkeypatch, tmp_path, plan)
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         app.push_screen(PlanScreen(OFFER, {"dir": "/scratch", "workload": "make -j8 all"}))
-        await settled(pilot)
-        await ready(app, pilot)
+        await settle(pilot)
+        await wait_plan(app, pilot)
         await keys(pilot, "enter")
         assert isinstance(app.screen, ConsentScreen)
         assert "make -j8 all" in grid(app) and "starts a command" in grid(app)
         assert "changes" not in grid(app).partition("n changes nothing")[0]
         await keys(pilot, "enter", "n")
-        assert started.run == []
+        assert children.run == []
         await keys(pilot, "enter", "y")
-    assert started.run == [["fstrim", "--dir=/scratch", "--workload=make -j8 all"]]
+    assert children.run == [["fstrim", "--dir=/scratch", "--workload=make -j8 all"]]
 
 
 def test_a_plan_says_which_command_of_the_users_it_starts() -> None:
-    asked = {"dir": "/proc", "round": True, "state": "/s", "workload": "true --x=1"}
-    assert Fstrim().prepare(Host(), Options(asked, Fstrim.options)).plan.commands == ("true --x=1",)
+    values = {"dir": "/proc", "round": True, "state": "/s", "workload": "true --x=1"}
+    assert Fstrim().prepare(Host(), Options(values, Fstrim.options)).plan.commands == ("true --x=1",)
 
 
 ANY: tuple[Option, ...] = (
@@ -161,22 +161,22 @@ async def test_what_is_no_scenarios_name_is_not_asked_for(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert not is_scenario(name) and all(map(is_scenario, registry.scenario_names()))
-    started = Started(monkeypatch, tmp_path)
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    children = Started(monkeypatch, tmp_path)
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         app.open_plan(name, ())
-        await settled(pilot)
-        assert started.planned == [] and "is no scenario's name" in grid(app)
+        await settle(pilot)
+        assert children.planned == [] and "is no scenario's name" in grid(app)
 
 
 async def test_stop_on_a_foreign_recording_signals_nobody(tmp_path: Path) -> None:
-    path = recording(tmp_path / "foreign.jsonl")
+    path = make_recording(tmp_path / "foreign.jsonl")
     with process(tmp_path, "", "some-service") as child:
-        began = names(path, child.pid)
+        began = write_began(path, child.pid)
         run = storage(cut="live")
         write(path, [msgspec.structs.replace(began, scenario="storage"), *run[1:]])
-        async with opened(tmp_path / "state", run=RunFeed(path)) as (app, pilot):
+        async with run_app(tmp_path / "state", run=RunFeed(path)) as (app, pilot):
             app.show_run("live")
-            await settled(pilot)
+            await settle(pilot)
             await keys(pilot, "s", "s")
             assert "not stopped" in grid(app) and "not one of yours" in " ".join(grid(app).split())
         assert child.poll() is None

@@ -9,8 +9,8 @@ from hostdx.app.recordings.sides import read_run_summaries
 from hostdx.app.report.results.comparison import comparison_document
 from hostdx.app.tui.screens.report import ReportScreen
 from hostdx.scenarios.analysis.compare.comparison import compare_recordings
-from tests.fakes.streams.golden import agrees
-from tests.fakes.terminals.screen import feed, grid, keys, opened, ready, recorded, settled, until
+from tests.fakes.streams.golden import compare_golden
+from tests.fakes.terminals.screen import child_of, feed, grid, keys, run_app, settle, wait, wait_plan
 
 WIDE = ("live", "verdict", "live-three", "verdict-three")  # the layout of all others, with more columns
 # name: (recording, cursor)
@@ -31,12 +31,12 @@ RUNS = {
 @pytest.mark.parametrize("size", ["narrow", "wide"])
 async def test_run_screens(size: str, tmp_path: Path) -> None:
     """One app for all: starting one costs more than what is looked at."""
-    async with opened(tmp_path, run=feed("storage"), size=size) as (app, pilot):
+    async with run_app(tmp_path, run=feed("storage"), size=size) as (app, pilot):
         for name in RUNS if size == "narrow" else WIDE:
             recording, at = RUNS[name]
             app.open_feed(feed(recording, at))
-            await settled(pilot)
-            agrees(f"{name}-{size}", grid(app))
+            await settle(pilot)
+            compare_golden(f"{name}-{size}", grid(app))
 
 
 HOME = {
@@ -53,18 +53,18 @@ HOME = {
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])
 async def test_home_and_what_opens_from_it(size: str, tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
-        for name, pressed in HOME.items():
-            await keys(pilot, *pressed)
-            await until(pilot, lambda: not getattr(app.screen, "_unread", ()))  # the recordings' headlines
-            await settled(pilot)
-            agrees(f"{name}-{size}", grid(app))
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
+        for name, presses in HOME.items():
+            await keys(pilot, *presses)
+            await wait(pilot, lambda: not getattr(app.screen, "_unread", ()))  # the recordings' headlines
+            await settle(pilot)
+            compare_golden(f"{name}-{size}", grid(app))
             while len(app.screen_stack) > 1:
                 await keys(pilot, "escape")
             if "filter" in name:
                 for picker in app.screen.query("Picker"):
                     picker.filter = ""  # type: ignore[attr-defined]
-                await settled(pilot)
+                await settle(pilot)
 
 
 @pytest.mark.parametrize(
@@ -73,25 +73,25 @@ async def test_home_and_what_opens_from_it(size: str, tmp_path: Path) -> None:
 async def test_plan_consent_and_options(
     story: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded(story))
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: child_of(story))
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         app.open_plan(story)
-        await ready(app, pilot)
-        agrees(f"plan-{story}-{size}", grid(app))
+        await wait_plan(app, pilot)
+        compare_golden(f"plan-{story}-{size}", grid(app))
         await keys(pilot, "x")
-        agrees(f"plan-exact-{story}-{size}", grid(app))
+        compare_golden(f"plan-exact-{story}-{size}", grid(app))
         await keys(pilot, "x", "O")
-        agrees(f"options-{story}-{size}", grid(app))
+        compare_golden(f"options-{story}-{size}", grid(app))
         await keys(pilot, "escape")
         if story == "iosched":
             await keys(pilot, "enter")
-            agrees(f"consent-{size}", grid(app))
+            compare_golden(f"consent-{size}", grid(app))
 
 
 @pytest.mark.parametrize("size", ["narrow"])
 async def test_ascii_draws_nothing_but_ascii(size: str, tmp_path: Path) -> None:
     """Every kind of panel, hostile names included."""
-    async with opened(tmp_path, run=feed("storage"), size=size, ascii_only=True) as (app, pilot):
+    async with run_app(tmp_path, run=feed("storage"), size=size, ascii_only=True) as (app, pilot):
         for recording, at in (
             ("storage", 44.0),
             ("storage", "end"),
@@ -100,18 +100,18 @@ async def test_ascii_draws_nothing_but_ascii(size: str, tmp_path: Path) -> None:
             ("hostile", "end"),
         ):
             app.open_feed(feed(recording, at))
-            await settled(pilot)
+            await settle(pilot)
             rows = grid(app)
             assert rows.isascii(), sorted({c for c in rows if not c.isascii()})
             if recording == "storage":
-                agrees(f"ascii-{'live' if at != 'end' else 'verdict'}-{size}", rows)
-        for pressed in ("question_mark", "escape", "colon"):
-            await keys(pilot, pressed)
+                compare_golden(f"ascii-{'live' if at != 'end' else 'verdict'}-{size}", rows)
+        for key in ("question_mark", "escape", "colon"):
+            await keys(pilot, key)
             assert grid(app).isascii()
-    async with opened(tmp_path, triage="triage", size=size, ascii_only=True) as (app, pilot):
-        agrees(f"ascii-home-{size}", grid(app))
-        for pressed in ("f", "escape", "r", "escape", "slash", "escape", "ctrl+p"):
-            await keys(pilot, pressed)
+    async with run_app(tmp_path, triage="triage", size=size, ascii_only=True) as (app, pilot):
+        compare_golden(f"ascii-home-{size}", grid(app))
+        for key in ("f", "escape", "r", "escape", "slash", "escape", "ctrl+p"):
+            await keys(pilot, key)
             assert grid(app).isascii()
 
 
@@ -119,15 +119,15 @@ async def test_ascii_draws_nothing_but_ascii(size: str, tmp_path: Path) -> None:
 async def test_no_color_shows_the_same_cells_in_no_colour(size: str, tmp_path: Path) -> None:
     looked_at = (("storage", 44.0), ("storage", "end"), ("hostile", 44.0))
     coloured = []
-    async with opened(tmp_path, run=feed("storage"), size=size) as (app, pilot):
+    async with run_app(tmp_path, run=feed("storage"), size=size) as (app, pilot):
         for recording, at in looked_at:
             app.open_feed(feed(recording, at))
-            await settled(pilot)
+            await settle(pilot)
             coloured.append(grid(app))
-    async with opened(tmp_path, run=feed("storage"), size=size, no_color=True) as (app, pilot):
+    async with run_app(tmp_path, run=feed("storage"), size=size, no_color=True) as (app, pilot):
         for (recording, at), expected in zip(looked_at, coloured, strict=True):
             app.open_feed(feed(recording, at))
-            await settled(pilot)
+            await settle(pilot)
             assert grid(app) == expected
             styles = [
                 s.style
@@ -146,9 +146,9 @@ async def test_two_kernels_compared(size: str, tmp_path: Path) -> None:
         for name in ("kernel-5-10", "kernel")
     )
     document = comparison_document(compare_recordings(a, b))
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         app.push_screen(ReportScreen("comparison", document))
-        await settled(pilot)
-        agrees(f"comparison-{size}", grid(app))
+        await settle(pilot)
+        compare_golden(f"comparison-{size}", grid(app))
         await keys(pilot, "pagedown")
-        agrees(f"comparison-effects-{size}", grid(app))
+        compare_golden(f"comparison-effects-{size}", grid(app))

@@ -37,7 +37,7 @@ from hostdx.app.tui.widgets.picker import Picker, PickerRow
 from hostdx.app.tui.widgets.reader import Reader
 from hostdx.scenarios.contract.finding import Finding, Remedy
 from tests.every_case import every_case
-from tests.fakes.terminals.screen import feed, grid, keys, opened, planned, ready, recorded, until
+from tests.fakes.terminals.screen import child_of, fake_plan, feed, grid, keys, run_app, wait, wait_plan
 from tests.needs import one_always
 
 SCREENS = (
@@ -76,16 +76,16 @@ both = pytest.mark.parametrize("size", one_always("narrow", "wide"))
 
 def test_every_action_has_words_and_no_key_means_two_things() -> None:
     for screen in (*SCREENS, Shell, Picker, Reader):
-        seen: dict[str, str] = {}
+        actions: dict[str, str] = {}
         for binding in screen.BINDINGS:
             assert isinstance(binding, Binding) and binding.description, binding
             for key in binding.key.split(","):
-                assert key not in seen or {seen[key], binding.action} in (
+                assert key not in actions or {actions[key], binding.action} in (
                     *BY_STATE,
                     {"start", "wait"},
                     {"name", "wait"},
                 ), (screen, key)
-                seen[key] = binding.action
+                actions[key] = binding.action
 
 
 def test_one_key_means_one_thing_on_every_screen() -> None:
@@ -93,7 +93,7 @@ def test_one_key_means_one_thing_on_every_screen() -> None:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if package is screens or module.name.endswith("screen"):
                 importlib.import_module(module.name)
-    nodes = [*_below(Base), Base, Shell, Picker, Reader]
+    nodes = [*_subclasses(Base), Base, Shell, Picker, Reader]
     means: dict[str, set[str]] = {}
     for node in nodes:
         for binding in node.BINDINGS:
@@ -101,14 +101,14 @@ def test_one_key_means_one_thing_on_every_screen() -> None:
             for key in binding.key.split(","):
                 action = binding.action.partition("(")[0].rpartition(".")[2]
                 means.setdefault(key, set()).add(
-                    next((m for m, its in MEANINGS.items() if action in its), action)
+                    next((m for m, names in MEANINGS.items() if action in names), action)
                 )
     assert {"c", "o", "space", "0"} <= means.keys() and len(nodes) > 20
-    assert {key: its for key, its in means.items() if len(its) > 1} == IN_CONTEXT
+    assert {key: texts for key, texts in means.items() if len(texts) > 1} == IN_CONTEXT
 
 
-def _below(kind: type) -> list[type[Base]]:
-    return [one for direct in kind.__subclasses__() for one in (direct, *_below(direct))]
+def _subclasses(kind: type) -> list[type[Base]]:
+    return [subclass for direct in kind.__subclasses__() for subclass in (direct, *_subclasses(direct))]
 
 
 @every_case("screen", SCREENS)
@@ -135,7 +135,7 @@ def test_replay_has_exactly_the_keys_that_were_promised() -> None:
 
 @both
 async def test_replay_keys(size: str, tmp_path: Path) -> None:
-    async with opened(tmp_path, run=feed("storage", 0.0), size=size) as (app, pilot):
+    async with run_app(tmp_path, run=feed("storage", 0.0), size=size) as (app, pilot):
         play = app.run_feed.playback
         await keys(pilot, "t")
         first = play.position
@@ -189,7 +189,7 @@ async def test_keys_behind_an_answer_are_for_the_screen_below(tmp_path: Path) ->
 
 @both
 async def test_lists_move_filter_and_leave_over_the_edge(size: str, tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         scenarios = app.screen.query_one("#scenarios", Picker)
         suspects = app.screen.query_one("#suspects", Picker)
         assert scenarios.has_focus and scenarios.selected_key == "?1"
@@ -216,7 +216,7 @@ async def test_lists_move_filter_and_leave_over_the_edge(size: str, tmp_path: Pa
 async def test_the_command_that_tries_a_remedy_is_copied_where_it_is_a_setting(tmp_path: Path) -> None:
     remedy = Remedy(title="set it", settings={"vm.swappiness": "10"})
     tried = Finding(id="memory.swappiness", severity="notice", title="swaps", subject="a b", remedy=(remedy,))
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         for finding in (tried, msgspec.structs.replace(tried, remedy=(Remedy(title="none"),))):
             app.copy_to_clipboard("")
             app.push_screen(FindingScreen(finding, app.home_session()))
@@ -228,34 +228,34 @@ async def test_the_command_that_tries_a_remedy_is_copied_where_it_is_a_setting(t
 async def test_a_finding_leads_to_the_plan_that_proves_it(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = planned(monkeypatch, "storage")
-    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", lambda *asked: None)
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    calls = fake_plan(monkeypatch, "storage")
+    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", lambda *args: None)
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "tab", "home", "down", "down", "enter")
         assert isinstance(app.screen, FindingScreen) and app.screen.finding.id == "storage.pcie-link"
         await keys(pilot, "c")
         assert "lspci -vv" in app.clipboard and "OSC 52" in grid(app)
         await keys(pilot, "enter")
-        wanted = ["storage", "--dir=/var/tmp", "--dir=/scratch"]  # a disk is judged against another one
-        assert isinstance(app.screen, PlanScreen) and asked[-1] == wanted
+        argv = ["storage", "--dir=/var/tmp", "--dir=/scratch"]  # a disk is judged against another one
+        assert isinstance(app.screen, PlanScreen) and calls[-1] == argv
         await keys(pilot, "d", "slash", *"b c", "enter")  # a blank is a part of the name
         assert "[A] /var/tmp" in grid(app) and "[B] /scratch" in grid(app) and "[C] /b c" in grid(app)
         await keys(pilot, "enter")
-        assert asked[-1] == [*wanted, "--dir=/b c"]
+        assert calls[-1] == [*argv, "--dir=/b c"]
         await keys(pilot, "b", "end", *["backspace"] * 3, *"9x", "enter")
         assert isinstance(app.screen, AskScreen) and "is not a number" in grid(app)
         await keys(pilot, "backspace", "0", "enter")
-        assert asked[-1][-1] == "--budget=90"
+        assert calls[-1][-1] == "--budget=90"
         await keys(pilot, "plus")
-        assert asked[-1][-1] == "--budget=120" or "--budget" not in " ".join(asked[-1])
+        assert calls[-1][-1] == "--budget=120" or "--budget" not in " ".join(calls[-1])
         await keys(pilot, "minus", "minus")
-        assert asked[-1][-1] == "--budget=60"
+        assert calls[-1][-1] == "--budget=60"
         await keys(pilot, "O")
         assert isinstance(app.screen, OptionsScreen)
         await keys(pilot, "slash", *"dir", "enter", "enter")
         assert isinstance(app.screen, DirectoriesScreen)
         await keys(pilot, "escape", "escape", "escape", "x")
-        await ready(app, pilot)  # it is asked for anew
+        await wait_plan(app, pilot)  # it is asked for anew
         assert "digest" in grid(app) or "line" in grid(app)
 
 
@@ -263,14 +263,14 @@ async def test_a_finding_leads_to_the_plan_that_proves_it(
 async def test_nothing_starts_without_consent(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started: list[tuple[str, str]] = []
-    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("iosched"))
+    runs: list[tuple[str, str]] = []
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: child_of("iosched"))
     monkeypatch.setattr(
-        Shell, "start_run", lambda self, scenario, argv, plan: started.append((scenario, plan.digest))
+        Shell, "start_run", lambda self, scenario, argv, plan: runs.append((scenario, plan.digest))
     )
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         app.open_plan("iosched")
-        await ready(app, pilot)
+        await wait_plan(app, pilot)
         for no in ("n", "escape", "q"):
             await keys(pilot, "enter")
             assert isinstance(app.screen, ConsentScreen)
@@ -278,15 +278,15 @@ async def test_nothing_starts_without_consent(
             await keys(pilot, "enter")
             assert isinstance(app.screen, ConsentScreen)
             await keys(pilot, no)
-            assert isinstance(app.screen, PlanScreen) and not started
+            assert isinstance(app.screen, PlanScreen) and not runs
         plan = app.screen.plan
         assert plan is not None
         await keys(pilot, "enter", "y")
-        assert started == [("iosched", plan.digest)]
+        assert runs == [("iosched", plan.digest)]
 
 
 async def test_what_cannot_run_here_says_why(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         await keys(pilot, "down", "down", "down", "enter")
         text = " ".join(app.message.split())
         assert isinstance(app.screen, HomeScreen) and text.startswith("rpfilter cannot run here: nft is not")
@@ -296,7 +296,7 @@ async def test_what_cannot_run_here_says_why(tmp_path: Path) -> None:
 
 
 async def test_copying_goes_out_as_osc_52_and_themes_change(tmp_path: Path) -> None:
-    async with opened(tmp_path, run=feed("storage")) as (app, pilot):
+    async with run_app(tmp_path, run=feed("storage")) as (app, pilot):
         written: list[str] = []
         app._driver.write = written.append  # type: ignore[union-attr, method-assign]
         await keys(pilot, "c")
@@ -311,15 +311,15 @@ async def test_copying_goes_out_as_osc_52_and_themes_change(tmp_path: Path) -> N
 
 @both
 async def test_the_palette_runs_what_it_lists(size: str, tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "ctrl+p", *"all facts", "enter")
         assert isinstance(app.screen, FactsScreen)
         await keys(pilot, "end", "up", "pageup", "home", "down", "pagedown", "escape", "question_mark")
-        listed = grid(app) + "".join(r.searched for r in app.screen.query_one(Picker).shown_rows)
+        shown_text = grid(app) + "".join(r.searched for r in app.screen.query_one(Picker).shown_rows)
         for binding in HomeScreen.BINDINGS:
             assert isinstance(binding, Binding)
             if binding.action not in ("attach", "undo"):  # only while something runs, or is left over
-                assert binding.description in listed
+                assert binding.description in shown_text
         await keys(pilot, "q")
         assert isinstance(app.screen, HomeScreen)
         app.screen.action_back()  # what q does here; a pilot that waits for an app that has ended waits for ever
@@ -330,29 +330,29 @@ async def test_the_palette_opens_what_has_no_key(tmp_path: Path, monkeypatch: py
     brought = EntryPoint("strange", "no.such.module:Screen", "hostdx.screens")
     monkeypatch.setattr(key_screen, "external_screens", lambda: (brought,))
     monkeypatch.setattr(shell, "external_screens", lambda: (brought,))
-    listed = SimpleNamespace(name="demo:null", scenario="null")
-    monkeypatch.setattr(store, "list_recordings", lambda: [listed])
+    recording = SimpleNamespace(name="demo:null", scenario="null")
+    monkeypatch.setattr(store, "list_recordings", lambda: [recording])
     opened_paths: list[Path] = []
     monkeypatch.setattr(Shell, "open_recording", lambda self, path: opened_paths.append(path))
-    asked: list[str] = []
-    monkeypatch.setattr(Shell, "open_plan", lambda self, scenario: asked.append(scenario))
-    monkeypatch.setattr(Shell, "offer_undo", lambda self, asked: None)
-    async with opened(tmp_path, triage="triage") as (app, _pilot):
+    names: list[str] = []
+    monkeypatch.setattr(Shell, "open_plan", lambda self, scenario: names.append(scenario))
+    monkeypatch.setattr(Shell, "offer_undo", lambda self, entries: None)
+    async with run_app(tmp_path, triage="triage") as (app, _pilot):
         for action, *_, node in list_openings(app):
             assert await app.run_action(action, node), action  # each is an action that the app has
-        assert {offer.id for offer in app.home_session().offers if not offer.blocked} == {*asked}
+        assert {offer.id for offer in app.home_session().offers if not offer.blocked} == {*names}
         assert [path.name for path in opened_paths] == ["null.jsonl"]
         assert "strange" in app.message and app.theme == theme.list_themes()[-1].name
 
 
 @both
 async def test_the_mouse_does_what_enter_and_the_keys_do(size: str, tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "tab", "down", "down")
-        await until(
+        await wait(
             pilot, lambda: app.screen.query_one("#suspects", Picker).selected_key.startswith("storage.")
         )
-        await until(pilot, lambda: "takes a route lookup" in grid(app))
+        await wait(pilot, lambda: "takes a route lookup" in grid(app))
         rows = grid(app).splitlines()
         y = max(n for n, row in enumerate(rows) if "nvme1n1 runs" in row)  # above stands all of it
         other = max(n for n, row in enumerate(rows) if "takes a route lookup" in row)

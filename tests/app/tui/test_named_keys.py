@@ -14,7 +14,7 @@ from hostdx.app.tui.shell import Shell
 from hostdx.app.tui.widgets.keybar import NAMES, KeyBar
 from hostdx.app.tui.widgets.panel import Panel
 from tests.fakes.streams.story import RECORDINGS
-from tests.fakes.terminals.screen import keys, opened, planned, settled
+from tests.fakes.terminals.screen import fake_plan, keys, run_app, settle
 from tests.needs import one_always
 
 KEYS_BY_NAME = {name: key for key, name in NAMES.items()}
@@ -33,7 +33,7 @@ def named_keys(screen: Screen[object]) -> Iterator[tuple[str, str]]:
                     yield from ((panel.id or "", name) for name in words.replace(",", " ").split())
 
 
-def unbound(app: Shell) -> list[tuple[str, str]]:
+def unbound_keys(app: Shell) -> list[tuple[str, str]]:
     bound = {key for key, active in app.screen.active_bindings.items() if active.enabled}
     return [
         (panel, name) for panel, name in named_keys(app.screen) if KEYS_BY_NAME.get(name, name) not in bound
@@ -45,48 +45,48 @@ def unbound(app: Shell) -> list[tuple[str, str]]:
 async def test_on_a_run(path: Path, size: str, tmp_path: Path) -> None:
     """Live at three moments, the verdict, and what Enter opens from each list of it."""
     run = RunFeed(path)
-    async with opened(tmp_path, run=run, size=size) as (app, pilot):
+    async with run_app(tmp_path, run=run, size=size) as (app, pilot):
         for share in (0.2, 0.6, 0.95, 1.0):
             if share == 1.0:
                 app.run_feed.playback.seek_end()
             else:
                 app.run_feed.playback.seek(app.run_feed.playback.end * share)
             app.settle_view()
-            await settled(pilot)
-            assert not unbound(app), share
+            await settle(pilot)
+            assert not unbound_keys(app), share
         for tabs in range(3):
             await keys(pilot, *["tab"] * tabs, "enter")
-            assert not unbound(app), tabs
+            assert not unbound_keys(app), tabs
             await keys(pilot, "escape")
 
 
 @both
-@pytest.mark.parametrize("pressed", ["", "f", "r", "tab enter", "question_mark", "u", "2", "3", "4", "1"])
-async def test_from_home(pressed: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    planned(monkeypatch, "storage")
+@pytest.mark.parametrize("presses", ["", "f", "r", "tab enter", "question_mark", "u", "2", "3", "4", "1"])
+async def test_from_home(presses: str, size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake_plan(monkeypatch, "storage")
     for module in ("requests", "screens.before.directories"):
         monkeypatch.setattr(f"hostdx.app.tui.{module}.run_hostdx", lambda app, argv, then: None)
-    async with opened(tmp_path, triage="home", size=size) as (app, pilot):
+    async with run_app(tmp_path, triage="home", size=size) as (app, pilot):
         app.left = []
-        await keys(pilot, *pressed.split())
-        assert not unbound(app)
+        await keys(pilot, *presses.split())
+        assert not unbound_keys(app)
 
 
 @both
 async def test_with_marks_among_the_recordings(size: str, tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="home", size=size) as (app, pilot):
+    async with run_app(tmp_path, triage="home", size=size) as (app, pilot):
         await keys(pilot, "r")
         assert isinstance(app.screen, RecordingsScreen)
-        seen = set()
-        for pressed in ("space", "down", "space", "space", "space"):
-            await keys(pilot, pressed)
-            assert not unbound(app), pressed
-            seen |= {name for _, name in named_keys(app.screen)}
-        assert {"Enter", "c", "space"} <= seen
+        names = set()
+        for key in ("space", "down", "space", "space", "space"):
+            await keys(pilot, key)
+            assert not unbound_keys(app), key
+            names |= {name for _, name in named_keys(app.screen)}
+        assert {"Enter", "c", "space"} <= names
 
 
 @both
 async def test_the_keys_of_home_are_found(size: str, tmp_path: Path) -> None:
     """The test sees the keys at all."""
-    async with opened(tmp_path, triage="home", size=size) as (app, _):
+    async with run_app(tmp_path, triage="home", size=size) as (app, _):
         assert {"1", "r"} <= {name for _, name in named_keys(app.screen)}

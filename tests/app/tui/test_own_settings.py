@@ -12,19 +12,19 @@ from hostdx.app.tui.screens.recordings import RecordingsScreen
 from hostdx.app.tui.screens.run import RunScreen
 from hostdx.app.tui.widgets.picker import Picker
 from tests.every_case import every_case
-from tests.fakes.terminals.screen import keys, opened
+from tests.fakes.terminals.screen import keys, run_app
 
 README = Path(own_settings.__file__).with_name("README.md")
 
 
-def put(place: Path, name: str, text: str) -> None:
+def write_setting(place: Path, name: str, text: str) -> None:
     (place / "hostdx").mkdir(exist_ok=True)
     (place / "hostdx" / name).write_text(text)
 
 
 async def test_a_key_of_ones_own_is_taken_and_the_usual_one_is_free(tmp_path: Path) -> None:
-    put(tmp_path, own_settings.KEYS_FILE, 'recordings = "f5"\nback = "Q,f6"\n')
-    async with opened(tmp_path, triage="home") as (app, pilot):
+    write_setting(tmp_path, own_settings.KEYS_FILE, 'recordings = "f5"\nback = "Q,f6"\n')
+    async with run_app(tmp_path, triage="home") as (app, pilot):
         await keys(pilot, "r")
         assert isinstance(app.screen, HomeScreen)
         await keys(pilot, "f5")
@@ -38,7 +38,7 @@ async def test_a_key_of_ones_own_is_taken_and_the_usual_one_is_free(tmp_path: Pa
 
 
 async def test_without_the_file_keys_are_as_ever(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="home") as (app, pilot):
+    async with run_app(tmp_path, triage="home") as (app, pilot):
         await keys(pilot, "r")
         assert isinstance(app.screen, RecordingsScreen)
         assert not app.settings_trouble
@@ -49,16 +49,16 @@ def test_what_is_no_key_is_told_in_one_line(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    put(tmp_path, own_settings.KEYS_FILE, text)
+    write_setting(tmp_path, own_settings.KEYS_FILE, text)
     with pytest.raises(ValueError, match=own_settings.KEYS_FILE) as error_info:
         own_settings.read_keymap()
     assert "\n" not in str(error_info.value)
 
 
 async def test_a_broken_file_is_told_and_the_app_opens_with_the_usual_keys(tmp_path: Path) -> None:
-    put(tmp_path, own_settings.KEYS_FILE, "recordings = [")
-    put(tmp_path, own_settings.THEMES_FILE, '[mine]\ntext = "chartreuse"\n')
-    async with opened(tmp_path, triage="home") as (app, pilot):
+    write_setting(tmp_path, own_settings.KEYS_FILE, "recordings = [")
+    write_setting(tmp_path, own_settings.THEMES_FILE, '[mine]\ntext = "chartreuse"\n')
+    async with run_app(tmp_path, triage="home") as (app, pilot):
         assert own_settings.KEYS_FILE in app.settings_trouble
         assert own_settings.THEMES_FILE in app.settings_trouble
         await keys(pilot, "r")
@@ -69,14 +69,14 @@ async def test_a_theme_of_ones_own_is_chosen_and_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(theme, "PALETTES", dict(theme.PALETTES))
-    put(tmp_path, own_settings.THEMES_FILE, '[mine]\nlike = "hostdx-light"\ncritical = "#aa0011"\n')
-    put(tmp_path, theme.KEPT, "mine\n")
-    async with opened(tmp_path, triage="home") as (app, _):
+    write_setting(tmp_path, own_settings.THEMES_FILE, '[mine]\nlike = "hostdx-light"\ncritical = "#aa0011"\n')
+    write_setting(tmp_path, theme.KEPT, "mine\n")
+    async with run_app(tmp_path, triage="home") as (app, _):
         assert app.theme == "mine" and not app.settings_trouble
         assert not app.get_theme("mine").dark
         theme.role_style.cache_clear()
-        drawn = theme.role_style("mine", "critical").color
-        assert drawn is not None and drawn.name == "#aa0011"
+        color = theme.role_style("mine", "critical").color
+        assert color is not None and color.name == "#aa0011"
         assert theme.role_style("mine", "text").color == theme.role_style(theme.LIGHT_NAME, "text").color
 
 
@@ -95,7 +95,7 @@ def test_what_is_no_theme_is_refused(text: str, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     monkeypatch.setattr(theme, "PALETTES", dict(theme.PALETTES))
     before = set(theme.PALETTES)
-    put(tmp_path, own_settings.THEMES_FILE, text)
+    write_setting(tmp_path, own_settings.THEMES_FILE, text)
     assert theme.add_own_themes_or_problem()
     assert set(theme.PALETTES) == before
 
@@ -110,7 +110,7 @@ def test_the_names_in_the_page_are_actions() -> None:
     listed = re.findall(
         "`([a-z_]+)`", README.read_text().partition("Names of actions:")[2].partition("\n- ")[0]
     )
-    known = {
+    action_names = {
         b.id for kind in (HomeScreen, RecordingsScreen, RunScreen, Picker) for _, b in kind._merged_bindings
     }
-    assert len(listed) > 8 and set(listed) <= known
+    assert len(listed) > 8 and set(listed) <= action_names

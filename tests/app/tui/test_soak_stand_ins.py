@@ -11,11 +11,11 @@ from tests.soak import bursts, pilot
 
 @every_case("stand_in", [bursts.answer_late, pilot.answer_at_once])
 def test_a_stand_in_takes_what_the_command_takes(stand_in: Callable[..., object]) -> None:
-    for given in (
+    for call in (
         inspect.signature(run_command).bind(["undo"]),
         inspect.signature(run_command).bind(["undo"], 1.0),
     ):
-        inspect.signature(stand_in).bind(*given.args)
+        inspect.signature(stand_in).bind(*call.args)
 
 
 def test_a_child_that_stands_in_is_waited_for_as_any_other() -> None:

@@ -8,7 +8,7 @@ from textual.pilot import Pilot
 from hostdx.app.recordings import store
 from hostdx.app.tui.screens.before.plan import PlanScreen
 from hostdx.app.tui.shell import Shell
-from tests.fakes.terminals.screen import grid, keys, opened, planned, until
+from tests.fakes.terminals.screen import fake_plan, grid, keys, run_app, wait
 
 SCRIPT = r"""
 [ "$2" = --dry-run ] && STATE='"state": "open", "would": "write none back"' || STATE='"state": "reverted"'
@@ -32,34 +32,34 @@ class Hand:
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+def asked_runs(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The runs that were asked for; none begins."""
     runs: list[list[str]] = []
     monkeypatch.setattr(Shell, "start_run", lambda self, id, options, plan: runs.append([id, *options]))
-    planned(monkeypatch, "storage")
+    fake_plan(monkeypatch, "storage")
     return runs
 
 
-async def test_why_is_this_host_slow(tmp_path: Path, started: list[list[str]]) -> None:
-    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+async def test_why_is_this_host_slow(tmp_path: Path, asked_runs: list[list[str]]) -> None:
+    async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
         hand = Hand(pilot)
         await hand.presses("1")
-        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)
+        await wait(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)
         await hand.presses("enter")
-        assert [run[0] for run in started] == ["checkup"] and hand.pressed == 2
+        assert [run[0] for run in asked_runs] == ["checkup"] and hand.pressed == 2
 
 
 async def test_did_the_kernel_update_cost_anything(tmp_path: Path) -> None:
-    kept = tmp_path / "hostdx" / "recordings"
-    kept.mkdir(parents=True)
+    recordings = tmp_path / "hostdx" / "recordings"
+    recordings.mkdir(parents=True)
     for name in ("kernel-6-1", "kernel"):  # the newer one stands first
-        (kept / f"{name}.jsonl").write_bytes(store.resolve_recording(f"demo:{name}").read_bytes())
-    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+        (recordings / f"{name}.jsonl").write_bytes(store.resolve_recording(f"demo:{name}").read_bytes())
+    async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
         hand = Hand(pilot)
         await hand.presses("r")
-        await until(pilot, lambda: "2 recorded here" in grid(app))
+        await wait(pilot, lambda: "2 recorded here" in grid(app))
         await hand.presses("space", "down", "space", "c")
-        await until(pilot, lambda: "6.1.0-" in grid(app) and "6.12." in grid(app) and "40 loads" in grid(app))
+        await wait(pilot, lambda: "6.1.0-" in grid(app) and "6.12." in grid(app) and "40 loads" in grid(app))
         assert hand.pressed <= 5
 
 
@@ -68,9 +68,9 @@ async def test_undo_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
     monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", SCRIPT, "sh"))
     monkeypatch.setattr(Shell, "read_host", lambda self: None)
-    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        await until(pilot, lambda: "A run was killed" in grid(app))
+    async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
+        await wait(pilot, lambda: "A run was killed" in grid(app))
         hand = Hand(pilot)
         await hand.presses("y")
-        await until(pilot, lambda: "reverted" in grid(app))
+        await wait(pilot, lambda: "reverted" in grid(app))
         assert "y undo" not in grid(app) and hand.pressed == 1

@@ -6,7 +6,7 @@ import pytest
 
 from hostdx.app.tui.screens.undo import UndoScreen
 from hostdx.app.tui.shell import Shell
-from tests.fakes.terminals.screen import grid, keys, opened, until
+from tests.fakes.terminals.screen import grid, keys, run_app, wait
 from tests.needs import one_always
 
 SCRIPT = r"""
@@ -38,10 +38,10 @@ async def test_a_failure_is_told_and_can_be_tried_again(
     monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", SCRIPT, "sh"))
     monkeypatch.setattr(Shell, "read_host", lambda self: None)
     monkeypatch.chdir(tmp_path)
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
-        await until(pilot, lambda: "A run was killed" in grid(app))
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
+        await wait(pilot, lambda: "A run was killed" in grid(app))
         await keys(pilot, "y")
-        await until(pilot, lambda: "it stays in the journal" in grid(app))
+        await wait(pilot, lambda: "it stays in the journal" in grid(app))
         rows = grid(app)
         assert "✓ private directory under /data" in rows
         assert "▲ scheduler of sdb: none to bfq: kept: somebody else" in rows
@@ -49,9 +49,9 @@ async def test_a_failure_is_told_and_can_be_tried_again(
         await keys(pilot, "n")
         assert "1 change not undone" in grid(app)
         await keys(pilot, "u")
-        await until(pilot, lambda: "A run was killed" in grid(app))
+        await wait(pilot, lambda: "A run was killed" in grid(app))
         await keys(pilot, "y")
-        await until(pilot, lambda: "✓ scheduler of sda: none to bfq: reverted" in grid(app))
+        await wait(pilot, lambda: "✓ scheduler of sda: none to bfq: reverted" in grid(app))
         assert "Nothing is left to undo." in grid(app) and "y undo" not in grid(app)
         await keys(pilot, "q")
         assert "not undone" not in grid(app)
@@ -75,13 +75,13 @@ async def test_forgetting_is_asked_once_more_and_leaves_what_was_made_to_stay(
     monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", FORGET, "sh"))
     monkeypatch.setattr(Shell, "read_host", lambda self: None)
     monkeypatch.chdir(tmp_path)
-    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
+    async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
+        await wait(pilot, lambda: isinstance(app.screen, UndoScreen))
         assert "timer of the nights" in grid(app)
         await keys(pilot, "X", "escape")
         assert not (tmp_path / "forgotten").exists() and len(app.left) == 2
         await keys(pilot, "X", "y")
-        await until(pilot, lambda: not app.left)
+        await wait(pilot, lambda: not app.left)
         assert (tmp_path / "forgotten").read_text() == "run-1 --yes\n"  # once a run, and not the timer
         assert not app.screen.check_action("undo", ()) and "timer of the nights" in grid(app)
 
@@ -93,8 +93,8 @@ async def test_the_page_of_undo_opens_where_nothing_is_left(
         "hostdx.app.tui.children.event_child.HOSTDX",
         ("sh", "-c", 'echo \'{"schema": "hostdx/1", "changes": []}\'', "sh"),
     )
-    async with opened(tmp_path, triage="triage", size="narrow") as (app, pilot):
+    async with run_app(tmp_path, triage="triage", size="narrow") as (app, pilot):
         app.action_undo_left()
-        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
+        await wait(pilot, lambda: isinstance(app.screen, UndoScreen))
         assert "journal" in grid(app)
         assert not app.screen.check_action("undo", ()) and not app.screen.check_action("forget", ())

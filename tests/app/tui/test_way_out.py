@@ -20,10 +20,10 @@ from hostdx.app.tui.widgets.picker import Picker
 from hostdx.app.undo.change_report import UndoneChange
 from hostdx.scenarios.contract import events as ev
 from tests.fakes.streams.story import iosched, storage
-from tests.fakes.terminals.screen import grid, keys, opened, settled
+from tests.fakes.terminals.screen import grid, keys, run_app, settle
 
 
-def running(tmp_path: Path, story: list[ev.AnyEvent], until: float, *, alive: bool = True) -> RunFeed:
+def running_feed(tmp_path: Path, story: list[ev.AnyEvent], until: float, *, alive: bool = True) -> RunFeed:
     """The first seconds of a run whose runner is this process, or one that is gone."""
     me = identity_of()
     assert isinstance(story[0], ev.Began)
@@ -37,7 +37,7 @@ def running(tmp_path: Path, story: list[ev.AnyEvent], until: float, *, alive: bo
 
 
 async def test_esc_clears_the_filter_and_never_ends_the_program(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         scenarios = app.screen.query_one("#scenarios", Picker)
         await keys(pilot, "slash", *"stuck", "enter")
         assert len(scenarios.shown_rows) == 1  # the question, its scenario beside it
@@ -53,18 +53,18 @@ async def test_esc_clears_the_filter_and_never_ends_the_program(tmp_path: Path) 
 
 
 async def test_the_keys_page_keeps_its_filter_until_enter(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         await keys(pilot, "question_mark", "slash", *"recordings", "enter")
         assert isinstance(app.screen, KeysScreen)
 
 
 async def test_enter_twice_on_the_keys_page_takes_no_other_screen_away(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         await keys(pilot, "r", "question_mark")
         picker = app.screen.query_one(Picker)
         for _ in range(2):  # a key held down: both before the page is gone
             picker.post_message(Picker.Chosen(picker, "app.focus_next"))
-        await settled(pilot)
+        await settle(pilot)
         assert isinstance(app.screen, RecordingsScreen) and len(app.screen_stack) == 2
 
 
@@ -73,7 +73,7 @@ async def test_a_screen_that_came_too_late_is_a_mistake_only_while_the_program_s
     leaving: bool, tmp_path: Path
 ) -> None:
     with pytest.raises(NoMatches) if not leaving else nullcontext():
-        async with opened(tmp_path, triage="triage") as (app, _):
+        async with run_app(tmp_path, triage="triage") as (app, _):
             if leaving:
                 app.exit(0)
             app._handle_exception(NoMatches("of a screen that got no parts"))
@@ -81,10 +81,10 @@ async def test_a_screen_that_came_too_late_is_a_mistake_only_while_the_program_s
 
 async def test_ctrl_c_on_a_run_under_way_asks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stopped: list[int] = []
-    one = running(tmp_path, storage(), 20.0)
-    monkeypatch.setattr(one, "stop", lambda: stopped.append(1) or "")
-    async with opened(tmp_path, run=one) as (app, pilot):
-        assert isinstance(app.screen, LiveScreen) and one.is_growing
+    run = running_feed(tmp_path, storage(), 20.0)
+    monkeypatch.setattr(run, "stop", lambda: stopped.append(1) or "")
+    async with run_app(tmp_path, run=run) as (app, pilot):
+        assert isinstance(app.screen, LiveScreen) and run.is_growing
         await keys(pilot, "ctrl+c")
         assert app.return_code is None and "leave it running" in " ".join(grid(app).split())
         await keys(pilot, "escape")
@@ -106,19 +106,19 @@ def while_changed() -> tuple[list[ev.AnyEvent], float]:
 
 async def test_a_killed_runners_setting_stands_in_red_with_the_key_that_puts_it_back(tmp_path: Path) -> None:
     story, at = while_changed()
-    one = running(tmp_path, story, at, alive=False)
-    async with opened(tmp_path, run=one, size="wide") as (app, pilot):
-        assert one.dead and left_changed(app.run_feed.session)
+    run = running_feed(tmp_path, story, at, alive=False)
+    async with run_app(tmp_path, run=run, size="wide") as (app, pilot):
+        assert run.dead and left_changed(app.run_feed.session)
         rows = grid(app)
         assert "STILL CHANGED" in rows and "u puts it back now" in rows and "u put it back" in rows
-        asked: list[bool] = []
-        app.offer_undo = lambda asked_=False, **_: asked.append(True)  # type: ignore[method-assign, misc]
+        calls: list[bool] = []
+        app.offer_undo = lambda asked_=False, **_: calls.append(True)  # type: ignore[method-assign, misc]
         await keys(pilot, "u")
-        assert asked
+        assert calls
 
 
 async def test_what_a_killed_run_left_is_homes_first_suspect(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         app.left = [UndoneChange(title="scheduler of sda", state="open", would="write mq-deadline")]
         app.draw()
         await pilot.pause()

@@ -33,32 +33,32 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "attribute").write_text("old\n")
 
 
-def setting(tmp_path: Path, new: str | None = "new") -> Action:
+def make_setting(tmp_path: Path, new: str | None = "new") -> Action:
     return Action(kind="attribute", title="set", target=str(tmp_path / "attribute"), new=new, consent=True)
 
 
-def changes(*planned: Action, consented: bool = True, lies_on: str = "", run: str = "r") -> HostChanges:
+def make_changes(*actions: Action, consented: bool = True, lies_on: str = "", run: str = "r") -> HostChanges:
     head = JournalHeader(
         schema=SCHEMA, run=run, who=identity_of(), command=["hostdx", "run"], recording="", began_s=0.0
     )
-    plan = Plan(scenario="fake", title="t", question="q", actions=planned)
+    plan = Plan(scenario="fake", title="t", question="q", actions=actions)
     return HostChanges(
         plan=plan, consented=consented, header=head, lies_on=lambda _: lies_on, warn=lambda _: None
     )
 
 
 def test_a_private_directory_needs_no_consent(tmp_path: Path) -> None:
-    made = changes(consented=False)
-    applied = made.apply_action(private_directory(str(tmp_path / "data")))
+    changes = make_changes(consented=False)
+    applied = changes.apply_action(private_directory(str(tmp_path / "data")))
     assert Path(applied.value).is_dir()
     assert len(list_journals(journal_dir())) == 1
-    assert made.revert_action(applied.id).state == "reverted"
-    assert made.close_journal() == []
+    assert changes.revert_action(applied.id).state == "reverted"
+    assert changes.close_journal() == []
     assert list_journals(journal_dir()) == []
 
 
 @pytest.mark.parametrize(
-    ("planned", "consented", "lies_on", "says"),
+    ("is_planned", "consented", "lies_on", "part"),
     [
         (True, False, "", "not confirmed"),
         (False, True, "", "not in the plan"),
@@ -66,39 +66,39 @@ def test_a_private_directory_needs_no_consent(tmp_path: Path) -> None:
     ],
 )
 def test_refused_and_untouched(
-    tmp_path: Path, planned: bool, consented: bool, lies_on: str, says: str
+    tmp_path: Path, is_planned: bool, consented: bool, lies_on: str, part: str
 ) -> None:
-    action = setting(tmp_path)
-    made = changes(*([action] if planned else []), consented=consented, lies_on=lies_on)
-    with pytest.raises(Failure, match=says):
-        made.apply_action(action)
-    assert made.close_journal() == []
+    action = make_setting(tmp_path)
+    changes = make_changes(*([action] if is_planned else []), consented=consented, lies_on=lies_on)
+    with pytest.raises(Failure, match=part):
+        changes.apply_action(action)
+    assert changes.close_journal() == []
     assert (tmp_path / "attribute").read_text() == "old\n"
     assert list_journals(journal_dir()) == []
 
 
 def test_another_value_than_planned_is_refused(tmp_path: Path) -> None:
-    made = changes(setting(tmp_path, "new"))
+    changes = make_changes(make_setting(tmp_path, "new"))
     with pytest.raises(Failure, match="not in the plan"):
-        made.apply_action(setting(tmp_path, "other"))
-    open_plan = changes(setting(tmp_path, None), run="s")
-    applied = open_plan.apply_action(setting(tmp_path, "other"))
+        changes.apply_action(make_setting(tmp_path, "other"))
+    open_plan = make_changes(make_setting(tmp_path, None), run="s")
+    applied = open_plan.apply_action(make_setting(tmp_path, "other"))
     open_plan.revert_action(applied.id)
     open_plan.close_journal()
 
 
 def test_the_second_is_told_who_is_at_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = changes(setting(tmp_path)), changes(setting(tmp_path), run="s")
-    applied = first.apply_action(setting(tmp_path))
+    first, second = make_changes(make_setting(tmp_path)), make_changes(make_setting(tmp_path), run="s")
+    applied = first.apply_action(make_setting(tmp_path))
     monkeypatch.setattr(locks, "is_running_hostdx", lambda pid: True)
     with pytest.raises(locks.LockHeld, match=rf"pid {identity_of().pid} \(hostdx run fake, since r\)"):
-        second.apply_action(setting(tmp_path))
-    nested = first.apply_action(setting(tmp_path))  # the same run may change it again
+        second.apply_action(make_setting(tmp_path))
+    nested = first.apply_action(make_setting(tmp_path))  # the same run may change it again
     first.revert_action(nested.id)
     with pytest.raises(locks.LockHeld):
-        second.apply_action(setting(tmp_path))
+        second.apply_action(make_setting(tmp_path))
     first.revert_action(applied.id)
-    again = second.apply_action(setting(tmp_path))
+    again = second.apply_action(make_setting(tmp_path))
     second.revert_action(again.id)
     first.close_journal()
     second.close_journal()
@@ -110,20 +110,20 @@ def test_what_fails_half_way_is_undone(tmp_path: Path) -> None:
         kind="command", title="c", target=target, consent=True,
         apply=("sh", "-c", f"mkdir {target}; exit 7"), undo=("rmdir", target),
     )  # fmt: skip
-    made = changes(action)
+    changes = make_changes(action)
     with pytest.raises(Failure, match="exit status 7"):
-        made.apply_action(action)
+        changes.apply_action(action)
     assert not Path(target).exists()
-    assert made.close_journal() == []
+    assert changes.close_journal() == []
 
 
 def test_what_cannot_be_undone_stays_in_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = changes(setting(tmp_path))
-    applied = made.apply_action(setting(tmp_path))
+    changes = make_changes(make_setting(tmp_path))
+    applied = changes.apply_action(make_setting(tmp_path))
     failed = UndoOutcome("failed", "stuck")
     monkeypatch.setattr(effects, "revert_entry", lambda *_: failed)
-    assert made.revert_action(applied.id) == failed
-    assert [entry.id for entry in made.close_journal()] == [applied.id]
+    assert changes.revert_action(applied.id) == failed
+    assert [entry.id for entry in changes.close_journal()] == [applied.id]
     assert len(list_journals(journal_dir())) == 1
 
 
@@ -137,11 +137,11 @@ class Hung:
         monkeypatch.setattr(changes_module, "END_S", 0.0)
         self.hangs = True
 
-    def write(self, *what: Any) -> Any:
+    def write(self, *arguments: Any) -> Any:
         if self.hangs:
             self.hangs = False
             raise AttributeTrouble(errno.ETIMEDOUT, "the device is stuck", identity_of(self.process.pid))
-        return self._write(*what)
+        return self._write(*arguments)
 
     def finishes(self, path: Path, text: str) -> None:
         """The device answers: what it had begun happens, and it is gone."""
@@ -152,34 +152,36 @@ class Hung:
 
 @pytest.fixture
 def hung(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hung]:
-    made = Hung(monkeypatch)
-    yield made
-    made.process.kill()
-    made.process.wait()
+    device = Hung(monkeypatch)
+    yield device
+    device.process.kill()
+    device.process.wait()
 
 
 def test_a_switch_that_hangs_stays_open_and_is_undone_when_it_has_happened(
     tmp_path: Path, hung: Hung
 ) -> None:
-    made = changes(setting(tmp_path))
+    changes = make_changes(make_setting(tmp_path))
     with pytest.raises(NotUndone, match="stuck; it may still happen") as why:
-        made.apply_action(setting(tmp_path))
-    assert made.revert_action(why.value.identifier).state == "failed"  # "old" is there, and that says nothing
-    assert [one.outcome.state for one in made.retry_open()] == ["failed"]
+        changes.apply_action(make_setting(tmp_path))
+    assert (
+        changes.revert_action(why.value.identifier).state == "failed"
+    )  # "old" is there, and that says nothing
+    assert [entry.outcome.state for entry in changes.retry_open()] == ["failed"]
     (_, entries) = read_unlocked(list_journals(journal_dir())[0])
     assert [w.pid for w in entries[0].writers] == [hung.process.pid]
     hung.finishes(tmp_path / "attribute", "new\n")
-    assert [one.outcome.state for one in made.retry_open()] == ["reverted"]
+    assert [entry.outcome.state for entry in changes.retry_open()] == ["reverted"]
     assert (tmp_path / "attribute").read_text() == "old\n"
-    assert made.close_journal() == []
+    assert changes.close_journal() == []
 
 
 @pytest.mark.parametrize("after", ["old", "new"])
 def test_a_switch_that_hung_is_undone_by_the_journal(tmp_path: Path, hung: Hung, after: str) -> None:
-    made = changes(setting(tmp_path))
+    changes = make_changes(make_setting(tmp_path))
     with pytest.raises(NotUndone):
-        made.apply_action(setting(tmp_path))
-    assert len(made.close_journal()) == 1
+        changes.apply_action(make_setting(tmp_path))
+    assert len(changes.close_journal()) == 1
     for state in ("failed", "reverted"):
         journal = undo.lock_journal(list_journals(journal_dir())[0])
         assert journal is not None
@@ -193,12 +195,12 @@ def test_a_switch_that_hung_is_undone_by_the_journal(tmp_path: Path, hung: Hung,
 
 def test_a_way_back_that_hangs_keeps_the_target_locked(tmp_path: Path, hung: Hung) -> None:
     hung.hangs = False
-    first, second = changes(setting(tmp_path)), changes(setting(tmp_path), run="s")
-    applied = first.apply_action(setting(tmp_path))
+    first, second = make_changes(make_setting(tmp_path)), make_changes(make_setting(tmp_path), run="s")
+    applied = first.apply_action(make_setting(tmp_path))
     hung.hangs = True
     assert first.revert_action(applied.id).state == "failed"
     with pytest.raises(locks.LockHeld):
-        second.apply_action(setting(tmp_path))
+        second.apply_action(make_setting(tmp_path))
     hung.finishes(tmp_path / "attribute", "old\n")
-    assert [one.outcome.state for one in first.retry_open()] == ["reverted"]
+    assert [entry.outcome.state for entry in first.retry_open()] == ["reverted"]
     assert first.close_journal() == [] and second.close_journal() == []

@@ -15,7 +15,7 @@ def attribute(path: Path, new: str, **more: object) -> Action:
     return Action(kind="attribute", title="set", target=str(path), new=new, **more)  # type: ignore[arg-type]
 
 
-def applied(action: Action) -> JournalEntry:
+def apply(action: Action) -> JournalEntry:
     return effects.carry_out_entry(effects.prepare_entry(action, "x"), ())
 
 
@@ -36,7 +36,7 @@ def test_the_active_one_is_what_counts() -> None:
 def test_written_read_back_and_restored(path: Path) -> None:
     side = path.with_name("nr_requests")
     side.write_text("64\n")
-    entry = applied(attribute(path, "bfq", side_paths=(str(side),)))
+    entry = apply(attribute(path, "bfq", side_paths=(str(side),)))
     assert (entry.old, entry.saved, entry.became) == ("none", {str(side): "64"}, "bfq")
     side.write_text("256\n")  # what a switch of the scheduler does
     assert effects.revert_entry(entry) == effects.UNDONE
@@ -49,12 +49,12 @@ def test_side_paths_by_pattern(tmp_path: Path, path: Path) -> None:
     (tmp_path / "iosched").mkdir()
     for name in ("read_expire", "write_expire"):
         (tmp_path / "iosched" / name).write_text("500\n")
-    entry = applied(attribute(path, "bfq", side_paths=(f"{tmp_path}/iosched/*", str(tmp_path / "missing"))))
+    entry = apply(attribute(path, "bfq", side_paths=(f"{tmp_path}/iosched/*", str(tmp_path / "missing"))))
     assert sorted(entry.saved) == [f"{tmp_path}/iosched/read_expire", f"{tmp_path}/iosched/write_expire"]
 
 
 def test_somebody_else_changed_it_meanwhile(path: Path) -> None:
-    entry = applied(attribute(path, "bfq"))
+    entry = apply(attribute(path, "bfq"))
     path.write_text("kyber\n")
     outcome = effects.revert_entry(entry)
     assert outcome.state == "kept"
@@ -72,7 +72,7 @@ def test_killed_before_it_was_known_how_far_it_came(path: Path, came: str) -> No
 
 
 def test_the_device_is_gone(path: Path) -> None:
-    entry = applied(attribute(path, "bfq"))
+    entry = apply(attribute(path, "bfq"))
     path.unlink()
     outcome = effects.revert_entry(entry)
     assert outcome.state == "reverted" and "gone" in outcome.reason
@@ -99,23 +99,23 @@ def test_a_value_that_is_not_taken() -> None:
 def test_a_star_in_the_users_own_folder_stays(tmp_path: Path) -> None:
     folder = tmp_path / "a*b"
     folder.mkdir()
-    made = Path(applied(private_directory(str(folder))).value)
-    assert made.parent == folder and made.is_dir() and "*" not in made.name
+    folder_made = Path(apply(private_directory(str(folder))).value)
+    assert folder_made.parent == folder and folder_made.is_dir() and "*" not in folder_made.name
 
 
 def test_private_directory(tmp_path: Path) -> None:
-    entry = applied(private_directory(str(tmp_path)))
-    made = Path(entry.value)
+    entry = apply(private_directory(str(tmp_path)))
+    path = Path(entry.value)
     assert (
-        made.parent == tmp_path and made.name.startswith(".hostdx-") and made.stat().st_mode & 0o777 == 0o700
+        path.parent == tmp_path and path.name.startswith(".hostdx-") and path.stat().st_mode & 0o777 == 0o700
     )
-    (made / "a/b").mkdir(parents=True)
-    (made / "a/b/file").write_text("x")
+    (path / "a/b").mkdir(parents=True)
+    (path / "a/b/file").write_text("x")
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "precious").write_text("x")
-    (made / "link").symlink_to(outside)
-    (made / "a/file").symlink_to(outside / "precious")
+    (path / "link").symlink_to(outside)
+    (path / "a/file").symlink_to(outside / "precious")
     assert effects.revert_entry(entry).state == "reverted"
     assert [p.name for p in tmp_path.iterdir()] == ["outside"]
     assert (outside / "precious").read_text() == "x"
@@ -134,7 +134,7 @@ def test_what_does_not_carry_our_mark_is_never_removed(tmp_path: Path, name: str
 
 
 def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
-    entry = applied(private_directory(str(tmp_path)))
+    entry = apply(private_directory(str(tmp_path)))
     Path(entry.value).rmdir()
     (tmp_path / "precious").mkdir()
     Path(entry.value).symlink_to(tmp_path / "precious")
@@ -143,13 +143,13 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_another_directory_of_that_name_is_not_emptied(tmp_path: Path) -> None:
-    entry = applied(private_directory(str(tmp_path)))
-    made = Path(entry.value)
-    made.rename(tmp_path / "moved")
-    made.mkdir(mode=0o700)
-    (made / "precious").write_text("x")
+    entry = apply(private_directory(str(tmp_path)))
+    path = Path(entry.value)
+    path.rename(tmp_path / "moved")
+    path.mkdir(mode=0o700)
+    (path / "precious").write_text("x")
     assert effects.revert_entry(entry).state == "failed"
-    assert (made / "precious").exists() and (tmp_path / "moved").exists()
+    assert (path / "precious").exists() and (tmp_path / "moved").exists()
 
 
 def test_a_name_without_mark_is_not_made(tmp_path: Path) -> None:
@@ -159,12 +159,12 @@ def test_a_name_without_mark_is_not_made(tmp_path: Path) -> None:
 
 
 def test_command_and_its_inverse(tmp_path: Path) -> None:
-    made = str(tmp_path / "made")
-    action = Action(kind="command", title="c", target=made, apply=("mkdir", made), undo=("rmdir", made))
-    entry = applied(action)
-    assert Path(made).is_dir()
+    path = str(tmp_path / "made")
+    action = Action(kind="command", title="c", target=path, apply=("mkdir", path), undo=("rmdir", path))
+    entry = apply(action)
+    assert Path(path).is_dir()
     assert effects.revert_entry(entry) == effects.UNDONE
-    assert not Path(made).exists()
+    assert not Path(path).exists()
     again = effects.revert_entry(entry)  # it was made, and the inverse fails now: somebody has to look
     assert again.state == "failed"
     unsure = effects.revert_entry(msgspec.structs.replace(entry, made=False))
@@ -172,16 +172,16 @@ def test_command_and_its_inverse(tmp_path: Path) -> None:
 
 
 def test_command_without_inverse() -> None:
-    entry = applied(Action(kind="command", title="c", target="x", apply=("true",), irreversible=True))
+    entry = apply(Action(kind="command", title="c", target="x", apply=("true",), irreversible=True))
     assert effects.revert_entry(entry).state == "kept"
 
 
 @pytest.mark.parametrize(
-    ("argv", "says"), [(("false",), "exit status 1"), (("no-such-tool-x",), "is not installed")]
+    ("argv", "part"), [(("false",), "exit status 1"), (("no-such-tool-x",), "is not installed")]
 )
-def test_command_that_fails(argv: tuple[str, ...], says: str) -> None:
+def test_command_that_fails(argv: tuple[str, ...], part: str) -> None:
     entry = effects.prepare_entry(Action(kind="command", title="c", target="x", apply=argv), "x")
-    with pytest.raises(effects.NotDone, match=says):
+    with pytest.raises(effects.NotDone, match=part):
         effects.carry_out_entry(entry, ())
 
 

@@ -14,28 +14,28 @@ from hostdx.app.undo.kinds import attribute
 from hostdx.app.undo.kinds.attribute import AttributeTrouble
 from hostdx.scenarios.contract.action import Action, private_directory
 from tests.needs import LOOP, ROOT, need, not_here, program
-from tests.real.own_disk import detach, unmount
+from tests.real.own_disk import detach_loop, unmount
 
 pytestmark = [pytest.mark.real]
 
 
-def applied(action: Action) -> JournalEntry:
+def apply_action(action: Action) -> JournalEntry:
     return effects.carry_out_entry(effects.prepare_entry(action, "x"), ())
 
 
 def test_a_file_system_mounted_in_a_directory_is_not_crossed(tmp_path: Path) -> None:
     need(ROOT, program("mount"))
-    entry = applied(private_directory(str(tmp_path)))
-    mounted = Path(entry.value, "mnt")
-    mounted.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "none", str(mounted)], check=True)
+    entry = apply_action(private_directory(str(tmp_path)))
+    mountpoint = Path(entry.value, "mnt")
+    mountpoint.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "none", str(mountpoint)], check=True)
     try:
-        (mounted / "file").write_text("x")
+        (mountpoint / "file").write_text("x")
         stuck = effects.revert_entry(entry)
         assert stuck.state == "failed" and "mounted" in stuck.reason
-        assert (mounted / "file").read_text() == "x"
+        assert (mountpoint / "file").read_text() == "x"
     finally:
-        unmount(mounted)
+        unmount(mountpoint)
     assert effects.revert_entry(entry).state == "reverted"
     assert list(tmp_path.iterdir()) == []
 
@@ -47,7 +47,7 @@ def test_a_device_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.Monke
     slow.chmod(0o700)
     target = tmp_path / "scheduler"
     target.write_text("old\n")
-    entry = applied(Action(kind="attribute", title="set", target=str(target), new="new"))
+    entry = apply_action(Action(kind="attribute", title="set", target=str(target), new="new"))
     monkeypatch.setattr(attribute, "TIMEOUT_S", 0.2)
     monkeypatch.setattr(sys, "executable", str(slow))
     with pytest.raises(AttributeTrouble, match="stuck"):
@@ -74,30 +74,30 @@ def test_the_scheduler_of_a_loop_device(tmp_path: Path) -> None:
         (queue / "scheduler").write_text("mq-deadline")
         (queue / "nr_requests").write_text("64")
         (queue / "iosched/read_expire").write_text("80")
-        before = contents(queue)
+        before = read_texts(queue)
         sides = (str(queue / "nr_requests"), str(queue / "iosched/*"))
         action = Action(
             kind="attribute", title="s", target=str(queue / "scheduler"), new="none", side_paths=sides
         )
-        entry = applied(action)
+        entry = apply_action(action)
         assert "[none]" in (queue / "scheduler").read_text()
         assert effects.revert_entry(entry) == effects.UNDONE
-        assert contents(queue) == before
+        assert read_texts(queue) == before
         with pytest.raises(effects.NotDone, match="Invalid argument"):
             effects.carry_out_entry(
                 effects.prepare_entry(msgspec.structs.replace(action, new="nonsense"), "y"), ()
             )
-        assert contents(queue) == before
+        assert read_texts(queue) == before
     finally:
-        detach(device, tmp_path / "disk")
+        detach_loop(device, tmp_path / "disk")
 
 
-def contents(directory: Path) -> dict[str, str]:
-    found = {}
+def read_texts(directory: Path) -> dict[str, str]:
+    texts = {}
     for path in sorted(directory.rglob("*")):
         if path.is_file():
             try:
-                found[str(path)] = path.read_text()
+                texts[str(path)] = path.read_text()
             except OSError as error:
-                found[str(path)] = str(error.strerror)
-    return found
+                texts[str(path)] = str(error.strerror)
+    return texts

@@ -18,12 +18,12 @@ def test_a_line_is_on_the_disk_before_anything_is_done(
     synced: list[bytes] = []
     fsync = os.fsync
 
-    def noted(descriptor: int) -> None:
+    def note_and_sync(descriptor: int) -> None:
         assert descriptor == book.descriptor
         synced.append(read_content(descriptor))
         fsync(descriptor)
 
-    monkeypatch.setattr(os, "fsync", noted)
+    monkeypatch.setattr(os, "fsync", note_and_sync)
     book.record_intent(
         JournalEntry(id="1", action=Action(kind="attribute", title="set", target="/x", new="1"), value="1")
     )

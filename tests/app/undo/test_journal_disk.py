@@ -26,11 +26,7 @@ MOUNTS = (
     "27 20 0:46 / /layered rw - overlay overlay rw,upperdir=/data/up",
     "28 20 0:47 / /far rw - nfs4 server:/export rw",
 )
-FILES = {
-    "loop0": "/data/state.img",
-    "loop1": "/state/inner.img",
-    "loop2": "/run/state.img",
-}
+FILES = {"loop0": "/data/state.img", "loop1": "/state/inner.img", "loop2": "/run/state.img"}
 
 
 @pytest.fixture
@@ -55,8 +51,8 @@ def host(tmp_path: Path) -> Host:
     ],
 )
 def test_every_device_that_writing_there_needs(host: Host, directory: str, under: set[str]) -> None:
-    found = devices_directly_under(host, directory)
-    assert not isinstance(found, Absent) and found.keys() == under
+    devices = devices_directly_under(host, directory)
+    assert not isinstance(devices, Absent) and devices.keys() == under
 
 
 def test_where_nobody_says_on_which_disk_it_is_not_guessed(host: Host) -> None:
@@ -65,7 +61,7 @@ def test_where_nobody_says_on_which_disk_it_is_not_guessed(host: Host) -> None:
 
 
 @pytest.mark.parametrize(
-    ("journal", "device", "says"),
+    ("journal", "device", "part"),
     [
         (
             "/state",
@@ -86,13 +82,13 @@ def test_where_nobody_says_on_which_disk_it_is_not_guessed(host: Host) -> None:
     ],
 )
 def test_the_refusal_names_the_way_and_another_place(
-    host: Host, monkeypatch: pytest.MonkeyPatch, journal: str, device: str, says: str
+    host: Host, monkeypatch: pytest.MonkeyPatch, journal: str, device: str, part: str
 ) -> None:
     monkeypatch.setattr("hostdx.app.undo.journal_disk.block_device_of_attribute", lambda target: device)
     monkeypatch.setattr("hostdx.app.undo.journal_disk._nearest_existing", lambda directory: directory)
-    said = journal_on_device_reason(host, Path(journal), f"/sys/block/{device}/queue/scheduler")
-    assert (says in said) if says else not said
-    assert not said or "set XDG_STATE_HOME to a directory on another disk" in said
+    reason = journal_on_device_reason(host, Path(journal), f"/sys/block/{device}/queue/scheduler")
+    assert (part in reason) if part else not reason
+    assert not reason or "set XDG_STATE_HOME to a directory on another disk" in reason
 
 
 def test_on_this_machine() -> None:

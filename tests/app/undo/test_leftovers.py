@@ -25,15 +25,15 @@ DEAD = Identity(2**22 + 1, 1, identity_of().boot_id)
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
-def leave(action: Action = SWITCH, who: Identity = DEAD) -> None:
-    header = JournalHeader(schema=SCHEMA, run="r", who=who, command=["hostdx"], recording="", began_s=0.0)
+def leave_journal(action: Action = SWITCH, owner: Identity = DEAD) -> None:
+    header = JournalHeader(schema=SCHEMA, run="r", who=owner, command=["hostdx"], recording="", began_s=0.0)
     book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", header)
     book.record_intent(JournalEntry(id="1", action=action, value="bfq", old="mq-deadline"))
     os.close(book.descriptor)
 
 
-def left(action: Action = SWITCH, who: Identity = DEAD) -> Leftover:
-    header = JournalHeader(schema=SCHEMA, run="r", who=who, command=["hostdx"], recording="", began_s=0.0)
+def make_leftover(action: Action = SWITCH, owner: Identity = DEAD) -> Leftover:
+    header = JournalHeader(schema=SCHEMA, run="r", who=owner, command=["hostdx"], recording="", began_s=0.0)
     return Leftover(Path("r"), header, (JournalEntry(id="1", action=action, value="bfq", old="none"),), False)
 
 
@@ -44,33 +44,33 @@ def plan(*actions: Action, writes: tuple[str, ...] = ()) -> Plan:
 
 
 def test_said_in_one_line() -> None:
-    leave()
+    leave_journal()
     assert leftovers.leftover_lines() == [
         f"an earlier run (r) ended without undoing 1 change: {TARGET} is bfq, was mq-deadline; see `hostdx undo`"
     ]
 
 
 def test_said_of_a_run_under_way_too() -> None:
-    leave(who=identity_of())
+    leave_journal(owner=identity_of())
     assert f"a run is under way (r, pid {os.getpid()}) and holds 1 change" in leftovers.leftover_lines()[0]
 
 
 def test_after_a_reboot_no_setting_is_named() -> None:
-    leave(who=Identity(1, 1, "another boot"))
+    leave_journal(owner=Identity(1, 1, "another boot"))
     assert "a reboot undid the settings" in leftovers.leftover_lines()[0]
 
 
 @pytest.mark.parametrize(
-    ("leftover", "wanted", "stops"),
+    ("leftover", "plan", "stops"),
     [
-        (left(), plan(), False),  # a watch, as for tasks in D
-        (left(), plan(SWITCH), True),
-        (left(), plan(private_directory("/data"), writes=("sdz",)), True),
-        (left(), plan(private_directory("/data"), writes=("sdy",)), False),
-        (left(private_directory("/data")), plan(SWITCH), False),  # a directory bears on nothing
-        (left(who=Identity(1, 1, "another boot")), plan(SWITCH), False),
+        (make_leftover(), plan(), False),  # a watch, as for tasks in D
+        (make_leftover(), plan(SWITCH), True),
+        (make_leftover(), plan(private_directory("/data"), writes=("sdz",)), True),
+        (make_leftover(), plan(private_directory("/data"), writes=("sdy",)), False),
+        (make_leftover(private_directory("/data")), plan(SWITCH), False),  # a directory bears on nothing
+        (make_leftover(owner=Identity(1, 1, "another boot")), plan(SWITCH), False),
         (
-            left(
+            make_leftover(
                 Action(kind="attribute", title="t", target="/proc/sys/vm/swappiness", new="1", consent=True)
             ),
             plan(private_directory("/data"), writes=("sdy",)),
@@ -78,11 +78,9 @@ def test_after_a_reboot_no_setting_is_named() -> None:
         ),
     ],
 )
-def test_who_is_stopped(
-    monkeypatch: pytest.MonkeyPatch, leftover: Leftover, wanted: Plan, stops: bool
-) -> None:
+def test_who_is_stopped(monkeypatch: pytest.MonkeyPatch, leftover: Leftover, plan: Plan, stops: bool) -> None:
     monkeypatch.setattr(leftovers, "devices_directly_under", lambda *_: {})
-    assert leftovers.is_in_the_way(Host("/nonexistent"), leftover, wanted) is stops
+    assert leftovers.is_in_the_way(Host("/nonexistent"), leftover, plan) is stops
 
 
 @pytest.mark.parametrize("under", [{"sdz": ""}, Absent("an overlay")])
@@ -90,14 +88,14 @@ def test_stopped_where_it_lies_on_the_device_or_may(
     monkeypatch: pytest.MonkeyPatch, under: dict[str, str] | Absent
 ) -> None:
     monkeypatch.setattr(leftovers, "devices_directly_under", lambda *_: under)
-    assert leftovers.is_in_the_way(Host("/nonexistent"), left(), plan(private_directory("/data")))
+    assert leftovers.is_in_the_way(Host("/nonexistent"), make_leftover(), plan(private_directory("/data")))
 
 
 @pytest.mark.parametrize(
     "arguments", [("plan", "dstate"), ("plan", "dstate", "--json"), ("plan", "dstate", "--events", "-")]
 )
 def test_a_plan_says_it(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
-    leave()
+    leave_journal()
     assert run_command_line(arguments) == 0
     captured = capsys.readouterr()
     assert (captured.out if "--events" in arguments else captured.err).count(
@@ -106,14 +104,14 @@ def test_a_plan_says_it(capsys: pytest.CaptureFixture[str], arguments: tuple[str
 
 
 def test_triage_says_it_first(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    leave()
+    leave_journal()
     monkeypatch.setattr("hostdx.scenarios.triage.triage.examine_host", lambda *_, **__: iter(()))
     assert triage.triage.main([], standalone_mode=False) == 0
     assert "! an earlier run (r) ended without undoing" in capsys.readouterr().out
 
 
 def test_of_another_host_nothing_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    leave()
+    leave_journal()
     (tmp_path / "sys").mkdir()
     (tmp_path / "proc").mkdir()
     run_command_line(("plan", "dstate", "--root", str(tmp_path)))
@@ -123,13 +121,13 @@ def test_of_another_host_nothing_is_said(tmp_path: Path, capsys: pytest.CaptureF
 
 @pytest.mark.real("cpu")
 def test_a_watch_runs_beside_what_is_left(capfd: pytest.CaptureFixture[str]) -> None:
-    leave()
+    leave_journal()
     assert run_command_line(("run", "dstate", "--seconds", "1", "--quiet")) == 0
     assert "an earlier run (r) ended without undoing" in capfd.readouterr().err
 
 
 def test_undo_tells_the_same_as_one_document(capsys: pytest.CaptureFixture[str]) -> None:
-    leave()
+    leave_journal()
     assert run_command_line(("undo", "--dry-run")) == 0
     lines = capsys.readouterr().out.splitlines()
     assert run_command_line(("undo", "--dry-run", "--json")) == 0
@@ -142,12 +140,12 @@ def test_undo_tells_the_same_as_one_document(capsys: pytest.CaptureFixture[str])
     assert json.loads(capsys.readouterr().out)["changes"] == []
 
 
-@pytest.mark.parametrize(("uid", "says"), [(0, False), (1000, True)])
+@pytest.mark.parametrize(("uid", "is_named"), [(0, False), (1000, True)])
 def test_undo_names_the_place(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], uid: int, says: bool
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], uid: int, is_named: bool
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: uid)
     assert run_command_line(("undo",)) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"nothing to undo in {journal_dir()}")
-    assert ("/var/lib/hostdx" in out) is says
+    assert ("/var/lib/hostdx" in out) is is_named

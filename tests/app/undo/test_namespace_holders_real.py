@@ -13,7 +13,7 @@ from hostdx.probes.engine.measured import BenchRefused
 from hostdx.scenarios.rpfilter.measurement.network import Network
 from tests.needs import not_here
 from tests.real.network_state import namespaces_in_use
-from tests.real.polled import within
+from tests.real.polled import happens
 
 pytestmark = [pytest.mark.real]
 
@@ -34,7 +34,7 @@ async def test_the_holder_is_ended_and_a_bystander_is_not() -> None:
         assert outcome.state == "reverted"
         assert find_namespace_holders(name) == {}
         await network.close()
-        assert within(lambda: namespace not in namespaces_in_use())
+        assert happens(lambda: namespace not in namespaces_in_use())
         assert bystander.poll() is None
         again = await asyncio.to_thread(end_holders, name)
         assert again.state == "reverted"

@@ -39,25 +39,25 @@ os.write(1, b"7")
 
 @pytest.fixture
 def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    def acts(text: str) -> None:
+    def install_child(text: str) -> None:
         path = tmp_path / "python"
         path.write_text(text.format(python=sys.executable))
         path.chmod(0o700)
         monkeypatch.setattr(sys, "executable", str(path))
 
     monkeypatch.setattr(own_files, "TIMEOUT_S", 0.2)
-    yield acts
+    yield install_child
     monkeypatch.undo()
 
 
-def applied(directory: Path) -> JournalEntry:
+def apply_private(directory: Path) -> JournalEntry:
     return effects.carry_out_entry(effects.prepare_entry(private_directory(str(directory)), "x"), ())
 
 
 def test_a_removal_that_hangs_is_given_up_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, child: Callable[[str], None]
 ) -> None:
-    entry = applied(tmp_path)
+    entry = apply_private(tmp_path)
     child(HANGS)
     outcome = effects.revert_entry(entry)
     assert outcome.state == "failed"
@@ -71,21 +71,21 @@ def test_what_cannot_be_ended_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, child: Callable[[str], None]
 ) -> None:
     """As in D state, where a kill has to wait as well."""
-    entry = applied(tmp_path)
+    entry = apply_private(tmp_path)
     child(HANGS)
-    killed: list[subprocess.Popen[bytes]] = []
+    children: list[subprocess.Popen[bytes]] = []
     monkeypatch.setattr(bounded_child, "DYING_S", 0.0)
-    monkeypatch.setattr(subprocess.Popen, "kill", lambda self: killed.append(self))
+    monkeypatch.setattr(subprocess.Popen, "kill", lambda self: children.append(self))
     outcome = effects.revert_entry(entry)
     assert outcome.writer is not None and is_living(outcome.writer)
-    assert outcome.writer == identity_of(killed[0].pid)
+    assert outcome.writer == identity_of(children[0].pid)
     monkeypatch.undo()
     hanging = replace(entry, writers=(outcome.writer,))
     again = effects.revert_entry(hanging)
     assert again.stuck and str(outcome.writer.pid) in again.reason
     assert Path(entry.value).exists()
-    killed[0].kill()
-    killed[0].wait()
+    children[0].kill()
+    children[0].wait()
     assert effects.revert_entry(hanging).state == "reverted"
 
 
@@ -106,7 +106,7 @@ PLACE = FileSystemId(device="7:7", number=5, boot=boot_id(), mountpoint="/mnt/x"
 
 
 @every_case(
-    ("place", "there", "state", "says"),
+    ("place", "there", "state", "part"),
     [
         (PLACE, True, "reverted", "is gone: nothing left to undo"),
         (None, False, "reverted", "is gone: nothing left to undo"),  # a journal of an earlier version
@@ -128,15 +128,15 @@ def test_what_is_missing(
     place: FileSystemId | None,
     there: bool,
     state: str,
-    says: str,
+    part: str,
 ) -> None:
     monkeypatch.setattr(file_system_identity, "is_on_file_system", lambda *_: there)
     monkeypatch.setattr(
         file_system_identity, "is_device_gone", lambda p: p.device.startswith("4095") and p.boot == boot_id()
     )
-    for gone in (tmp_path / ".hostdx-a", tmp_path / "missing" / ".hostdx-a"):
-        outcome = own_files.remove_tree(gone, place)
-        assert (outcome.state, says in outcome.reason) == (state, True), outcome
+    for missing in (tmp_path / ".hostdx-a", tmp_path / "missing" / ".hostdx-a"):
+        outcome = own_files.remove_tree(missing, place)
+        assert (outcome.state, part in outcome.reason) == (state, True), outcome
 
 
 def test_the_place_is_told_from_another_one(tmp_path: Path) -> None:
@@ -163,16 +163,16 @@ def test_unmounted_kept_and_removed_when_it_is_mounted_again(
         book.record_made(effects.carry_out_entry(entry, ()))
         os.close(book.descriptor)
         unmount(disk.mountpoint)
-        assert undone() == [("failed", True)]
+        assert undo_all() == [("failed", True)]
         sh("mount", f"/dev/{disk.device}", str(disk.mountpoint))
         assert list(disk.directory.iterdir()) == [Path(entry.value)]
-        assert undone() == [("reverted", False)]
+        assert undo_all() == [("reverted", False)]
         assert list(disk.directory.iterdir()) == [] and list_journals(journal_dir()) == []
 
 
-def undone() -> list[tuple[str, bool]]:
+def undo_all() -> list[tuple[str, bool]]:
     journal = undo.lock_journal(list_journals(journal_dir())[0])
     assert journal is not None
     done = undo.undo_entries(journal)
     journal.close()
-    return [(one.outcome.state, "mount /dev/loop" in one.outcome.reason) for one in done]
+    return [(entry.outcome.state, "mount /dev/loop" in entry.outcome.reason) for entry in done]

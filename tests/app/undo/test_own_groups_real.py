@@ -39,8 +39,8 @@ def test_what_runs_in_it_ends_with_it(supervisors: Supervisors) -> None:
             order = RunOrder(
                 argv=("sh", "-c", "cat /proc/self/cgroup"), cwd="/", env={}, keep=4096, group=str(group)
             )
-            ran = asyncio.run(supervisors.run(order))
-            assert group.name in ran.output and ran.cpu_pressure_s is not None
+            run = asyncio.run(supervisors.run(order))
+            assert group.name in run.output and run.cpu_pressure_s is not None
             assert effects.revert_entry(entry).state == "reverted" and not group.exists()
             assert asleep.wait(20) == -9
         finally:
@@ -96,28 +96,28 @@ def test_a_users_delegated_group_holds_the_variants() -> None:
     mount = find_group_root(Host())
     if isinstance(mount, Absent):
         not_here(mount.reason)
-    given = Path(mount, f"hostdx-test-{os.getpid()}")
-    shell = given / "shell"
+    delegated = Path(mount, f"hostdx-test-{os.getpid()}")
+    shell = delegated / "shell"
     shell.mkdir(parents=True)
     try:
-        for path in (given, shell):
+        for path in (delegated, shell):
             for name in ("", "cgroup.procs", "cgroup.threads", "cgroup.subtree_control"):
                 os.chown(path / name, USER, USER)
-        offered = (given / "cgroup.controllers").read_text().split()
+        offered = (delegated / "cgroup.controllers").read_text().split()
         if "pids" in offered:
-            (given / "cgroup.subtree_control").write_text("+pids")
+            (delegated / "cgroup.subtree_control").write_text("+pids")
         done = subprocess.run(
-            [sys.executable, "-P", "-c", AS_USER, str(given)], capture_output=True, text=True, check=False
+            [sys.executable, "-P", "-c", AS_USER, str(delegated)], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
-        *inside, told = done.stdout.splitlines()
-        root, group, state, left, *held = told.split()
+        *inside, last_line = done.stdout.splitlines()
+        root, group, state, remains, *pids = last_line.split()
         assert root == str(
-            given if "pids" in offered else shell
+            delegated if "pids" in offered else shell
         )  # the nearest of those with most controllers
-        assert (state, left) == ("reverted", "False")
+        assert (state, remains) == ("reverted", "False")
         assert any(line.endswith(Path(group).name) for line in inside)
-        assert held == (["77"] if "pids" in offered else [])
+        assert pids == (["77"] if "pids" in offered else [])
     finally:
-        for folder in (*given.glob("hostdx-*"), *shell.glob("hostdx-*"), shell, given):
+        for folder in (*delegated.glob("hostdx-*"), *shell.glob("hostdx-*"), shell, delegated):
             folder.rmdir()

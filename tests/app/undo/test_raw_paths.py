@@ -12,7 +12,7 @@ from hostdx.app.terminal.process import Identity, identity_of
 from hostdx.app.undo import effects, undo
 from hostdx.app.undo.journal import SCHEMA, Journal, JournalHeader, read_unlocked
 from hostdx.scenarios.contract.action import private_directory
-from tests.app.launcher import hostdx
+from tests.app.launcher import run_hostdx
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
@@ -22,7 +22,7 @@ NAMES = (b"r\xe9sultats", b"r\\xe9sultats", "résultats".encode(), b"r\\\\xe9sul
 
 @pytest.mark.parametrize("name", NAMES)
 def test_undo_removes_that_path_and_no_other(tmp_path: Path, name: bytes) -> None:
-    folders = [tmp_path / os.fsdecode(one) for one in NAMES]
+    folders = [tmp_path / os.fsdecode(raw_name) for raw_name in NAMES]
     for folder in folders:
         folder.mkdir()
     (folder,) = (folder for folder in folders if os.fsencode(folder.name) == name)
@@ -56,10 +56,10 @@ def test_a_plan_has_one_digest_and_two_directories_have_two(
         folder = tmp_path / os.fsdecode(name)
         folder.mkdir(exist_ok=True)
         command = ("plan", "null", "--dir", str(folder), "--json")
-        planned = hostdx(tmp_path, *command)
-        assert planned.returncode == 0, planned.stderr
+        done = run_hostdx(tmp_path, *command)
+        assert done.returncode == 0, done.stderr
         assert run_command_line(command) == 0
-        here, there = capsys.readouterr().out, planned.stdout
+        here, there = capsys.readouterr().out, done.stdout
         assert json.loads(here)["digest"] == json.loads(there)["digest"]
         digests.append(json.loads(here)["digest"])
     assert len(set(digests)) == len(NAMES)

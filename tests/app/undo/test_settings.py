@@ -29,7 +29,7 @@ class Queue:
     def now(self) -> tuple[str, ...]:
         return tuple(self.path(n).read_text().strip() for n in ("scheduler", "nr_requests", "fifo_batch"))
 
-    def switched(self) -> JournalEntry:
+    def switch(self) -> JournalEntry:
         """To bfq, which has no fifo_batch of its own and resets the depth."""
         action = Action(
             kind="attribute",
@@ -54,30 +54,30 @@ class Notes:
 
     def __init__(self, queue: Queue, **after_back: str) -> None:
         self.queue = queue
-        self.said: list[str] = []
+        self.texts: list[str] = []
         self.left: dict[str, str] = {}
         self.after_back = after_back
 
     def record_undoing(self, identifier: str) -> None:
-        self.said.append("undoing")
+        self.texts.append("undoing")
         self.queue.put(nr_requests="256", fifo_batch="16")  # what the kernel does with the switch back
 
     def record_back(self, identifier: str, left: dict[str, str]) -> None:
-        self.said.append("back")
+        self.texts.append("back")
         self.left = left
 
 
 def test_ours_is_put_back_with_its_sides(queue: Queue) -> None:
     notes = Notes(queue)
-    assert effects.revert_entry(queue.switched(), (), notes) == effects.UNDONE
+    assert effects.revert_entry(queue.switch(), (), notes) == effects.UNDONE
     assert queue.now() == ("mq-deadline", "100", "7")
-    assert notes.said == ["undoing", "back"]
+    assert notes.texts == ["undoing", "back"]
     assert notes.left == {str(queue.path("nr_requests")): "256", str(queue.path("fifo_batch")): "16"}
 
 
 def test_somebodys_later_settings_stay(queue: Queue) -> None:
     """Killed on bfq; the admin sets the old scheduler again, with a depth and a batch of his own."""
-    entry = queue.switched()
+    entry = queue.switch()
     queue.put(scheduler="mq-deadline", nr_requests="64", fifo_batch="3")
     outcome = effects.revert_entry(entry)
     assert outcome.state == "kept"
@@ -86,7 +86,7 @@ def test_somebodys_later_settings_stay(queue: Queue) -> None:
 
 
 def test_what_our_switch_left_is_put_back_beside_it(queue: Queue) -> None:
-    entry = queue.switched()
+    entry = queue.switch()
     queue.put(scheduler="mq-deadline", fifo_batch="3")
     outcome = effects.revert_entry(entry)
     assert outcome.state == "kept" and "fifo_batch" in outcome.reason and "nr_requests" not in outcome.reason
@@ -94,7 +94,7 @@ def test_what_our_switch_left_is_put_back_beside_it(queue: Queue) -> None:
 
 
 def test_killed_between_the_switch_back_and_its_sides(queue: Queue) -> None:
-    entry = replace(queue.switched(), undoing=True)
+    entry = replace(queue.switch(), undoing=True)
     queue.put(scheduler="mq-deadline", nr_requests="256", fifo_batch="16")
     assert effects.revert_entry(entry) == effects.UNDONE
     assert queue.now() == ("mq-deadline", "100", "7")
@@ -102,7 +102,7 @@ def test_killed_between_the_switch_back_and_its_sides(queue: Queue) -> None:
 
 def test_after_the_switch_back_was_noted_others_are_told_apart(queue: Queue) -> None:
     left = {str(queue.path("nr_requests")): "256", str(queue.path("fifo_batch")): "16"}
-    entry = replace(queue.switched(), undoing=True, back=True, left=left)
+    entry = replace(queue.switch(), undoing=True, back=True, left=left)
     queue.put(scheduler="mq-deadline", nr_requests="256", fifo_batch="3")
     outcome = effects.revert_entry(entry)
     assert outcome.state == "kept" and "fifo_batch" in outcome.reason
@@ -112,7 +112,7 @@ def test_after_the_switch_back_was_noted_others_are_told_apart(queue: Queue) -> 
 def test_killed_among_the_side_values(queue: Queue) -> None:
     """The depth is back and has set the batch along, as nr_requests sets async_depth; then the writer was killed."""
     left = {str(queue.path("nr_requests")): "256", str(queue.path("fifo_batch")): "16"}
-    entry = replace(queue.switched(), undoing=True, back=True, left=left)
+    entry = replace(queue.switch(), undoing=True, back=True, left=left)
     queue.put(scheduler="mq-deadline", nr_requests="100", fifo_batch="100")
     assert effects.revert_entry(entry) == effects.UNDONE
     assert queue.now() == ("mq-deadline", "100", "7")
@@ -136,7 +136,7 @@ def test_a_value_that_is_silently_not_taken_is_not_set(queue: Queue, monkeypatch
     """The kernel may take a write and keep what it had."""
     action = Action(kind="attribute", title="s", target=str(queue.path("scheduler")), new="bfq")
     entry = effects.prepare_entry(action, "x")
-    monkeypatch.setattr(attribute, "write_attribute", lambda *what: ("none [mq-deadline] bfq", {}))
+    monkeypatch.setattr(attribute, "write_attribute", lambda *arguments: ("none [mq-deadline] bfq", {}))
     with pytest.raises(effects.NotDone):
         effects.carry_out_entry(entry, ())
 
@@ -147,30 +147,30 @@ def test_a_side_value_that_another_one_sets_along_is_written_once_more(
     """As nr_requests sets async_depth along, which may have been right before."""
     put = attribute._write_and_read_back
 
-    def along(path: str, value: str) -> str:
+    def put_along(path: str, value: str) -> str:
         if path.endswith("nr_requests"):
             queue.put(fifo_batch=value)
         return put(path, value)
 
-    monkeypatch.setattr(attribute, "_write_and_read_back", along)
-    wanted = [[str(queue.path("fifo_batch")), "7"], [str(queue.path("nr_requests")), "48"]]
-    answers = attribute._carry_out_request({"settle": wanted}, lambda: None)
-    assert answers == {path: (0, value) for path, value in wanted}
+    monkeypatch.setattr(attribute, "_write_and_read_back", put_along)
+    pairs = [[str(queue.path("fifo_batch")), "7"], [str(queue.path("nr_requests")), "48"]]
+    answers = attribute._carry_out_request({"settle": pairs}, lambda: None)
+    assert answers == {path: (0, value) for path, value in pairs}
     assert queue.now() == ("mq-deadline", "48", "7")
 
 
 def test_all_sides_in_one_child(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[dict[str, object]] = []
+    requests: list[dict[str, object]] = []
     ask = attribute._ask_child
 
-    def counted(request: dict[str, object], *what: object, **more: object) -> object:
-        asked.append(request)
-        return ask(request, *what, **more)  # type: ignore[arg-type]
+    def ask_and_note(request: dict[str, object], *rest: object, **more: object) -> object:
+        requests.append(request)
+        return ask(request, *rest, **more)  # type: ignore[arg-type]
 
-    entry = queue.switched()
-    monkeypatch.setattr(attribute, "_ask_child", counted)
+    entry = queue.switch()
+    monkeypatch.setattr(attribute, "_ask_child", ask_and_note)
     effects.revert_entry(entry, (), Notes(queue))
-    assert [next(iter(request)) for request in asked] == ["read", "write", "settle"]
+    assert [next(iter(request)) for request in requests] == ["read", "write", "settle"]
 
 
 def test_a_half_written_nice_value_is_put_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,7 +81,7 @@ def test_what_gave_no_answer_is_tried_again(tmp_path: Path, monkeypatch: pytest.
     revert = effects.revert_entry
     pauses: list[float] = []
     answers = iter([UndoOutcome("failed", "no answer", stuck=True)] * 2)
-    monkeypatch.setattr(effects, "revert_entry", lambda *what: next(answers, None) or revert(*what))
+    monkeypatch.setattr(effects, "revert_entry", lambda *arguments: next(answers, None) or revert(*arguments))
     monkeypatch.setattr(supervisor, "_wait_until_dismissed_or_dead", lambda _: False)
     monkeypatch.setattr("hostdx.app.undo.supervisor.signal.signal", lambda *_: None)
     monkeypatch.setattr("hostdx.app.undo.supervisor.os.dup2", lambda *_: None)
@@ -99,10 +99,10 @@ def until_asleep(pid: int) -> None:
         time.sleep(0.01)
 
 
-@pytest.mark.parametrize(("said", "dismissed"), [(b"q", True), (b"", False)])
+@pytest.mark.parametrize(("message", "dismissed"), [(b"q", True), (b"", False)])
 @pytest.mark.parametrize("pidfd", [True, False])
 def test_goodbye_and_death(
-    monkeypatch: pytest.MonkeyPatch, said: bytes, dismissed: bool, pidfd: bool
+    monkeypatch: pytest.MonkeyPatch, message: bytes, dismissed: bool, pidfd: bool
 ) -> None:
     reader, writer = os.pipe()
     stdin = os.dup(0)
@@ -113,20 +113,20 @@ def test_goodbye_and_death(
     if not pidfd:
         monkeypatch.setattr(supervisor, "_open_pidfd", lambda _: None)  # kernels before 5.3
         monkeypatch.setattr(supervisor, "POLL_S", 0.01)
-    who: Identity = identity_of(runner)
+    identity: Identity = identity_of(runner)
     try:
         os.dup2(reader, 0)
-        if said:
-            os.write(writer, said)
+        if message:
+            os.write(writer, message)
         else:
             os.close(writer)
             threading.Timer(0.1, os.kill, (runner, 9)).start()
-        assert supervisor._wait_until_dismissed_or_dead(who) is dismissed
+        assert supervisor._wait_until_dismissed_or_dead(identity) is dismissed
     finally:
         os.dup2(stdin, 0)
         os.close(stdin)
         os.close(reader)
-        if said:
+        if message:
             os.close(writer)
             os.kill(runner, 9)
         os.waitpid(runner, 0)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.launcher import hostdx
+from tests.app.launcher import run_hostdx
 from tests.needs import LOOP, ROOT, needs, one_always
 from tests.real.iosched_kill import kill_all
 from tests.real.trim_disk import TrimDisk
@@ -81,7 +81,7 @@ def test_a_run_reaches_nothing_through_swapped_names(tmp_path: Path, disk: TrimD
     attacker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
         words = [word.format(alice=alice) for word in OPTIONS[name]]
-        done = hostdx(tmp_path, "run", name, *words, timeout=120)
+        done = run_hostdx(tmp_path, "run", name, *words, timeout=120)
     finally:
         attacker.kill()
         swapped = set((attacker.communicate()[0] or "").split())
@@ -92,4 +92,4 @@ def test_a_run_reaches_nothing_through_swapped_names(tmp_path: Path, disk: TrimD
         os.read(watch, 4096)
     os.close(watch)
     reached = SWAPPED.get(name)
-    assert any(one.startswith(reached) for one in swapped) if reached else swapped == {"data"}
+    assert any(path.startswith(reached) for path in swapped) if reached else swapped == {"data"}

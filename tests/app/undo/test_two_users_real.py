@@ -19,15 +19,12 @@ from hostdx.app.terminal.process import Identity, identity_of
 from hostdx.app.undo import effects
 from hostdx.app.undo.journal import SCHEMA, Journal, JournalHeader
 from hostdx.scenarios.contract.action import private_directory
-from tests.app.launcher import hostdx
+from tests.app.launcher import run_hostdx
 from tests.needs import ROOT, needs
-from tests.real.iosched_kill import journals
+from tests.real.iosched_kill import list_journals
 from tests.real.trim_disk import TrimDisk
 
-pytestmark = [
-    pytest.mark.real,
-    needs(ROOT),
-]
+pytestmark = [pytest.mark.real, needs(ROOT)]
 USER = 65534
 ROUND = ("--round", "--budget", "3", "--yes")
 
@@ -62,74 +59,76 @@ def disk(tmp_path: Path) -> Iterator[TrimDisk]:
 
 @pytest.fixture
 def folder(disk: TrimDisk) -> Path:
-    made = disk.mountpoint / "alice"
-    made.mkdir()
-    os.chown(made, USER, USER)
-    return made
+    users_folder = disk.mountpoint / "alice"
+    users_folder.mkdir()
+    os.chown(users_folder, USER, USER)
+    return users_folder
 
 
 @pytest.fixture
 def precious(disk: TrimDisk) -> Path:
     """Root's own, where the user may do nothing."""
-    made = disk.mountpoint / "precious"
-    (made / "deep").mkdir(parents=True)
-    for path in (made / "passwd", made / "deep" / "shadow"):
+    roots_folder = disk.mountpoint / "precious"
+    (roots_folder / "deep").mkdir(parents=True)
+    for path in (roots_folder / "passwd", roots_folder / "deep" / "shadow"):
         path.write_text("root")
-    return made
+    return roots_folder
 
 
-def content(place: Path) -> dict[str, tuple[str, int]]:
+def read_tree(place: Path) -> dict[str, tuple[str, int]]:
     """Every file's text, and when each directory's names were last changed."""
-    found = {str(p.relative_to(place)): (p.read_text(), 0) for p in place.rglob("*") if p.is_file()}
-    return found | {str(p): ("", p.stat().st_mtime_ns) for p in (place, *place.rglob("*")) if p.is_dir()}
+    files = {str(p.relative_to(place)): (p.read_text(), 0) for p in place.rglob("*") if p.is_file()}
+    return files | {str(p): ("", p.stat().st_mtime_ns) for p in (place, *place.rglob("*")) if p.is_dir()}
 
 
-def attack(folder: Path, target: Path, when: str) -> list[str]:
+def attack_command(folder: Path, target: Path, when: str) -> list[str]:
     return [sys.executable, "-c", ATTACK, str(folder), str(target), when]
 
 
 @pytest.mark.soak("the same where nothing may be made, and where undo may not delete")
 def test_what_a_link_leads_to_is_not_deleted_by_a_run(tmp_path: Path, folder: Path, precious: Path) -> None:
-    before = content(precious)
-    workload = shlex.join(attack(folder, precious, "now"))
-    done = hostdx(tmp_path, "run", "fstrim", "--dir", str(folder), *ROUND, "--workload", workload, timeout=90)
+    before = read_tree(precious)
+    workload = shlex.join(attack_command(folder, precious, "now"))
+    done = run_hostdx(
+        tmp_path, "run", "fstrim", "--dir", str(folder), *ROUND, "--workload", workload, timeout=90
+    )
     assert any(path.is_symlink() for path in folder.iterdir()), "the attack was not made"
-    assert content(precious) == before
+    assert read_tree(precious) == before
     assert done.returncode == 3 and "is not the directory that hostdx made" in done.stderr
     # nor later; and there is a way out
-    again = hostdx(tmp_path, "undo")
-    assert again.returncode == 3 and content(precious) == before
-    [journal] = journals(tmp_path)
-    asked = hostdx(tmp_path, "undo", "--forget", journal.stem)
+    again = run_hostdx(tmp_path, "undo")
+    assert again.returncode == 3 and read_tree(precious) == before
+    [journal] = list_journals(tmp_path)
+    forget = run_hostdx(tmp_path, "undo", "--forget", journal.stem)
     assert (
-        asked.returncode == 3
-        and "would stay as it is now" in asked.stdout
-        and journals(tmp_path) == [journal]
+        forget.returncode == 3
+        and "would stay as it is now" in forget.stdout
+        and list_journals(tmp_path) == [journal]
     )
-    assert hostdx(tmp_path, "undo", "--forget", journal.stem, "--yes").returncode == 0
-    assert journals(tmp_path) == [] and content(precious) == before
+    assert run_hostdx(tmp_path, "undo", "--forget", journal.stem, "--yes").returncode == 0
+    assert list_journals(tmp_path) == [] and read_tree(precious) == before
 
 
 def test_nothing_is_made_where_a_link_leads(tmp_path: Path, folder: Path, precious: Path) -> None:
     """The user's process waits for the directory, and is there before it is worked in."""
-    before = content(precious)
+    before = read_tree(precious)
     log = tmp_path / "log"
     workload = shlex.join([sys.executable, "-c", COMMAND, str(log)])
-    attacker = subprocess.Popen(attack(folder, precious, "wait"))
+    attacker = subprocess.Popen(attack_command(folder, precious, "wait"))
     try:
-        done = hostdx(
+        done = run_hostdx(
             tmp_path, "run", "fstrim", "--dir", str(folder), *ROUND, "--workload", workload, timeout=90
         )
     finally:
         attacker.kill()
         attacker.wait()
     assert any(path.is_symlink() for path in folder.iterdir()), "the attack was not made"
-    assert content(precious) == before
+    assert read_tree(precious) == before
     assert not log.exists() or str(precious) not in log.read_text()
     assert done.returncode == 3
 
 
-def abandoned(folder: Path, *, told: bool) -> Path:
+def abandon_run(folder: Path, *, is_recorded: bool) -> Path:
     """What a killed run left: a directory, and its journal with or without the line that says which one."""
     header = JournalHeader(
         schema=SCHEMA, run="r", who=Identity(2**22 + 1, 1, identity_of().boot_id), command=["hostdx"],
@@ -139,7 +138,7 @@ def abandoned(folder: Path, *, told: bool) -> Path:
     entry = effects.prepare_entry(private_directory(str(folder)), "r#1")
     book.record_intent(entry)
     action = effects.carry_out_entry(entry, ())
-    if told:
+    if is_recorded:
         book.record_made(action)
     os.close(book.descriptor)
     return Path(entry.value)
@@ -161,36 +160,36 @@ def as_user(act: Callable[[int], None], folder: Path) -> None:
     assert os.waitpid(child, 0)[1] == 0
 
 
-@pytest.mark.parametrize("told", [True, False])
+@pytest.mark.parametrize("is_recorded", [True, False])
 def test_undo_spares_another_directory_of_root_s_under_its_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, told: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_recorded: bool
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     folder = tmp_path / "alice"
     folder.mkdir()
     os.chown(folder, USER, USER)
-    made = abandoned(folder, told=told)
+    own_folder = abandon_run(folder, is_recorded=is_recorded)
     admin = folder / "admin-data"
     admin.mkdir(mode=0o700)
     (admin / "precious").write_text("root")
 
-    def swap(fd: int) -> None:
-        os.rename(made.name, "moved", src_dir_fd=fd, dst_dir_fd=fd)
-        os.rename("admin-data", made.name, src_dir_fd=fd, dst_dir_fd=fd)
+    def swap_names(fd: int) -> None:
+        os.rename(own_folder.name, "moved", src_dir_fd=fd, dst_dir_fd=fd)
+        os.rename("admin-data", own_folder.name, src_dir_fd=fd, dst_dir_fd=fd)
 
-    as_user(swap, folder)
-    done = hostdx(tmp_path, "undo")
-    assert (made / "precious").read_text() == "root"
+    as_user(swap_names, folder)
+    done = run_hostdx(tmp_path, "undo")
+    assert (own_folder / "precious").read_text() == "root"
     assert done.returncode == 3 and "not touched" in done.stderr
-    assert len(journals(tmp_path)) == 1
-    assert hostdx(tmp_path, "undo", "--forget", "r#1", "--yes").returncode == 0
-    assert journals(tmp_path) == [] and (made / "precious").read_text() == "root"
+    assert len(list_journals(tmp_path)) == 1
+    assert run_hostdx(tmp_path, "undo", "--forget", "r#1", "--yes").returncode == 0
+    assert list_journals(tmp_path) == [] and (own_folder / "precious").read_text() == "root"
 
 
 def test_root_agrees_to_a_folder_that_others_rule(tmp_path: Path, folder: Path) -> None:
-    plan = hostdx(tmp_path, "plan", "fstrim", "--round", "--dir", str(folder))
+    plan = run_hostdx(tmp_path, "plan", "fstrim", "--round", "--dir", str(folder))
     assert f"{folder} belongs to" in plan.stdout and "can rename what lies below it" in plan.stdout
-    done = hostdx(tmp_path, "run", "fstrim", "--round", "--budget", "3", "--dir", str(folder))
+    done = run_hostdx(tmp_path, "run", "fstrim", "--round", "--budget", "3", "--dir", str(folder))
     assert done.returncode == 3 and "can rename what lies below it" in done.stderr and "--yes" in done.stderr
     assert list(folder.iterdir()) == []
 
@@ -201,11 +200,11 @@ def test_a_user_cannot_hold_roots_lock(tmp_path: Path, monkeypatch: pytest.Monke
     (tmp_path / "hostdx" / "measuring.lock").chmod(0o644)  # as an earlier version left it
     locks.lock_measuring("null", "12:00:00 UTC", print).release_lock()
 
-    def hold(fd: int) -> None:
+    def try_lock(fd: int) -> None:
         with pytest.raises(PermissionError):
             os.open("measuring.lock", os.O_RDONLY, dir_fd=fd)
 
-    as_user(hold, tmp_path / "hostdx")
+    as_user(try_lock, tmp_path / "hostdx")
 
 
 def test_a_users_claim_in_roots_name_is_nobodys(
@@ -214,13 +213,13 @@ def test_a_users_claim_in_roots_name_is_nobodys(
     """Any text in a shared temporary directory, about a process that lives."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
     me = identity_of()
-    theirs = tmp_path / "measuring.json"
-    theirs.write_text(f'{{"pid":{me.pid},"start":{me.start},"scenario":"null","since":"now"}}')
-    os.chown(theirs, USER, USER)
-    monkeypatch.setattr(locks, "_other_claims", lambda: [theirs])
+    claim = tmp_path / "measuring.json"
+    claim.write_text(f'{{"pid":{me.pid},"start":{me.start},"scenario":"null","since":"now"}}')
+    os.chown(claim, USER, USER)
+    monkeypatch.setattr(locks, "_other_claims", lambda: [claim])
     monkeypatch.setattr(locks, "is_running_hostdx", lambda pid: True)
     locks.lock_measuring("null", "12:00:00 UTC", print).release_lock()
     assert capsys.readouterr().out == ""
-    os.chown(theirs, 0, 0)  # the test can fail: in root's own name it is warned of
+    os.chown(claim, 0, 0)  # the test can fail: in root's own name it is warned of
     locks.lock_measuring("null", "12:00:00 UTC", print).release_lock()
     assert "pid" in capsys.readouterr().out

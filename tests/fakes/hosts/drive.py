@@ -5,7 +5,7 @@ from collections.abc import Callable
 from hostdx.probes.engine.disk.preparation import Progress
 from hostdx.probes.engine.measured import Measured
 from hostdx.scenarios.contract.model import Clock
-from tests.fakes.noise import Noise, quiet
+from tests.fakes.noise import Noise, no_noise
 
 BLOCK_BYTES = 1 << 20
 
@@ -18,7 +18,9 @@ class Drive:
     `wear()` is asked before every block; a test lets it look what was trimmed meanwhile.
     """
 
-    def __init__(self, clock: Clock, noise: Noise = quiet, wear: Callable[[], float] = lambda: 1.0) -> None:
+    def __init__(
+        self, clock: Clock, noise: Noise = no_noise, wear: Callable[[], float] = lambda: 1.0
+    ) -> None:
         self.clock = clock
         self.noise = noise
         self.wear = wear
@@ -48,9 +50,9 @@ class Drive:
         )
 
     async def delete(self) -> int:
-        deleted, self.held = self.held, 0
-        self.deletions.append(deleted)
-        return deleted
+        count, self.held = self.held, 0
+        self.deletions.append(count)
+        return count
 
     async def wait_until_idle(self) -> None:
         return

@@ -6,11 +6,11 @@ from hostdx.scenarios.contract import events as ev
 _DEVICES = ("disk", "mount", "nic", "md", "trim", "node")
 
 
-def parted(short: str) -> tuple[str, str]:
+def split_fact_name(short: str) -> tuple[str, str]:
     kind, _, rest = short.partition(".")
     device, _, name = rest.rpartition(".")
     return (f"{kind}:{device}", name) if kind in _DEVICES and device else (kind, rest)
 
 
-def short(fact: Fact | Unread | ev.FactRead | ev.AbsentFact) -> str:
+def join_fact_name(fact: Fact | Unread | ev.FactRead | ev.AbsentFact) -> str:
     return f"{fact.subject.replace(':', '.', 1)}.{fact.name}"

@@ -25,7 +25,7 @@ def runs(count: int, size: int, *, first: int = 0, stride: int = 1) -> list[Set]
     return [frozenset(first + n + stride * k for k in range(size)) for n in range(count)]
 
 
-def joined(sets: Sets, size: int) -> list[Set]:
+def join(sets: Sets, size: int) -> list[Set]:
     """Each `size` neighbouring sets as one."""
     return [frozenset().union(*sets[at : at + size]) for at in range(0, len(sets), size)]
 
@@ -73,26 +73,26 @@ def machine(
             tree.files(f"{CPU}/cpu0", uevent="")
     for position, core in enumerate(cores):
         for n in core & online:
-            mine = [at for at, some in enumerate(sockets) if n in some]
-            where = f"{CPU}/cpu{n}/topology"
-            tree.files(where, core_id=core_ids[position] if core_ids else position)
-            tree.files(where, physical_package_id=ids[mine[0]] if ids else mine[0])
-            named = (
+            own = [at for at, some in enumerate(sockets) if n in some]
+            topology = f"{CPU}/cpu{n}/topology"
+            tree.files(topology, core_id=core_ids[position] if core_ids else position)
+            tree.files(topology, physical_package_id=ids[own[0]] if ids else own[0])
+            siblings = (
                 (("core_cpus", "thread_siblings"), cores),
                 (("package_cpus", "core_siblings"), sockets),
                 (("die_cpus",), dies),
                 (("book_siblings",), books),
                 (("drawer_siblings",), drawers),
             )
-            for names, sets in named:
+            for names, sets in siblings:
                 for cpus in (s & online for s in sets if n in s):
                     for name in names:
-                        tree.files(where, **{name: mask(cpus), f"{name}_list": as_list(cpus)})
+                        tree.files(topology, **{name: mask(cpus), f"{name}_list": as_list(cpus)})
             for index, (level, size, sharing) in enumerate(c for c in caches if any(n in s for s in c[2])):
-                shared = next(s for s in sharing if n in s) & online
+                sharers = next(s for s in sharing if n in s) & online
                 folder = f"{CPU}/cpu{n}/cache/index{index}"
-                tree.files(folder, level=level, type="Unified", size=size, shared_cpu_map=mask(shared))
-                tree.files(folder, shared_cpu_list=as_list(shared))
+                tree.files(folder, level=level, type="Unified", size=size, shared_cpu_map=mask(sharers))
+                tree.files(folder, shared_cpu_list=as_list(sharers))
     for at, (number, cpus) in enumerate((nodes or {}).items()):
         size = (memory or {}).get(number, 1) << 20
         text = f"Node {number} MemTotal: {size} kB\nNode {number} MemFree: {size} kB"
@@ -103,7 +103,7 @@ def machine(
     return tree.put("/proc/cpuinfo", blocks)
 
 
-def far(count: int, group: int = 1, near: int = 12, away: int = 32) -> list[str]:
+def distances(count: int, group: int = 1, near: int = 12, away: int = 32) -> list[str]:
     """Rows of distances: 10 to itself, `near` within a group of nodes, `away` else."""
     return [
         " ".join(

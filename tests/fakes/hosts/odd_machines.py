@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.fakes.hosts.machines import CPU, far, joined, machine, runs, span
+from tests.fakes.hosts.machines import CPU, distances, join, machine, runs, span
 from tests.fakes.hosts.tree import Tree
 
 AMD = "vendor_id\t: AuthenticAMD\ncpu family\t: 25\nmodel\t\t: 17\nflags\t\t: fpu ht"
@@ -15,29 +15,29 @@ Z = "vendor_id\t: IBM/S390"
 EMPTY: frozenset[int] = frozenset()
 
 
-def _smt(count: int, cores: int) -> list[frozenset[int]]:
+def _smt_cores(count: int, cores: int) -> list[frozenset[int]]:
     """Cores whose second thread comes after all first ones."""
     return runs(cores, 2, stride=count)
 
 
-def two(root: Path, **more: object) -> Tree:
+def dual(root: Path, **more: object) -> Tree:
     """Two sockets of four cores of two threads; a node each."""
-    cores = _smt(8, 8)
+    cores = _smt_cores(8, 8)
     sockets = [frozenset().union(*cores[:4]), frozenset().union(*cores[4:])]
-    base = {"cores": cores, "sockets": sockets, "nodes": dict(enumerate(sockets)), "distances": far(2)}
+    base = {"cores": cores, "sockets": sockets, "nodes": dict(enumerate(sockets)), "distances": distances(2)}
     return machine(root, **{**base, **more})  # type: ignore[arg-type]
 
 
 def offline_mixed(root: Path) -> Tree:
-    return two(root, offline=frozenset({3, 11, 9}))
+    return dual(root, offline=frozenset({3, 11, 9}))
 
 
 def socket_off(root: Path) -> Tree:
-    return two(root, offline=span((4, 7), (12, 15)), nodes={0: span((0, 3), (8, 11)), 1: EMPTY})
+    return dual(root, offline=span((4, 7), (12, 15)), nodes={0: span((0, 3), (8, 11)), 1: EMPTY})
 
 
 def first_off(root: Path) -> Tree:
-    tree = two(root, offline=frozenset({0}))
+    tree = dual(root, offline=frozenset({0}))
     return tree.files(f"{CPU}/cpu0", online=0)
 
 
@@ -52,7 +52,7 @@ def smt_off(root: Path) -> Tree:
     return tree.files(f"{CPU}/smt", control="off", active=0)
 
 
-def expander(root: Path) -> Tree:
+def memory_expander(root: Path) -> Tree:
     sockets = runs(2, 4)
     rows = ["10 21 14", "21 10 24", "14 24 10"]
     return machine(
@@ -62,10 +62,10 @@ def expander(root: Path) -> Tree:
 
 
 def bare_node(root: Path) -> Tree:
-    return two(root, memory={0: 128, 1: 0}, info=ICE_LAKE)
+    return dual(root, memory={0: 128, 1: 0}, info=ICE_LAKE)
 
 
-def hybrid(root: Path) -> Tree:
+def hybrid_cores(root: Path) -> Tree:
     cores = [*runs(4, 2), *runs(8, 1, first=8)]
     tree = machine(
         root, cores=cores, sockets=[span((0, 15))], nodes={0: span((0, 15))},
@@ -84,17 +84,17 @@ def uneven_caches(root: Path) -> Tree:
 
 def mainframe(root: Path) -> Tree:
     cores = runs(16, 2)
-    sockets = joined(cores, 2)  # eight, numbered anew in each book
-    books = joined(sockets, 2)
+    sockets = join(cores, 2)  # eight, numbered anew in each book
+    books = join(sockets, 2)
     return machine(
         root, cores=cores, sockets=sockets, ids=[0, 1] * 4, core_ids=list(range(16)), books=books,
-        drawers=joined(books, 2), nodes={0: span((0, 31))}, info=Z,
+        drawers=join(books, 2), nodes={0: span((0, 31))}, info=Z,
     )  # fmt: skip
 
 
 def power(root: Path) -> Tree:
     cores = runs(8, 8)
-    sockets = joined(cores, 4)
+    sockets = join(cores, 4)
     nodes = {0: sockets[0], 8: sockets[1], 252: EMPTY, 253: EMPTY, 254: EMPTY, 255: EMPTY}
     rows = ["10 40 80 80 80 80", "40 10 80 80 80 80", "80 80 10 80 80 80", "80 80 80 10 80 80",
             "80 80 80 80 10 80", "80 80 80 80 80 10"]  # fmt: skip
@@ -107,10 +107,10 @@ def power(root: Path) -> Tree:
 
 def power_one_thread(root: Path) -> Tree:
     off = frozenset(n for n in range(64) if n % 8)
-    sockets = joined(runs(8, 8), 4)
+    sockets = join(runs(8, 8), 4)
     return machine(
         root, cores=runs(8, 8), sockets=sockets, ids=[0, 8], nodes={0: sockets[0] - off, 8: sockets[1] - off},
-        distances=far(2, away=40), offline=off, info=POWER,
+        distances=distances(2, away=40), offline=off, info=POWER,
     )  # fmt: skip
 
 
@@ -125,7 +125,7 @@ def arm_four_threads(root: Path) -> Tree:
     cores = runs(16, 4, stride=16)
     sockets = [frozenset().union(*cores[:8]), frozenset().union(*cores[8:])]
     return machine(
-        root, cores=cores, sockets=sockets, ids=[36, 3180], nodes=dict(enumerate(sockets)), distances=far(2),
+        root, cores=cores, sockets=sockets, ids=[36, 3180], nodes=dict(enumerate(sockets)), distances=distances(2),
         info=ARM,
     )  # fmt: skip
 
@@ -138,25 +138,25 @@ def big_little(root: Path) -> Tree:
 
 
 def all_in_each(root: Path) -> Tree:
-    return two(root, nodes=dict.fromkeys(range(4), span((0, 15))), distances=far(4))
+    return dual(root, nodes=dict.fromkeys(range(4), span((0, 15))), distances=distances(4))
 
 
 def flat_distances(root: Path) -> Tree:
-    return two(root, distances=["10 10", "10 10"])
+    return dual(root, distances=["10 10", "10 10"])
 
 
 def torn_distances(root: Path) -> Tree:
-    return two(root, distances=["10 20 20", "20"])
+    return dual(root, distances=["10 20 20", "20"])
 
 
-def crossed(root: Path) -> Tree:
-    return two(
+def crossing(root: Path) -> Tree:
+    return dual(
         root, nodes={0: span((0, 1), (4, 5), (8, 9), (12, 13)), 1: span((2, 3), (6, 7), (10, 11), (14, 15))}
     )
 
 
 def crossed_guest(root: Path) -> Tree:
-    return two(root, nodes={0: frozenset(range(0, 16, 2)), 1: frozenset(range(1, 16, 2))}, info=GUEST)
+    return dual(root, nodes={0: frozenset(range(0, 16, 2)), 1: frozenset(range(1, 16, 2))}, info=GUEST)
 
 
 def arm_guest(root: Path) -> Tree:
@@ -172,47 +172,47 @@ def guest_of_sockets(root: Path) -> Tree:
 
 def guest_with_nodes(root: Path) -> Tree:
     return machine(
-        root, cores=runs(8, 1), sockets=runs(8, 1), nodes=dict(enumerate(runs(2, 4))), distances=far(2, away=20),
+        root, cores=runs(8, 1), sockets=runs(8, 1), nodes=dict(enumerate(runs(2, 4))), distances=distances(2, away=20),
         memory={0: 8, 1: 0}, info=GUEST,
     )  # fmt: skip
 
 
-def holes(root: Path) -> Tree:
+def cpu_gaps(root: Path) -> Tree:
     sockets = [span((0, 3), (8, 11)), span((4, 7), (12, 15))]
     return machine(
         root,
         cores=runs(16, 1),
         sockets=sockets,
         nodes=dict(enumerate(sockets)),
-        distances=far(2),
+        distances=distances(2),
         info=ICE_LAKE,
     )
 
 
 def even_and_odd(root: Path) -> Tree:
-    cores = _smt(8, 8)
+    cores = _smt_cores(8, 8)
     sockets = [frozenset(range(0, 16, 2)), frozenset(range(1, 16, 2))]
     return machine(
         root,
         cores=cores,
         sockets=sockets,
         nodes=dict(enumerate(sockets)),
-        distances=far(2, away=21),
+        distances=distances(2, away=21),
         info=ICE_LAKE,
     )
 
 
 def sixteen_nodes(root: Path) -> Tree:
-    cores = _smt(128, 128)
-    caches = joined(cores, 8)
+    cores = _smt_cores(128, 128)
+    caches = join(cores, 8)
     return machine(
-        root, cores=cores, sockets=joined(cores, 64), nodes=dict(enumerate(caches)), distances=far(16, 8, 11),
+        root, cores=cores, sockets=join(cores, 64), nodes=dict(enumerate(caches)), distances=distances(16, 8, 11),
         caches=[(3, "32768K", caches)], info=AMD,
     )  # fmt: skip
 
 
-def interleaved(root: Path) -> Tree:
-    return two(root, nodes={0: span((0, 15))}, distances=["10"], info=AMD)
+def interleaved_memory(root: Path) -> Tree:
+    return dual(root, nodes={0: span((0, 15))}, distances=["10"], info=AMD)
 
 
 def numbers_missing(root: Path) -> Tree:
@@ -222,7 +222,7 @@ def numbers_missing(root: Path) -> Tree:
         cores=runs(8, 1),
         sockets=sockets,
         nodes={0: sockets[0], 2: sockets[1]},
-        distances=far(2),
+        distances=distances(2),
         info=ICE_LAKE,
     )
 
@@ -244,8 +244,8 @@ def fast_memory_beside(root: Path) -> Tree:
 def two_dies(root: Path) -> Tree:
     dies = runs(4, 4)
     return machine(
-        root, cores=runs(16, 1), sockets=joined(dies, 2), dies=dies, nodes=dict(enumerate(dies)),
-        distances=far(4, 2), info=ICE_LAKE,
+        root, cores=runs(16, 1), sockets=join(dies, 2), dies=dies, nodes=dict(enumerate(dies)),
+        distances=distances(4, 2), info=ICE_LAKE,
     )  # fmt: skip
 
 
@@ -254,24 +254,24 @@ def without_node_folder(root: Path) -> Tree:
 
 
 def empty_node(root: Path) -> Tree:
-    return two(root, nodes={0: span((0, 15)), 1: EMPTY}, memory={0: 64, 1: 0}, info=GUEST)
+    return dual(root, nodes={0: span((0, 15)), 1: EMPTY}, memory={0: 64, 1: 0}, info=GUEST)
 
 
 def flat_mode(root: Path) -> Tree:
-    cores = _smt(16, 16)
-    nodes = dict(enumerate(joined(cores, 2))) | dict.fromkeys(range(8, 16), EMPTY)
+    cores = _smt_cores(16, 16)
+    nodes = dict(enumerate(join(cores, 2))) | dict.fromkeys(range(8, 16), EMPTY)
     memory = {n: 64 if n < 8 else 16 for n in range(16)}
     return machine(
-        root, cores=cores, sockets=joined(cores, 8), nodes=nodes, memory=memory, distances=far(16, 4, 13),
+        root, cores=cores, sockets=join(cores, 8), nodes=nodes, memory=memory, distances=distances(16, 4, 13),
         info=ICE_LAKE.replace("106", "143"),
     )  # fmt: skip
 
 
-def quarters(root: Path) -> Tree:
+def quarter_nodes(root: Path) -> Tree:
     cores = runs(16, 1)
     return machine(
-        root, cores=cores, sockets=joined(cores, 8), nodes=dict(enumerate(joined(cores, 2))), info=AMD,
-        distances=far(8, 4), caches=[(3, "32768K", cores)],
+        root, cores=cores, sockets=join(cores, 8), nodes=dict(enumerate(join(cores, 2))), info=AMD,
+        distances=distances(8, 4), caches=[(3, "32768K", cores)],
     )  # fmt: skip
 
 
@@ -283,11 +283,11 @@ def in_turn(root: Path) -> Tree:
     )
 
 
-def homeless(root: Path) -> Tree:
-    return two(root, nodes={0: span((0, 3), (8, 11)), 1: span((4, 6), (12, 14))})
+def homeless_cpus(root: Path) -> Tree:
+    return dual(root, nodes={0: span((0, 3), (8, 11)), 1: span((4, 6), (12, 14))})
 
 
-def modules(root: Path) -> Tree:
+def core_modules(root: Path) -> Tree:
     info = AMD.replace("cpu family\t: 25", "cpu family\t: 21")
     return machine(root, cores=runs(4, 2), sockets=[span((0, 7))], nodes={0: span((0, 7))}, info=info)
 
@@ -301,6 +301,6 @@ def hybrid_alone(root: Path) -> Tree:
 def two_bare(root: Path) -> Tree:
     sockets = runs(4, 2)
     return machine(
-        root, cores=runs(8, 1), sockets=sockets, nodes=dict(enumerate(sockets)), distances=far(4),
+        root, cores=runs(8, 1), sockets=sockets, nodes=dict(enumerate(sockets)), distances=distances(4),
         memory={0: 64, 1: 0, 2: 64, 3: 0}, info=ICE_LAKE,
     )  # fmt: skip

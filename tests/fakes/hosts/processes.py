@@ -29,6 +29,6 @@ def process(
     (root / "proc" / "uptime").write_text("100.00 50.00\n")
 
 
-def moment(root: Path, uptime: float) -> Host:
+def host_at(root: Path, uptime: float) -> Host:
     (root / "proc" / "uptime").write_text(f"{uptime:.2f} 50.00\n")
     return Host(str(root))

@@ -16,5 +16,5 @@ def nft_text(*rules: str, priority: int = -150, sub: bool = False, family: str =
     return "\n".join((*lines, *numbered[: len(numbered) - len(below)], "\t}", "}", ""))
 
 
-def ip6(table: str, *rules: str) -> str:
+def save_text(table: str, *rules: str) -> str:
     return "\n".join((f"*{table}", ":PREROUTING ACCEPT [0:0]", *rules, "COMMIT", ""))

@@ -70,7 +70,7 @@ class Server:
         self._rest(disks)
 
     @contextmanager
-    def planted(self) -> Iterator[Server]:
+    def restore_after(self) -> Iterator[Server]:
         """What is put meanwhile is taken back: one tree serves many faults, and writing it is what costs."""
         before = self._before = {}
         try:
@@ -125,14 +125,14 @@ class Server:
         for n in range(count):
             core = n % cores
             socket = 0 if core < cores // 2 else 1
-            mine = f"{core},{core + cores}"
+            siblings = f"{core},{core + cores}"
             package = f"0-{cores // 2 - 1},{cores}-{cores + cores // 2 - 1}"
             other = f"{cores // 2}-{cores - 1},{cores + cores // 2}-{count - 1}"
             self.files(
                 f"{CPU}/cpu{n}/topology",
                 physical_package_id=socket,
                 core_id=core,
-                core_cpus_list=mine,
+                core_cpus_list=siblings,
                 package_cpus_list=other if socket else package,
             )
             self.files(f"{CPU}/cpu{n}/thermal_throttle", core_throttle_count=0, package_throttle_count=0)
@@ -176,10 +176,7 @@ class Server:
             "proc/meminfo",
             f"{text}\nHugePages_Total:       0\nHugePages_Free:        0\nHugepagesize:       2048 kB",
         )
-        self.put(
-            "proc/vmstat",
-            "pswpin 0\npswpout 0\nallocstall_normal 10\ncompact_stall 3\noom_kill 0\n",
-        )
+        self.put("proc/vmstat", "pswpin 0\npswpout 0\nallocstall_normal 10\ncompact_stall 3\noom_kill 0\n")
         thp = "sys/kernel/mm/transparent_hugepage"
         self.files(thp, enabled="always [madvise] never", defrag="always defer [madvise] never")
         self.files("sys/devices/system/edac/mc/mc0", ce_count=0, ue_count=0)
@@ -298,11 +295,11 @@ class Server:
 
     def df(self, space: float, inodes: float) -> Server:
         """How full / is, as shares."""
-        used, files = round(9e8 * space), round(9e7 * inodes)
+        blocks, files = round(9e8 * space), round(9e7 * inodes)
         folder = "sos_commands/filesys"
         self.put(
             f"{folder}/df_-al_-x_autofs",
-            f"F 1K-blocks Used Available Use% Mounted on\n/dev/sda1 900000000 {used} {900000000 - used} 1% /",
+            f"F 1K-blocks Used Available Use% Mounted on\n/dev/sda1 900000000 {blocks} {900000000 - blocks} 1% /",
         )
         return self.put(
             f"{folder}/df_-ali_-x_autofs",

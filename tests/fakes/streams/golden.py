@@ -6,11 +6,11 @@ from pathlib import Path
 GOLDEN = Path(__file__).parents[2] / "app" / "tui" / "golden"
 
 
-def agrees(name: str, shown: str) -> None:
+def compare_golden(name: str, text: str) -> None:
     """Compares with the file of that name, or writes it where that was asked for."""
     path = GOLDEN / f"{name}.txt"
     if os.environ.get("HOSTDX_GOLDEN") == "write":
-        path.write_text(shown, "utf-8")
+        path.write_text(text, "utf-8")
         return
     assert path.exists(), f"{path} is missing: HOSTDX_GOLDEN=write makes it"
-    assert shown == path.read_text("utf-8"), f"the screen differs from {path}"
+    assert text == path.read_text("utf-8"), f"the screen differs from {path}"

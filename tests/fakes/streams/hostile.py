@@ -25,30 +25,30 @@ _SAFE_CONTROLS = "\n"
 Text = Callable[[str, int], str]
 
 
-def leaks(shown: str) -> list[str]:
+def find_leaks(text: str) -> list[str]:
     """The code points that a terminal could act on, or that a reader does not see; line feeds are layout."""
-    bad = (c for c in shown if c not in _SAFE_CONTROLS and not c.isprintable() and c != "\xa0")
+    bad = (c for c in text if c not in _SAFE_CONTROLS and not c.isprintable() and c != "\xa0")
     return sorted({f"U+{ord(c):04X} {unicodedata.category(c)}" for c in bad})
 
 
 def stream(status: ev.Status = "done") -> list[ev.AnyEvent]:
     """Every type of event in `COPIES` copies, `run` first and `end` last; the same name in every field."""
     infos = {kind: inspect.type_info(kind) for kind in EVERY.values()}
-    events = [_built(infos[ev.Began], 0, 0.0)]
+    events = [_build_event(infos[ev.Began], 0, 0.0)]
     between = [kind for kind in infos if kind not in (ev.Began, ev.RunEnded)]
     for copy in range(COPIES):
-        events += [_built(infos[kind], copy, 1.0 + copy + n / 100) for n, kind in enumerate(between)]
-    ended = _built(infos[ev.RunEnded], 0, 9.0)
+        events += [_build_event(infos[kind], copy, 1.0 + copy + n / 100) for n, kind in enumerate(between)]
+    ended = _build_event(infos[ev.RunEnded], 0, 9.0)
     return [*events, msgspec.structs.replace(ended, status=status)]
 
 
-def attacked(recording: Path) -> list[ev.AnyEvent]:
+def attack(recording: Path) -> list[ev.AnyEvent]:
     """A recording with the attack inside every text of it, the names of facts apart: views look for them."""
     out = []
     for event in read_events(recording):
-        kept = {"name": event.name} if isinstance(event, ev.FactRead) else {}
-        tree = _spoilt(inspect.type_info(type(event)), "", json.loads(encode(event)))
-        out.append(msgspec.convert(tree | kept, type(event)))
+        unchanged = {"name": event.name} if isinstance(event, ev.FactRead) else {}
+        tree = _spoil(inspect.type_info(type(event)), "", json.loads(encode(event)))
+        out.append(msgspec.convert(tree | unchanged, type(event)))
     return out
 
 
@@ -63,7 +63,7 @@ def plan() -> Plan:
     return next(event.plan for event in stream() if isinstance(event, ev.Planned))
 
 
-def _built(info: inspect.Type, copy: int, t: float) -> ev.AnyEvent:
+def _build_event(info: inspect.Type, copy: int, t: float) -> ev.AnyEvent:
     tree = _value(info, "", copy)
     assert isinstance(info, inspect.StructType) and isinstance(tree, dict)
     built: ev.AnyEvent = msgspec.convert({**tree, "type": info.tag, "t": t}, info.cls)
@@ -82,7 +82,7 @@ def _value(info: inspect.Type, name: str, copy: int) -> Any:
         case inspect.EnumType():
             return list(info.cls)[copy % len(info.cls)]
         case inspect.UnionType():
-            some = [one for one in info.types if not isinstance(one, inspect.NoneType)]
+            some = [member for member in info.types if not isinstance(member, inspect.NoneType)]
             return _value(some[copy % len(some)], name, copy)
         case inspect.ListType() | inspect.VarTupleType():
             return [_value(info.item_type, name, n) for n in range(COPIES)]
@@ -105,29 +105,31 @@ def _value(info: inspect.Type, name: str, copy: int) -> Any:
     raise AssertionError(f"a type of field that is not attacked yet: {info}")
 
 
-def _spoilt(info: inspect.Type, name: str, value: Any) -> Any:
+def _spoil(info: inspect.Type, name: str, value: Any) -> Any:
     match info, value:
         case (inspect.LiteralType() | inspect.EnumType(), _) | (_, None):
             return value
         case inspect.UnionType(), _:
-            some = [one for one in info.types if not isinstance(one, inspect.NoneType)]
-            return _spoilt(some[0], name, value)
+            some = [member for member in info.types if not isinstance(member, inspect.NoneType)]
+            return _spoil(some[0], name, value)
         case inspect.StructType(), dict():
             types = {field.encode_name: field.type for field in info.fields}
-            return {key: _spoilt(types[key], key, one) if key in types else one for key, one in value.items()}
+            return {
+                key: _spoil(types[key], key, inner) if key in types else inner for key, inner in value.items()
+            }
         case inspect.DictType(), dict():
-            return {_mixed(key): _spoilt(info.value_type, "", one) for key, one in value.items()}
+            return {_mix_in(key): _spoil(info.value_type, "", inner) for key, inner in value.items()}
         case ((inspect.ListType() | inspect.VarTupleType()), list()):
-            return [_spoilt(info.item_type, name, one) for one in value]
+            return [_spoil(info.item_type, name, inner) for inner in value]
         case inspect.AnyType(), dict():
-            return {_mixed(key): _spoilt(info, "", one) for key, one in value.items()}
+            return {_mix_in(key): _spoil(info, "", inner) for key, inner in value.items()}
         case inspect.AnyType(), list():
-            return [_spoilt(info, "", one) for one in value]
+            return [_spoil(info, "", inner) for inner in value]
         case _, str():
-            return value if name in _FIXED else _mixed(value)
+            return value if name in _FIXED else _mix_in(value)
     return value
 
 
-def _mixed(text: str) -> str:
+def _mix_in(text: str) -> str:
     """At its beginning too, so that no list cuts it off."""
     return "|".join(part[:1] + IN_EVENTS + part[1:] for part in text.split("|"))

@@ -14,9 +14,9 @@ from hostdx.scenarios.rpfilter import scenario as rpfilter
 from hostdx.scenarios.rpfilter.results import AtLineRate, CheckCost, Cost, LineRate
 from hostdx.scenarios.rpfilter.scenario import Rpfilter
 from tests.fakes.answering import Answering
-from tests.fakes.bench_network import FakeBench
+from tests.fakes.bench_network import FakeNetwork
 from tests.fakes.clock import FakeClock
-from tests.fakes.run import FakeRun, conduct
+from tests.fakes.run import FakeRun, conduct_fake
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "rulesets"
 EMPTY = ""
@@ -36,7 +36,7 @@ BASE = {
 }
 
 
-def quieten(monkeypatch: pytest.MonkeyPatch) -> None:
+def stop_guards(monkeypatch: pytest.MonkeyPatch) -> None:
     """No guards on this machine's own load, and nft is there whether or not this machine has it."""
     monkeypatch.setattr(rpfilter, "watch_for", lambda run: InterferenceWatch(run))
     monkeypatch.setattr(rpfilter, "find_tool", lambda name: f"/usr/sbin/{name}")
@@ -59,19 +59,19 @@ class Story:
             commands["iptables-nft-save -c"] = saved4
         self.host = Answering(root, commands, files)
         self.clock = FakeClock()
-        self.bench = FakeBench(self.clock, **bench)
+        self.bench = FakeNetwork(self.clock, **bench)
         self.names: list[str] = []
         self.scenario = Rpfilter(self.start)
         self.options = Options(options or {}, self.scenario.options)
         self.plan = self.scenario.prepare(self.host, self.options).plan
         self.fake = FakeRun(host=self.host, clock=self.clock, options=self.options.values, plan=self.plan)
 
-    async def start(self, name: str) -> FakeBench:
+    async def start(self, name: str) -> FakeNetwork:
         self.names.append(name)
         return self.bench
 
     async def run(self) -> FakeRun:
-        await conduct(self.scenario, self.fake)
+        await conduct_fake(self.scenario, self.fake)
         return self.fake
 
     @property
@@ -84,13 +84,13 @@ class Story:
 
     @property
     def lines(self) -> tuple[LineRate, ...]:
-        (found,) = self.fake.of(AtLineRate)
-        return found.value
+        (event,) = self.fake.of(AtLineRate)
+        return event.value
 
     @property
-    def told(self) -> CheckCost:
-        (found,) = self.fake.of(Cost)
-        return found.value
+    def cost_value(self) -> CheckCost:
+        (event,) = self.fake.of(Cost)
+        return event.value
 
 
 def with_check(name: str) -> str:

@@ -8,7 +8,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.plan import Metric, Plan, Workload
 
 
-def recorded(
+def record_small(
     folder: Path, name: str, rate: float, *, scenario: str = "kernel", host: str = "n1", day: int = 1
 ) -> Path:
     workload = Workload(id="syscall", title="system call", metrics=(Metric("calls/s", "calls/s"),))

@@ -8,7 +8,7 @@ import msgspec
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.contract.plan import Option, Plan, PlannedStep
-from tests.fakes.hosts.facts import parted
+from tests.fakes.hosts.facts import split_fact_name
 from tests.fakes.streams.story import LINK, RECORDINGS, Teller, iosched, storage
 
 # Markup, escapes, wide, combining, right-to-left and control characters, in every place that a host can fill.
@@ -118,7 +118,7 @@ def triage() -> list[ev.AnyEvent]:
     tell = Teller(3)
     tell.began("triage", ["triage"])
     for short, (value, source, unit) in FACTS.items():
-        subject, name = parted(short)
+        subject, name = split_fact_name(short)
         tell.tell(ev.FactRead, subject=subject, name=name, value=value, source=source, unit=unit)
     tell.tell(
         ev.AbsentFact, subject="memory", name="dimms", reason="dmidecode needs root", source="dmidecode -t 17",
@@ -181,7 +181,7 @@ def dstate() -> list[ev.AnyEvent]:
     return tell.events
 
 
-def failed() -> list[ev.AnyEvent]:
+def failed_run() -> list[ev.AnyEvent]:
     tell = Teller(1)
     tell.began("storage", ["run", "storage", "--dir", "/mnt/full"])
     tell.step("prepare", "prepare", "started")
@@ -191,13 +191,13 @@ def failed() -> list[ev.AnyEvent]:
     return tell.events
 
 
-def interrupted() -> list[ev.AnyEvent]:
+def stopped_run() -> list[ev.AnyEvent]:
     events = storage(cut="live")
     last = events[-1].t
     return [*events, ev.RunEnded(t=last + 0.3, status="interrupted", reason="stopped by SIGINT", exit=130)]
 
 
-def hostile() -> list[ev.AnyEvent]:
+def hostile_run() -> list[ev.AnyEvent]:
     """The storage run on a host whose every name is an attack, and a watch's samples besides."""
     swaps = {
         "st-096": HOSTILE,
@@ -208,19 +208,19 @@ def hostile() -> list[ev.AnyEvent]:
     }
     raw = [msgspec.to_builtins(event) for event in storage()]
 
-    def poison(value: object) -> object:
+    def poison_value(value: object) -> object:
         if isinstance(value, str):
             for old, new in swaps.items():
                 value = value.replace(old, new)
             return value
         if isinstance(value, dict):
-            return {k: poison(v) for k, v in value.items()}
-        return [poison(v) for v in value] if isinstance(value, list | tuple) else value
+            return {k: poison_value(v) for k, v in value.items()}
+        return [poison_value(v) for v in value] if isinstance(value, list | tuple) else value
 
-    return [msgspec.convert(poison(event), ev.Common) for event in raw]
+    return [msgspec.convert(poison_value(event), ev.Common) for event in raw]
 
 
-def long(count: int = 200_000) -> list[ev.AnyEvent]:
+def long_run(count: int = 200_000) -> list[ev.AnyEvent]:
     """An hour with as many events as a recording may have; for measuring, not for reading."""
     tell = Teller(2, ("sda",))
     tell.began("storage", ["run", "storage"])
@@ -244,8 +244,8 @@ def long(count: int = 200_000) -> list[ev.AnyEvent]:
 
 
 STORIES = {
-    "storage": storage, "triage": triage, "iosched": iosched, "dstate": dstate, "failed": failed,
-    "interrupted": interrupted, "hostile": hostile,
+    "storage": storage, "triage": triage, "iosched": iosched, "dstate": dstate, "failed": failed_run,
+    "interrupted": stopped_run, "hostile": hostile_run,
 }  # fmt: skip
 
 

@@ -87,11 +87,7 @@ STORAGE_WORKLOADS = (
     Workload(id="fsync-4k", title="synced write 4k", metrics=(Metric("IOPS", "IOPS"),)),
     Workload(id="cpu", title="CPU only", metrics=(Metric("rounds/s", "rounds/s"),), control=True),
 )
-BASE = {
-    "randread-4k-qd1": {"A": 14200.0, "B": 6800.0},
-    "fsync-4k": PAIR,
-    "cpu": {"A": 812.0, "B": 812.0},
-}
+BASE = {"randread-4k-qd1": {"A": 14200.0, "B": 6800.0}, "fsync-4k": PAIR, "cpu": {"A": 812.0, "B": 812.0}}
 
 
 def storage_plan() -> Plan:
@@ -124,7 +120,7 @@ def storage_plan() -> Plan:
     ).with_digest()
 
 
-def _blocks(
+def _tell_blocks(
     tell: Teller, workload: Workload, groups: int, *, disturb_at: int = -1, noise: float = 0.06
 ) -> None:
     """Groups of four blocks in a drawn order, with the running estimate after each."""
@@ -200,7 +196,9 @@ def _blocks(
         )
 
 
-def _verdict(tell: Teller, workload: Workload, ratio: float, half: float, word: str, **more: object) -> None:
+def _tell_verdict(
+    tell: Teller, workload: Workload, ratio: float, half: float, word: str, **more: object
+) -> None:
     tell.tell(
         ev.RunVerdict,
         workload=workload.id,
@@ -255,10 +253,10 @@ def storage(host: str = "st-096", *, cut: str = "") -> list[ev.AnyEvent]:
         tell.busy = 0.1 if workload.control else 0.7
         tell.step(workload.id, workload.title, "started")
         if cut == "live" and workload.id == "fsync-4k":
-            _blocks(tell, workload, 6, disturb_at=4)
+            _tell_blocks(tell, workload, 6, disturb_at=4)
             return tell.events
-        _blocks(tell, workload, groups, disturb_at=4 if workload.id == "fsync-4k" else -1)
-        _verdict(tell, workload, ratio, half, word)
+        _tell_blocks(tell, workload, groups, disturb_at=4 if workload.id == "fsync-4k" else -1)
+        _tell_verdict(tell, workload, ratio, half, word)
         tell.step(workload.id, workload.title, "done")
     tell.busy = 0.05
     tell.tell(ev.Found, finding=LINK)

@@ -21,7 +21,7 @@ def key(load: str) -> FigureKey:
     return FigureKey(load, RATE.name)
 
 
-def take(
+def summary(
     values: Mapping[str, float],
     *,
     name: str = "run",
@@ -54,7 +54,7 @@ def boots(
 ) -> list[RunSummary]:
     """One run a boot; every load scatters by `deviation` from boot to boot. `factor`: by load, "_" for "-"."""
     return [
-        take(
+        summary(
             {
                 load: 1000 * factor.get(load.replace("-", "_"), 1.0) * math.exp(rng.gauss(0, deviation))
                 for load in loads

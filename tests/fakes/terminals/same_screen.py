@@ -5,36 +5,36 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.launcher import environment
+from tests.app.launcher import own_env
 from tests.fakes.terminals.terminal import Terminal
 
 HOSTDX = [sys.executable, "-P", "-m", "hostdx.app.cli"]
 
 
-def opened(place: Path, *arguments: str, size: tuple[int, int] = (80, 24)) -> Terminal:
+def open_terminal(place: Path, *arguments: str, size: tuple[int, int] = (80, 24)) -> Terminal:
     """With state and locks in `place`."""
-    own = {name: value for name, value in environment(place).items() if name.startswith("XDG_")}
+    own = {name: value for name, value in own_env(place).items() if name.startswith("XDG_")}
     return Terminal([*HOSTDX, *arguments], size, own, may_fork=True)
 
 
-def differences(one: Terminal, other: Terminal) -> list[str]:
+def differing_rows(first: Terminal, second: Terminal) -> list[str]:
     """Three lines for each row that differs: its first cell that does, in both, and the words of both."""
-    found = []
-    for y, (left, right) in enumerate(zip(one.cells, other.cells, strict=True)):
+    rows_text = []
+    for y, (left, right) in enumerate(zip(first.cells, second.cells, strict=True)):
         if left != right:
-            x = next(x for x in range(one.width) if left[x] != right[x])
+            x = next(x for x in range(first.width) if left[x] != right[x])
             rows = ["".join(c.data for c in row).rstrip() for row in (left, right)]
-            found.append("\n  ".join((f"row {y}, cell {x}: {left[x]} {right[x]}", *rows)))
-    return found
+            rows_text.append("\n  ".join((f"row {y}, cell {x}: {left[x]} {right[x]}", *rows)))
+    return rows_text
 
 
-def agree(live: Terminal, replay: Terminal, what: str) -> None:
+def check_same_screen(live: Terminal, replay: Terminal, view: str) -> None:
     """Every cell, its colours included; and it stays so: neither has anything more to say."""
     try:
-        replay.until(lambda: live.pump(0.02) and live.cells == replay.cells, what)
+        replay.expect(lambda: live.pump(0.02) and live.cells == replay.cells, view)
     except TimeoutError:
         pass
     live.pump(0.3)
     replay.pump(0.3)
-    if found := differences(live, replay):
-        pytest.fail(f"{what} at {live.width}x{live.height}, live and replay:\n" + "\n".join(found))
+    if different := differing_rows(live, replay):
+        pytest.fail(f"{view} at {live.width}x{live.height}, live and replay:\n" + "\n".join(different))

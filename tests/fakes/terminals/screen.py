@@ -34,21 +34,21 @@ def grid(app: Shell) -> str:
     return "\n".join(row.rstrip() for row in rows) + "\n"
 
 
-def recorded(name: str) -> EventChild:
+def child_of(name: str) -> EventChild:
     """A child that says what a triage or a plan said."""
     return EventChild([COPY, str(RECORDINGS / f"{name}.jsonl")])
 
 
-def planned(monkeypatch: pytest.MonkeyPatch, name: str) -> list[list[str]]:
+def fake_plan(monkeypatch: pytest.MonkeyPatch, name: str) -> list[list[str]]:
     """What the plan screen asks for, each time; a recorded plan is the answer."""
-    asked: list[list[str]] = []
+    calls: list[list[str]] = []
 
-    def planner(argv: list[str]) -> EventChild:
-        asked.append(list(argv))
-        return recorded(name)
+    def start_planner(argv: list[str]) -> EventChild:
+        calls.append(list(argv))
+        return child_of(name)
 
-    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", planner)
-    return asked
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", start_planner)
+    return calls
 
 
 def feed(name: str, at: float | str = "end") -> RunFeed:
@@ -61,7 +61,7 @@ def feed(name: str, at: float | str = "end") -> RunFeed:
     return run_feed
 
 
-async def idle(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
+async def wait_idle(min_sleep: float = 0.0, max_sleep: float = 1.0) -> None:
     """Until the event loop has nothing more to run: then every widget waits for its next message.
 
     Textual's own `wait_for_idle` sleeps until the whole process used no CPU for 20 ms, three times a key.
@@ -81,7 +81,7 @@ def quick_keys() -> Iterator[None]:
     before = [module.wait_for_idle for module in places]
     try:
         for module in places:
-            module.wait_for_idle = idle
+            module.wait_for_idle = wait_idle
         yield
     finally:
         for module, original in zip(places, before, strict=True):
@@ -100,12 +100,12 @@ def parsed_once() -> Iterator[None]:
     parse = Stylesheet._parse_rules
     colours: list[tuple[object, object]] = [({}, ())]  # the last variables, and in order
 
-    def parse_once(self: Stylesheet, *given: Any, **named: Any) -> list[Any]:
+    def parse_once(self: Stylesheet, *arguments: Any, **options: Any) -> list[Any]:
         if colours[0][0] is not self._variables:
             colours[0] = (self._variables, tuple(sorted(self._variables.items())))
-        key = (given, tuple(sorted(named.items())), colours[0][1])
+        key = (arguments, tuple(sorted(options.items())), colours[0][1])
         if key not in _parsed:
-            _parsed[key] = parse(self, *given, **named)
+            _parsed[key] = parse(self, *arguments, **options)
         return _parsed[key]
 
     try:
@@ -116,27 +116,27 @@ def parsed_once() -> Iterator[None]:
 
 
 @contextmanager
-def unseen(drawn: bool) -> Iterator[None]:
+def count_updates(is_drawn: bool) -> Iterator[None]:
     """Without a terminal Textual works out what it would write and throws it away: `grid` asks for the cells."""
     update = Compositor.render_update
 
-    def counted(self: Compositor, full: bool = False, **more: Any) -> Any:
+    def update_and_count(self: Compositor, full: bool = False, **more: Any) -> Any:
         global _updates
         _updates += 1
-        if full or drawn:  # a picture is full
+        if full or is_drawn:  # a picture is full
             return update(self, full, **more)
         self._dirty_regions.clear()
         return None
 
     try:
-        Compositor.render_update = counted  # type: ignore[method-assign]
+        Compositor.render_update = update_and_count  # type: ignore[method-assign]
         yield
     finally:
         Compositor.render_update = update  # type: ignore[method-assign]
 
 
 @contextmanager
-def environment(**values: str | None) -> Iterator[None]:
+def set_environment(**values: str | None) -> Iterator[None]:
     before = {name: os.environ.get(name) for name in values}
     try:
         for name, value in values.items():
@@ -154,7 +154,7 @@ def environment(**values: str | None) -> Iterator[None]:
 
 
 @asynccontextmanager
-async def opened(
+async def run_app(
     state: Path,
     *,
     triage: str = "",
@@ -162,33 +162,33 @@ async def opened(
     size: str = "narrow",
     ascii_only: bool = False,
     no_color: bool = False,
-    drawn: bool = False,
+    is_drawn: bool = False,
 ) -> AsyncIterator[tuple[Shell, Pilot[int]]]:
     """The app without a terminal, its state directory in `state`, its triage read to the end."""
     state.mkdir(mode=0o700, exist_ok=True)
     places = {"XDG_STATE_HOME": str(state), "XDG_RUNTIME_DIR": str(state / "run"), "TERM": "xterm-256color"}
     with (
-        environment(**places, NO_COLOR="1" if no_color else None, COLORTERM=None),
+        set_environment(**places, NO_COLOR="1" if no_color else None, COLORTERM=None),
         chdir(state),  # a screen is saved where the app was started
         quick_keys(),
         parsed_once(),
-        unseen(drawn),
+        count_updates(is_drawn),
     ):
-        child = recorded(triage) if triage else None
+        child = child_of(triage) if triage else None
         shell = Shell(triage=child, feed=run, ascii_only=ascii_only)
         shell.animation_level = "none"
         try:
             async with shell.run_test(size=SIZES[size]) as pilot:
                 while child is not None and not child.ended:
                     await pilot.pause(0.01)
-                await settled(pilot)
+                await settle(pilot)
                 yield shell, pilot
         finally:
             if child is not None:
                 child.close()
 
 
-async def settled(pilot: Pilot[int]) -> None:
+async def settle(pilot: Pilot[int]) -> None:
     """Until the screen stays as it is: on a busy machine a callback may come after the first idle moment."""
     app = pilot.app
     assert isinstance(app, Shell)
@@ -196,7 +196,7 @@ async def settled(pilot: Pilot[int]) -> None:
     for _ in range(250):
         before = _updates
         await pilot.pause(0.004)
-        await idle()
+        await wait_idle()
         # a child's last events are drawn a moment after they came
         quiet = quiet + 1 if _updates == before and not app._draw_soon else 0
         if quiet == 2:
@@ -206,19 +206,19 @@ async def settled(pilot: Pilot[int]) -> None:
 async def keys(pilot: Pilot[int], *pressed: str) -> None:
     for key in pressed:
         await pilot.press(key)
-    await settled(pilot)
+    await settle(pilot)
 
 
-async def until(pilot: Pilot[int], done: Callable[[], bool]) -> None:
+async def wait(pilot: Pilot[int], done: Callable[[], bool]) -> None:
     """Bounded; what it waits for is another process, a second away at most."""
     for _ in range(2000):
         if done():
             break
         await pilot.pause(0.01)
-    await settled(pilot)
+    await settle(pilot)
     assert done(), grid(pilot.app)
 
 
-async def ready(app: Shell, pilot: Pilot[int]) -> None:
+async def wait_plan(app: Shell, pilot: Pilot[int]) -> None:
     """Until the plan on the screen is complete."""
-    await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)
+    await wait(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)

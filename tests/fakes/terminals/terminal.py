@@ -36,28 +36,28 @@ class Terminal:
         self.raw = bytearray()  # everything that it wrote
         self.began = time.perf_counter()
         self._stream = pyte.ByteStream(self.screen)
-        told = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})}
-        self.fd, theirs = pty.openpty()
-        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", self.height, self.width, 0, 0))
-        if may_fork and not forked.must_start(argv, told):
-            self.pid = forked.fork_on_terminal(argv, told, theirs)
+        variables = {**os.environ, "TERM": "xterm-256color", "LC_ALL": "C.UTF-8", **(env or {})}
+        self.fd, child_end = pty.openpty()
+        fcntl.ioctl(child_end, termios.TIOCSWINSZ, struct.pack("HHHH", self.height, self.width, 0, 0))
+        if may_fork and not forked.must_start(argv, variables):
+            self.pid = forked.fork_on_terminal(argv, variables, child_end)
         elif (pid := os.fork()) == 0:
             try:
-                os.login_tty(theirs)
-                os.execvpe(argv[0], list(argv), told)
+                os.login_tty(child_end)
+                os.execvpe(argv[0], list(argv), variables)
             finally:
                 os._exit(127)
         else:
             self.pid = pid
-        os.close(theirs)
+        os.close(child_end)
 
     @property
-    def shown(self) -> str:
+    def content(self) -> str:
         return "\n".join(line.rstrip() for line in self.screen.display)
 
     def shows(self, words: str) -> bool:
         """Also where the terminal broke a line that is longer than its row, in the middle of a word."""
-        return words in self.shown or words in "".join(self.screen.display)
+        return words in self.content or words in "".join(self.screen.display)
 
     @property
     def cells(self) -> list[list[pyte.screens.Char]]:
@@ -94,15 +94,15 @@ class Terminal:
 
     def wait(self, words: str, timeout_s: float = 30.0) -> float:
         """Seconds from the start until `words` stand on the screen. Raises TimeoutError with the screen."""
-        return self.until(lambda: self.shows(words), words, timeout_s)
+        return self.expect(lambda: self.shows(words), words, timeout_s)
 
-    def until(self, done: Callable[[], bool], what: str, timeout_s: float = 30.0) -> float:
+    def expect(self, done: Callable[[], bool], awaited: str, timeout_s: float = 30.0) -> float:
         end = time.perf_counter() + timeout_s
         while not done():
             if time.perf_counter() > end or not self.pump(0.02):
                 if done():
                     break
-                raise TimeoutError(f"{what!r} never came; the screen:\n{self.shown}")
+                raise TimeoutError(f"{awaited!r} never came; the screen:\n{self.content}")
         return time.perf_counter() - self.began
 
     def press(self, keys: str) -> None:
@@ -110,15 +110,15 @@ class Terminal:
 
     def tree(self) -> list[psutil.Process]:
         """The processes of the terminal's session; what the program detached is not counted."""
-        found = []
+        processes = []
         try:
             process = psutil.Process(self.pid)
-            for one in (process, *process.children(recursive=True)):
-                if os.getsid(one.pid) == self.pid:
-                    found.append(one)
+            for member in (process, *process.children(recursive=True)):
+                if os.getsid(member.pid) == self.pid:
+                    processes.append(member)
         except (psutil.Error, OSError):
             pass
-        return found
+        return processes
 
     def cpu_s(self) -> float:
         total = 0.0

@@ -17,41 +17,43 @@ _RENAMED = {
 _DARSHAN_ADDED = 1e-5  # floats summed in another order, and of text with six decimals
 
 
-def near(got: Any, want: Any, relative: float = 1e-9) -> bool:
-    if isinstance(got, float) and isinstance(want, int | float) and not isinstance(want, bool):
-        return abs(got - want) <= relative * max(1.0, abs(want))
-    if isinstance(got, tuple):
-        return len(got) == len(want) and all(near(g, w) for g, w in zip(got, want, strict=True))
-    return bool(got == want)
+def alike(value: Any, expected: Any, relative: float = 1e-9) -> bool:
+    if isinstance(value, float) and isinstance(expected, int | float) and not isinstance(expected, bool):
+        return abs(value - expected) <= relative * max(1.0, abs(expected))
+    if isinstance(value, tuple):
+        return len(value) == len(expected) and all(alike(g, w) for g, w in zip(value, expected, strict=True))
+    return bool(value == expected)
 
 
-def fields(got: Any, want: Mapping[str, Any], names: Iterable[str], relative: float = 1e-9) -> list[str]:
-    """`names` of `want` against the attributes of `got`; what `want` does not claim (null) is not compared."""
+def compare(record: Any, want: Mapping[str, Any], names: Iterable[str], relative: float = 1e-9) -> list[str]:
+    """`names` of `want` against the attributes of `record`; what `want` does not claim (null) is not compared."""
     out = []
     for name in names:
-        value = getattr(got, _RENAMED.get(name, name))
-        if want.get(name) is not None and not near(value, want[name], relative):
+        value = getattr(record, _RENAMED.get(name, name))
+        if want.get(name) is not None and not alike(value, want[name], relative):
             out.append(f"{name}: {value!r} is not {want[name]!r}")
     return out
 
 
-def differences(folder: str, result: ImportResult, want: Any) -> list[str]:
+def find_differences(folder: str, result: ImportResult, want: Any) -> list[str]:
     return _CHECKS[folder](result, want)
 
 
 def _io500(result: ImportResult, want: Any) -> list[str]:
     detail: Any = result.detail
-    got = {p.name: (p.value, p.seconds, p.invalid, p.counted) for p in detail.phases}
-    claimed = {
+    phases = {p.name: (p.value, p.seconds, p.invalid, p.counted) for p in detail.phases}
+    claims = {
         name: (p["value"], p["time_s"], p.get("invalid", False), p["scored"])
         for name, p in (want["phases"] | want["other"]).items()
     }
     out = [
-        f"{n}: {got.get(n)} is not {claimed.get(n)}" for n in claimed | got if got.get(n) != claimed.get(n)
+        f"{n}: {phases.get(n)} is not {claims.get(n)}"
+        for n in claims | phases
+        if phases.get(n) != claims.get(n)
     ]
-    out += fields(detail, want, ("version", "mode", "invalid"))
-    out += fields(detail.printed, want["printed"], ("bw", "md", "total"))
-    out += fields(detail.recomputed, want["recomputed"], ("bw", "md", "total", "bw_phases", "md_phases"))
+    out += compare(detail, want, ("version", "mode", "invalid"))
+    out += compare(detail.printed, want["printed"], ("bw", "md", "total"))
+    out += compare(detail.recomputed, want["recomputed"], ("bw", "md", "total", "bw_phases", "md_phases"))
     if detail.agrees != want["agrees_within_rounding"]:
         out.append(f"agrees: {detail.agrees} is not {want['agrees_within_rounding']}")
     if list(detail.missing) != want["missing"]:
@@ -63,30 +65,30 @@ def _fio(result: ImportResult, want: Any) -> list[str]:
     detail: Any = result.detail
     if result.kind == "fio-terse":  # its facts claim only that it is no JSON
         return [] if result.measures else ["nothing read"]
-    out = fields(detail, want, ("version", "timestamp", "client_server"))
+    out = compare(detail, want, ("version", "timestamp", "client_server"))
     if list(detail.messages) != want["messages"]:
         out.append(f"messages: {detail.messages}")
     jobs = [j for j in want["jobs"] if j["name"] != "All clients"]
     if len(jobs) != len(detail.jobs):
         return [*out, f"{len(detail.jobs)} jobs are not {len(jobs)}"]
-    for job, claimed in zip(detail.jobs, jobs, strict=True):
+    for job, claim in zip(detail.jobs, jobs, strict=True):
         names = ("name", "group", "error", "rw", "bs", "iodepth", "numjobs", "ioengine", "direct", "hostname")
-        out += fields(job, claimed, names)
-        if set(job.rates) != {d for d in ("read", "write", "trim") if d in claimed}:
+        out += compare(job, claim, names)
+        if set(job.rates) != {d for d in ("read", "write", "trim") if d in claim}:
             out.append(f"{job.name}: directions {set(job.rates)}")
         for direction, rate in job.rates.items():
-            out += _rate(rate, claimed[direction])
+            out += _rate(rate, claim[direction])
     for group, directions in want["totals_by_group"].items():
         for direction, total in directions.items():
-            got = detail.totals[group][direction]
-            if not near(got["iops"], total["iops"]) or not near(got["kib_s"] / 1024, total["mib_s"]):
-                out.append(f"total {group} {direction}: {got}")
+            totals = detail.totals[group][direction]
+            if not alike(totals["iops"], total["iops"]) or not alike(totals["kib_s"] / 1024, total["mib_s"]):
+                out.append(f"total {group} {direction}: {totals}")
     return out
 
 
 def _rate(rate: Any, want: Mapping[str, Any]) -> list[str]:
     names = ("iops", "bw_kib_s", "bytes", "runtime_ms", "total_ios", "clat_mean_ns", "lat_mean_ns")
-    out = fields(rate, want, names)
+    out = compare(rate, want, names)
     for rank, key in (("50", "clat_p50_ns"), ("99", "clat_p99_ns"), ("99.9", "clat_p999_ns")):
         if rate.percentiles_ns.get(rank) != want.get(key):
             out.append(f"{key}: {rate.percentiles_ns.get(rank)} is not {want.get(key)}")
@@ -100,14 +102,14 @@ def _hepscore(result: ImportResult, want: Any) -> list[str]:
     if isinstance(detail, hepscore.HepScore):
         return _score(detail, want)
     if isinstance(detail, hepscore.HepWorkload):
-        out = fields(detail, want, ("copies", "threads_per_copy", "events_per_thread"))
+        out = compare(detail, want, ("copies", "threads_per_copy", "events_per_thread"))
         out += [] if detail.name == want["description"] else [f"name: {detail.name}"]
         return out if detail.chosen == want["wl_scores"] else [*out, f"scores: {detail.chosen}"]
     if result.kind == "hep-suite-text":
         scores = {m.workload: m.value for m in result.measures}
-        claimed = {name: profile["value"] for name, profile in want["profiles"].items()}
+        claims = {name: profile["value"] for name, profile in want["profiles"].items()}
         model = {f.value for f in result.facts if f.name == "model"}
-        same = (scores, result.host, model) == (claimed, want["hostname"], {want["cpu_model"]})
+        same = (scores, result.host, model) == (claims, want["hostname"], {want["cpu_model"]})
         return [] if same else [f"scores: {scores}, {result.host}, {model}"]
     assert isinstance(detail, hep_suite.Suite)
     names = (
@@ -120,13 +122,13 @@ def _hepscore(result: ImportResult, want: Any) -> list[str]:
         "json_version",
         "suite_version",
     )
-    out = fields(detail, want, (*names, "start", "end"))
+    out = compare(detail, want, (*names, "start", "end"))
     for profile in detail.profiles:
-        claimed = want["profiles"][profile.name]
+        claims = want["profiles"][profile.name]
         out += (
-            _score(profile.hepscore, claimed)
+            _score(profile.hepscore, claims)
             if profile.hepscore
-            else fields(profile, claimed, ("value", "unit"))
+            else compare(profile, claims, ("value", "unit"))
         )
     return out
 
@@ -142,13 +144,13 @@ def _score(detail: Any, want: Mapping[str, Any]) -> list[str]:
         "reference",
         "environment",
     )
-    out = fields(detail, want, names)
+    out = compare(detail, want, names)
     if detail.version != str(want["version"]):
         out.append(f"version: {detail.version}")
-    if not near(detail.recomputed or 0.0, want.get("recomputed_score") or 0.0, 1e-7):
+    if not alike(detail.recomputed or 0.0, want.get("recomputed_score") or 0.0, 1e-7):
         out.append(f"recomputed: {detail.recomputed} is not {want.get('recomputed_score')}")
     for workload in detail.workloads:
-        claimed = want["workloads"][workload.name]
+        claim = want["workloads"][workload.name]
         names = (
             "version",
             "weight",
@@ -159,9 +161,9 @@ def _score(detail: Any, want: Mapping[str, Any]) -> list[str]:
             "chosen",
             "normalised",
         )
-        out += fields(workload, claimed, names)
+        out += compare(workload, claim, names)
         for run in workload.runs:
-            part = claimed["runs"][run.name]
+            part = claim["runs"][run.name]
             if (run.scores, run.log, run.seconds) != (part["wl_scores"], part["log"], part["duration"]):
                 out.append(f"{workload.name} {run.name}")
     return out
@@ -170,17 +172,19 @@ def _score(detail: Any, want: Mapping[str, Any]) -> list[str]:
 def _prmon(result: ImportResult, want: Any) -> list[str]:
     detail: Any = result.detail
     if result.kind == "prmon-json":
-        out = fields(detail, want, ("version", "wall_s", "hw"))
+        out = compare(detail, want, ("version", "wall_s", "hw"))
         for part in ("max", "avg", "avg_over_true_rate"):
-            got = getattr(detail, part)
+            columns = getattr(detail, part)
             out += [
-                f"{part} {n}: {got.get(n)}" for n, v in want[part].items() if not near(got.get(n, -1.0), v)
+                f"{part} {n}: {columns.get(n)}"
+                for n, v in want[part].items()
+                if not alike(columns.get(n, -1.0), v)
             ]
         return out
     names = ("rows", "malformed", "wall_s", "span_s", "first_time", "nondecreasing_wtime", "cpu_cores_mean")
-    out = fields(detail, want, names)
+    out = compare(detail, want, names)
     for name, column in detail.values.items():
-        out += [f"{name} {d}" for d in fields(column, want.get(name, {}), want.get(name, {}), 1e-6)]
+        out += [f"{name} {d}" for d in compare(column, want.get(name, {}), want.get(name, {}), 1e-6)]
     return out
 
 
@@ -197,8 +201,8 @@ def _ior(result: ImportResult, want: Any) -> list[str]:
         "transfer_bytes", "block_bytes", "aggregate_bytes_expected", "stonewall_s", "stonewall_pairs", "finished",
         "warnings", "errors", "repetitions", "segments",
     )  # fmt: skip
-    for run, claimed in zip(detail.runs, claims, strict=True):
-        out += fields(run, claimed, names) + _rows(run.rows, claimed["results"])
+    for run, claim in zip(detail.runs, claims, strict=True):
+        out += compare(run, claim, names) + _rows(run.rows, claim["results"])
     for part in want["summary"] if result.kind == "ior-json" else ():
         if detail.runs[0].max[part["op"]] != part["max_mib_s"]:
             out.append(f"max {part['op']}")
@@ -209,7 +213,7 @@ def _rows(rows: Any, want: Any) -> list[str]:
     if len(rows) != len(want):
         return [f"{len(rows)} rows"]
     names = ("op", "mib_s", "iops", "latency_s", "open_s", "io_s", "close_s", "total_s", "iter")
-    return [d for row, claimed in zip(rows, want, strict=True) for d in fields(row, claimed, names)]
+    return [d for row, claim in zip(rows, want, strict=True) for d in compare(row, claim, names)]
 
 
 def _mdtest(result: ImportResult, want: Any) -> list[str]:
@@ -217,38 +221,38 @@ def _mdtest(result: ImportResult, want: Any) -> list[str]:
     if len(detail.runs) != len(want):
         return [f"{len(detail.runs)} runs"]
     out = []
-    for run, claimed in zip(detail.runs, want, strict=True):
+    for run, claim in zip(detail.runs, want, strict=True):
         names = ("version", "tasks", "nodes", "command", "items", "item_kind", "iterations", "finished")
-        out += fields(run, claimed, names)
+        out += compare(run, claim, names)
         for table in ("rate", "time"):
-            got = {
+            statistics_of = {
                 n: {k: getattr(s, k) for k in ("max", "min", "mean", "stddev")}
                 for n, s in getattr(run, table).items()
             }
-            out += [] if got == claimed[table] else [f"{table}: {got}"]
+            out += [] if statistics_of == claim[table] else [f"{table}: {statistics_of}"]
     return out
 
 
 def _sysstat(result: ImportResult, want: Any) -> list[str]:
     detail: Any = result.detail
-    out = fields(detail, want, ("host", "kernel", "cpus", "date", "arch", "samples"))
+    out = compare(detail, want, ("host", "kernel", "cpus", "date", "arch", "samples"))
     if "keys" in want and list(detail.keys) != want["keys"]:
         out.append(f"keys: {detail.keys}")
     if "columns" in want and (list(detail.columns), detail.samples) != (want["columns"], want["blocks"]):
         out.append(f"columns: {detail.columns}, {detail.samples} blocks")
     disks = want.get("last", {}) | {k: v for k, v in want.get("last_disks", {}).items() if k != "null"}
     for disk, columns in disks.items():
-        got = detail.tables["disk"].get(f"disk:{disk}", {})
-        out += [f"{disk} {n}" for n, v in columns.items() if n not in got or got[n].last != v]
+        columns_of = detail.tables["disk"].get(f"disk:{disk}", {})
+        out += [f"{disk} {n}" for n, v in columns.items() if n not in columns_of or columns_of[n].last != v]
     if "cpu_samples" in want:
         cpu = detail.tables["CPU"]["all"]
         user = cpu.get("%user") or cpu["%usr"]
-        claimed = (want["cpu_samples"], want["average_user"], want["max_user"])
-        out += [] if (user.count, user.average, user.most) == claimed else [f"user: {user}"]
+        claims = (want["cpu_samples"], want["average_user"], want["max_user"])
+        out += [] if (user.count, user.average, user.most) == claims else [f"user: {user}"]
     if "rows" in want:
         table = detail.tables["vmstat"]["cpu"]
-        claimed = (want["rows"], want["max_blocked"], want["max_wa"])
-        out += [] if (detail.samples, table["b"].most, table["wa"].most) == claimed else ["vmstat"]
+        claims = (want["rows"], want["max_blocked"], want["max_wa"])
+        out += [] if (detail.samples, table["b"].most, table["wa"].most) == claims else ["vmstat"]
     return out
 
 
@@ -258,23 +262,23 @@ def _value(result: ImportResult, workload: str, metric: str) -> float | None:
 
 def _stream(result: ImportResult, want: Any) -> list[str]:
     facts = {f.name: f.value for f in result.facts}
-    got = {
+    figures = {
         "mb_s": {m.workload.removeprefix("stream "): m.value / 1e6 for m in result.measures},
         "threads": facts.get("threads"), "array_elements": facts.get("array elements"),
         "validates": "stream.not-validated" not in {t.id for t in result.troubles},
     }  # fmt: skip
-    return [f"{name}: {value} is not {want[name]}" for name, value in got.items() if value != want[name]]
+    return [f"{name}: {value} is not {want[name]}" for name, value in figures.items() if value != want[name]]
 
 
 def _stress_ng(result: ImportResult, want: Any) -> list[str]:
     metrics = {"bogo_ops": "bogo operations", "per_s_real": "bogo operations (real time)",
                "per_s_cpu": "bogo operations (CPU time)"}  # fmt: skip
     out = []
-    for claimed in want:
-        workload = f"stress-ng {claimed['stressor']}"
+    for claim in want:
+        workload = f"stress-ng {claim['stressor']}"
         seconds = {m.seconds for m in result.measures if m.workload == workload}
-        out += [] if seconds == {claimed["wall_s"]} else [f"{workload}: {seconds}"]
-        out += [n for n, metric in metrics.items() if _value(result, workload, metric) != claimed[n]]
+        out += [] if seconds == {claim["wall_s"]} else [f"{workload}: {seconds}"]
+        out += [n for n, metric in metrics.items() if _value(result, workload, metric) != claim[n]]
     return out
 
 
@@ -304,10 +308,10 @@ def _sysbench(result: ImportResult, want: Any) -> list[str]:
             out += [] if threads == {str(run["threads"])} else [f"{name}: threads"]
         claims = [(metric, run[key] and run[key] * factor) for key, (metric, factor) in metrics.items()]
         claims += [(f"{ranks.get(r, r)} latency", ms and ms / 1000) for r, ms in run["lat_ms"].items()]
-        for metric, claimed in claims:
+        for metric, claim in claims:
             values = [m.value for m in own if m.metric == metric]
             values += [value for m in joined if m.metric == metric for value in m.runs]
-            right = any(near(value, claimed) for value in values) if claimed else bool(joined) or not values
+            right = any(alike(value, claim) for value in values) if claim else bool(joined) or not values
             out += [] if right else [f"{name}: {metric}"]
     return out
 
@@ -316,7 +320,7 @@ def _iperf3(result: ImportResult, want: Any) -> list[str]:
     way = f"iperf3 {want['protocol']} send"
     facts = {f.name: f.value for f in result.facts}
     rates = [point.value * 8 for point in result.points]
-    got = {
+    figures = {
         "version": f"iperf {result.version}", "protocol": facts["protocol"], "streams": facts["streams"],
         "duration_s": facts["duration"], "bytes": facts["bytes received"], "intervals": len(rates),
         "sent_bit_s": 8 * (_value(result, way, "bandwidth sent") or 0),
@@ -326,21 +330,25 @@ def _iperf3(result: ImportResult, want: Any) -> list[str]:
         "min_interval_bit_s": min(rates), "max_interval_bit_s": max(rates), "error": None,
     }  # fmt: skip
     return [
-        f"{name}: {value} is not {want[name]}" for name, value in got.items() if not near(value, want[name])
+        f"{name}: {value} is not {want[name]}"
+        for name, value in figures.items()
+        if not alike(value, want[name])
     ]
 
 
 def _mlc(result: ImportResult, want: Any) -> list[str]:
     out = [] if result.version == want["version"] else ["version"]
     for metric, key, factor in (("latency", "latency_ns", 1e-9), ("bandwidth", "bandwidth_mb_s", 1e6)):
-        claimed = {
+        claims = {
             f"memory node {i} to {j}": cell * factor
             for i, row in enumerate(want[key] or ())
             for j, cell in enumerate(row)
         }
-        got = {m.workload: m.value for m in result.measures if m.metric == metric}
-        same = got.keys() == claimed.keys() and all(near(got[name], cell) for name, cell in claimed.items())
-        out += [] if same else [f"{metric}: {got}"]
+        cells = {m.workload: m.value for m in result.measures if m.metric == metric}
+        same = cells.keys() == claims.keys() and all(
+            alike(cells[name], cell) for name, cell in claims.items()
+        )
+        out += [] if same else [f"{metric}: {cells}"]
     return out
 
 
@@ -358,27 +366,27 @@ def _other(result: ImportResult, want: Any) -> list[str]:
     if result.kind in _OF_LINES:
         return _OF_LINES[result.kind](result, want)
     detail: Any = result.detail
-    listed = getattr(detail, "runs", None) or getattr(detail, "stressors", None)
-    if listed is not None:
-        out = [] if len(listed) == len(want) else [f"{len(listed)} runs"]
-        for run, claimed in zip(listed, want, strict=False):
+    runs = getattr(detail, "runs", None) or getattr(detail, "stressors", None)
+    if runs is not None:
+        out = [] if len(runs) == len(want) else [f"{len(runs)} runs"]
+        for run, claim in zip(runs, want, strict=False):
             renamed = {
                 ("name" if k == "stressor" else k): v
-                for k, v in claimed.items()
+                for k, v in claim.items()
                 if k not in ("lat_ms", "tests")
             }
-            out += fields(run, renamed, renamed)
-            latency = {k: v for k, v in claimed.get("lat_ms", {}).items() if v is not None}
+            out += compare(run, renamed, renamed)
+            latency = {k: v for k, v in claim.get("lat_ms", {}).items() if v is not None}
             out += [f"latency {k}" for k, v in latency.items() if run.lat_ms.get(k) != v]
-            tests = {name: tuple(pair) for name, pair in claimed.get("tests", {}).items()}
+            tests = {name: tuple(pair) for name, pair in claim.get("tests", {}).items()}
             out += [] if not tests or run.tests == tests else ["tests"]
         return out
     skipped = {"bom", "peak", "events", "intervals", "cpus", "size_mb", "free_mb", "distances"}
-    out = fields(detail, want, set(want) - skipped)
+    out = compare(detail, want, set(want) - skipped)
     for name in ("cpus", "size_mb", "free_mb", "distances"):
         if name in want:
-            got = {str(k): list(v) if isinstance(v, tuple) else v for k, v in getattr(detail, name).items()}
-            out += [] if got == want[name] else [name]
+            texts = {str(k): list(v) if isinstance(v, tuple) else v for k, v in getattr(detail, name).items()}
+            out += [] if texts == want[name] else [name]
     if isinstance(want.get("events"), dict):
         out += [] if detail.totals == want["events"] else ["events"]
     elif "events" in want:
@@ -389,9 +397,9 @@ def _other(result: ImportResult, want: Any) -> list[str]:
 def _darshan(result: ImportResult, want: Any) -> list[str]:
     detail: Any = result.detail
     names = ("exe", "command", "nprocs", "jobid", "run_time", "start", "end", "log_version", "lib_version")
-    out = fields(detail, want, names)
-    for module, claimed in want["io"].items():
-        out += [f"{module} {d}" for d in fields(detail.io[module], claimed, claimed, _DARSHAN_ADDED)]
+    out = compare(detail, want, names)
+    for module, claim in want["io"].items():
+        out += [f"{module} {d}" for d in compare(detail.io[module], claim, claim, _DARSHAN_ADDED)]
     return out
 
 
@@ -401,7 +409,7 @@ _CHECKS = {
 }  # fmt: skip
 
 
-def files(samples: Path) -> list[Path]:
+def sample_files(samples: Path) -> list[Path]:
     """Every file of the kinds' folders and of the talks; not the texts about them."""
     folders = [samples / name for name in (*FOLDERS, "talks") if (samples / name).is_dir()]
     return sorted(f for d in folders for f in d.rglob("*") if f.is_file() and f.name not in NO_RESULT)

@@ -10,7 +10,7 @@ _PIECES = (
 _NUMBERS = (b"0", b"-1", b"1e308", b"9" * 25, b"0.0000001", b"", b"null", b"NaN")
 
 
-def mutated(data: bytes, draw: random.Random) -> bytes:
+def mutate(data: bytes, draw: random.Random) -> bytes:
     out = bytearray(data)
     for _ in range(draw.choice((1, 1, 2, 5, 20))):
         if not out:
@@ -29,14 +29,14 @@ def mutated(data: bytes, draw: random.Random) -> bytes:
             case 4:
                 out[start:stop] = draw.choice(_PIECES)
             case 5:
-                _number(out, start, draw)
+                _replace_number(out, start, draw)
             case _:
                 other = draw.randrange(len(out))
                 out[start:stop], out[other : other + 5] = out[other : other + 5], out[start:stop]
     return bytes(out)
 
 
-def _number(out: bytearray, start: int, draw: random.Random) -> None:
+def _replace_number(out: bytearray, start: int, draw: random.Random) -> None:
     spans = [m.span() for m in re.finditer(rb"\d+", bytes(out[start : start + 400]))]
     if spans:
         first, last = draw.choice(spans)

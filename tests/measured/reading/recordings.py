@@ -16,7 +16,7 @@ from hostdx.app.recordings.writer import Recorder
 from hostdx.scenarios.contract import events as ev
 
 
-def stream(count: int) -> Iterator[ev.AnyEvent]:
+def make_stream(count: int) -> Iterator[ev.AnyEvent]:
     """Blocks with histograms, pulses and samples in the proportion of a storage run."""
     yield ev.Began(
         t=0, schema=ev.SCHEMA, version="0", scenario="storage", command=["hostdx"], host="h", wall="", seed=1, pid=1,
@@ -40,7 +40,7 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 200_000
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "r.jsonl"
-        events = list(stream(count))
+        events = list(make_stream(count))
         began = time.perf_counter()
         recorder = Recorder(path, print)
         for event in events:

@@ -23,11 +23,11 @@ def main() -> None:
                 child = subprocess.Popen(argv, stdout=subprocess.PIPE)
                 assert child.stdout is not None
                 size = len(child.stdout.read())
-                _, status, used = os.wait4(child.pid, 0)
+                _, status, usage = os.wait4(child.pid, 0)
                 child.returncode = status
                 print(
                     f"1/{share} {' '.join(form) or 'text'}: {time.monotonic() - began:.2f} s wall, "
-                    f"{used.ru_utime + used.ru_stime:.2f} s CPU, {used.ru_maxrss / 1024:.0f} MiB, {size} bytes"
+                    f"{usage.ru_utime + usage.ru_stime:.2f} s CPU, {usage.ru_maxrss / 1024:.0f} MiB, {size} bytes"
                 )
 
 

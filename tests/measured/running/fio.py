@@ -41,7 +41,7 @@ from hostdx.probes.types import is_present
 from hostdx.scenarios.experiment.statistics.stats import interval_over_groups
 
 Side = Callable[[], Awaitable[tuple[float, float, float]]]  # IOPS, p99 in ns, own CPU seconds
-MOST_WRITTEN = 1 << 40  # bytes: what ends this is the number of pairs
+MAX_WRITTEN_BYTES = 1 << 40  # bytes: what ends this is the number of pairs
 ATTEMPTS = 20  # for each pair, before a machine that is never calm is given up
 
 
@@ -72,7 +72,7 @@ def fio_argv(file: TestFile, pid: int, depth: int, seconds: float) -> list[str]:
     ]
 
 
-async def fio(file: TestFile, pid: int, depth: int, seconds: float) -> tuple[float, float, float]:
+async def run_fio(file: TestFile, pid: int, depth: int, seconds: float) -> tuple[float, float, float]:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     argv = fio_argv(file, pid, depth, seconds)
     child = await asyncio.create_subprocess_exec(*argv, stdout=asyncio.subprocess.PIPE)
@@ -80,16 +80,16 @@ async def fio(file: TestFile, pid: int, depth: int, seconds: float) -> tuple[flo
     if child.returncode != 0:
         sys.exit(f"fio ended with status {child.returncode}")
     read = json.loads(out[out.index(b"{") :])["jobs"][0]["read"]
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu_s = used.ru_utime + used.ru_stime - before.ru_utime - before.ru_stime
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     return float(read["iops"]), float(read["clat_ns"]["percentile"]["99.000000"]), cpu_s
 
 
-def reading(depth: int) -> EngineLoad:
+def reading_load(depth: int) -> EngineLoad:
     return msgspec.structs.replace(load_of("randread-4k-qd1"), workers=depth, id=f"qd{depth}")
 
 
-async def ours(bench: StorageBench, load: EngineLoad, seconds: float) -> tuple[float, float, float]:
+async def run_engine(bench: StorageBench, load: EngineLoad, seconds: float) -> tuple[float, float, float]:
     load = msgspec.structs.replace(load, most_bytes=None)
     measured = await bench.measure_block(load, seconds, min_operations=0)
     return measured.values[load.metric], float(measured.p99_ns or 0), measured.cpu_s
@@ -115,7 +115,7 @@ async def in_slices(
     )
 
 
-async def settled(calm: float) -> None:
+async def wait_calm(calm: float) -> None:
     """Waits for a second in which others leave the CPUs alone, at most two minutes."""
     for _ in range(120 if calm < math.inf else 0):
         busy = busy_s()
@@ -124,46 +124,48 @@ async def settled(calm: float) -> None:
             return
 
 
-async def pairs(
+async def measure_pairs(
     left: Side, right: Side, count: int, rng: random.Random, calm: float
 ) -> list[tuple[float, float]]:
     """The ratios left/right of IOPS and p99, one a pair; which comes first is drawn."""
-    found: list[tuple[float, float]] = []
+    ratios: list[tuple[float, float]] = []
     for _ in range(count * ATTEMPTS):
         sides = {"left": left, "right": right}
-        await settled(calm)
+        await wait_calm(calm)
         began, busy = time.monotonic(), busy_s()
-        got = {name: await sides[name]() for name in rng.sample(sorted(sides), 2)}
-        foreign = busy_s() - busy - got["left"][2] - got["right"][2]
+        pair = {name: await sides[name]() for name in rng.sample(sorted(sides), 2)}
+        foreign = busy_s() - busy - pair["left"][2] - pair["right"][2]
         if foreign <= calm * (os.cpu_count() or 1) * (time.monotonic() - began):
-            found.append((got["left"][0] / got["right"][0], got["left"][1] / got["right"][1]))
-        if len(found) == count:
+            ratios.append((pair["left"][0] / pair["right"][0], pair["left"][1] / pair["right"][1]))
+        if len(ratios) == count:
             break
         await asyncio.sleep(0.2)
-    return found
+    return ratios
 
 
-def row(what: str, found: Sequence[tuple[float, float]]) -> str:
-    spread = interval_over_groups([math.log(iops) for iops, _ in found])
+def format_row(label: str, ratios: Sequence[tuple[float, float]]) -> str:
+    spread = interval_over_groups([math.log(iops) for iops, _ in ratios])
     if spread is None:
-        return f"{what:>16}  {len(found)} calm pairs"
+        return f"{label:>16}  {len(ratios)} calm pairs"
     ratio, low, high = (math.exp(value) for value in spread)
-    p99 = statistics.median(ratio for _, ratio in found)
-    singles = statistics.quantiles([iops for iops, _ in found], n=10)
+    p99 = statistics.median(ratio for _, ratio in ratios)
+    singles = statistics.quantiles([iops for iops, _ in ratios], n=10)
     return (
-        f"{what:>16}  {len(found):5}  {ratio:6.3f}  [{low:.3f}, {high:.3f}]  {p99:8.2f}    "
+        f"{label:>16}  {len(ratios):5}  {ratio:6.3f}  [{low:.3f}, {high:.3f}]  {p99:8.2f}    "
         f"{singles[0]:.2f} to {singles[-1]:.2f}"
     )
 
 
-def kept(file: Path | None, what: str, found: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
+def keep_pairs(
+    file: Path | None, label: str, ratios: Sequence[tuple[float, float]]
+) -> list[tuple[float, float]]:
     """These pairs, and those that earlier calls kept of the same comparison."""
     if file is None:
-        return list(found)
+        return list(ratios)
     with file.open("a") as lines:
-        lines.writelines(json.dumps([what, pair]) + "\n" for pair in found)
+        lines.writelines(json.dumps([label, pair]) + "\n" for pair in ratios)
     every = [json.loads(line) for line in file.read_text().splitlines()]
-    return [(iops, p99) for name, (iops, p99) in every if name == what]
+    return [(iops, p99) for name, (iops, p99) in every if name == label]
 
 
 async def main() -> None:
@@ -185,14 +187,14 @@ async def main() -> None:
     if chosen.loads and not (chosen.blocks and chosen.slice):
         parser.error("--loads are measured with --slice against --blocks: fio's side is random reads")
     host = Host()
-    placed = find_placement(host, chosen.dir)
-    leaves = placed.leaves if is_present(placed) else ()
+    place = find_placement(host, chosen.dir)
+    leaves = place.leaves if is_present(place) else ()
     bench = StorageBench(
-        host, chosen.dir, None, chosen.size, 1, leaves, budget=WriteBudget(MOST_WRITTEN), places=1
+        host, chosen.dir, None, chosen.size, 1, leaves, budget=WriteBudget(MAX_WRITTEN_BYTES), places=1
     )
     rng = random.Random()
     loads = {word: load_of(word) for word in (chosen.loads or "").split(",") if word}
-    loads = loads or {f"depth {word}": reading(int(word)) for word in chosen.depths.split(",")}
+    loads = loads or {f"depth {word}": reading_load(int(word)) for word in chosen.depths.split(",")}
     try:
         await bench.prepare_files(workloads=list(loads) if chosen.loads else ["randread-4k-qd1"])
         ours_are = f"slices of {chosen.slice:g} ms" if chosen.slice else "engine"
@@ -201,21 +203,21 @@ async def main() -> None:
             f"{chosen.pairs} pairs of {chosen.seconds:g} s, {bench.size_bytes >> 20} MiB in {chosen.dir}, {names}"
         )
         print("            load  pairs    rate   95 % interval    p99 ratio   four in five of the pairs")
-        for what, load in loads.items():
+        for load_name, load in loads.items():
 
             def by_fio(load: EngineLoad = load) -> Awaitable[tuple[float, float, float]]:
-                return fio(bench.test_file("read"), os.getpid(), load.workers, chosen.seconds)
+                return run_fio(bench.test_file("read"), os.getpid(), load.workers, chosen.seconds)
 
             def by_us(load: EngineLoad = load) -> Awaitable[tuple[float, float, float]]:
-                return ours(bench, load, chosen.seconds)
+                return run_engine(bench, load, chosen.seconds)
 
             def by_slices(load: EngineLoad = load) -> Awaitable[tuple[float, float, float]]:
                 return in_slices(bench, load, chosen.seconds, chosen.slice / 1000)
 
             left = by_fio if chosen.self else by_slices if chosen.slice else by_us
             right = by_us if chosen.blocks else by_fio
-            found = await pairs(left, right, chosen.pairs, rng, chosen.calm)
-            print(row(what, kept(chosen.keep, f"{names}, {what}", found)), flush=True)
+            ratios = await measure_pairs(left, right, chosen.pairs, rng, chosen.calm)
+            print(format_row(load_name, keep_pairs(chosen.keep, f"{names}, {load_name}", ratios)), flush=True)
     finally:
         await bench.close()
 

@@ -35,26 +35,26 @@ def serve_file(at: Path, size: int) -> None:
         _, opcode, unique, node, *_ = _IN.unpack_from(request)
         if opcode in (_FORGET, _BATCH_FORGET):
             continue
-        answer = _answer(opcode, node, request[_IN.size :], size)
+        answer = _answer_request(opcode, node, request[_IN.size :], size)
         if isinstance(answer, int):
             os.write(fd, _OUT.pack(_OUT.size, -answer, unique))
         else:
             os.write(fd, _OUT.pack(_OUT.size + len(answer), 0, unique) + answer)
 
 
-def _answer(opcode: int, node: int, body: bytes, size: int) -> bytes | int:
+def _answer_request(opcode: int, node: int, body: bytes, size: int) -> bytes | int:
     """Return the bytes after the header, or the number of an error."""
     if opcode == _INIT:
         major, minor, readahead, _ = struct.unpack_from("<IIII", body)
         return struct.pack("<IIIIHHII28s4x", major, min(minor, 31), readahead, 0, 12, 9, 1 << 16, 1, b"")
     if opcode == _LOOKUP:
         return (
-            struct.pack("<QQQQII", FILE, 0, 1, 1, 0, 0) + _attributes(FILE, size)
+            struct.pack("<QQQQII", FILE, 0, 1, 1, 0, 0) + _attributes_of(FILE, size)
             if body == b"file\0"
             else errno.ENOENT
         )
     if opcode == _GETATTR:
-        return struct.pack("<QII", 1, 0, 0) + _attributes(node, size)
+        return struct.pack("<QII", 1, 0, 0) + _attributes_of(node, size)
     if opcode in (_OPEN, _OPENDIR):
         return struct.pack("<QII", 0, 0, 0)
     if opcode == _READ:
@@ -63,6 +63,6 @@ def _answer(opcode: int, node: int, body: bytes, size: int) -> bytes | int:
     return b"" if opcode in (_RELEASE, _FLUSH, _RELEASEDIR) else errno.ENOSYS
 
 
-def _attributes(node: int, size: int) -> bytes:
+def _attributes_of(node: int, size: int) -> bytes:
     mode = stat.S_IFDIR | 0o755 if node == ROOT else stat.S_IFREG | 0o644
     return struct.pack("<6Q10I", node, size, size // 512, 0, 0, 0, 0, 0, 0, mode, 1, 0, 0, 0, 4096, 0)

@@ -43,7 +43,7 @@ def _run(*argv: str) -> None:
 
 
 @contextmanager
-def _groups(controller: str, *names: str) -> Iterator[list[Path]]:
+def _make_groups(controller: str, *names: str) -> Iterator[list[Path]]:
     """Yield control groups of version 2 that have the controller."""
     (GROUPS / "cgroup.subtree_control").write_text(f"+{controller}")
     with own_groups("", *names) as groups:
@@ -55,7 +55,7 @@ def _groups(controller: str, *names: str) -> Iterator[list[Path]]:
 def heavier_weight() -> Iterator[Plant]:
     """Two groups on one core: the weight of one is doubled, which gives it 2 of 3 instead of 1 of 2."""
     with (
-        _groups("cpu", "one", "other") as groups,
+        _make_groups("cpu", "one", "other") as groups,
         competing_groups(groups, "cpu.weight", "100", "200") as plant,
     ):
         yield plant
@@ -75,7 +75,7 @@ def _late_device(size_kib: int, late_ms: int) -> Iterator[str]:
 
 
 @contextmanager
-def _running(program: str, *words: str) -> Iterator[subprocess.Popen[bytes]]:
+def _run_program(program: str, *words: str) -> Iterator[subprocess.Popen[bytes]]:
     job = subprocess.Popen([sys.executable, "-c", program, *words])
     try:
         yield job
@@ -87,7 +87,7 @@ def _running(program: str, *words: str) -> Iterator[subprocess.Popen[bytes]]:
 @contextmanager
 def late_disk() -> Iterator[Plant]:
     """A reader of a device that is late: with twice the read-ahead it waits half as often."""
-    with _late_device(SMALL_DISK_KIB, LATE_MS) as name, _running(READ_FOR_EVER, f"/dev/{name}") as job:
+    with _late_device(SMALL_DISK_KIB, LATE_MS) as name, _run_program(READ_FOR_EVER, f"/dev/{name}") as job:
         file = Path(f"/sys/block/{name}/queue/read_ahead_kb")
         file.write_text("128")
         words = ("--pid", str(job.pid), "--progress", "bytes")
@@ -102,15 +102,15 @@ def late_way() -> Iterator[Plant]:
     enter_namespace()
     file = Path("/proc/sys/net/ipv4/tcp_rmem")
     file.write_text(SMALL)
-    mine, other = socket.socketpair()
+    own, other = socket.socketpair()
     with ExitStack() as stack:
         far = fork_worker(lambda: _serve_behind_a_pair(other))
         stack.callback(end_process, far)
-        mine.recv(1)  # it is in its namespace
+        own.recv(1)  # it is in its namespace
         _run(*f"ip link add near type veth peer name far netns {far}".split())
         _set_up("near", NEAR)
-        mine.send(b"n")
-        mine.recv(1)  # its end is up
+        own.send(b"n")
+        own.recv(1)  # its end is up
         job = fork_worker(pull_for_ever)
         stack.callback(end_process, job)
         words = ("--pid", str(job), "--progress", "bytes")
@@ -166,9 +166,9 @@ def _limited_job(program: str, *words: str) -> Iterator[tuple[Path, int]]:
     """Yield the file in which a job with a memory limit counts its rounds, and the job's process."""
     count = Path(f"/tmp/rounds-{os.getpid()}")
     count.write_text("0")
-    with _groups("memory", "one") as [group]:
+    with _make_groups("memory", "one") as [group]:
         (group / "memory.max").write_text(str(MEMORY_LIMIT))
-        with _running(program, str(count), *words) as job:
+        with _run_program(program, str(count), *words) as job:
             (group / "cgroup.procs").write_text(str(job.pid))
             yield count, job.pid
     count.unlink()

@@ -18,7 +18,7 @@ BLKIO = Path("/sys/fs/cgroup/blkio")
 
 
 @contextlib.contextmanager
-def attached(image: Path, size_bytes: int) -> Iterator[str]:
+def attach_loop(image: Path, size_bytes: int) -> Iterator[str]:
     """A loop device on a sparse file, with direct I/O; detached afterwards."""
     with image.open("wb") as file:
         file.truncate(size_bytes)
@@ -32,7 +32,7 @@ def attached(image: Path, size_bytes: int) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def mounted(folder: Path, device: str) -> Iterator[Path]:
+def mount_device(folder: Path, device: str) -> Iterator[Path]:
     point = folder / f"on-{Path(device).name}"
     point.mkdir()
     subprocess.run(["mount", device, str(point)], check=True)
@@ -49,13 +49,15 @@ def file_system(kind: str, parent: str, size_bytes: int = SIZE_BYTES) -> Iterato
         tempfile.TemporaryDirectory(prefix="hostdx-bench-", dir=parent) as folder,
         contextlib.ExitStack() as stack,
     ):
-        loop = stack.enter_context(attached(Path(folder, "image"), size_bytes))
+        loop = stack.enter_context(attach_loop(Path(folder, "image"), size_bytes))
         subprocess.run([*MAKE[kind], loop], check=True, capture_output=True)
-        yield str(stack.enter_context(mounted(Path(folder), loop)))
+        yield str(stack.enter_context(mount_device(Path(folder), loop)))
 
 
 @contextlib.contextmanager
-def uneven(parent: str, requests_a_second: int, size_bytes: int = SIZE_BYTES) -> Iterator[tuple[str, str]]:
+def uneven_file_systems(
+    parent: str, requests_a_second: int, size_bytes: int = SIZE_BYTES
+) -> Iterator[tuple[str, str]]:
     """Where a btrfs is mounted that lies on two disks of which one is slow, and an ext4 wholly on a slow one.
 
     The limits hold for this process and its children.
@@ -64,16 +66,16 @@ def uneven(parent: str, requests_a_second: int, size_bytes: int = SIZE_BYTES) ->
         tempfile.TemporaryDirectory(prefix="hostdx-bench-", dir=parent) as folder,
         contextlib.ExitStack() as stack,
     ):
-        loops = [stack.enter_context(attached(Path(folder, f"image-{n}"), size_bytes)) for n in range(3)]
+        loops = [stack.enter_context(attach_loop(Path(folder, f"image-{n}"), size_bytes)) for n in range(3)]
         subprocess.run([*MAKE["btrfs"], "-d", "single", *loops[:2]], check=True, capture_output=True)
         subprocess.run([*MAKE["ext4"], loops[2]], check=True, capture_output=True)
-        points = [stack.enter_context(mounted(Path(folder), loop)) for loop in loops[1:]]
-        stack.enter_context(slowed(loops[1:], requests_a_second))
+        points = [stack.enter_context(mount_device(Path(folder), loop)) for loop in loops[1:]]
+        stack.enter_context(slow_devices(loops[1:], requests_a_second))
         yield str(points[0]), str(points[1])
 
 
 @contextlib.contextmanager
-def slowed(devices: Sequence[str], requests_a_second: int) -> Iterator[None]:
+def slow_devices(devices: Sequence[str], requests_a_second: int) -> Iterator[None]:
     """Requests of this process and its children to each of these, by cgroup version 1."""
     group = BLKIO / f"hostdx-bench-{os.getpid()}"
     group.mkdir()
@@ -81,8 +83,8 @@ def slowed(devices: Sequence[str], requests_a_second: int) -> Iterator[None]:
         for device in devices:
             number = Path(device).stat().st_rdev
             limit = f"{os.major(number)}:{os.minor(number)} {requests_a_second}\n"
-            for what in ("read", "write"):
-                (group / f"blkio.throttle.{what}_iops_device").write_text(limit)
+            for direction in ("read", "write"):
+                (group / f"blkio.throttle.{direction}_iops_device").write_text(limit)
         (group / "cgroup.procs").write_text(f"{os.getpid()}\n")
         yield
     finally:

@@ -114,10 +114,10 @@ class Planter:
         os._exit(0)
 
 
-def throttle(group: Path, what: str, device: str, rate: int) -> None:
+def set_throttle(group: Path, limit: str, device: str, rate: int) -> None:
     """`rate` 0: no limit any more."""
     number = Path(device).stat().st_rdev
-    (group / f"blkio.throttle.{what}_device").write_text(f"{os.major(number)}:{os.minor(number)} {rate}")
+    (group / f"blkio.throttle.{limit}_device").write_text(f"{os.major(number)}:{os.minor(number)} {rate}")
 
 
 def end(pids: list[int]) -> None:
@@ -177,7 +177,7 @@ def spin() -> None:
 
 
 @contextmanager
-def guarded(folder: Path) -> Iterator[int]:
+def start_guard(folder: Path) -> Iterator[int]:
     """Fork the guard: when we are gone, by whatever signal, it removes all that lies below `folder`.
 
     It waits for the end of the pipe whose descriptor is returned: no child may keep that open.
@@ -210,8 +210,8 @@ def remove_all(folder: Path) -> None:
         loops = [d for d in Path("/sys/block").glob("loop*") if _is_below(d / "loop/backing_file", folder)]
         for device in loops:
             with suppress(OSError):
-                for what in ("write_bps", "read_bps", "write_iops", "read_iops"):
-                    throttle(BLKIO, what, f"/dev/{device.name}", 0)
+                for limit in ("write_bps", "read_bps", "write_iops", "read_iops"):
+                    set_throttle(BLKIO, limit, f"/dev/{device.name}", 0)
         for connection in Path("/sys/fs/fuse/connections").glob("*"):
             if any(_device_of(at) == connection.name for at in own if at.endswith("/fuse")):
                 with suppress(OSError):
@@ -279,26 +279,26 @@ class Faults:
         return begin()
 
     def begin_writer(self) -> Callable[[], None]:
-        throttle(BLKIO, "write_bps", self.outer, 20 * MiB)
+        set_throttle(BLKIO, "write_bps", self.outer, 20 * MiB)
         pids = [self.planter.spawn("backup", lambda: write_stream(self.shared_at), "backup")]
 
         def stop() -> None:
-            throttle(BLKIO, "write_bps", self.outer, 0)
+            set_throttle(BLKIO, "write_bps", self.outer, 0)
             end(pids)
 
         return stop
 
     def begin_slow(self) -> Callable[[], None]:
-        throttle(BLKIO, "write_iops", self.outer, 4)
-        return lambda: throttle(BLKIO, "write_iops", self.outer, 0)
+        set_throttle(BLKIO, "write_iops", self.outer, 4)
+        return lambda: set_throttle(BLKIO, "write_iops", self.outer, 0)
 
     def begin_frozen(self) -> Callable[[], None]:
         sh("fsfreeze", "--freeze", str(self.frozen_at))
-        return lambda: void(sh("fsfreeze", "--unfreeze", str(self.frozen_at)))
+        return lambda: do_nothing(sh("fsfreeze", "--unfreeze", str(self.frozen_at)))
 
     def begin_memory(self) -> Callable[[], None]:
         self.planter.make_group("reindex", 96 * MiB)
-        throttle(BLKIO, "read_iops", self.swap, 2000)
+        set_throttle(BLKIO, "read_iops", self.swap, 2000)
         sh("swapon", self.swap)
         pids = [self.planter.spawn("reindex", lambda: touch_memory(48 * MiB), "reindex") for _ in range(3)]
 
@@ -326,12 +326,12 @@ class Faults:
         return lambda: end(pids)
 
 
-def void(_value: object) -> None:
+def do_nothing(_value: object) -> None:
     return None
 
 
 @contextmanager
-def recorded(out: Path, seconds: int) -> Iterator[None]:
+def run_recorders(out: Path, seconds: int) -> Iterator[None]:
     """The three recorders, in a state directory of their own."""
     samples = str(seconds // STEP_S)
     environment = {**os.environ, "XDG_STATE_HOME": str(out / "state")}
@@ -341,15 +341,15 @@ def recorded(out: Path, seconds: int) -> Iterator[None]:
         ["/usr/lib/sysstat/sadc", "-S", "XALL", str(STEP_S), samples, str(out / "sar.data")],
         ["atop", "-w", str(out / "atop.data"), str(STEP_S), samples],
     )
-    started = [subprocess.Popen(c, env=environment, stdout=subprocess.DEVNULL) for c in commands]
+    recorders = [subprocess.Popen(c, env=environment, stdout=subprocess.DEVNULL) for c in commands]
     time.sleep(5)
-    if any(process.poll() is not None for process in started):
+    if any(process.poll() is not None for process in recorders):
         sys.exit("a recorder ended at once: is another one running?")
     try:
         yield
     finally:
         usages = [
-            Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split() for process in started
+            Path(f"/proc/{process.pid}/stat").read_text().rsplit(")", 1)[1].split() for process in recorders
         ]
         ticks = os.sysconf("SC_CLK_TCK")
         cost = {
@@ -357,7 +357,7 @@ def recorded(out: Path, seconds: int) -> Iterator[None]:
             for c, words in zip(commands, usages, strict=True)
         }
         append(out, {"kind": "cost", "cpu_s": cost, "load": os.getloadavg(), "at": time.time()})
-        for process in started:
+        for process in recorders:
             process.terminate()
             process.wait()
 
@@ -368,7 +368,7 @@ def append(out: Path, entry: dict[str, object]) -> None:
         file.write(json.dumps(entry) + "\n")
 
 
-def plant(planter: Planter, out: Path, minutes: float, seed: int) -> None:
+def plant_faults(planter: Planter, out: Path, minutes: float, seed: int) -> None:
     rng = random.Random(seed)
     scale = minutes / 60
     order = rng.sample(FAULTS, len(FAULTS))
@@ -377,7 +377,7 @@ def plant(planter: Planter, out: Path, minutes: float, seed: int) -> None:
     faults = Faults(planter)
     time.sleep(5)
     append(out, {"kind": "run", "began": time.time(), "minutes": minutes, "seed": seed})
-    with recorded(out, round(60 * minutes)):
+    with run_recorders(out, round(60 * minutes)):
         for fault, pause in zip(order, pauses, strict=False):
             time.sleep(pause * pause_s)
             began = time.time()
@@ -399,8 +399,8 @@ def main() -> None:
     options.out.mkdir(parents=True)
     folder = Path(tempfile.mkdtemp(prefix="hostdx-planted-", dir="/var/tmp"))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    with guarded(folder) as guard_fd:
-        plant(Planter(folder, guard_fd), options.out.resolve(), options.minutes, options.seed)
+    with start_guard(folder) as guard_fd:
+        plant_faults(Planter(folder, guard_fd), options.out.resolve(), options.minutes, options.seed)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ CONVERSIONS = {
 }
 
 
-def timelines(folder: Path) -> Iterator[tuple[str, Timeline, float]]:
+def read_timelines(folder: Path) -> Iterator[tuple[str, Timeline, float]]:
     """Yield what each recorder's file says, with the epoch of its first sample."""
     book = folder / "state/hostdx/incidents"
     answer = answer_of(read_book(book), book)
@@ -57,7 +57,7 @@ def common_share(incident: Incident, fault: dict[str, Any], first_s: float) -> f
     return max(0.0, common) / (max(ended, fault["ended"]) - min(began, fault["began"]))
 
 
-def score(name: str, timeline: Timeline, first_s: float, faults: Sequence[dict[str, Any]]) -> None:
+def print_score(name: str, timeline: Timeline, first_s: float, faults: Sequence[dict[str, Any]]) -> None:
     print(f"{name}: {timeline.samples} samples")
     incidents = list(timeline.incidents)
     right = {"found": 0, "cause": 0, "culprit": 0, "begin": 0}
@@ -106,8 +106,8 @@ def main() -> None:
     for fault in faults:
         began = datetime.fromtimestamp(fault["began"], UTC).strftime("%H:%M:%S")
         print(f"{began} {fault['kind']}, {fault['ended'] - fault['began']:.0f} s")
-    for name, timeline, first_s in timelines(folder):
-        score(name, timeline, first_s, faults)
+    for name, timeline, first_s in read_timelines(folder):
+        print_score(name, timeline, first_s, faults)
     print(*(entry for entry in entries if entry["kind"] == "cost"))
 
 

@@ -52,23 +52,23 @@ NEIGHBOURS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 STARTS: Mapping[str, float] = {"all along": -5.0, "0 s": 0.0, "5 s": 5.0, "15 s": 15.0}
 
 
-class Seen(NamedTuple):
-    named: bool
-    told: bool
+class NeighbourResult(NamedTuple):
+    is_named: bool
+    is_told: bool
     false: int
     signs: Sequence[Sign]
     trouble: str = ""
 
 
 @contextmanager
-def neighbour(what: str, parent: str, after_s: float) -> Iterator[None]:
+def run_neighbour(load: str, parent: str, after_s: float) -> Iterator[None]:
     """Begins `after_s` seconds from now (negative: that long before the caller goes on); ended with its children."""
     with tempfile.TemporaryDirectory(prefix="hostdx-bench-", dir=parent) as folder:
         written = Path(folder, "pid")
 
         def begin() -> None:  # no child of ours: those are told from strangers by their parents
             subprocess.run(
-                ["setsid", "--fork", "sh", "-c", f'echo $$ >"$0/pid"; {NEIGHBOURS[what][0]}', folder],
+                ["setsid", "--fork", "sh", "-c", f'echo $$ >"$0/pid"; {NEIGHBOURS[load][0]}', folder],
                 check=True,
             )
 
@@ -85,9 +85,9 @@ def neighbour(what: str, parent: str, after_s: float) -> Iterator[None]:
                 os.killpg(int(written.read_text()), signal.SIGKILL)
 
 
-def one(
+def run_storage(
     pair: Sequence[str], budget: float, env: Mapping[str, str], recording: Path, names: tuple[str, ...] = ()
-) -> Seen:
+) -> NeighbourResult:
     words = [word for path in pair for word in ("--dir", path)]
     done = subprocess.run(
         [PYTHON, "-m", "hostdx.app.cli", "run", "storage", "--json", "--yes", f"--budget={budget:g}", "--size=128M",
@@ -95,18 +95,18 @@ def one(
         env=env, capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode != 0:
-        return Seen(False, False, 0, (), f"exit {done.returncode}: {done.stderr.strip()[-300:]}")
+        return NeighbourResult(False, False, 0, (), f"exit {done.returncode}: {done.stderr.strip()[-300:]}")
     return seen_in(load_recording(recording), names)
 
 
-def seen_in(session: RunSession, names: tuple[str, ...]) -> Seen:
-    told = [one for watched in session.watched for one in watched.told]
-    told += [guard.disturbance for guard in session.guards if guard.disturbance is not None]
-    culprits = [one.culprit.name for one in told if one.culprit is not None]
+def seen_in(session: RunSession, names: tuple[str, ...]) -> NeighbourResult:
+    disturbances = [disturbance for look in session.watched for disturbance in look.told]
+    disturbances += [guard.disturbance for guard in session.guards if guard.disturbance is not None]
+    culprits = [disturbance.culprit.name for disturbance in disturbances if disturbance.culprit is not None]
     signs = list_trust_signs(session)
-    return Seen(
-        named=any(each.startswith(names) for each in culprits),
-        told=bool(told) and not any("0 of" in sign.text and sign.state == "ok" for sign in signs),
+    return NeighbourResult(
+        is_named=any(each.startswith(names) for each in culprits),
+        is_told=bool(disturbances) and not any("0 of" in sign.text and sign.state == "ok" for sign in signs),
         false=sum(v.verdict in ("slower", "faster") for v in session.verdicts.values()),
         signs=[
             sign for sign in signs if "disturb" in sign.text or "other" in sign.text or "task" in sign.text
@@ -131,27 +131,32 @@ def main() -> None:
         Path(state, "run").mkdir(0o700)
         env = {**os.environ, "XDG_STATE_HOME": state, "XDG_RUNTIME_DIR": f"{state}/run"}
 
-        def counted(kind: str, label: str, seen: Seen, recording: Path) -> None:
-            tally[f"{kind} runs"] += not seen.trouble
-            tally[f"{kind} named"] += seen.named
-            tally[f"{kind} told"] += seen.told or seen.named
-            tally[f"{kind} false"] += bool(seen.false)
-            said = seen.trouble or "; ".join(f"{MARKS[s.state]} {s.text}" for s in seen.signs)
-            print(f"  {label}: {'named' if seen.named else 'told' if seen.told else '-'}; {said}", flush=True)
+        def count_run(kind: str, label: str, result: NeighbourResult, recording: Path) -> None:
+            tally[f"{kind} runs"] += not result.trouble
+            tally[f"{kind} named"] += result.is_named
+            tally[f"{kind} told"] += result.is_told or result.is_named
+            tally[f"{kind} false"] += bool(result.false)
+            notes = result.trouble or "; ".join(f"{MARKS[s.state]} {s.text}" for s in result.signs)
+            print(
+                f"  {label}: {'named' if result.is_named else 'told' if result.is_told else '-'}; {notes}",
+                flush=True,
+            )
             if arguments.keep is not None and recording.exists():
                 shutil.copy(recording, arguments.keep / f"{label.replace(' ', '-')}.jsonl")
 
         recording = Path(state, "recording.jsonl")
-        for what in filter(None, arguments.only.split(",")):
+        for load in filter(None, arguments.only.split(",")):
             for start in arguments.starts.split(","):
                 for number in range(arguments.runs):
                     recording.unlink(missing_ok=True)
-                    with neighbour(what, arguments.dir, STARTS[start]):
-                        seen = one(pair, arguments.budget, env, recording, NEIGHBOURS[what][1])
-                    counted("disturbed", f"{what} {start} {number + 1}", seen, recording)
+                    with run_neighbour(load, arguments.dir, STARTS[start]):
+                        result = run_storage(pair, arguments.budget, env, recording, NEIGHBOURS[load][1])
+                    count_run("disturbed", f"{load} {start} {number + 1}", result, recording)
         for number in range(arguments.quiet):
             recording.unlink(missing_ok=True)
-            counted("quiet", f"quiet {number + 1}", one(pair, arguments.budget, env, recording), recording)
+            count_run(
+                "quiet", f"quiet {number + 1}", run_storage(pair, arguments.budget, env, recording), recording
+            )
     print(
         f"neighbours: named {tally['disturbed named']}, named or told {tally['disturbed told']} of "
         f"{tally['disturbed runs']} (asked: 95 %), false verdicts in {tally['disturbed false']}\n"

@@ -20,12 +20,12 @@ from typing import Any, NamedTuple
 DIFFERENT = ("slower", "faster")
 
 
-class Told(NamedTuple):
+class RunAnswer(NamedTuple):
     verdicts: list[dict[str, Any]]
     trouble: str
 
 
-def one(planted: float, budget: float, directory: str, env: Mapping[str, str]) -> Told:
+def run_null(planted: float, budget: float, directory: str, env: Mapping[str, str]) -> RunAnswer:
     command = ["run", "null", "--json", "--yes", f"--budget={budget:g}", f"--dir={directory}"]
     return told_by(
         command,
@@ -34,48 +34,51 @@ def one(planted: float, budget: float, directory: str, env: Mapping[str, str]) -
     )
 
 
-def told_by(command: Sequence[str], env: Mapping[str, str], module: str = "hostdx.app.cli") -> Told:
+def told_by(command: Sequence[str], env: Mapping[str, str], module: str = "hostdx.app.cli") -> RunAnswer:
     """The verdicts of a run of the program in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", module, *command], env=env, capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        return Told([], f"exit {done.returncode}: {done.stderr.strip()[-300:]}")
-    return Told(json.loads(done.stdout)["verdicts"], "")
+        return RunAnswer([], f"exit {done.returncode}: {done.stderr.strip()[-300:]}")
+    return RunAnswer(json.loads(done.stdout)["verdicts"], "")
 
 
-def line(verdict: Mapping[str, Any]) -> str:
-    seen = "-" if verdict["ratio"] is None else f"{verdict['ratio']:.3f}"
+def line_of(verdict: Mapping[str, Any]) -> str:
+    ratio = "-" if verdict["ratio"] is None else f"{verdict['ratio']:.3f}"
     smallest = "-" if verdict["smallest_effect"] is None else f"{verdict['smallest_effect']:.1%}"
     why = f"; {verdict['reason']}" if verdict["reason"] and not verdict["groups"] else ""
-    head = f"{verdict['workload']}: {verdict['verdict']} {seen} ±{smallest}"
+    head = f"{verdict['workload']}: {verdict['verdict']} {ratio} ±{smallest}"
     return f"{head} ({verdict['groups']} groups, {verdict['seconds']:.0f} s{why})"
 
 
-class Tally(NamedTuple):
+class NullTally(NamedTuple):
     different: int = 0  # runs that called any difference
-    found: int = 0  # runs that called a load of the disk slower
+    hits: int = 0  # runs that called a load of the disk slower
     everywhere: int = 0  # ... every one of them that was started
     refused: int = 0
 
 
-def series(planted: float, asked: argparse.Namespace, env: Mapping[str, str]) -> Tally:
-    tally = Tally()
-    for number in range(asked.runs):
-        told = one(planted, asked.budget, asked.dir, env)
+def run_series(planted: float, options: argparse.Namespace, env: Mapping[str, str]) -> NullTally:
+    tally = NullTally()
+    for number in range(options.runs):
+        answer = run_null(planted, options.budget, options.dir, env)
         load = os.getloadavg()[0]
-        if told.trouble:
-            print(f"  {number + 1:2}: {told.trouble}", flush=True)
+        if answer.trouble:
+            print(f"  {number + 1:2}: {answer.trouble}", flush=True)
             tally = tally._replace(refused=tally.refused + 1)
             continue
-        started = [v for v in told.verdicts if v["groups"]]
-        disk = [v["verdict"] for v in started if not v["control"]]
+        verdicts = [v for v in answer.verdicts if v["groups"]]
+        disk = [v["verdict"] for v in verdicts if not v["control"]]
         tally = tally._replace(
-            different=tally.different + any(v["verdict"] in DIFFERENT for v in started),
-            found=tally.found + ("slower" in disk),
+            different=tally.different + any(v["verdict"] in DIFFERENT for v in verdicts),
+            hits=tally.hits + ("slower" in disk),
             everywhere=tally.everywhere + (bool(disk) and all(word == "slower" for word in disk)),
         )
-        print(f"  {number + 1:2} (load {load:.1f}): {'; '.join(line(v) for v in told.verdicts)}", flush=True)
+        print(
+            f"  {number + 1:2} (load {load:.1f}): {'; '.join(line_of(v) for v in answer.verdicts)}",
+            flush=True,
+        )
     return tally
 
 
@@ -88,24 +91,26 @@ def main() -> None:
     parser.add_argument("--dir", default="/var/tmp")
     parser.add_argument("--planted", type=float, default=0.2)
     parser.add_argument("--only", choices=("null", "planted"))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     lines = []
     with tempfile.TemporaryDirectory() as state:
         Path(state, "run").mkdir(0o700)
         env = {**os.environ, "XDG_STATE_HOME": state, "XDG_RUNTIME_DIR": f"{state}/run"}
-        if asked.only != "planted":
+        if options.only != "planted":
             print("the same against itself", flush=True)
-            tally = series(0.0, asked, env)
+            tally = run_series(0.0, options, env)
             lines.append(
-                f"called a difference where there is none: {tally.different} of {asked.runs - tally.refused} runs "
+                f"called a difference where there is none: {tally.different} of {options.runs - tally.refused} runs "
                 f"(asked: at most 2 of 10), {tally.refused} refused"
             )
-        if asked.only != "null":
-            print(f"with a latency {asked.planted:.0%} longer planted into the second", flush=True)
-            tally = series(asked.planted, asked, env)
-            lines.append(f"planted difference found: {tally.found} of {asked.runs} (asked: at least 9 of 10)")
+        if options.only != "null":
+            print(f"with a latency {options.planted:.0%} longer planted into the second", flush=True)
+            tally = run_series(options.planted, options, env)
             lines.append(
-                f"found in every load of the disk that was started: {tally.everywhere} of {asked.runs}"
+                f"planted difference found: {tally.hits} of {options.runs} (asked: at least 9 of 10)"
+            )
+            lines.append(
+                f"found in every load of the disk that was started: {tally.everywhere} of {options.runs}"
             )
     print("\n".join(lines))
 

@@ -21,7 +21,7 @@ from pathlib import Path
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.values import baseline_and_variant_values
-from tests.app.launcher import argv, environment
+from tests.app.launcher import argv, own_env
 from tests.real.own_disk import OwnDisk, sh
 
 DEMOS = Path(__file__).parents[3] / "app" / "recordings" / "demos"
@@ -47,35 +47,35 @@ BUDGETED = ("box", "fullstack", "workload")
 
 
 @contextmanager
-def disk(place: Path, kind: str) -> Iterator[Path]:
+def make_disk(place: Path, kind: str) -> Iterator[Path]:
     """A directory on a file system of that kind; nothing of it is left."""
-    made = OwnDisk(place / f"{kind}.img", place / kind)
+    own_disk = OwnDisk(place / f"{kind}.img", place / kind)
     make, is_direct = KINDS[kind]
-    made.begin()
-    sh("truncate", "-s", "24G", str(made.image))
+    own_disk.begin()
+    sh("truncate", "-s", "24G", str(own_disk.image))
     direct = "--direct-io=on" if is_direct else "--direct-io=off"
     try:
-        made.device = sh("losetup", direct, "--find", "--show", str(made.image)).removeprefix("/dev/")
-        sh(*make, f"/dev/{made.device}")
-        sh("mount", f"/dev/{made.device}", str(made.mountpoint))
-        directory = made.mountpoint / "data"
+        own_disk.device = sh("losetup", direct, "--find", "--show", str(own_disk.image)).removeprefix("/dev/")
+        sh(*make, f"/dev/{own_disk.device}")
+        sh("mount", f"/dev/{own_disk.device}", str(own_disk.mountpoint))
+        directory = own_disk.mountpoint / "data"
         directory.mkdir()
         yield directory
     finally:
-        made.drop()
-        made.mountpoint.rmdir()
-        made.image.unlink(missing_ok=True)
+        own_disk.drop()
+        own_disk.mountpoint.rmdir()
+        own_disk.image.unlink(missing_ok=True)
 
 
-def fresh(place: Path, scenario: str, kind: str, budget_s: float) -> Path | None:
+def run_fresh(place: Path, scenario: str, kind: str, budget_s: float) -> Path | None:
     """The recording of a run; None where it did not end."""
     recording = place / f"{scenario}-{kind}-{len(list(place.glob('*.jsonl')))}.jsonl"
-    with disk(place, kind) as directory:
+    with make_disk(place, kind) as directory:
         texts = [word.format(directory=directory) for word in WORDS[scenario]]
         words = ["run", scenario, "--yes", "--quiet", "--recording", str(recording)]
         words += ["--budget", f"{budget_s:g}"] if scenario in BUDGETED else []
         done = subprocess.run(
-            argv(*words, *texts), env=environment(place), capture_output=True, text=True, check=False
+            argv(*words, *texts), env=own_env(place), capture_output=True, text=True, check=False
         )
     if done.returncode not in (0, 1):
         print(f"{scenario} on {kind}: exit status {done.returncode}: {done.stderr.strip().splitlines()[-1:]}")
@@ -83,14 +83,14 @@ def fresh(place: Path, scenario: str, kind: str, budget_s: float) -> Path | None
     return recording
 
 
-def told(name: str, session: RunSession) -> int:
+def print_verdicts(name: str, session: RunSession) -> int:
     """A line for each verdict; how many claim what one order alone does not show."""
     wrong = 0
     for verdict in session.verdicts.values():
         order = verdict.order
         pair = f"{verdict.workload}, {verdict.metric}: {verdict.variant}/{verdict.baseline}"[:52]
         left, right = baseline_and_variant_values(session, verdict)
-        shown = "–" if verdict.ratio is None else f"{verdict.ratio:.3f}"
+        ratio = "–" if verdict.ratio is None else f"{verdict.ratio:.3f}"
         by_order = "one order only" if verdict.groups else "–"
         if order is not None:
             first, second = order.ratios
@@ -100,7 +100,7 @@ def told(name: str, session: RunSession) -> int:
             by_order += "  established" if order.is_established else ""
             wrong += verdict.is_different and (first < 1) != (second < 1)
         quotient = f"{right / left:8.3f}" if left and right else "       –"
-        print(f"{name:24} {pair:52} {verdict.verdict:23} {shown:>6} {quotient}  {by_order}")
+        print(f"{name:24} {pair:52} {verdict.verdict:23} {ratio:>6} {quotient}  {by_order}")
     return wrong
 
 
@@ -120,7 +120,7 @@ def main() -> None:
     wrong = 0
     if not chosen.fresh:
         for path in chosen.recordings or sorted(DEMOS.glob("*.jsonl")):
-            wrong += told(path.stem, load_recording(path))
+            wrong += print_verdicts(path.stem, load_recording(path))
     else:
         with tempfile.TemporaryDirectory(
             dir=os.environ.get("TMPDIR", "/var/tmp"), prefix="hostdx-order-"
@@ -128,9 +128,9 @@ def main() -> None:
             for scenario in chosen.scenarios.split(","):
                 for kind in chosen.kinds.split(","):
                     for _ in range(chosen.runs):
-                        recording = fresh(Path(folder), scenario, kind, chosen.budget)
+                        recording = run_fresh(Path(folder), scenario, kind, chosen.budget)
                         if recording is not None:
-                            wrong += told(recording.stem, load_recording(recording))
+                            wrong += print_verdicts(recording.stem, load_recording(recording))
                             sys.stdout.flush()
     print(f"verdicts that the orders contradict: {wrong}")
     sys.exit(wrong > 0)

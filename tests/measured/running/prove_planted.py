@@ -76,13 +76,13 @@ def main() -> None:
             assert plant.file.read_text().split() == plant.old.split(), "the value of before"
         truths.append(plant.measure_truth(arguments.rounds))
     helped, harmed = (sum(line["outcome"] == word for line in lines) for word in ("helps", "harms"))
-    held = [line["ci95"][0] <= truths[0] <= line["ci95"][1] for line in lines if line.get("ci95")]
+    hits = [line["ci95"][0] <= truths[0] <= line["ci95"][1] for line in lines if line.get("ci95")]
     print(
         f"true {truths[0]:.3f} before, {truths[1]:.3f} after; "
         f"helps in {helped}, harms in {harmed} of {len(lines)}; ",
         end="",
     )
-    print(f"the true value of before in the interval of {sum(held)} of {len(held)}")
+    print(f"the true value of before in the interval of {sum(hits)} of {len(hits)}")
 
 
 if __name__ == "__main__":

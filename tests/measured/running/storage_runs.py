@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.measured.running import images
-from tests.measured.running.null_runs import DIFFERENT, Told, line, told_by
+from tests.measured.running.null_runs import DIFFERENT, RunAnswer, line_of, told_by
 
 MODULE = "tests.measured.running.planted"
 SAME = "no material difference"
@@ -38,14 +38,14 @@ class Asked(NamedTuple):
     env: Mapping[str, str]
 
 
-def one(directories: Sequence[str], asked: Asked, planted: float = 0.0) -> Told:
+def run_storage(directories: Sequence[str], asked: Asked, planted: float = 0.0) -> RunAnswer:
     """One run of the program; unplanted it is started as a person starts it."""
-    named = [word for path in directories for word in ("--dir", path)]
-    command = ["run", "storage", "--json", "--yes", *asked.options, *named]
+    words = [word for path in directories for word in ("--dir", path)]
+    command = ["run", "storage", "--json", "--yes", *asked.options, *words]
     return told_by(command, {**asked.env, "PLANTED": str(planted)}, MODULE if planted else "hostdx.app.cli")
 
 
-class Tally(NamedTuple):
+class StorageTally(NamedTuple):
     different: int = 0  # runs that called any difference of the disk
     slower: int = 0  # runs that called a load of the disk slower
     moved: int = 0  # runs whose control moved
@@ -53,33 +53,33 @@ class Tally(NamedTuple):
     decided: int = 0  # runs that decided all of their loads
     loads: int = 0
     loads_decided: int = 0
-    found: Mapping[str, int] = {}  # runs that called this load slower
+    hits: Mapping[str, int] = {}  # runs that called this load slower
 
 
-def series(planted: float, directories: Sequence[str], asked: Asked) -> Tally:
-    tally = Tally()
+def run_series(planted: float, directories: Sequence[str], asked: Asked) -> StorageTally:
+    tally = StorageTally()
     for number in range(asked.runs):
-        told = one(directories, asked, planted)
-        if told.trouble:
-            print(f"  {number + 1:2}: {told.trouble}", flush=True)
+        answer = run_storage(directories, asked, planted)
+        if answer.trouble:
+            print(f"  {number + 1:2}: {answer.trouble}", flush=True)
             tally = tally._replace(refused=tally.refused + 1)
             continue
-        started = [v for v in told.verdicts if v["groups"]]
-        disk = [v["verdict"] for v in started if v["workload"] in DISK]
+        verdicts = [v for v in answer.verdicts if v["groups"]]
+        disk = [v["verdict"] for v in verdicts if v["workload"] in DISK]
         tally = tally._replace(
             different=tally.different + any(word in DIFFERENT for word in disk),
             slower=tally.slower + ("slower" in disk),
-            moved=tally.moved + any(v["control"] and v["verdict"] in DIFFERENT for v in started),
-            decided=tally.decided + all(v["verdict"] in (*DIFFERENT, SAME) for v in told.verdicts),
-            loads=tally.loads + len(told.verdicts),
+            moved=tally.moved + any(v["control"] and v["verdict"] in DIFFERENT for v in verdicts),
+            decided=tally.decided + all(v["verdict"] in (*DIFFERENT, SAME) for v in answer.verdicts),
+            loads=tally.loads + len(answer.verdicts),
             loads_decided=tally.loads_decided
-            + sum(v["verdict"] in (*DIFFERENT, SAME) for v in told.verdicts),
-            found={
-                v["workload"]: tally.found.get(v["workload"], 0) + (v["verdict"] == "slower")
-                for v in told.verdicts
+            + sum(v["verdict"] in (*DIFFERENT, SAME) for v in answer.verdicts),
+            hits={
+                v["workload"]: tally.hits.get(v["workload"], 0) + (v["verdict"] == "slower")
+                for v in answer.verdicts
             },
         )
-        print(f"  {number + 1:2}: {'; '.join(line(v) for v in told.verdicts)}", flush=True)
+        print(f"  {number + 1:2}: {'; '.join(line_of(v) for v in answer.verdicts)}", flush=True)
     return tally
 
 
@@ -93,7 +93,7 @@ def two_directories(parent: str) -> Iterator[list[str]]:
 
 
 @contextmanager
-def neighbour(directory: str) -> Iterator[None]:
+def run_neighbour(directory: str) -> Iterator[None]:
     """Somebody who writes 4 MiB and syncs it, and reads it again, all the time."""
     script = (
         'while :; do dd if=/dev/zero of="$0/n" bs=1M count=4 conv=fsync 2>/dev/null; '
@@ -110,22 +110,22 @@ def neighbour(directory: str) -> Iterator[None]:
 
 def uneven_runs(parent: str, asked: Asked) -> None:
     """A btrfs of a quick and a slow disk: its places differ; and against a disk that is slow everywhere."""
-    with images.uneven(parent, SLOW_REQUESTS) as (btrfs, slow), two_directories(btrfs) as pair:
-        alike = series(0.0, pair, asked)
+    with images.uneven_file_systems(parent, SLOW_REQUESTS) as (btrfs, slow), two_directories(btrfs) as pair:
+        alike = run_series(0.0, pair, asked)
         print("against a file system wholly on the slow disk", flush=True)
-        against = one([pair[0], slow], asked)
-    print(f"  {against.trouble or '; '.join(line(v) for v in against.verdicts)}")
+        against = run_storage([pair[0], slow], asked)
+    print(f"  {against.trouble or '; '.join(line_of(v) for v in against.verdicts)}")
     print(
         f"a winner where only places differ: {alike.different} of {asked.runs - alike.refused} (asked: none)"
     )
 
 
-def told_of(tally: Tally, runs: int) -> str:
-    told = runs - tally.refused
+def summary_of(tally: StorageTally, runs: int) -> str:
+    finished = runs - tally.refused
     return (
-        f"a winner where there is none: {tally.different} of {told} (asked: at most 1 of 20); the control moved in "
+        f"a winner where there is none: {tally.different} of {finished} (asked: at most 1 of 20); the control moved in "
         f"{tally.moved}; loads decided: {tally.loads_decided} of {tally.loads} (asked: 90 %); all loads in "
-        f"{tally.decided} of {told}"
+        f"{tally.decided} of {finished}"
     )
 
 
@@ -139,29 +139,29 @@ def main() -> None:
     parser.add_argument("--planted", type=float, default=0.2)
     parser.add_argument("--beside", action="store_true")
     parser.add_argument("--only", choices=("alike", "planted", "uneven"))
-    given, options = parser.parse_known_args()
+    arguments, options = parser.parse_known_args()
     with tempfile.TemporaryDirectory() as state, ExitStack() as stack:
         Path(state, "run").mkdir(0o700)
         env = {**os.environ, "XDG_STATE_HOME": state, "XDG_RUNTIME_DIR": f"{state}/run"}
-        asked = Asked(given.runs, options, env)
-        if given.only == "uneven":
-            uneven_runs(given.dir, asked)
+        asked = Asked(arguments.runs, options, env)
+        if arguments.only == "uneven":
+            uneven_runs(arguments.dir, asked)
             return
-        where = given.dir
-        if given.on != "own":
-            where = stack.enter_context(images.file_system(given.on, given.dir))
-        if given.beside:
-            stack.enter_context(neighbour(where))
-        pair = stack.enter_context(two_directories(where))
-        if given.only in (None, "alike"):
-            print(f"two directories of one disk ({given.on})", flush=True)
-            print(told_of(series(0.0, pair, asked), asked.runs), flush=True)
-        if given.only in (None, "planted"):
-            print(f"the second with a latency {given.planted:.0%} longer", flush=True)
-            tally = series(given.planted, pair, asked)
+        parent = arguments.dir
+        if arguments.on != "own":
+            parent = stack.enter_context(images.file_system(arguments.on, arguments.dir))
+        if arguments.beside:
+            stack.enter_context(run_neighbour(parent))
+        pair = stack.enter_context(two_directories(parent))
+        if arguments.only in (None, "alike"):
+            print(f"two directories of one disk ({arguments.on})", flush=True)
+            print(summary_of(run_series(0.0, pair, asked), asked.runs), flush=True)
+        if arguments.only in (None, "planted"):
+            print(f"the second with a latency {arguments.planted:.0%} longer", flush=True)
+            tally = run_series(arguments.planted, pair, asked)
             print(f"the planted loser found: {tally.slower} of {asked.runs} (asked: all)")
             print(f"the control moved in {tally.moved} of them; all loads decided in {tally.decided}")
-            print("by load: " + ", ".join(f"{load} {count}" for load, count in tally.found.items()))
+            print("by load: " + ", ".join(f"{load} {count}" for load, count in tally.hits.items()))
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ TICK_S = 0.01
 BUDGET_S = 20.0  # of one load
 _STRETCH = 500  # ticks
 _WARM = 100
-MOST_TICKS = 50  # a block of 0.5 s
+MAX_TICKS = 50  # a block of 0.5 s
 
 Ticks: TypeAlias = Callable[[random.Random], Iterator[float]]
 
@@ -31,23 +31,23 @@ COPIES = HERE.parents[2] / "fixtures" / "noise-fine"
 SHARED = HERE.parents[4] / "shared" / "samples" / "noise-fine"
 
 
-def recorded(counts: list[float]) -> Ticks:
-    def series(rng: random.Random) -> Iterator[float]:
+def replay(counts: list[float]) -> Ticks:
+    def draw_counts(rng: random.Random) -> Iterator[float]:
         while True:
             at, length = rng.randrange(len(counts)), 1 + int(rng.expovariate(1 / _STRETCH))
             for i in range(at, at + length):
                 yield counts[i % len(counts)]
 
-    return series
+    return draw_counts
 
 
 def fine_models(*folders: Path) -> dict[str, Ticks]:
     """Every series by name: ten seconds of each, which the tests bring, or the long originals where they are."""
-    found: dict[str, Ticks] = {}
+    models: dict[str, Ticks] = {}
     for folder in folders or (SHARED, COPIES):
         for path in sorted(folder.glob("*.json")):
-            found.setdefault(path.stem, recorded([float(count) for count in json.loads(path.read_text())]))
-    return found
+            models.setdefault(path.stem, replay([float(count) for count in json.loads(path.read_text())]))
+    return models
 
 
 def slice_ticks(ticks: Iterator[float]) -> int:
@@ -66,15 +66,15 @@ def measure(
     budget_s: float = BUDGET_S,
     places: int = 1,
     place_sd: float = 0.0,
-    told: bool = True,
+    is_placed: bool = True,
 ) -> list[Outcome]:
     """Groups of slices until every comparison is decided; `trues`: ln(variant/baseline) of B, C, ... against A.
 
-    Each variant has so many `places` whose log rates differ by `place_sd`, drawn anew in each run; `told`: whether the
-    comparison knows in which place a group was measured.
+    Each variant has so many `places` whose log rates differ by `place_sd`, drawn anew in each run; `is_placed`: whether
+    the comparison knows in which place a group was measured.
     """
     ticks = noise(rng)
-    length = min(slice_ticks(ticks), MOST_TICKS)
+    length = min(slice_ticks(ticks), MAX_TICKS)
     variants = "ABCDEFGH"[: len(trues) + 1]
     group_s = 2 * len(variants) * length * TICK_S
     planned = max(4, int(budget_s / group_s))
@@ -82,7 +82,7 @@ def measure(
     open_ = {
         v: SequentialComparison(
             "A", v, "IOPS", planned_groups=planned, family=family * len(trues), margin=margin,
-            all_pairs=places if told and places > 1 else 0,
+            all_pairs=places if is_placed and places > 1 else 0,
         )
         for v in variants[1:]
     }  # fmt: skip

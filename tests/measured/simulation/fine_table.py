@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tests.measured.simulation.fine import fine_models, measure
-from tests.measured.simulation.verdict_table import Cell, Requirement, required
+from tests.measured.simulation.verdict_table import Cell, Requirement, require
 
 EFFECTS = (0, 3, 10, 25)
 RUNS = {0: 2000, 3: 1000, 10: 1000, 25: 500}
@@ -30,7 +30,7 @@ class Job(NamedTuple):
     budget_s: float = 20.0
 
 
-def simulate(job: Job) -> Cell:
+def simulate_job(job: Job) -> Cell:
     """Half of the runs have the variant slower by the effect, half faster."""
     noise = fine_models()[job.model]
     rng = random.Random(zlib.crc32(repr(job._replace(runs=0)).encode()))
@@ -39,12 +39,12 @@ def simulate(job: Job) -> Cell:
     for run in range(job.runs):
         right = 1 if run % 2 else -1
         trues = (right * size, *[0.0] * job.others)
-        said = measure(noise, trues, rng, family=job.loads, margin=job.margin, budget_s=job.budget_s)
-        outcomes.append((right, said[0]))
-    return Cell(job.model + _beside(job), job.effect, outcomes, {})
+        results = measure(noise, trues, rng, family=job.loads, margin=job.margin, budget_s=job.budget_s)
+        outcomes.append((right, results[0]))
+    return Cell(job.model + _others_text(job), job.effect, outcomes, {})
 
 
-def _beside(job: Job) -> str:
+def _others_text(job: Job) -> str:
     parts = [
         f"of {job.loads} loads" if job.loads > 1 else "",
         f"{job.others + 2} sides" if job.others else "",
@@ -58,16 +58,16 @@ def simulate_family(job: Job) -> tuple[str, int, int]:
     rng = random.Random(zlib.crc32(f"family {job}".encode()))
     called = 0
     for _ in range(job.runs):
-        said = [
-            outcome.said
+        words = [
+            outcome.direction
             for _ in range(job.loads)
             for outcome in measure(noise, [0.0] * (job.others + 1), rng, family=job.loads)
         ]
-        called += -1 in said or 1 in said
-    return job.model + _beside(job), called, job.runs
+        called += -1 in words or 1 in words
+    return job.model + _others_text(job), called, job.runs
 
 
-def requirements(cells: Sequence[Cell], families: Sequence[tuple[str, int, int]]) -> list[Requirement]:
+def find_requirements(cells: Sequence[Cell], families: Sequence[tuple[str, int, int]]) -> list[Requirement]:
     """The worst figure seen for each."""
     rows = []
     nothing = [c for c in cells if c.effect == 0]
@@ -84,9 +84,9 @@ def requirements(cells: Sequence[Cell], families: Sequence[tuple[str, int, int]]
         ("the interval covers in >= 94 %", cells, "covered", 0.94, True),
     ):
         worst = (min if at_least else max)(among, key=lambda c: c.share(kind))
-        where = f"({worst.model}, {worst.effect} %)"
+        cell = f"({worst.model}, {worst.effect} %)"
         rows.append(
-            required(f"{text}, every series", worst.count(kind), len(worst.outcomes), limit, where, at_least)
+            require(f"{text}, every series", worst.count(kind), len(worst.outcomes), limit, cell, at_least)
         )
     typical = statistics.median(c.share("called") for c in nothing)
     rows.append(
@@ -96,16 +96,16 @@ def requirements(cells: Sequence[Cell], families: Sequence[tuple[str, int, int]]
     )
     for effect, limits in FOUND_WITHIN_S.items():
         for prefix, limit_s in limits.items():
-            rows.append(_soon(f"{effect} % found", cells, effect, prefix, limit_s))
-    rows.append(_soon("`no material difference`", cells, 0, "quiet", NONE_WITHIN_S))
+            rows.append(_require_soon(f"{effect} % found", cells, effect, prefix, limit_s))
+    rows.append(_require_soon("`no material difference`", cells, 0, "quiet", NONE_WITHIN_S))
     name, called, of = max(families, key=lambda row: row[1] / row[2])
     rows.append(
-        required("several comparisons: a false call in <= 5 % of the runs", called, of, 0.05, f"({name})")
+        require("several comparisons: a false call in <= 5 % of the runs", called, of, 0.05, f"({name})")
     )
     return rows
 
 
-def _soon(text: str, cells: Sequence[Cell], effect: int, prefix: str, limit_s: float) -> Requirement:
+def _require_soon(text: str, cells: Sequence[Cell], effect: int, prefix: str, limit_s: float) -> Requirement:
     among = [c for c in cells if c.effect == effect and c.model.startswith(prefix)]
     worst = max(among, key=lambda c: c.median_seconds())
     seconds = worst.median_seconds()
@@ -118,7 +118,7 @@ def _soon(text: str, cells: Sequence[Cell], effect: int, prefix: str, limit_s: f
     )
 
 
-def jobs(models: Sequence[str], part: int) -> list[Job]:
+def make_jobs(models: Sequence[str], part: int) -> list[Job]:
     """Alone, as one of the loads of a run, and beside another variant."""
     each = [
         Job(model, effect, loads, runs=RUNS[effect] // part // (1 if loads == 1 else 2))

@@ -153,10 +153,10 @@ def main() -> None:
         false, _ = drained_share(simulated, arguments.nodes, None, arguments.seed)
         print(f"{simulated.name}: {false * arguments.nodes:.0f} of {arguments.nodes} fit nodes drained")
         for key in simulated.draws:
-            once, _ = drained_share(simulated, arguments.nodes // 10, key, arguments.seed)
+            share, _ = drained_share(simulated, arguments.nodes // 10, key, arguments.seed)
             twice, classes = drained_share(simulated, arguments.nodes // 10, key, arguments.seed, checks=2)
-            found = f"found {once:.1%}, in two checks {twice:.1%}; " if classes else ""
-            print(f"  20 % slower in {' '.join(key)}: {found}even enough: {classes:.0%} of the classes")
+            shares = f"found {share:.1%}, in two checks {twice:.1%}; " if classes else ""
+            print(f"  20 % slower in {' '.join(key)}: {shares}even enough: {classes:.0%} of the classes")
 
 
 if __name__ == "__main__":

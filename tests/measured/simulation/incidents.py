@@ -41,7 +41,7 @@ PLANTED: dict[Cause, tuple[tuple[str, str], float, float]] = {
 }
 
 
-def noise(
+def draw_noise(
     rng: random.Random, count: int, step_s: int, shape: tuple[float, float, float, float, float]
 ) -> list[float]:
     """Means over `step_s` of log-normal AR(1) values every ten seconds, around a day and night cycle, with bursts of
@@ -49,7 +49,7 @@ def noise(
     """
     if step_s > FINEST_S:
         times = step_s // FINEST_S
-        fine = noise(rng, count * times, FINEST_S, shape)
+        fine = draw_noise(rng, count * times, FINEST_S, shape)
         return [sum(fine[n * times : (n + 1) * times]) / times for n in range(count)]
     level, spread, highest, burst_share, burst_height = shape
     sigma, phi, state = math.sqrt(math.log1p(spread**2)), 0.85, 0.0
@@ -71,7 +71,7 @@ def make_day(rng: random.Random, step_s: int, cause: Cause | None) -> tuple[Time
     """Return what is said of it, with the begin and end of the planted incident in seconds from the first sample."""
     count = DAY_S // step_s
     at_s = array("d", (float(sample * step_s) for sample in range(count)))
-    values = {name: noise(rng, count, step_s, shape) for name, shape in QUIET.items()}
+    values = {name: draw_noise(rng, count, step_s, shape) for name, shape in QUIET.items()}
     began_s = ended_s = 0.0
     if cause is not None:
         name, low, high = PLANTED[cause]
@@ -111,20 +111,20 @@ def main() -> None:
     for step_s, days in steps.items():
         for cause in PLANTED:
             rng = random.Random(f"{options.seed} {step_s} {cause}")
-            found = right = others = 0
+            detected = right = others = 0
             off: list[float] = []
             number = max(20, days(options.days) // 6)
             for _ in range(number):
                 timeline, began_s, ended_s = make_day(rng, step_s, cause)
                 own = [i for i in timeline.incidents if min(i.ended_s, ended_s) > max(i.began_s, began_s)]
                 others += len(timeline.incidents) - len(own)
-                found += bool(own)
+                detected += bool(own)
                 if own:
                     right += own[0].cause == cause
                     off.append(abs(own[0].began_s - began_s))
             off.sort()
             text = f"{off[len(off) // 2]:.0f} s, {off[-1]:.0f} s" if off else "–"
-            print(f"{step_s:>6} s  {cause:<12}{number:>10}{found:>8}{right:>14}{text:>26}{others:>9}")
+            print(f"{step_s:>6} s  {cause:<12}{number:>10}{detected:>8}{right:>14}{text:>26}{others:>9}")
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ class Load:
         return self.of_night * self.state + self.of_run * self.rng.gauss(0, 1)
 
 
-def blow(rng: random.Random, noise: Noise) -> tuple[float, float]:
+def draw_losses(rng: random.Random, noise: Noise) -> tuple[float, float]:
     """What a disturbed night takes from the first run, and from the retest; 0 in most nights."""
     if rng.random() >= noise.disturbed:
         return 0.0, 0.0
@@ -67,47 +67,47 @@ def blow(rng: random.Random, noise: Noise) -> tuple[float, float]:
     return lost, lost if rng.random() < 0.5 else 0.0
 
 
-def watched(
-    rng: random.Random, drawn: list[Load], noise: Noise, nights: int, lost: float = 0.0
+def watch_nights(
+    rng: random.Random, loads: list[Load], noise: Noise, nights: int, lost: float = 0.0
 ) -> list[list[float]]:
     """The figures of the nights that follow, after the baseline's; of the first load so much less."""
-    logs: list[list[float]] = [[] for _ in drawn]
-    known: list[Reference] = []
-    sums = [0.0] * len(drawn)
+    logs: list[list[float]] = [[] for _ in loads]
+    references: list[Reference] = []
+    sums = [0.0] * len(loads)
     for night in range(BASELINE_NIGHTS + nights):
-        first, second = blow(rng, noise)
-        change = [math.log(1 - lost) if known else 0.0, *[0.0] * (len(drawn) - 1)]
-        for load in drawn:
+        first, second = draw_losses(rng, noise)
+        change = [math.log(1 - lost) if references else 0.0, *[0.0] * (len(loads) - 1)]
+        for load in loads:
             load.night()
-        values = [load.value() + first + by for load, by in zip(drawn, change, strict=True)]
+        values = [load.value() + first + by for load, by in zip(loads, change, strict=True)]
         lasts = [column[-1] if night > BASELINE_NIGHTS else None for column in logs]
-        if known and retested(values, sums, known, lasts):
-            again = [load.value() + second + by for load, by in zip(drawn, change, strict=True)]
+        if references and is_retested(values, sums, references, lasts):
+            again = [load.value() + second + by for load, by in zip(loads, change, strict=True)]
             values = [
                 max(a, b) if abs(a - b) > MARGIN else (a + b) / 2 for a, b in zip(values, again, strict=True)
             ]
         for column, value in zip(logs, values, strict=True):
             column.append(value)
         if night == BASELINE_NIGHTS - 1:
-            known = baseline_references(logs)
-        elif known:
-            sums = list(map(cusum_after_night, sums, values, known, lasts))
+            references = baseline_references(logs)
+        elif references:
+            sums = list(map(cusum_after_night, sums, values, references, lasts))
     return logs
 
 
-def retested(
-    values: list[float], sums: list[float], known: list[Reference], lasts: list[float | None]
+def is_retested(
+    values: list[float], sums: list[float], references: list[Reference], lasts: list[float | None]
 ) -> bool:
     return any(
         night_score(v, to, last) < RETEST_SCORE and cusum_after_night(total, v, to, last) >= RETEST_SUM
-        for total, v, to, last in zip(sums, values, known, lasts, strict=True)
+        for total, v, to, last in zip(sums, values, references, lasts, strict=True)
     )
 
 
-def alarms(rng: random.Random, loads: int, noise: Noise, alike: float = 1.0) -> tuple[int, int]:
+def count_alarms(rng: random.Random, loads: int, noise: Noise, alike: float = 1.0) -> tuple[int, int]:
     """Of one node in the nights after the baseline: nights on which something was named, and how many loads.
     `alike`: of so many of the loads the nights are correlated at all."""
-    drawn = [
+    drawn_loads = [
         Load(
             rng,
             min(0.08, max(0.005, 0.02 * math.exp(rng.gauss(0, 0.7)))),
@@ -115,11 +115,11 @@ def alarms(rng: random.Random, loads: int, noise: Noise, alike: float = 1.0) -> 
         )
         for n in range(loads)
     ]
-    logs = watched(rng, drawn, noise, AFTER)
-    known = baseline_references([column[:BASELINE_NIGHTS] for column in logs])
+    logs = watch_nights(rng, drawn_loads, noise, AFTER)
+    references = baseline_references([column[:BASELINE_NIGHTS] for column in logs])
     nights = [
         night
-        for column, to in zip(logs, known, strict=True)
+        for column, to in zip(logs, references, strict=True)
         for night, _ in cusum_of_nights(column[BASELINE_NIGHTS:], to, loads).shifts
     ]
     return len(set(nights)), len(nights)
@@ -127,7 +127,7 @@ def alarms(rng: random.Random, loads: int, noise: Noise, alike: float = 1.0) -> 
 
 def found_on(rng: random.Random, deviation: float, lost: float, noise: Noise, most: int = 14) -> int:
     """The night on which one of a node's loads that lost so much is named; `most + 1` where it is not."""
-    logs = watched(rng, [Load(rng, deviation, noise) for _ in range(BESIDE)], noise, most, lost)
+    logs = watch_nights(rng, [Load(rng, deviation, noise) for _ in range(BESIDE)], noise, most, lost)
     to = baseline_references([column[:BASELINE_NIGHTS] for column in logs])[0]
     shifts = cusum_of_nights(logs[0][BASELINE_NIGHTS:], to, LOADS).shifts
     return shifts[0][0] + 1 if shifts else most + 1
@@ -148,23 +148,23 @@ def main() -> None:
     parser.add_argument("--planted", type=int, default=500)
     parser.add_argument("--loads", type=int, default=LOADS)
     parser.add_argument("--seed", type=int, default=2)
-    given = parser.parse_args()
+    options = parser.parse_args()
     print(f"{'nights':20} {'node-months':>12} {'false alarms':>13} {'loads named':>12} {'a node-month':>13}")
     for name, noise in NOISES.items():
-        rng = random.Random(f"{given.seed} {name}")
+        rng = random.Random(f"{options.seed} {name}")
         share = 0.5 if name.endswith("half") else 1.0
-        made = [alarms(rng, given.loads, noise, share) for _ in range(given.nodes)]
-        wrong, named = (sum(column) for column in zip(*made, strict=True))
-        span = given.nodes * AFTER / MONTH
-        print(f"{name:20} {span:12.0f} {wrong:13} {named:12} {wrong / span:13.4f}", flush=True)
+        counts = [count_alarms(rng, options.loads, noise, share) for _ in range(options.nodes)]
+        wrong, loads = (sum(column) for column in zip(*counts, strict=True))
+        span = options.nodes * AFTER / MONTH
+        print(f"{name:20} {span:12.0f} {wrong:13} {loads:12} {wrong / span:13.4f}", flush=True)
     print(
         f"\n{'slower by':10} {'deviation':>9} {'nights':20} {'by night 4':>10} {'by night 8':>10} {'by 14':>7}"
     )
     for lost in (0.07, 0.05):
         for deviation in (0.01, 0.015, 0.02):
             for name in ("clean", "AR(1) 0.5", "5 % disturbed"):
-                rng = random.Random(f"{given.seed} {lost} {deviation} {name}")
-                nights = [found_on(rng, deviation, lost, NOISES[name]) for _ in range(given.planted)]
+                rng = random.Random(f"{options.seed} {lost} {deviation} {name}")
+                nights = [found_on(rng, deviation, lost, NOISES[name]) for _ in range(options.planted)]
                 shares = [sum(n <= by for n in nights) / len(nights) for by in (4, 8, 14)]
                 print(
                     f"{lost:9.0%}  {deviation:9.1%} {name:20} {shares[0]:10.1%} {shares[1]:10.1%} {shares[2]:7.1%}",

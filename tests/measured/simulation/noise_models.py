@@ -23,8 +23,8 @@ def white(deviation: float) -> Noise:
     return lambda rng, n: [rng.gauss(0, deviation) for _ in range(n)]
 
 
-def autoregressive(rho: float, deviation: float) -> Noise:
-    def series(rng: random.Random, n: int) -> list[float]:
+def ar1_noise(rho: float, deviation: float) -> Noise:
+    def draw_series(rng: random.Random, n: int) -> list[float]:
         innovation = deviation * math.sqrt(1 - rho * rho)
         level = rng.gauss(0, deviation)
         values = []
@@ -33,16 +33,16 @@ def autoregressive(rho: float, deviation: float) -> Noise:
             level = rho * level + rng.gauss(0, innovation)
         return values
 
-    return series
+    return draw_series
 
 
-def drift(rng: random.Random, n: int) -> list[float]:
+def drift_noise(rng: random.Random, n: int) -> list[float]:
     """Every block is 1 % slower (or faster) than the one before, with 5 % white noise."""
     slope = rng.choice((-0.01, 0.01))
     return [slope * i + rng.gauss(0, 0.05) for i in range(n)]
 
 
-def bursts(rng: random.Random, n: int) -> list[float]:
+def burst_noise(rng: random.Random, n: int) -> list[float]:
     """White 5 %; one block in 25 begins a burst of 1 to 6 blocks that takes 20 to 70 % of the rate."""
     values = [rng.gauss(0, 0.05) for _ in range(n)]
     i = 0
@@ -57,35 +57,35 @@ def bursts(rng: random.Random, n: int) -> list[float]:
     return values
 
 
-def periodic(period: float | None) -> Noise:
+def periodic_noise(period: float | None) -> Noise:
     """A neighbour who takes 30 % for half of every period (in blocks; None: 1.5 to 20 by chance); white 5 %."""
 
-    def series(rng: random.Random, n: int) -> list[float]:
+    def draw_series(rng: random.Random, n: int) -> list[float]:
         length = period if period is not None else math.exp(rng.uniform(math.log(1.5), math.log(20)))
         phase = rng.uniform(0, length)
         cost = math.log(0.7)
 
-        def busy(block: int) -> float:
+        def busy_share(block: int) -> float:
             """The share of the block in which the neighbour is busy."""
             parts = 10
             hits = sum((block + (k + 0.5) / parts + phase) % length < length / 2 for k in range(parts))
             return hits / parts
 
-        return [cost * busy(i) + rng.gauss(0, 0.05) for i in range(n)]
+        return [cost * busy_share(i) + rng.gauss(0, 0.05) for i in range(n)]
 
-    return series
+    return draw_series
 
 
-def step(rng: random.Random, n: int) -> list[float]:
+def step_noise(rng: random.Random, n: int) -> list[float]:
     """A neighbour arrives in the middle: 40 % slower from there on and twice as noisy."""
     at = rng.randint(int(0.4 * n), int(0.6 * n))
     return [rng.gauss(0, 0.05) if i < at else math.log(0.6) + rng.gauss(0, 0.1) for i in range(n)]
 
 
-def recorded(rates: list[float]) -> Noise:
+def replay_rates(rates: list[float]) -> Noise:
     logs = [math.log(rate) for rate in rates]
 
-    def series(rng: random.Random, n: int) -> list[float]:
+    def draw_series(rng: random.Random, n: int) -> list[float]:
         values = []
         at = rng.randrange(len(logs))
         for _ in range(n):
@@ -93,7 +93,7 @@ def recorded(rates: list[float]) -> Noise:
             at = rng.randrange(len(logs)) if rng.random() < 1 / _STRETCH else at + 1
         return values
 
-    return series
+    return draw_series
 
 
 def _load(path: Path) -> list[float]:
@@ -103,19 +103,19 @@ def _load(path: Path) -> list[float]:
     return rates
 
 
-def models() -> dict[str, Noise]:
+def noise_models() -> dict[str, Noise]:
     """Every noise model by name; the recorded series come last."""
-    found: dict[str, Noise] = {
+    models: dict[str, Noise] = {
         "white 5 %": white(0.05),
         "white 25 %": white(0.25),
-        "AR(1) 0.6, 14 %": autoregressive(0.6, 0.14),
-        "drift 1 % a block": drift,
-        "bursts": bursts,
-        "periodic, any": periodic(None),
-        "periodic, 2 s": periodic(4.0),
-        "step in the middle": step,
+        "AR(1) 0.6, 14 %": ar1_noise(0.6, 0.14),
+        "drift 1 % a block": drift_noise,
+        "bursts": burst_noise,
+        "periodic, any": periodic_noise(None),
+        "periodic, 2 s": periodic_noise(4.0),
+        "step in the middle": step_noise,
     }
     for folder in (SHARED, COPIES):
         for path in sorted(folder.glob("*.json")):
-            found.setdefault(path.stem, recorded(_load(path)))
-    return found
+            models.setdefault(path.stem, replay_rates(_load(path)))
+    return models

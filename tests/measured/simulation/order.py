@@ -18,7 +18,7 @@ from typing import NamedTuple
 from hostdx.scenarios.contract.verdict.verdict import Word
 from hostdx.scenarios.experiment.sequential import SequentialComparison, draw_orders
 from hostdx.scenarios.experiment.statistics.stats import group_value
-from tests.measured.simulation.noise_models import Noise, models
+from tests.measured.simulation.noise_models import Noise, noise_models
 
 GROUPS = 30
 CARRIED = (0, 2, 5, 20, 150)  # per cent
@@ -62,7 +62,7 @@ def one_run(noise: Noise, true: float, carried: float, shape: str, rng: random.R
 
 
 def cell(name: str, effect: int, carried: int, shape: str, runs: int) -> list[Ending]:
-    noise = models()[name]
+    noise = noise_models()[name]
     endings = []
     for run in range(runs):
         seed = zlib.crc32(f"{name} {effect} {carried} {shape} {run}".encode())
@@ -91,26 +91,26 @@ def main() -> None:
 
 
 def _row(name: str, shape: str, effect: int, carried: int, endings: list[Ending]) -> str:
-    def share(count: int) -> str:
+    def share_text(count: int) -> str:
         return f"{100 * count / len(endings):.1f}"
 
-    def wrong(word: Word) -> bool:
+    def is_wrong(word: Word) -> bool:
         return word.is_faster or (word.is_slower and not effect) or (word.is_equal and bool(effect))
 
     words = [ending.word for ending in endings]
     cells = [
-        share(sum(word.is_slower for word in words)),
-        share(sum(word.is_faster for word in words)),
-        share(sum(word.is_equal for word in words)),
-        share(sum(word.is_undecided for word in words)),
+        share_text(sum(word.is_slower for word in words)),
+        share_text(sum(word.is_faster for word in words)),
+        share_text(sum(word.is_equal for word in words)),
+        share_text(sum(word.is_undecided for word in words)),
     ]
-    withheld = share(sum(e.unguarded.is_decided and not e.word.is_decided for e in endings))
-    lost = share(sum(word.is_not_measured for word in words))
-    before = share(sum(wrong(e.unguarded) for e in endings))
-    covers = share(sum(e.covered for e in endings))
+    withheld = share_text(sum(e.unguarded.is_decided and not e.word.is_decided for e in endings))
+    lost = share_text(sum(word.is_not_measured for word in words))
+    before = share_text(sum(is_wrong(e.unguarded) for e in endings))
+    covers = share_text(sum(e.covered for e in endings))
     return (
         f"{name:22}{shape:>10}{effect:>6}{carried:>8}{cells[0]:>8}{cells[1]:>8}{cells[2]:>7}{cells[3]:>7}"
-        f"{lost:>10}{withheld:>9}{share(sum(map(wrong, words))):>7}{before:>8}{covers:>8}"
+        f"{lost:>10}{withheld:>9}{share_text(sum(map(is_wrong, words))):>7}{before:>8}{covers:>8}"
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from hostdx.scenarios.prove.design import DUMMIES, MeasuredPair, ScreenedEffect, draw_pairs, estimate_effects
-from tests.fakes.noise import Noise, autoregressive, drift, product, step, white
+from tests.fakes.noise import Noise, ar1_noise, drift_noise, noise_product, step_noise, white
 
 WINDOW_S = 0.7
 REPLICATES = 4
@@ -28,12 +28,12 @@ class Screened(NamedTuple):
 def noise_models(seed: int) -> dict[str, Noise]:
     """Return the models of a run. A neighbour takes a third of the rate between two moments of it."""
     begins, lasts = random.Random(seed).uniform(0, 60), 15.0
-    neighbour = product(step(begins, 0.67), step(begins + lasts, 1 / 0.67))
+    neighbour = noise_product(step_noise(begins, 0.67), step_noise(begins + lasts, 1 / 0.67))
     return {
         "white 3 %": white(seed, 0.03),
-        "dependent 5 %, 0.58": autoregressive(seed, 0.58, 0.05),
-        "drift of 0.2 % a second": product(white(seed, 0.03), drift(-0.002)),
-        "a neighbour for 15 s": product(autoregressive(seed, 0.5, 0.03), neighbour),
+        "dependent 5 %, 0.58": ar1_noise(seed, 0.58, 0.05),
+        "drift of 0.2 % a second": noise_product(white(seed, 0.03), drift_noise(-0.002)),
+        "a neighbour for 15 s": noise_product(ar1_noise(seed, 0.5, 0.03), neighbour),
     }
 
 
@@ -58,14 +58,14 @@ def screen_often(effects: Sequence[float], model: str, runs: int, interaction: f
     trues = list(effects) + [0.0] * DUMMIES
     for column in (0, 1) if interaction else ():
         trues[column] += interaction / 2
-    false = found = covered = 0
+    false = all_called = covered = 0
     for seed in range(runs):
         estimates = _estimate(effects, noise_models(seed)[model], seed, interaction)
         both = list(zip(estimates, trues, strict=True))
         false += any(e.is_called for e, true in both if not true)
-        found += all(e.is_called for e, true in both if true)
+        all_called += all(e.is_called for e, true in both if true)
         covered += all(e.ci95[0] <= math.exp(true) <= e.ci95[1] for e, true in both)
-    return Screened(false / runs, found / runs, covered / runs)
+    return Screened(false / runs, all_called / runs, covered / runs)
 
 
 CASES: Mapping[str, tuple[tuple[float, ...], float]] = {
@@ -84,9 +84,9 @@ def main() -> None:
     for case, (effects, interaction) in CASES.items():
         for model in noise_models(0):
             s = screen_often(effects, model, runs, interaction)
-            found = f"{100 * s.all_found:.1f} %" if any(effects) or interaction else "–"
+            found_text = f"{100 * s.all_found:.1f} %" if any(effects) or interaction else "–"
             print(
-                f"| {case} | {model} | {100 * s.false_calls:.1f} % | {found} | {100 * s.covered:.1f} % |",
+                f"| {case} | {model} | {100 * s.false_calls:.1f} % | {found_text} | {100 * s.covered:.1f} % |",
                 flush=True,
             )
 

@@ -18,13 +18,13 @@ GROUP_SECONDS = 2.0
 class Outcome(NamedTuple):
     """What one simulated run said: -1 slower, 1 faster, 0 no material difference, None inconclusive."""
 
-    said: int | None
+    direction: int | None
     seconds: float
     covered: bool
     early: bool
 
 
-def hostdx(noise: Noise, true: float, rng: random.Random, family: int = 1) -> Outcome:
+def run_hostdx(noise: Noise, true: float, rng: random.Random, family: int = 1) -> Outcome:
     """Interleaved groups until a look decides; `true` is ln(variant/baseline)."""
     logs = noise(rng, 4 * GROUPS)
     comparison = SequentialComparison("A", "B", "IOPS", planned_groups=GROUPS, family=family)
@@ -45,14 +45,14 @@ def hostdx(noise: Noise, true: float, rng: random.Random, family: int = 1) -> Ou
 
 def outcome(decision: GroupVerdict, true: float, seconds: float, early: bool) -> Outcome:
     """What was said, and whether its interval holds the truth."""
-    said = {"slower": -1, "faster": 1, "no material difference": 0, "inconclusive": None}.get(
+    direction = {"slower": -1, "faster": 1, "no material difference": 0, "inconclusive": None}.get(
         decision.verdict
     )
     if decision.ci95 is None:  # `not measured`: the orders contradict each other, and no interval is claimed
         return Outcome(None, seconds, True, early)
     low, high = decision.ci95
     covered = low * (1 - 1e-12) <= math.exp(true) <= high * (1 + 1e-12)
-    return Outcome(said, seconds, covered, early)
+    return Outcome(direction, seconds, covered, early)
 
 
 def a_then_b(noise: Noise, true: float, rng: random.Random) -> int | None:
@@ -61,7 +61,7 @@ def a_then_b(noise: Noise, true: float, rng: random.Random) -> int | None:
     half = len(logs) // 2
     a, b = logs[:half], [log + true for log in logs[half:]]
     ranked = sorted([(value, 0) for value in a] + [(value, 1) for value in b])
-    ranks = math.fsum(rank for rank, (_, which) in enumerate(ranked, 1) if which)
+    ranks = math.fsum(rank for rank, (_, is_b) in enumerate(ranked, 1) if is_b)
     mean = half * (2 * half + 1) / 2
     z = (ranks - mean) / math.sqrt(half * half * (2 * half + 1) / 12)
     if 2 * normal_tail(abs(z)) >= 0.05:
@@ -75,8 +75,8 @@ def three_repetitions(noise: Noise, true: float, rng: random.Random) -> int | No
     part = len(logs) // 6
     totals = [0.0, 0.0]
     for i, log in enumerate(logs):
-        which = (i // part) % 2
-        totals[which] += math.exp(log + (true if which else 0.0))
+        side = (i // part) % 2
+        totals[side] += math.exp(log + (true if side else 0.0))
     ratio = totals[1] / totals[0]
     return None if 1 / 1.05 <= ratio <= 1.05 else (1 if ratio > 1 else -1)
 

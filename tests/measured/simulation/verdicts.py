@@ -24,16 +24,16 @@ from concurrent.futures import Executor, ProcessPoolExecutor
 
 from tests.measured.simulation import fine_table
 from tests.measured.simulation.fine import fine_models
-from tests.measured.simulation.noise_models import models
-from tests.measured.simulation.simulated import a_then_b, hostdx, hyperfine, plain_t, three_repetitions
+from tests.measured.simulation.noise_models import noise_models
+from tests.measured.simulation.simulated import a_then_b, hyperfine, plain_t, run_hostdx, three_repetitions
 from tests.measured.simulation.verdict_table import (
     Cell,
     Requirement,
-    heading,
-    line,
-    required,
-    requirements,
-    shown,
+    find_requirements,
+    format_cell,
+    format_share,
+    heading_text,
+    require,
 )
 
 EFFECTS = (0, 3, 6, 10, 25)
@@ -48,24 +48,24 @@ USUAL_RUNS = 500
 FAMILY_RUNS = 1000
 
 
-def simulate(job: tuple[str, int, int, int]) -> Cell:
+def simulate_job(job: tuple[str, int, int, int]) -> Cell:
     """All runs of one model with one effect; `job`: model, per cent, runs, runs of the usual ways."""
     name, effect, runs, usual_runs = job
-    noise = models()[name]
+    noise = noise_models()[name]
     rng = random.Random(zlib.crc32(f"{name} {effect}".encode()))
     size = -math.log(1 - effect / 100)
     outcomes = []
     for run in range(runs):
         right = 1 if run % 2 else -1
-        outcomes.append((right, hostdx(noise, right * size, rng)))
+        outcomes.append((right, run_hostdx(noise, right * size, rng)))
     usual = {}
     for way, decide in USUAL.items():
         hits = wrong = 0
         for run in range(usual_runs):
             right = 1 if run % 2 else -1
-            said = decide(noise, right * size, rng)
-            hits += said is not None if effect == 0 else said == right
-            wrong += effect != 0 and said == -right
+            direction = decide(noise, right * size, rng)
+            hits += direction is not None if effect == 0 else direction == right
+            wrong += effect != 0 and direction == -right
         usual[way] = (100 * hits / usual_runs, 100 * wrong / usual_runs)
     return Cell(name, effect, outcomes, usual)
 
@@ -73,10 +73,10 @@ def simulate(job: tuple[str, int, int, int]) -> Cell:
 def simulate_family(job: tuple[str, int]) -> tuple[str, int, int]:
     """Five workloads of one run without any difference: in how many runs at least one is called."""
     name, runs = job
-    noise = models()[name]
+    noise = noise_models()[name]
     rng = random.Random(zlib.crc32(f"family {name}".encode()))
     called = sum(
-        any(hostdx(noise, 0.0, rng, family=5).said in (-1, 1) for _ in range(5)) for _ in range(runs)
+        any(run_hostdx(noise, 0.0, rng, family=5).direction in (-1, 1) for _ in range(5)) for _ in range(runs)
     )
     return name, called, runs
 
@@ -99,9 +99,9 @@ def main() -> int:
             with_margin(pool, chosen.models, part, chosen.margin / 100, chosen.budget)
         else:
             if chosen.only != "slices":
-                rows += blocks(pool, chosen.models, part)
+                rows += print_blocks(pool, chosen.models, part)
             if chosen.only != "blocks":
-                rows += slices(pool, chosen.models, part)
+                rows += print_slices(pool, chosen.models, part)
     print()
     for row in rows:
         word = "PASS" if row.held else "MISS" if row.missed or not chosen.quick else "?   "
@@ -110,44 +110,44 @@ def main() -> int:
     return 1 if any(row.missed if chosen.quick else not row.held for row in rows) else 0
 
 
-def blocks(pool: Executor, only: str, part: int) -> list[Requirement]:
+def print_blocks(pool: Executor, only: str, part: int) -> list[Requirement]:
     """Blocks of half a second, with the usual ways beside."""
-    names = [name for name in models() if only in name]
+    names = [name for name in noise_models() if only in name]
     if not names:
         return []
     print("Blocks of 0.5 s, 60 s. Verdicts in per cent of the runs [binomial 95 % interval]\n")
-    print(heading(USUAL))
+    print(heading_text(USUAL))
     jobs = [(name, effect, RUNS[effect] // part, USUAL_RUNS // part) for name in names for effect in EFFECTS]
-    cells = _printed(pool.map(simulate, jobs))
+    cells = _print_cells(pool.map(simulate_job, jobs))
     families = list(pool.map(simulate_family, [(name, FAMILY_RUNS // part) for name in names]))
     _print_families("five loads of one run", families)
-    rows = requirements(cells)
+    rows = find_requirements(cells)
     worst_name, worst, of = max(families, key=lambda row: row[1] / row[2])
     text = "five loads: a false call in <= 5 % of the runs, every model"
-    return [*rows, required(text, worst, of, 0.05, f"({worst_name})")]
+    return [*rows, require(text, worst, of, 0.05, f"({worst_name})")]
 
 
-def slices(pool: Executor, only: str, part: int) -> list[Requirement]:
+def print_slices(pool: Executor, only: str, part: int) -> list[Requirement]:
     """Fine slices: alone, as one of seven loads, and beside another variant."""
     names = [name for name in fine_models() if only in name]
     if not names:
         return []
     print("\nSlices of 20 ms or 50 operations, at most 20 s a load\n")
-    print(heading(()))
-    cells = _printed(pool.map(fine_table.simulate, fine_table.jobs(names, part)))
+    print(heading_text(()))
+    cells = _print_cells(pool.map(fine_table.simulate_job, fine_table.make_jobs(names, part)))
     families = list(pool.map(fine_table.simulate_family, fine_table.family_jobs(names, part)))
     _print_families("all comparisons of one run", families)
-    return fine_table.requirements(cells, families)
+    return fine_table.find_requirements(cells, families)
 
 
 def with_margin(pool: Executor, only: str, part: int, margin: float, budget_s: float) -> None:
     """Nothing there, and twice the margin, alone and as one of three loads."""
     print(f"\nMargin {100 * margin:g} %, at most {budget_s:g} s a load\n")
-    print(heading(()))
+    print(heading_text(()))
     effects = (0, round(200 * margin))
-    _printed(
+    _print_cells(
         pool.map(
-            fine_table.simulate,
+            fine_table.simulate_job,
             [
                 fine_table.Job(name, effect, loads, 0, 300 // part, margin, budget_s)
                 for name in fine_models()
@@ -159,19 +159,19 @@ def with_margin(pool: Executor, only: str, part: int, margin: float, budget_s: f
     )
 
 
-def _printed(cells: Iterable[Cell]) -> list[Cell]:
+def _print_cells(cells: Iterable[Cell]) -> list[Cell]:
     """As they come in."""
     done = []
     for cell in cells:
         done.append(cell)
-        print(line(cell), flush=True)
+        print(format_cell(cell), flush=True)
     return done
 
 
 def _print_families(text: str, families: Sequence[tuple[str, int, int]]) -> None:
     print(f"\n{text}, nothing there: runs with a false call")
     for name, called, runs in families:
-        print(f"{name:26}{shown(called, runs)}")
+        print(f"{name:26}{format_share(called, runs)}")
 
 
 if __name__ == "__main__":

@@ -18,13 +18,13 @@ def test_one_that_ends_tells_what_it_used() -> None:
     assert usage is not None and usage.ru_maxrss > 0
 
 
-@pytest.mark.parametrize("held", [signal.SIGSTOP, None])
-def test_one_that_lives_on_is_killed(held: signal.Signals | None) -> None:
+@pytest.mark.parametrize("number", [signal.SIGSTOP, None])
+def test_one_that_lives_on_is_killed(number: signal.Signals | None) -> None:
     if (pid := os.fork()) == 0:
         while True:
             signal.pause()
-    if held:
-        os.kill(pid, held)
+    if number:
+        os.kill(pid, number)
     began = time.monotonic()
     assert reap_or_kill(pid, 0.1) is None
     assert time.monotonic() - began < 5.0

@@ -12,12 +12,12 @@ from hostdx.probes.system.bios.redfish import PASSWORD, USER, Credentials, find_
 
 
 def test_no_program_that_is_started_inherits_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
+    outputs: list[str] = []
 
     def command_line(_arguments: object) -> int:
-        said.append(subprocess.run(["env"], capture_output=True, text=True, check=True).stdout)
+        outputs.append(subprocess.run(["env"], capture_output=True, text=True, check=True).stdout)
         for_ourselves = environment.hostdx_environment()
-        said.append(
+        outputs.append(
             subprocess.run(["env"], capture_output=True, text=True, check=True, env=for_ourselves).stdout
         )
         assert isinstance(find_credentials("bmc"), Credentials)
@@ -30,6 +30,6 @@ def test_no_program_that_is_started_inherits_it(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "argv", ["hostdx", "scenarios"])
     with pytest.raises(SystemExit):
         main()
-    others, ours = said
+    others, own = outputs
     assert "correct-horse" not in others and USER not in others and f"PATH={os.environ['PATH']}" in others
-    assert f"{PASSWORD}=correct-horse" in ours
+    assert f"{PASSWORD}=correct-horse" in own

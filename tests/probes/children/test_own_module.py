@@ -55,12 +55,12 @@ def test_a_child_finds_its_parents_code(tree: Path, tmp_path: Path, flags: list[
 
 
 def test_every_starter_asks_it() -> None:
-    ours = {
+    starters = {
         str(p.relative_to(ROOT))
         for p in modules("app", "scenarios", "probes")
         if "sys.executable" in p.read_text()
     }
-    assert ours == {
+    assert starters == {
         "app/features/bundle/unpack.py",  # nothing of ours is there yet
         "app/features/bundle/build.py",  # pip
         "app/features/fleet/launch/agent.py",  # on another node, where nothing of ours is there yet

@@ -9,12 +9,12 @@ from hostdx.probes.engine.battery import BenchmarkSet
 from hostdx.probes.engine.battery_loads import SLOTS, TURNS
 from hostdx.probes.engine.loads.pinned_loads import SYSTEM_CALLS
 from hostdx.probes.reading.host import Host
-from tests.fakes.held import held
+from tests.fakes.held import open_private
 
 
 async def test_every_load_gives_a_rate_and_leaves_nothing(tmp_path: Path) -> None:
     cpu = min(os.sched_getaffinity(0))
-    battery = BenchmarkSet(Host(), None, held(tmp_path), 8 << 20, 1, (), [cpu, cpu])
+    battery = BenchmarkSet(Host(), None, open_private(tmp_path), 8 << 20, 1, (), [cpu, cpu])
     try:
         await battery.prepare_files()
         for turn in TURNS:
@@ -48,13 +48,10 @@ async def test_a_slice_that_a_quota_stopped_counts_what_was_done(monkeypatch: py
     piece = {"n": 20, "q": 1e6, "ns": 100_000_000, "cpu": 0.02}
     battery = BenchmarkSet(Host(), None, None, 8 << 20, 1, (), [0])
 
-    async def replied(specs: object, lead_s: float) -> object:
+    async def reply_with_piece(specs: object, lead_s: float) -> object:
         return [{"slices": [piece]}]
 
-    monkeypatch.setattr(battery._crew.pool, "run_block", replied)
+    monkeypatch.setattr(battery._crew.pool, "run_block", reply_with_piece)
     assert [
         (await battery.measure_slice("syscall", "one")).values["calls/s"] / SYSTEM_CALLS for _ in "ab"
-    ] == [
-        1000,
-        200,
-    ]
+    ] == [1000, 200]

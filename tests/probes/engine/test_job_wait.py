@@ -12,18 +12,13 @@ from hypothesis import strategies as st
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
-from hostdx.scenarios.storage.measurement.io_delay import (
-    JobIoWait,
-    RealClock,
-    interval,
-    watch_job,
-)
+from hostdx.scenarios.storage.measurement.io_delay import JobIoWait, RealClock, interval, watch_job
 from tests.fakes.hosts.tree import Tree
 
 HZ = os.sysconf("SC_CLK_TCK")
 
 
-class Clock(RealClock):
+class SteppedClock(RealClock):
     def __init__(self) -> None:
         self.time = 100.0
 
@@ -37,7 +32,9 @@ class Clock(RealClock):
 class Scripted(Host):
     """A captured tree in which some files are functions of the time."""
 
-    def __init__(self, tree: Tree, clock: Clock, files: dict[str, Callable[[float], str | Absent]]) -> None:
+    def __init__(
+        self, tree: Tree, clock: SteppedClock, files: dict[str, Callable[[float], str | Absent]]
+    ) -> None:
         super().__init__(str(tree.root))
         self.clock, self.files = clock, files
 
@@ -48,55 +45,55 @@ class Scripted(Host):
         return super().read_file_text(path, limit_bytes) if file is None else file(self.clock.time - 100.0)
 
 
-def stat(pid: int, state: str = "S", parent: int = 1, ticks: int = 0, name: str = "job") -> str:
+def stat_line(pid: int, state: str = "S", parent: int = 1, ticks: int = 0, name: str = "job") -> str:
     fields = ["0"] * 50
     fields[0], fields[1], fields[39] = state, str(parent), str(ticks)
     return f"{pid} ({name}) {' '.join(fields)}"
 
 
 def process(tree: Tree, pid: int, **more: int | str) -> None:
-    text = stat(pid, **more)  # type: ignore[arg-type]
+    text = stat_line(pid, **more)  # type: ignore[arg-type]
     tree.put(f"/proc/{pid}/stat", text).put(f"/proc/{pid}/task/{pid}/stat", text)
 
 
-def found(seen: JobIoWait | Absent) -> JobIoWait:
-    assert isinstance(seen, JobIoWait), seen
-    return seen
+def present(wait: JobIoWait | Absent) -> JobIoWait:
+    assert isinstance(wait, JobIoWait), wait
+    return wait
 
 
 async def test_delay_accounting_gives_the_share(tree: Tree) -> None:
     process(tree, 7)
     tree.files("/proc/sys/kernel", task_delayacct=1)
-    clock = Clock()
+    clock = SteppedClock()
     path = "/proc/7/task/7/stat"
-    host = Scripted(tree, clock, {path: lambda t: stat(7, ticks=int(0.3 * t * HZ))})
-    seen = found(await watch_job(host, pids=[7], seconds=5, clock=clock))
-    assert seen.share == pytest.approx(0.3, abs=0.02)
-    assert seen.ci95 is not None and seen.ci95[0] <= 0.3 <= seen.ci95[1]
-    assert seen.source.startswith("delay accounting")
-    assert (seen.samples, seen.processes, seen.remark) == (100, 1, "")
+    host = Scripted(tree, clock, {path: lambda t: stat_line(7, ticks=int(0.3 * t * HZ))})
+    wait = present(await watch_job(host, pids=[7], seconds=5, clock=clock))
+    assert wait.share == pytest.approx(0.3, abs=0.02)
+    assert wait.ci95 is not None and wait.ci95[0] <= 0.3 <= wait.ci95[1]
+    assert wait.source.startswith("delay accounting")
+    assert (wait.samples, wait.processes, wait.remark) == (100, 1, "")
 
 
 async def test_where_it_is_off_states_are_looked_at(tree: Tree) -> None:
     process(tree, 7)
     tree.files("/proc/sys/kernel", task_delayacct=0)
-    clock = Clock()
+    clock = SteppedClock()
     path = "/proc/7/task/7/stat"
-    host = Scripted(tree, clock, {path: lambda t: stat(7, "D" if t % 1 < 0.25 else "R")})
-    seen = found(await watch_job(host, pids=[7], seconds=8, clock=clock))
-    assert seen.share == pytest.approx(0.25, abs=0.05)
-    assert seen.source.startswith("state D")
-    assert "kernel.task_delayacct=0" in seen.remark
+    host = Scripted(tree, clock, {path: lambda t: stat_line(7, "D" if t % 1 < 0.25 else "R")})
+    wait = present(await watch_job(host, pids=[7], seconds=8, clock=clock))
+    assert wait.share == pytest.approx(0.25, abs=0.05)
+    assert wait.source.startswith("state D")
+    assert "kernel.task_delayacct=0" in wait.remark
 
 
 async def test_a_job_older_than_the_accounting_is_looked_at(tree: Tree) -> None:
     process(tree, 7)
     tree.files("/proc/sys/kernel", task_delayacct=1)
-    clock = Clock()
-    host = Scripted(tree, clock, {"/proc/7/task/7/stat": lambda _t: stat(7, "D")})
-    seen = found(await watch_job(host, pids=[7], seconds=3, clock=clock))
-    assert seen.share == 1.0
-    assert seen.remark and "delay accounting" not in seen.source
+    clock = SteppedClock()
+    host = Scripted(tree, clock, {"/proc/7/task/7/stat": lambda _t: stat_line(7, "D")})
+    wait = present(await watch_job(host, pids=[7], seconds=3, clock=clock))
+    assert wait.share == 1.0
+    assert wait.remark and "delay accounting" not in wait.source
 
 
 async def test_one_waiting_process_of_the_family_is_enough(tree: Tree) -> None:
@@ -105,22 +102,22 @@ async def test_one_waiting_process_of_the_family_is_enough(tree: Tree) -> None:
     process(tree, 9, parent=8, state="S")
     process(tree, 10, parent=1, state="D")
     tree.put("/proc/cmdline", "quiet nodelayacct")
-    seen = found(await watch_job(tree.host(), pids=[7], seconds=2, clock=Clock()))
-    assert (seen.share, seen.processes) == (1.0, 3)
-    assert "nodelayacct" in seen.remark
+    wait = present(await watch_job(tree.host(), pids=[7], seconds=2, clock=SteppedClock()))
+    assert (wait.share, wait.processes) == (1.0, 3)
+    assert "nodelayacct" in wait.remark
 
 
 async def test_a_job_that_never_waits_is_bounded_by_what_could_be_seen(tree: Tree) -> None:
     process(tree, 7, state="R")
     tree.files("/proc/sys/kernel", task_delayacct=0)
-    seen = found(await watch_job(tree.host(), pids=[7], seconds=10, clock=Clock()))
-    assert seen.share == 0.0
-    assert seen.ci95 is not None
-    assert seen.ci95 == pytest.approx((0.0, 3 / 200))
+    wait = present(await watch_job(tree.host(), pids=[7], seconds=10, clock=SteppedClock()))
+    assert wait.share == 0.0
+    assert wait.ci95 is not None
+    assert wait.ci95 == pytest.approx((0.0, 3 / 200))
 
 
 async def test_no_such_process(tree: Tree) -> None:
-    job = await watch_job(tree.host(), pids=[7], seconds=5, clock=Clock())
+    job = await watch_job(tree.host(), pids=[7], seconds=5, clock=SteppedClock())
     assert isinstance(job, Absent) and job.kind == "missing"
 
 
@@ -136,46 +133,48 @@ def group(tree: Tree, version: str, root: str = "/sys/fs/cgroup") -> str:
 )
 async def test_a_group_s_pressure(tree: Tree, name: str) -> None:
     folder = group(tree, "cgroup2")
-    clock = Clock()
+    clock = SteppedClock()
     some = "some avg10=0.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
     host = Scripted(tree, clock, {f"{folder}/io.pressure": lambda t: some.format(int(40_000 * t))})
-    seen = found(await watch_job(host, cgroup=name, seconds=5, clock=clock))
-    assert seen.share == pytest.approx(0.04, abs=1e-5)
-    assert seen.source == f"{folder}/io.pressure"
-    assert (seen.samples, seen.processes) == (5, 2)
+    wait = present(await watch_job(host, cgroup=name, seconds=5, clock=clock))
+    assert wait.share == pytest.approx(0.04, abs=1e-5)
+    assert wait.source == f"{folder}/io.pressure"
+    assert (wait.samples, wait.processes) == (5, 2)
 
 
 async def test_without_pressure_its_processes_are_looked_at(tree: Tree) -> None:
     folder = group(tree, "cgroup2")
     process(tree, 8, state="D")
     refused = Absent("EOPNOTSUPP: boot with psi=1", "unsupported")
-    host = Scripted(tree, Clock(), {f"{folder}/io.pressure": lambda _t: refused})
-    seen = found(await watch_job(host, cgroup="batch.slice/job.scope", seconds=2, clock=host.clock))
-    assert seen.share == 1.0
-    assert refused.reason in seen.remark
+    host = Scripted(tree, SteppedClock(), {f"{folder}/io.pressure": lambda _t: refused})
+    wait = present(await watch_job(host, cgroup="batch.slice/job.scope", seconds=2, clock=host.clock))
+    assert wait.share == 1.0
+    assert refused.reason in wait.remark
 
 
 async def test_version_one_has_processes_only(tree: Tree) -> None:
     group(tree, "cgroup", "/sys/fs/cgroup/blkio")
     process(tree, 7, state="R")
-    seen = found(await watch_job(tree.host(), cgroup="batch.slice/job.scope", seconds=2, clock=Clock()))
-    assert seen.source.startswith("state D")
+    wait = present(
+        await watch_job(tree.host(), cgroup="batch.slice/job.scope", seconds=2, clock=SteppedClock())
+    )
+    assert wait.source.startswith("state D")
 
 
 @pytest.mark.parametrize("name", ["nope", "../../../proc", "batch.slice/../../.."])
 async def test_a_group_that_is_none(tree: Tree, name: str) -> None:
     group(tree, "cgroup2")
-    job = await watch_job(tree.host(), cgroup=name, seconds=2, clock=Clock())
+    job = await watch_job(tree.host(), cgroup=name, seconds=2, clock=SteppedClock())
     assert isinstance(job, Absent) and job.kind == "missing"
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=40))
 def test_the_interval_holds_the_mean_within_0_and_1(shares: list[float]) -> None:
-    found = interval(shares, 0.01)
-    assert found is not None
+    bounds = interval(shares, 0.01)
+    assert bounds is not None
     mean = sum(shares) / len(shares)
-    assert 0 <= found[0] <= mean + 1e-12
-    assert mean - 1e-12 <= found[1] <= 1
+    assert 0 <= bounds[0] <= mean + 1e-12
+    assert mean - 1e-12 <= bounds[1] <= 1
 
 
 READER = """
@@ -199,8 +198,8 @@ async def test_a_real_reader_waits_and_a_sleeper_does_not(tmp_path: Path) -> Non
     try:
         assert reader.stdout is not None
         reader.stdout.readline()
-        reading = found(await watch_job(Host(), pids=[reader.pid], seconds=2))
-        sleeping = found(await watch_job(Host(), pids=[sleeper.pid], seconds=2))
+        reading = present(await watch_job(Host(), pids=[reader.pid], seconds=2))
+        sleeping = present(await watch_job(Host(), pids=[sleeper.pid], seconds=2))
     finally:
         for child in (reader, sleeper):
             child.kill()

@@ -25,12 +25,12 @@ PAGES = 64
 def fd(tmp_path: Path) -> Iterator[int]:
     path = tmp_path / "file"
     path.write_bytes(os.urandom(PAGE * PAGES))
-    found = os.open(path, os.O_RDWR)
-    yield found
-    os.close(found)
+    descriptor = os.open(path, os.O_RDWR)
+    yield descriptor
+    os.close(descriptor)
 
 
-def spec(fd: int, kind: str = "read", **more: Any) -> dict[str, Any]:
+def make_spec(fd: int, kind: str = "read", **more: Any) -> dict[str, Any]:
     return {
         "kind": kind,
         "seed": 1,
@@ -51,10 +51,10 @@ def spec(fd: int, kind: str = "read", **more: Any) -> dict[str, Any]:
 
 
 def names_spec(fd: int, **more: Any) -> dict[str, Any]:
-    return spec(fd, "metadata", folder="3", stem=7, names=8, links=False) | {"fd": fd} | more
+    return make_spec(fd, "metadata", folder="3", stem=7, names=8, links=False) | {"fd": fd} | more
 
 
-def now() -> int:
+def now_ns() -> int:
     return time.perf_counter_ns()
 
 
@@ -69,7 +69,7 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("direct", [True, False])
 @pytest.mark.parametrize(("kind", "sync"), [("read", False), ("write", False), ("write", True)])
 def test_each_kind_does_operations_and_counts_them(fd: int, kind: str, sync: bool, direct: bool) -> None:
-    block = run_block(spec(fd, kind, sync=sync, direct=direct), WorkerState(), now)
+    block = run_block(make_spec(fd, kind, sync=sync, direct=direct), WorkerState(), now_ns)
     (only,) = block["slices"]
     assert only["n"] == block["n"] > 0
     assert sum(count for _, count in only["h"]) == only["n"]
@@ -78,7 +78,7 @@ def test_each_kind_does_operations_and_counts_them(fd: int, kind: str, sync: boo
 
 
 def test_a_short_block_goes_on_until_its_least_operations(fd: int) -> None:
-    block = run_block(spec(fd, slices=[0.0], least=5000, at_most_s=60.0), WorkerState(), now)
+    block = run_block(make_spec(fd, slices=[0.0], least=5000, at_most_s=60.0), WorkerState(), now_ns)
     assert block["n"] == 5000
     assert len(block["slices"]) == 2
 
@@ -86,7 +86,7 @@ def test_a_short_block_goes_on_until_its_least_operations(fd: int) -> None:
 def test_a_file_that_ends_too_early_is_an_error(fd: int) -> None:
     os.ftruncate(fd, PAGE)
     with pytest.raises(loops.Short):
-        run_block(spec(fd, sequential=True, most=5, slices=[60.0]), WorkerState(), now)
+        run_block(make_spec(fd, sequential=True, most=5, slices=[60.0]), WorkerState(), now_ns)
 
 
 def test_a_write_that_stops_in_the_middle_says_what_stopped_it(
@@ -103,7 +103,7 @@ def test_a_write_that_stops_in_the_middle_says_what_stopped_it(
 
     monkeypatch.setattr(os, "pwritev", write_up_to_limit)
     with pytest.raises(OSError, match=os.strerror(errno.EDQUOT)) as raised:
-        run_block(spec(fd, kind="write", sequential=True, most=5, slices=[60.0]), WorkerState(), now)
+        run_block(make_spec(fd, kind="write", sequential=True, most=5, slices=[60.0]), WorkerState(), now_ns)
     assert raised.value.errno == errno.EDQUOT
 
 
@@ -115,31 +115,31 @@ def test_a_write_that_is_taken_in_parts_is_one_whole_write(
     written: list[tuple[int, int]] = []
 
     def write_half_page_at_most(file: int, buffers: list[memoryview], offset: int) -> int:
-        moved = os.pwrite(file, b"".join(buffers)[: PAGE // 2], offset)
-        written.append((offset, moved))
-        return moved
+        count = os.pwrite(file, b"".join(buffers)[: PAGE // 2], offset)
+        written.append((offset, count))
+        return count
 
     monkeypatch.setattr(os, "pwritev", write_half_page_at_most)
     block = run_block(
-        spec(fd, kind="write", sync=sync, sequential=True, most=3, slices=[60.0]), WorkerState(), now
+        make_spec(fd, kind="write", sync=sync, sequential=True, most=3, slices=[60.0]), WorkerState(), now_ns
     )
     assert block["n"] == 3
     assert written == [(half * PAGE // 2, PAGE // 2) for half in range(6)]
 
 
 def test_sequential_blocks_go_on_where_the_last_one_stopped(fd: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[int] = []
+    offsets: list[int] = []
     real = os.preadv
 
-    def preadv(fd: int, buffers: Any, offset: int) -> int:
-        seen.append(offset // PAGE)
+    def note_and_read(fd: int, buffers: Any, offset: int) -> int:
+        offsets.append(offset // PAGE)
         return real(fd, buffers, offset)
 
-    monkeypatch.setattr(os, "preadv", preadv)
+    monkeypatch.setattr(os, "preadv", note_and_read)
     source = WorkerState()
     for _ in range(3):
-        run_block(spec(fd, sequential=True, most=30, slices=[60.0]), source, now)
-    assert seen == [n % PAGES for n in range(90)]
+        run_block(make_spec(fd, sequential=True, most=30, slices=[60.0]), source, now_ns)
+    assert offsets == [n % PAGES for n in range(90)]
 
 
 def test_what_is_written_neither_compresses_nor_repeats() -> None:
@@ -152,13 +152,13 @@ def test_what_is_written_neither_compresses_nor_repeats() -> None:
 def test_filling_writes_every_byte_and_tells_how_far_it_is(tmp_path: Path) -> None:
     size = POOL_BYTES + 3 * PAGE
     fd = os.open(tmp_path / "file", os.O_RDWR | os.O_CREAT)
-    told: list[int] = []
+    progress: list[int] = []
     try:
-        fill_file(fd, size, WorkerState(), told.append)
+        fill_file(fd, size, WorkerState(), progress.append)
         data = os.pread(fd, 2 * size, 0)
     finally:
         os.close(fd)
-    assert told == [POOL_BYTES, size]
+    assert progress == [POOL_BYTES, size]
     assert len(data) == size
     assert len({data[at : at + PAGE] for at in range(0, size, PAGE)}) == size // PAGE
 
@@ -173,7 +173,7 @@ def test_metadata_creates_stats_deletes_and_leaves_nothing(tmp_path: Path) -> No
             names.do_operation(number)
             counts.append(len(list((tmp_path / "3").iterdir())))
         assert counts == [1, 2, 3, 4, 4, 4, 4, 4, 3, 2, 1, 0] * 2
-        block = run_block(names_spec(fd, most=30, slices=[60.0]), WorkerState(), now)
+        block = run_block(names_spec(fd, most=30, slices=[60.0]), WorkerState(), now_ns)
         assert block["n"] == 30
         assert list(tmp_path.rglob("*")) == [tmp_path / "3"]
     finally:
@@ -202,9 +202,9 @@ def test_where_names_are_links_no_inode_is_freed_and_the_file_stays(tmp_path: Pa
     place = tmp_path / "3"
     place.mkdir()
     fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
-    held = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
+    fd_place = os.open(place, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        assert metadata.supports_links(held)
+        assert metadata.supports_links(fd_place)
         assert [path.name for path in place.iterdir()] == [metadata.LINKED]
         inode = (place / metadata.LINKED).stat().st_ino
         names = metadata.NameCycle(fd, "3", "one", 4, links=True)
@@ -217,10 +217,10 @@ def test_where_names_are_links_no_inode_is_freed_and_the_file_stays(tmp_path: Pa
         names.do_operation(0)
         names.clear()
         assert (place / metadata.LINKED).stat().st_nlink == 1
-        assert run_block(names_spec(fd, links=True, most=30, slices=[60.0]), WorkerState(), now)["n"] == 30
+        assert run_block(names_spec(fd, links=True, most=30, slices=[60.0]), WorkerState(), now_ns)["n"] == 30
         assert [path.name for path in place.iterdir()] == [metadata.LINKED]
     finally:
-        os.close(held)
+        os.close(fd_place)
         os.close(fd)
 
 
@@ -228,10 +228,10 @@ def test_where_names_are_links_no_inode_is_freed_and_the_file_stays(tmp_path: Pa
 def test_a_file_system_without_links_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
 ) -> None:
-    def refused(*_: Any, **__: Any) -> None:
+    def refuse_link(*_: Any, **__: Any) -> None:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr(os, "link", refused)
+    monkeypatch.setattr(os, "link", refuse_link)
     fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         assert not metadata.supports_links(fd)
@@ -247,8 +247,8 @@ def test_blocks_at_random_go_round_all_files(tmp_path: Path, sync: bool) -> None
         for fd in fds:
             os.ftruncate(fd, PAGE * PAGES)
         count = 2 * 3 * operations.ROTATED
-        files = spec(-1, "write", fds=fds, sync=sync, direct=False, most=count, slices=[60.0])
-        assert run_block(files, WorkerState(), now)["n"] == count
+        files = make_spec(-1, "write", fds=fds, sync=sync, direct=False, most=count, slices=[60.0])
+        assert run_block(files, WorkerState(), now_ns)["n"] == count
         written = [sum(any(page) for page in pages_of(fd)) for fd in fds]
     finally:
         for fd in fds:
@@ -260,23 +260,23 @@ def test_a_stream_goes_through_the_files_of_its_own_one_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fds = [os.open(tmp_path / str(number), os.O_RDWR | os.O_CREAT) for number in range(3)]
-    seen: list[tuple[int, int]] = []
+    reads: list[tuple[int, int]] = []
     real = os.preadv
 
-    def preadv(fd: int, buffers: Any, offset: int) -> int:
-        seen.append((fds.index(fd), offset // PAGE))
+    def note_and_read(fd: int, buffers: Any, offset: int) -> int:
+        reads.append((fds.index(fd), offset // PAGE))
         return real(fd, buffers, offset)
 
-    monkeypatch.setattr(os, "preadv", preadv)
+    monkeypatch.setattr(os, "preadv", note_and_read)
     try:
         for fd in fds:
             os.ftruncate(fd, PAGE * 4)
-        stream = spec(-1, fds=fds, sequential=True, length=PAGE * 4, most=24, slices=[60.0])
-        run_block(stream, WorkerState(), now)
+        stream = make_spec(-1, fds=fds, sequential=True, length=PAGE * 4, most=24, slices=[60.0])
+        run_block(stream, WorkerState(), now_ns)
     finally:
         for fd in fds:
             os.close(fd)
-    assert seen == [(number, block) for number in range(3) for block in range(4)] * 2
+    assert reads == [(number, block) for number in range(3) for block in range(4)] * 2
 
 
 def pages_of(fd: int) -> Iterator[bytes]:
@@ -286,13 +286,13 @@ def pages_of(fd: int) -> Iterator[bytes]:
 def test_a_planted_latency_makes_each_operation_longer() -> None:
     done: list[tuple[int, int]] = []
 
-    def operation(_offset: int) -> None:
+    def note_times(_offset: int) -> None:
         began = time.perf_counter_ns()
         loops.wait_until(began + 200_000)
         done.append((began, time.perf_counter_ns()))
 
     latencies: list[int] = []
-    last = loops.run_operation(operation, iter(range(20)), 1 << 62, latencies.append, 0.5)
+    last = loops.run_operation(note_times, iter(range(20)), 1 << 62, latencies.append, 0.5)
     assert last >= done[-1][1]
     for (began, ended), latency in zip(done, latencies, strict=True):
         assert latency >= 1.5 * (ended - began)

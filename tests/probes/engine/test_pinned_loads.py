@@ -13,7 +13,7 @@ from hostdx.probes.engine.pool import WorkerFailed
 from hostdx.probes.reading.process_stat import is_running
 from hostdx.scenarios.numa.measurement.placement import PlacementBench, Seat, WorkerPlacement
 from tests.needs import not_here
-from tests.real.polled import within
+from tests.real.polled import happens
 
 ALLOWED = sorted(os.sched_getaffinity(0))
 
@@ -24,8 +24,8 @@ def _map(size: int) -> mmap.mmap:
 
 def test_successors_are_those_of_the_formula() -> None:
     for lines in (4, 256, 4096):
-        found = memoryview(_successor_addresses(lines, 0x7F0000001000)).cast("Q")
-        assert [(a - 0x7F0000001000) // LINE for a in found] == [
+        addresses = memoryview(_successor_addresses(lines, 0x7F0000001000)).cast("Q")
+        assert [(a - 0x7F0000001000) // LINE for a in addresses] == [
             (line * 0x5851F42D + 0x2545F491) % lines for line in range(lines)
         ]
 
@@ -67,8 +67,8 @@ async def test_every_load_runs_where_it_is_put(work: str) -> None:
     bench = PlacementBench(1)
     try:
         seat = WorkerPlacement("one", "", (Seat((ALLOWED[-1],)),))
-        found = await bench.measure_slice(work, seat, 0.005, size_bytes=1 << 20)
-        assert found.rate > 0 and found.calm_rate > 0 and found.cpu_per_operation_s is not None
+        measured = await bench.measure_slice(work, seat, 0.005, size_bytes=1 << 20)
+        assert measured.rate > 0 and measured.calm_rate > 0 and measured.cpu_per_operation_s is not None
         assert os.sched_getaffinity(bench.all_pids[-1]) == {ALLOWED[-1]}
         await bench.forget_buffers()
     finally:
@@ -81,10 +81,10 @@ async def test_both_ends_of_a_connection_are_where_they_are_put(work: str) -> No
     bench = PlacementBench(1)
     try:
         for peer in (ALLOWED[0], ALLOWED[-1], ALLOWED[0]):
-            found = await bench.measure_slice(
+            measured = await bench.measure_slice(
                 work, WorkerPlacement("one", "", (Seat((ALLOWED[0],), peer=(peer,)),)), 0.005
             )
-            assert found.rate > 0
+            assert measured.rate > 0
             worker = bench.all_pids[-1]
             (partner,) = Path(f"/proc/{worker}/task/{worker}/children").read_text().split()
             assert os.sched_getaffinity(int(partner)) == {peer}
@@ -95,7 +95,7 @@ async def test_both_ends_of_a_connection_are_where_they_are_put(work: str) -> No
             )
     finally:
         await bench.close()
-    assert within(lambda: not is_running(int(partner)))
+    assert happens(lambda: not is_running(int(partner)))
 
 
 @pytest.mark.real("cpu")

@@ -12,13 +12,13 @@ from hostdx.probes.engine.disk.trains import StorageBatches
 from hostdx.probes.engine.pool import SharedWorkers
 from hostdx.probes.engine.workloads import load_of
 from hostdx.probes.reading.host import Host
-from tests.fakes.held import held
+from tests.fakes.held import open_private
 
 SIZE = 16 << 20
 
 
 async def test_every_place_has_files_of_its_own_and_gets_its_turn(tmp_path: Path) -> None:
-    bench = StorageBench(Host(), str(tmp_path), held(tmp_path), 4 * SIZE, 1, [])
+    bench = StorageBench(Host(), str(tmp_path), open_private(tmp_path), 4 * SIZE, 1, [])
     try:
         await bench.prepare_files(workloads=["fsync-4k-qd1", "randread-4k-qd1"])
         write, read = load_of("fsync-4k-qd1"), load_of("randread-4k-qd1")
@@ -60,16 +60,16 @@ async def test_all_sides_make_links_or_none_does(
     """A side on a file system without links cannot: then files are made on all of them."""
     original, refused = os.link, "B" if not works else ""
 
-    def link(*what: Any, src_dir_fd: int, dst_dir_fd: int) -> None:
+    def link_or_refuse(*names: Any, src_dir_fd: int, dst_dir_fd: int) -> None:
         if refused and Path(f"/proc/self/fd/{src_dir_fd}").readlink().parent.name == refused:
             raise OSError(errno.EPERM, os.strerror(errno.EPERM))
-        original(*what, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
+        original(*names, src_dir_fd=src_dir_fd, dst_dir_fd=dst_dir_fd)
 
-    monkeypatch.setattr(os, "link", link)
+    monkeypatch.setattr(os, "link", link_or_refuse)
     crew, benches = SharedWorkers(), []
     for name in "AB":
         (tmp_path / name).mkdir()
-        place = held(tmp_path / name)
+        place = open_private(tmp_path / name)
         benches.append(StorageBench(Host(), str(tmp_path / name), place, SIZE, 1, [], crew=crew, links=True))
     try:
         await StorageBench.prepare_all(benches, workloads=["metadata"])

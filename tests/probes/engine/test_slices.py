@@ -21,7 +21,7 @@ from tests.every_case import every_case
 CPU = {"kind": "cpu", "stretch": 0.0}
 
 
-def spec(**change: Any) -> dict[str, Any]:
+def make_spec(**change: Any) -> dict[str, Any]:
     return {
         "seed": 1,
         "sides": [CPU, CPU],
@@ -36,13 +36,13 @@ def spec(**change: Any) -> dict[str, Any]:
     } | change
 
 
-def train(**change: Any) -> dict[str, Any]:
-    return run_train(spec(**change), WorkerState(), Meeting(), time.perf_counter_ns)
+def run_slices(**change: Any) -> dict[str, Any]:
+    return run_train(make_spec(**change), WorkerState(), Meeting(), time.perf_counter_ns)
 
 
 def test_every_slice_is_counted_with_the_time_that_its_operations_took() -> None:
     worker = WorkerState()
-    reply = run_train(spec(), worker, Meeting(), time.perf_counter_ns)
+    reply = run_train(make_spec(), worker, Meeting(), time.perf_counter_ns)
     assert worker.rate == pytest.approx(sum(reply["n"]) / sum(reply["ns"]) * 1e9)
     assert len(reply["n"]) == len(reply["ns"]) == len(reply["cpu"]) == len(reply["waited"]) == 4
     assert all(count >= 1 for count in reply["n"])
@@ -54,14 +54,14 @@ def test_every_slice_is_counted_with_the_time_that_its_operations_took() -> None
 
 
 def test_a_slice_holds_no_more_operations_than_its_bytes_allow() -> None:
-    assert all(1 <= count <= 2 for count in train(most=2, slice_s=0.02)["n"])
-    assert train(most=0, slice_s=0.02)["n"] == [1] * 4
+    assert all(1 <= count <= 2 for count in run_slices(most=2, slice_s=0.02)["n"])
+    assert run_slices(most=0, slice_s=0.02)["n"] == [1] * 4
 
 
 def test_a_planted_latency_is_exact_in_the_account(monkeypatch: pytest.MonkeyPatch) -> None:
     ticks = itertools.count(0, 1000)
     monkeypatch.setattr(time, "perf_counter_ns", lambda: next(ticks))
-    reply = train(sides=[CPU, CPU | {"stretch": 0.1}], order=[0, 1, 1, 0], most=3)
+    reply = run_slices(sides=[CPU, CPU | {"stretch": 0.1}], order=[0, 1, 1, 0], most=3)
     plain = reply["ns"][0]
     assert reply["n"] == [3] * 4
     assert reply["ns"] == [plain, round(plain * 1.1), round(plain * 1.1), plain]
@@ -70,7 +70,7 @@ def test_a_planted_latency_is_exact_in_the_account(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_comes_before_the_onsets_end_does_not_count() -> None:
-    reply = train(slice_s=0.02, onset_s=0.019, most=3)
+    reply = run_slices(slice_s=0.02, onset_s=0.019, most=3)
     assert all(1 <= count <= 3 for count in reply["n"])
     assert sum(sum(count for _, count in each) for each in reply["h"]) == sum(reply["n"])
 
@@ -80,7 +80,7 @@ def test_of_several_workers_the_first_operation_of_each_slice_does_not_count(
 ) -> None:
     ticks = itertools.count(0, 1000)
     monkeypatch.setattr(time, "perf_counter_ns", lambda: next(ticks))
-    plain, led = train(most=3), train(most=3, lead=True)
+    plain, led = run_slices(most=3), run_slices(most=3, lead=True)
     assert plain["n"] == led["n"] == [3] * 4
     assert plain["ns"] == led["ns"]
     assert (plain["uncounted"], led["uncounted"]) == (0, 4)
@@ -110,7 +110,7 @@ def test_both_sides_work_in_their_own_file(tmp_path: Path) -> None:
                 "stretch": 0.0,
             }
         )
-    reply = train(sides=sides, order=[0, 1, 0], most=3, slice_s=0.5)
+    reply = run_slices(sides=sides, order=[0, 1, 0], most=3, slice_s=0.5)
     for fd in fds:
         os.close(fd)
     assert reply["n"] == [3, 3, 3]
@@ -149,7 +149,7 @@ def test_a_slice_holds_whole_cycles_of_create_stat_delete(
         (tmp_path / name / LINKED).touch()
     sides = [names | {"folder": name, "stem": number} for number, name in enumerate("01")]
     try:
-        reply = train(sides=sides, order=[0, 1, 1, 0, 1, 0, 0, 1], slice_s=slice_s, most=most)
+        reply = run_slices(sides=sides, order=[0, 1, 1, 0, 1, 0, 0, 1], slice_s=slice_s, most=most)
     finally:
         os.close(fd)
     assert len(reply["n"]) == 8
@@ -164,7 +164,7 @@ def test_nobody_begins_before_everybody_has_ended() -> None:
     early: list[int] = []
     lock = threading.Lock()
 
-    def work(place: int) -> None:
+    def do_rounds(place: int) -> None:
         own = copy.copy(shared)  # each process has its own turn, and the same pipes
         own.reset_turn()
         for number in range(rounds):
@@ -174,7 +174,7 @@ def test_nobody_begins_before_everybody_has_ended() -> None:
                 if not start or any(count < crew for count in inside[:number]):
                     early.append(number)
 
-    threads = [threading.Thread(target=work, args=(place,), daemon=True) for place in range(crew)]
+    threads = [threading.Thread(target=do_rounds, args=(place,), daemon=True) for place in range(crew)]
     for thread in threads:
         thread.start()
     for thread in threads:

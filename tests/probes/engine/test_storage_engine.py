@@ -23,19 +23,19 @@ from hostdx.probes.engine.pool import SharedWorkers, WorkerFailed
 from hostdx.probes.engine.workloads import IDS, load_of
 from hostdx.probes.reading.host import Host
 from tests.every_case import every_case
-from tests.fakes.held import held
+from tests.fakes.held import open_private
 
 SIZE = 16 << 20
 
 
-def running(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
 
 
-def workers(bench: StorageBench) -> list[int]:
+def worker_pids(bench: StorageBench) -> list[int]:
     server = bench._worker_pool._server
     return [] if server is None else [server.process.pid, *server.pids]
 
@@ -47,7 +47,7 @@ def only_places(directory: Path) -> bool:
 
 @pytest.fixture
 async def bench(tmp_path: Path) -> AsyncIterator[StorageBench]:
-    storage_bench = StorageBench(Host(), str(tmp_path), held(tmp_path), SIZE, 1, [])
+    storage_bench = StorageBench(Host(), str(tmp_path), open_private(tmp_path), SIZE, 1, [])
     await storage_bench.prepare_files()
     yield storage_bench
     await storage_bench.close()
@@ -73,10 +73,10 @@ async def test_the_files_have_no_name_and_are_closed_with_it(bench: StorageBench
     fds = [bench.test_file(kind).fd for kind in ("read", "write")]
     assert all("(deleted)" in str(Path(f"/proc/self/fd/{fd}").readlink()) for fd in fds)
     await bench.measure_block("randread-4k-qd1", 0.02)
-    pids = workers(bench)
+    pids = worker_pids(bench)
     assert len(pids) == 2
     await bench.close()
-    assert not any(map(running, pids))
+    assert not any(map(is_running, pids))
     assert only_places(tmp_path)
     await bench.close()
 
@@ -87,7 +87,7 @@ async def test_of_two_sides_the_one_that_fails_is_named(tmp_path: Path) -> None:
     places = [tmp_path / name for name in "AB"]
     for place in places:
         place.mkdir()
-    benches = [StorageBench(Host(), str(p), held(p), SIZE, 1, [], crew=crew) for p in places]
+    benches = [StorageBench(Host(), str(p), open_private(p), SIZE, 1, [], crew=crew) for p in places]
     try:
         for bench in benches:
             await bench.prepare_files(workloads=["metadata"])
@@ -104,14 +104,14 @@ async def test_of_two_sides_the_one_that_fails_is_named(tmp_path: Path) -> None:
 
 
 async def test_preparation_tells_how_far_it_is(tmp_path: Path) -> None:
-    told: list[tuple[int, int]] = []
+    progress: list[tuple[int, int]] = []
     bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
     try:
         await bench.prepare_files(
-            lambda done, whole: told.append((done, whole)), ["randread-4k-qd1", "fsync-4k-qd1"]
+            lambda done, total: progress.append((done, total)), ["randread-4k-qd1", "fsync-4k-qd1"]
         )
-        assert told[-1] == (2 * SIZE,) * 2  # 16 places, with a MiB to be read and one to be written to
-        assert [done for done, _ in told] == sorted(done for done, _ in told)
+        assert progress[-1] == (2 * SIZE,) * 2  # 16 places, with a MiB to be read and one to be written to
+        assert [done for done, _ in progress] == sorted(done for done, _ in progress)
         assert bench.budget.spent_bytes == 2 * SIZE
         with pytest.raises(NotApplicable, match="no directory of our own"):
             await bench.measure_block("metadata", 0.02)
@@ -135,30 +135,30 @@ async def test_cancelling_ends_the_workers_at_once_and_the_next_block_has_new_on
     bench: StorageBench,
 ) -> None:
     task = asyncio.create_task(bench.measure_block("randread-4k-qd16", 60.0))
-    while len(workers(bench)) < 17:
+    while len(worker_pids(bench)) < 17:
         await asyncio.sleep(0.01)
-    pids = workers(bench)
+    pids = worker_pids(bench)
     await asyncio.sleep(0.1)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert workers(bench) == []
+    assert worker_pids(bench) == []
     # killed with the cancelling: what is waited for here is only the scheduler
     until = time.monotonic() + 20
-    while any(map(running, pids)) and time.monotonic() < until:
+    while any(map(is_running, pids)) and time.monotonic() < until:
         await asyncio.sleep(0.005)
-    assert not any(map(running, pids))
+    assert not any(map(is_running, pids))
     assert (await bench.measure_block("randread-4k-qd1", 0.02)).operations > 0
 
 
 async def test_a_killed_worker_is_one_clear_error(bench: StorageBench) -> None:
     task = asyncio.create_task(bench.measure_block("randread-4k-qd16", 60.0))
-    while len(workers(bench)) < 17:
+    while len(worker_pids(bench)) < 17:
         await asyncio.sleep(0.01)
-    os.kill(workers(bench)[5], signal.SIGKILL)
+    os.kill(worker_pids(bench)[5], signal.SIGKILL)
     with pytest.raises(WorkerFailed, match="a storage worker was killed"):
         await task
-    assert workers(bench) == []
+    assert worker_pids(bench) == []
 
 
 async def test_a_worker_that_cannot_start_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -199,10 +199,10 @@ async def test_a_block_that_its_bytes_ended_is_measured_again_where_the_budget_h
     bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
     allowed = [4096, 64 << 20]
 
-    async def affordable(*_: object) -> int:
+    async def affordable_bytes(*_: object) -> int:
         return allowed.pop(0)
 
-    monkeypatch.setattr(bench, "_affordable_bytes", affordable)
+    monkeypatch.setattr(bench, "_affordable_bytes", affordable_bytes)
     try:
         await bench.prepare_files(workloads=["fsync-4k-qd1"])
         measured = await bench.measure_block("fsync-4k-qd1", 0.02, min_operations=2)
@@ -215,22 +215,22 @@ async def test_a_block_that_its_bytes_ended_is_measured_again_where_the_budget_h
         await bench.close()
 
 
-def refusing(number: int, flag: int) -> Any:
+def open_refusing(number: int, flag: int) -> Any:
     """An open(2) of a file system that does not know one of the flags."""
     real = os.open
 
-    def opened(path: str, flags: int, *more: Any, **named: Any) -> int:
+    def open_or_refuse(path: str, flags: int, *more: Any, **options: Any) -> int:
         if flags & flag == flag:
             raise OSError(number, os.strerror(number))
-        return real(path, flags, *more, **named)
+        return real(path, flags, *more, **options)
 
-    return opened
+    return open_or_refuse
 
 
 async def test_without_o_direct_it_is_buffered_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(os, "open", refusing(errno.EINVAL, os.O_DIRECT))
+    monkeypatch.setattr(os, "open", open_refusing(errno.EINVAL, os.O_DIRECT))
     bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
     try:
         await bench.prepare_files()
@@ -245,8 +245,8 @@ async def test_without_o_direct_it_is_buffered_and_said(
 
 
 def test_without_o_tmpfile_it_is_unlinked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    place = held(tmp_path)
-    monkeypatch.setattr(os, "open", refusing(errno.EOPNOTSUPP, os.O_TMPFILE))
+    place = open_private(tmp_path)
+    monkeypatch.setattr(os, "open", open_refusing(errno.EOPNOTSUPP, os.O_TMPFILE))
     unnamed_file = files.make_unnamed_file(place.fd, str(tmp_path), 1 << 20)
     try:
         assert not unnamed_file.unnamed
@@ -257,21 +257,17 @@ def test_without_o_tmpfile_it_is_unlinked_at_once(tmp_path: Path, monkeypatch: p
 
 
 @every_case(
-    ("number", "says"),
-    [
-        (errno.EACCES, "Permission denied"),
-        (errno.EROFS, "Read-only file system"),
-        (errno.EDQUOT, "quota"),
-    ],
+    ("number", "part"),
+    [(errno.EACCES, "Permission denied"), (errno.EROFS, "Read-only file system"), (errno.EDQUOT, "quota")],
 )
 def test_a_file_that_cannot_be_made(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, says: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, part: str
 ) -> None:
-    place = held(tmp_path)
-    monkeypatch.setattr(os, "open", refusing(number, 0))
-    with pytest.raises(BenchRefused, match=says) as caught:
+    place = open_private(tmp_path)
+    monkeypatch.setattr(os, "open", open_refusing(number, 0))
+    with pytest.raises(BenchRefused, match=part) as error:
         files.make_unnamed_file(place.fd, str(tmp_path), 1 << 20)
-    assert str(caught.value).startswith(f"{tmp_path}: cannot make a test file: ")
+    assert str(error.value).startswith(f"{tmp_path}: cannot make a test file: ")
 
 
 async def test_quiescing_on_a_busy_device_is_bounded(

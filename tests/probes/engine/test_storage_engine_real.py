@@ -27,15 +27,12 @@ from hostdx.scenarios.contract.verdict.verdict import GroupVerdict
 from hostdx.scenarios.experiment.places import PlaceVisits
 from hostdx.scenarios.experiment.schedule.train_scheduler import batch_groups
 from hostdx.scenarios.experiment.sequential import SequentialComparison, draw_orders
-from tests.fakes.held import held
+from tests.fakes.held import open_private
 from tests.needs import LOOP, need, needs, not_here, on_disk, program
 from tests.real.own_disk import unmount
-from tests.real.polled import within
+from tests.real.polled import happens
 
-pytestmark = [
-    pytest.mark.real("cpu"),
-    needs(LOOP),
-]
+pytestmark = [pytest.mark.real("cpu"), needs(LOOP)]
 MIB = 1 << 20
 GROUPS = 96  # of 80 ms
 Make = Callable[..., Path]
@@ -89,7 +86,7 @@ async def test_reads_reach_the_loop_device_and_nothing_is_left(ext4: Make) -> No
     assert is_present(placement) and placement.leaves and placement.leaves[0].startswith("loop")
     before = free_mib(place)
     (place / "own").mkdir()
-    private = held(place / "own")
+    private = open_private(place / "own")
     bench = StorageBench(host, str(place), private, 64 * MIB, 1, placement.leaves)
     try:
         await bench.prepare_files()
@@ -124,7 +121,7 @@ async def test_places_on_xfs_spread_over_its_allocation_groups(ext4: Make) -> No
     crew, owned, benches = SharedWorkers(), [], []
     for variant in "AB":
         (place / variant).mkdir()
-        owned.append(held(place / variant))
+        owned.append(open_private(place / variant))
         benches.append(StorageBench(Host(), str(place / variant), owned[-1], 64 * MIB, 1, [], crew=crew))
     try:
         await StorageBench.prepare_all(benches)
@@ -136,18 +133,18 @@ async def test_places_on_xfs_spread_over_its_allocation_groups(ext4: Make) -> No
     finally:
         for bench in benches:
             await bench.close()
-    for one in owned:
-        one.close()
+    for directory in owned:
+        directory.close()
 
 
 async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -> GroupVerdict:
     """create/stat/delete in both, in groups of slices that are drawn as an experiment draws them."""
     rng, crew, benches = random.Random(seed), SharedWorkers(), {}
-    owned = [held(directory) for directory in (first, second)]
+    owned = [open_private(directory) for directory in (first, second)]
     load = load_of("metadata")
     metric = Metric(load.metric, load.unit)
-    for variant, one in zip("AB", owned, strict=True):
-        benches[variant] = StorageBench(Host(), one.path, one, 256 * MIB, seed, [], crew=crew, links=links)
+    for variant, own in zip("AB", owned, strict=True):
+        benches[variant] = StorageBench(Host(), own.path, own, 256 * MIB, seed, [], crew=crew, links=links)
     try:
         await StorageBench.prepare_all(list(benches.values()), workloads=[load.id])
         trains = StorageBatches(benches, load)
@@ -170,9 +167,9 @@ async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -
     finally:
         for bench in benches.values():
             await bench.close()
-        for one in owned:
-            assert all(size == 0 for size in one.delete_contents())  # names of empty files
-            one.close()
+        for own in owned:
+            assert all(size == 0 for size in own.delete_contents())  # names of empty files
+            own.close()
     return comparison.final_verdict()
 
 
@@ -187,18 +184,18 @@ async def test_names_without_a_journal_do_not_favour_a_side_by_its_order(ext4: M
     place = find_placement(Host(), str(root))
     assert is_present(place) and delays_inode_reuse(Host(), place)
     sides = [root / "a", root / "b"]
-    found = []
+    verdicts = []
     for number, (first, second) in enumerate((sides, sides[::-1])):
         for side in (first, second):
             side.mkdir(exist_ok=True)
-        found.append(await names_compared(first, second, number, links=True))
-    called = [one.verdict for one in found]
-    assert called != ["slower", "slower"] and called != ["faster", "faster"]
+        verdicts.append(await names_compared(first, second, number, links=True))
+    words = [verdict.verdict for verdict in verdicts]
+    assert words != ["slower", "slower"] and words != ["faster", "faster"]
     logs, widths = [], []
-    for one in found:
-        assert one.ratio is not None and one.ci95 is not None
-        logs.append(math.log(one.ratio))
-        widths.append(math.log(one.ci95[1] / one.ci95[0]) / 2)
+    for verdict in verdicts:
+        assert verdict.ratio is not None and verdict.ci95 is not None
+        logs.append(math.log(verdict.ratio))
+        widths.append(math.log(verdict.ci95[1] / verdict.ci95[0]) / 2)
     # A real difference of the directories is turned round with them, a bias of the order is there twice.
     assert abs(sum(logs)) < math.log(1.05) + 2 * math.hypot(*widths)
 
@@ -269,16 +266,16 @@ async def test_a_neighbour_who_writes_shortens_no_block_and_is_forgotten(ext4: M
 async def test_a_full_file_system_is_one_line_and_is_given_back(ext4: Make) -> None:
     place = ext4(60)
     before = free_mib(place)
-    refused = check_suitability(Host(), str(place), explicit=True).refusal
-    assert refused.startswith(f"{place}: ") and "1.56 GiB" in refused
+    refusal = check_suitability(Host(), str(place), explicit=True).refusal
+    assert refusal.startswith(f"{place}: ") and "1.56 GiB" in refusal
     bench = StorageBench(Host(), str(place), None, 64 * MIB, 1, [])
-    with pytest.raises(BenchRefused) as caught:
+    with pytest.raises(BenchRefused) as error:
         await bench.prepare_files()
     line = (
         "cannot make a test file of {} MiB: No space left on device; "
         "free some space there, or name another directory"
     )
-    assert str(caught.value) in [
+    assert str(error.value) in [
         f"{place}: {line.format(mib)}" for mib in (4, 1)
     ]  # read and written in each place
     assert free_mib(place) == before
@@ -295,7 +292,7 @@ def test_memory_is_refused() -> None:
 async def test_a_latency_20_percent_longer_is_measured_as_such(tmp_path: Path) -> None:
     """Interleaved, as an experiment does it. The fastest tenth is compared: it is what a busy machine leaves alone."""
     benches = [StorageBench(Host(), str(tmp_path), None, 64 * MIB, 1, [], stretch=s) for s in (0.2, 0.0)]
-    found: dict[float, dict[int, int]] = {0.2: {}, 0.0: {}}
+    histograms: dict[float, dict[int, int]] = {0.2: {}, 0.0: {}}
     try:
         for bench in benches:
             await bench.prepare_files(workloads=["randread-4k-qd1"])
@@ -304,11 +301,11 @@ async def test_a_latency_20_percent_longer_is_measured_as_such(tmp_path: Path) -
             for bench in benches if turn % 2 else benches[::-1]:
                 for bound, count in (await bench.measure_block("randread-4k-qd1", 0.15)).histogram:
                     [number] = histogram.fold_latencies([bound])
-                    found[bench.stretch][number] = found[bench.stretch].get(number, 0) + count
+                    histograms[bench.stretch][number] = histograms[bench.stretch].get(number, 0) + count
     finally:
         for bench in benches:
             await bench.close()
-    longer, plain = (histogram.percentile(found[s], 0.1) for s in (0.2, 0.0))
+    longer, plain = (histogram.percentile(histograms[s], 0.1) for s in (0.2, 0.0))
     assert longer is not None and plain is not None
     assert 1.05 < longer / plain < 1.7
 
@@ -333,7 +330,7 @@ asyncio.run(main())
 """
 
 
-def running(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     stat = read_own_stat(pid)
     return stat is not None and not stat.has_ended
 
@@ -346,10 +343,10 @@ def test_a_killed_runner_leaves_no_worker_and_no_file(ext4: Make) -> None:
     assert runner.stdout is not None
     with runner.stdout:
         pids = [int(word) for word in runner.stdout.readline().split()]
-    assert len(pids) == 17 and all(map(running, pids))
+    assert len(pids) == 17 and all(map(is_running, pids))
     assert before - free_mib(place) >= 79
     runner.send_signal(signal.SIGKILL)
     runner.wait()
-    assert within(lambda: not any(map(running, pids)))
-    assert within(lambda: free_mib(place) >= before - 1)
+    assert happens(lambda: not any(map(is_running, pids)))
+    assert happens(lambda: free_mib(place) >= before - 1)
     assert [p.name for p in place.iterdir()] == ["lost+found"]

@@ -38,9 +38,9 @@ def test_the_order_is_the_one_of_importance_and_ends_with_the_control() -> None:
 
 @given(st.integers(0, 4 * GIB))
 def test_files_divide_into_whole_blocks_for_every_worker(size: int) -> None:
-    for found in (file_bytes(size), write_file_bytes(size)):
-        assert found >= UNIT
-        assert found % UNIT == 0
+    for size_of_file in (file_bytes(size), write_file_bytes(size)):
+        assert size_of_file >= UNIT
+        assert size_of_file % UNIT == 0
     assert write_file_bytes(size) <= 256 << 20
 
 
@@ -55,8 +55,8 @@ def test_the_fio_line_says_what_the_load_is(workload: str) -> None:
     assert words["direct"] == "1" and words["ioengine"] == "psync"
     assert (words["directory"], words["filename"]) == ("/data/x y", "hostdx.fio")
     assert ("fdatasync" in words) == load.sync
-    whole = write_file_bytes(GIB) if load.kind == "write" else GIB
-    assert int(words["size"]) * (load.workers if load.sequential else 1) == whole
+    total = write_file_bytes(GIB) if load.kind == "write" else GIB
+    assert int(words["size"]) * (load.workers if load.sequential else 1) == total
 
 
 def test_metadata_has_mdtest_and_the_cpu_nobody() -> None:
@@ -72,15 +72,15 @@ def test_sizes_leave_95_percent_of_the_free_space_alone(free: int) -> None:
 
 
 @every_case(
-    ("free", "wanted", "says"),
+    ("free", "size", "part"),
     [
         (GIB, None, "too little space: needs 1.56 GiB free .*, has 1 GiB"),
         (100 * GIB, 2 * GIB, "--size 2 GiB is too large"),
         (100 * GIB, 1 << 20, "--size 1 MiB is too small"),
     ],
 )
-def test_a_size_that_does_not_fit_is_one_line(free: int, wanted: int | None, says: str) -> None:
-    with pytest.raises(BenchRefused, match=says) as caught:
-        choose_size("/data", free, wanted)
-    assert str(caught.value).startswith("/data: ")
-    assert "\n" not in str(caught.value)
+def test_a_size_that_does_not_fit_is_one_line(free: int, size: int | None, part: str) -> None:
+    with pytest.raises(BenchRefused, match=part) as error:
+        choose_size("/data", free, size)
+    assert str(error.value).startswith("/data: ")
+    assert "\n" not in str(error.value)

@@ -20,34 +20,34 @@ def odd(tmp_path: Path) -> Iterator[dict[str, Path]]:
     """What is no regular file, and links to such."""
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "folder").mkdir()
-    with socket.socket(socket.AF_UNIX) as one:
+    with socket.socket(socket.AF_UNIX) as server:
         with contextlib.chdir(tmp_path):  # a socket's path is short
-            one.bind("socket")
-        found = {name: tmp_path / name for name in ("pipe", "folder", "socket")}
-        found["device"] = Path("/dev/null")
-        for name, path in tuple(found.items()):
-            found[f"link-to-{name}"] = tmp_path / f"link-to-{name}"
-            found[f"link-to-{name}"].symlink_to(path)
-        yield found
+            server.bind("socket")
+        paths = {name: tmp_path / name for name in ("pipe", "folder", "socket")}
+        paths["device"] = Path("/dev/null")
+        for name, path in tuple(paths.items()):
+            paths[f"link-to-{name}"] = tmp_path / f"link-to-{name}"
+            paths[f"link-to-{name}"].symlink_to(path)
+        yield paths
 
 
 def test_what_is_no_file_is_refused_without_being_opened(
     odd: dict[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made: list[int] = []
+    flags_used: list[int] = []
     real = os.open
 
-    def watched(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
-        made.append(flags)
+    def note_and_open(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        flags_used.append(flags)
         return real(path, flags, mode, dir_fd=dir_fd)
 
-    monkeypatch.setattr(os, "open", watched)
+    monkeypatch.setattr(os, "open", note_and_open)
     for name, path in odd.items():
         before = list(Path("/proc/self/fd").iterdir())
         with pytest.raises(OSError, match="not a regular file"):
             open_regular(path)
         assert len(list(Path("/proc/self/fd").iterdir())) == len(before), name
-    assert made and all(flags & os.O_PATH for flags in made)
+    assert flags_used and all(flags & os.O_PATH for flags in flags_used)
 
 
 def test_a_file_is_opened_by_every_way_that_is_the_callers(
@@ -96,12 +96,12 @@ def test_what_is_swapped_after_the_look_is_not_what_is_opened(
     place.write_text("seen")
     real = os.fstat
 
-    def swapped(descriptor: int) -> os.stat_result:
-        found = real(descriptor)
+    def look_and_swap(descriptor: int) -> os.stat_result:
+        status = real(descriptor)
         if Path(f"/proc/self/fd/{descriptor}").readlink() == place:
             place.rename(tmp_path / "gone")
             os.mkfifo(place)
-        return found
+        return status
 
-    monkeypatch.setattr("hostdx.probes.files.safe_read.os.fstat", swapped)
+    monkeypatch.setattr("hostdx.probes.files.safe_read.os.fstat", look_and_swap)
     assert os.read(open_regular(place), 9) == b"seen"

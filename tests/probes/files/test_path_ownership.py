@@ -18,7 +18,7 @@ def as_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     me, lstat = os.geteuid(), os.lstat
     monkeypatch.setattr(os, "geteuid", lambda: 0)
 
-    def seen(path: str) -> os.stat_result:
+    def status_as_root(path: str) -> os.stat_result:
         status = list(lstat(path))
         if not str(path).startswith(f"{tmp_path}/"):
             status[0] = (status[0] & ~0o022) | 0o755
@@ -26,11 +26,11 @@ def as_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         status[5] = 7 if status[5] == os.getegid() else status[5]
         return os.stat_result(status)
 
-    monkeypatch.setattr(module.os, "lstat", seen)
+    monkeypatch.setattr(module.os, "lstat", status_as_root)
 
 
 @pytest.mark.parametrize(
-    ("mode", "says"),
+    ("mode", "part"),
     [
         (0o755, ""),
         (0o1777, ""),
@@ -39,12 +39,12 @@ def as_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         (0o1775, ""),
     ],
 )
-def test_a_folder_above_by_its_mode(tmp_path: Path, mode: int, says: str) -> None:
+def test_a_folder_above_by_its_mode(tmp_path: Path, mode: int, part: str) -> None:
     folder = tmp_path / "scratch"
     (folder / "mine").mkdir(parents=True)
     folder.chmod(mode)
     exposure = describe_exposure(str(folder / "mine"))
-    assert (says in exposure and str(folder) in exposure) if says else not exposure
+    assert (part in exposure and str(folder) in exposure) if part else not exposure
 
 
 def test_over_a_link_and_where_it_lies(tmp_path: Path) -> None:
@@ -65,8 +65,8 @@ def test_only_root_and_only_this_host(tmp_path: Path, monkeypatch: pytest.Monkey
     folder.mkdir()
     folder.chmod(0o777)
     assert describe_exposure(str(folder))
-    captured = Host(str(tmp_path))
-    assert directory_action(captured, str(folder)) == private_directory(str(folder))
+    host = Host(str(tmp_path))
+    assert directory_action(host, str(folder)) == private_directory(str(folder))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert not describe_exposure(str(folder))
     assert not describe_exposure(str(tmp_path / "missing"))
@@ -74,12 +74,12 @@ def test_only_root_and_only_this_host(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_another_user_s_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "alice").mkdir()
-    seen = module.os.lstat
+    original = module.os.lstat
 
-    def lstat(path: str) -> os.stat_result:
-        found = list(seen(path))
-        found[4] = 4242 if path == f"{tmp_path}/alice" else found[4]
-        return os.stat_result(found)
+    def status_of_alice(path: str) -> os.stat_result:
+        status = list(original(path))
+        status[4] = 4242 if path == f"{tmp_path}/alice" else status[4]
+        return os.stat_result(status)
 
-    monkeypatch.setattr(module.os, "lstat", lstat)
+    monkeypatch.setattr(module.os, "lstat", status_of_alice)
     assert "alice belongs to uid 4242, who can rename" in describe_exposure(str(tmp_path / "alice"))

@@ -38,16 +38,14 @@ def for_user(uid: int, allowed: int, mask: int = 7) -> bytes:
 
 
 def nfs4_acl(*entries: tuple[int, int, int, str]) -> bytes:
-    packed = struct.pack(">I", len(entries))
+    data = struct.pack(">I", len(entries))
     for kind, flags, allowed, name in entries:
-        packed += (
-            struct.pack(">4I", kind, flags, allowed, len(name)) + name.encode() + b"\0" * (-len(name) % 4)
-        )
-    return packed
+        data += struct.pack(">4I", kind, flags, allowed, len(name)) + name.encode() + b"\0" * (-len(name) % 4)
+    return data
 
 
 @pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Writers]:
+def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Writers]:
     """What is said of a folder of root's with these bits, group and attributes, on this file system."""
 
     def judge(
@@ -55,17 +53,17 @@ def judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Wri
         gid: int = 0,
         fstype: str = "ext4",
         options: tuple[str, ...] = (),
-        **kept: bytes | int,
+        **acls: bytes | int,
     ) -> Writers:
-        names = {ACCESS: kept.get("access"), DEFAULT: kept.get("default"), NFS4: kept.get("nfs4")}
+        names = {ACCESS: acls.get("access"), DEFAULT: acls.get("default"), NFS4: acls.get("nfs4")}
 
-        def attribute(path: str, name: str) -> bytes:
+        def read_attribute(path: str, name: str) -> bytes:
             value = names[name]
             if isinstance(value, bytes):
                 return value
             raise OSError(value or errno.ENODATA, "no")
 
-        monkeypatch.setattr(module.os, "getxattr", attribute)
+        monkeypatch.setattr(module.os, "getxattr", read_attribute)
         monkeypatch.setattr(module.os, "geteuid", lambda: 0)
         monkeypatch.setattr(module, "_find_mount", lambda device: (fstype, options))
         status = list(tmp_path.stat())
@@ -76,7 +74,7 @@ def judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Wri
 
 
 @pytest.mark.parametrize(
-    ("described", "others"),
+    ("folder", "others"),
     [
         ({}, False),
         ({"mode": 0o775}, False),  # group 0 has no members here
@@ -104,13 +102,13 @@ def judged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Wri
         ({"fstype": "nfs4"}, False),
     ],
 )
-def test_who_may_write(judged: Callable[..., Writers], described: dict[str, object], others: bool) -> None:
-    found = judged(**described)
-    assert (bool(found.others), found.unknown) == (others, "")
+def test_who_may_write(ask: Callable[..., Writers], folder: dict[str, object], others: bool) -> None:
+    writers = ask(**folder)
+    assert (bool(writers.others), writers.unknown) == (others, "")
 
 
 @pytest.mark.parametrize(
-    "described",
+    "folder",
     [
         {"fstype": "cifs"},
         {"fstype": "fuse.glusterfs", "options": ("user_id=0",)},
@@ -122,26 +120,24 @@ def test_who_may_write(judged: Callable[..., Writers], described: dict[str, obje
         {"access": errno.EACCES},
     ],
 )
-def test_what_cannot_be_known_is_said(judged: Callable[..., Writers], described: dict[str, object]) -> None:
-    found = judged(**described)
-    assert not found.others and found.unknown and found.objection == found.unknown
+def test_what_cannot_be_known_is_said(ask: Callable[..., Writers], folder: dict[str, object]) -> None:
+    writers = ask(**folder)
+    assert not writers.others and writers.unknown and writers.objection == writers.unknown
 
 
-def test_members_of_group_0_are_others(
-    judged: Callable[..., Writers], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_members_of_group_0_are_others(ask: Callable[..., Writers], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_list_members", lambda gid, primary: ["alice"])
-    assert "alice" in judged(mode=0o775).others
+    assert "alice" in ask(mode=0o775).others
 
 
 def test_a_user_whose_first_group_is_0_is_a_member_of_it(
-    judged: Callable[..., Writers], monkeypatch: pytest.MonkeyPatch
+    ask: Callable[..., Writers], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     users = [
         pwd.struct_passwd((name, "x", uid, 0, "", "/", "")) for name, uid in (("root", 0), ("bob", 1001))
     ]
     monkeypatch.setattr(module.pwd, "getpwall", lambda: users)
-    assert judged(mode=0o775).others.endswith("(bob)")
+    assert ask(mode=0o775).others.endswith("(bob)")
 
 
 @pytest.fixture
@@ -192,12 +188,12 @@ def test_an_unpacked_tar_carries_no_access_list_in(tmp_path: Path, monkeypatch: 
 
 
 @needs(ROOT)  # a user's own temporary directory has a ruler beside root
-@pytest.mark.parametrize("kept", [{"fstype": "afs"}, {"nfs4": errno.EIO}])
+@pytest.mark.parametrize("folder", [{"fstype": "afs"}, {"nfs4": errno.EIO}])
 def test_where_nobody_knows_root_runs_no_command_and_state_is_kept(
-    judged: Callable[..., Writers], kept: dict[str, object], tmp_path: Path
+    ask: Callable[..., Writers], folder: dict[str, object], tmp_path: Path
 ) -> None:
     """One line says why; `find_known_rulers`, which decides about state and reports, has nothing to object."""
-    assert judged(**kept).unknown
+    assert ask(**folder).unknown
     objection = find_root_objection(str(tmp_path))
     assert objection and "\n" not in objection
     assert not find_known_rulers(str(tmp_path))

@@ -27,7 +27,7 @@ SCRIPT = """[RESULT] BW   phase 1            ior_easy_write                4.000
 """
 
 
-def latency(mean: float, p99: float) -> dict[str, object]:
+def latency_fields(mean: float, p99: float) -> dict[str, object]:
     return {
         "min": 1,
         "max": 9 * p99,
@@ -42,8 +42,8 @@ def fio_direction(iops: float, seconds: float, block: int = 4096) -> dict[str, o
     return {
         "io_bytes": operations * block, "io_kbytes": operations * block // 1024,
         "bw": round(operations * block / seconds / 1024), "iops": operations / seconds,
-        "runtime": round(seconds * 1000), "total_ios": operations, "clat_ns": latency(5e4, 2e5),
-        "lat_ns": latency(5.1e4, 2e5),
+        "runtime": round(seconds * 1000), "total_ios": operations, "clat_ns": latency_fields(5e4, 2e5),
+        "lat_ns": latency_fields(5.1e4, 2e5),
     }  # fmt: skip
 
 

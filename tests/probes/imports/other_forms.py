@@ -2,7 +2,7 @@
 
 import json
 
-from tests.probes.imports import originals as made
+from tests.probes.imports import originals as texts
 
 
 def fio_sync(mean_ms: float = 16.9, count: int = 590, **options: object) -> str:
@@ -12,11 +12,11 @@ def fio_sync(mean_ms: float = 16.9, count: int = 590, **options: object) -> str:
         "percentile": {"50.000000": 2_147_000, "99.000000": 299_893_000},
     }  # fmt: skip
     idle = {"io_bytes": 0, "bw": 0, "iops": 0.0, "runtime": 0}
-    job = made.fio_job(
-        "wal", read=idle, write=made.fio_direction(59, 10, 2300), sync={"total_ios": count, "lat_ns": lat}
+    job = texts.fio_job(
+        "wal", read=idle, write=texts.fio_direction(59, 10, 2300), sync={"total_ios": count, "lat_ns": lat}
     )
     job["job options"] = {"rw": "write", "bs": "2300", "ioengine": "sync", "iodepth": "1"} | options
-    return made.fio(job)
+    return texts.fio(job)
 
 
 FIO_TEXT_SYNC = """wal: (g=0): rw=write, bs=(R) 2300B-2300B, (W) 2300B-2300B, (T) 2300B-2300B, ioengine=sync, iodepth=1
@@ -39,16 +39,16 @@ STEADY = {"ss": "iops:5.000000%", "duration": 60, "attained": 0, "criterion": "3
 
 
 def fio_steady_state(attained: int) -> str:
-    return made.fio(made.fio_job("steady", steadystate=STEADY | {"attained": attained}))
+    return texts.fio(texts.fio_job("steady", steadystate=STEADY | {"attained": attained}))
 
 
-def _sum(moved: int, sender: bool, **more: object) -> dict[str, object]:
+def _sum(count: int, sender: bool, **more: object) -> dict[str, object]:
     rate = {
         "start": 0,
         "end": 10.0,
         "seconds": 10.0,
-        "bytes": moved,
-        "bits_per_second": moved * 0.8,
+        "bytes": count,
+        "bits_per_second": count * 0.8,
         "sender": sender,
     }
     return rate | more

@@ -21,10 +21,10 @@ from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.source import ImportSource
 from tests.every_case import every_case
-from tests.probes.imports import originals as made
+from tests.probes.imports import originals as texts
 from tests.probes.imports.other_forms import FORMS
 
-ALL = made.ALL | FORMS
+ALL = texts.ALL | FORMS
 JSON = {name: text for name, text in ALL.items() if text.lstrip()[:1] in "{["}
 
 
@@ -35,8 +35,8 @@ def source_of(text: str) -> ImportSource:
 @every_case("name", ALL)
 def test_no_field_is_without_a_declaration(name: str) -> None:
     left_out = kinds.parse(source_of(ALL[name])).left_out
-    assert not [one.name for one in left_out if one.reason == UNKNOWN_REASON]
-    assert all(one.reason and one.fields for one in left_out)
+    assert not [part.name for part in left_out if part.reason == UNKNOWN_REASON]
+    assert all(part.reason and part.fields for part in left_out)
 
 
 def test_a_star_is_one_part_of_a_path_and_two_are_any_number() -> None:
@@ -50,7 +50,7 @@ def test_what_is_left_out_together_is_counted_and_a_large_file_is_not_listed(
 ) -> None:
     account = Account(left_out=(Omission(name="few", reason="why", fields=("a", "b/*")),), imported=("c",))
     monkeypatch.setattr(accounting, "load_accounts", lambda: {"kind": account})
-    result = kinds.parse(source_of(made.fio(made.fio_job())))
+    result = kinds.parse(source_of(texts.fio(texts.fio_job())))
     result = msgspec.structs.replace(result, left_out=())
     source = source_of('{"a": 1, "b": {"x": 2, "y": 3}, "c": 4}')
     [omitted] = with_left_out_fields(result, "kind", source).left_out
@@ -63,7 +63,7 @@ def test_what_is_left_out_together_is_counted_and_a_large_file_is_not_listed(
 def test_the_heading_of_a_csv_may_stand_below_other_lines() -> None:
     account = Account(form="csv", heading="time,", delimiter=",")
     source = source_of("a note, 7\ntime,value\n1,2\n")
-    result = kinds.parse(source_of(made.fio(made.fio_job())))
+    result = kinds.parse(source_of(texts.fio(texts.fio_job())))
     assert numeric_fields(source, account, result) == ["time", "value"]
 
 
@@ -73,12 +73,12 @@ def kind_of(text: str) -> str:
     return kind.id
 
 
-def _changed(value: Any, field: str, path: str = "") -> Any:
+def _change_field(value: Any, field: str, path: str = "") -> Any:
     """The document with other numbers in this field."""
     if isinstance(value, dict):
-        return {k: _changed(v, field, f"{path}/{k}" if path else str(k)) for k, v in value.items()}
+        return {k: _change_field(v, field, f"{path}/{k}" if path else str(k)) for k, v in value.items()}
     if isinstance(value, list):
-        return [_changed(v, field, path) for v in value]
+        return [_change_field(v, field, path) for v in value]
     if path != field or isinstance(value, bool) or (read := parse_number(value)) is None:
         return value
     other = int(read * 0.5) + 3 if float(read).is_integer() else read * 1.37 + 0.11
@@ -86,36 +86,36 @@ def _changed(value: Any, field: str, path: str = "") -> Any:
     return str(other) if isinstance(value, str) else other
 
 
-def _figures(result: ImportResult | None) -> object:
+def _figures_of(result: ImportResult | None) -> object:
     return result and [(m.workload, m.metric, m.value, m.runs, m.seconds) for m in result.measures]
 
 
-def _everything(result: ImportResult | None) -> object:
+def _everything_of(result: ImportResult | None) -> object:
     """What an import says, but for the values as the tool printed them and for what it leaves out."""
     if result is None:
         return None
-    said = (result.facts, result.points, result.contradictions, result.troubles, result.missing)
+    parts = (result.facts, result.points, result.contradictions, result.troubles, result.missing)
     head = (result.began, result.version, result.host, result.seconds)
-    return _figures(result), [(m.conditions, m.invalid) for m in result.measures], said, head
+    return _figures_of(result), [(m.conditions, m.invalid) for m in result.measures], parts, head
 
 
-def _parsed(text: str) -> ImportResult | None:
+def _parse(text: str) -> ImportResult | None:
     try:
         return kinds.parse(source_of(text))
     except ImportRefusedError:
         return None
 
 
-def _changes(text: str) -> Iterator[tuple[str, str]]:
+def _changed_texts(text: str) -> Iterator[tuple[str, str]]:
     """Each numeric field of a JSON text, and the text with that field changed."""
     lines = text.strip().splitlines()
-    whole = (
+    documents = (
         [json.loads(line) for line in lines] if len(lines) > 1 and lines[1][:1] == "{" else [json.loads(text)]
     )
     account = load_accounts()[kind_of(text)]
     result = kinds.parse(source_of(text))
     for field in numeric_fields(source_of(text), account, result):
-        yield field, "\n".join(json.dumps(_changed(one, field)) for one in whole)
+        yield field, "\n".join(json.dumps(_change_field(document, field)) for document in documents)
 
 
 _OF_COLUMNS = ("sadf", "iostat-s")  # their account is of columns
@@ -125,11 +125,11 @@ _OF_COLUMNS = ("sadf", "iostat-s")  # their account is of columns
 def test_no_field_that_is_left_out_changes_a_figure(name: str) -> None:
     text = JSON[name]
     account = load_accounts()[kind_of(text)]
-    before = _figures(kinds.parse(source_of(text)))
+    before = _figures_of(kinds.parse(source_of(text)))
     left_out = [
-        (f, changed) for f, changed in _changes(text) if account.use_and_omission_of(f)[0] == "left out"
+        (f, text_of) for f, text_of in _changed_texts(text) if account.use_and_omission_of(f)[0] == "left out"
     ]
-    assert not [field for field, changed in left_out if _figures(_parsed(changed)) != before]
+    assert not [field for field, text_of in left_out if _figures_of(_parse(text_of)) != before]
 
 
 @every_case("kind", sorted({"fio", "iperf3", "hepscore", "prmon-json", "perf-json"}))
@@ -138,13 +138,13 @@ def test_each_declaration_of_a_field_that_is_used_is_true_of_a_file(kind: str) -
     account = load_accounts()[kind]
     shown: dict[str, bool] = {}
     for text in (text for name, text in JSON.items() if name not in _OF_COLUMNS and kind_of(text) == kind):
-        before = _everything(kinds.parse(source_of(text)))
-        for field, changed in _changes(text):
+        before = _everything_of(kinds.parse(source_of(text)))
+        for field, changed in _changed_texts(text):
             use, _ = account.use_and_omission_of(field)
             for declared in (
                 account.condition if use == "condition" else account.imported if use == "imported" else ()
             ):
                 if matches_any((declared,), field):
-                    shown[declared] = shown.get(declared, False) or _everything(_parsed(changed)) != before
-    unseen = {declared for declared, seen in shown.items() if not seen}
+                    shown[declared] = shown.get(declared, False) or _everything_of(_parse(changed)) != before
+    unseen = {declared for declared, is_shown in shown.items() if not is_shown}
     assert len(shown) > 2 and unseen <= {"benchmarks/*/weight"}  # of one workload the weight changes nothing

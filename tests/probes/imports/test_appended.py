@@ -30,8 +30,8 @@ def test_the_same_result_twice_has_no_value_that_one_has_not(name: str) -> None:
         twice = measured_values(text + text)
     except ImportRefusedError:
         return  # one JSON document a file
-    once = measured_values(text)
-    assert [value for value in twice if not any(value == pytest.approx(each) for each in once)] == []
+    single_values = measured_values(text)
+    assert [value for value in twice if not any(value == pytest.approx(each) for each in single_values)] == []
 
 
 @every_case(
@@ -76,6 +76,6 @@ def test_events_of_each_cpu_are_of_one_run() -> None:
 
 
 def test_the_means_since_boot_of_a_later_iostat_are_no_sample() -> None:
-    once = kinds.parse(ImportSource("f", originals.IOSTAT.encode()))
-    twice = kinds.parse(ImportSource("f", (originals.IOSTAT * 2).encode()))
-    assert twice.measures == once.measures
+    single = kinds.parse(ImportSource("f", originals.IOSTAT.encode()))
+    double = kinds.parse(ImportSource("f", (originals.IOSTAT * 2).encode()))
+    assert double.measures == single.measures

@@ -56,9 +56,9 @@ def test_a_process_that_waits_in_two_samples_and_does_nothing_is_stuck(
 
 
 def test_a_raw_file_is_refused_with_the_command_that_converts_it() -> None:
-    with pytest.raises(ImportRefusedError) as refused:
+    with pytest.raises(ImportRefusedError) as error:
         kinds.parse(ImportSource("file", b"\xef\xbe\xed\xfe" + bytes(500)))
-    assert refused.value.hint
+    assert error.value.hint
 
 
 def test_a_command_with_closing_brackets_and_rubbish_lines_is_harmless() -> None:

@@ -17,16 +17,16 @@ print(json.dumps([resource.getrlimit(getattr(resource, "RLIMIT_" + n))[1] for n 
 """
 
 
-def confined() -> list[object]:
+def ask_confined() -> list[object]:
     answer = subprocess.run([sys.executable, "-P", "-c", ASKED], capture_output=True, text=True, check=True)
     return list(json.loads(answer.stdout))
 
 
 def test_memory_time_and_disk_have_bounds() -> None:
-    memory, seconds, written, core, *_ = confined()
+    memory, seconds, written, core, *_ = ask_confined()
     assert memory == MEMORY_BYTES and seconds == SECONDS and written == MAX_WRITTEN_BYTES and core == 0
 
 
 @needs(ROOT)
 def test_root_is_nobody_there() -> None:
-    assert confined()[4:] == [[NOBODY] * 3, [NOBODY] * 3, []]
+    assert ask_confined()[4:] == [[NOBODY] * 3, [NOBODY] * 3, []]

@@ -73,11 +73,11 @@ def values(result: ImportResult) -> dict[tuple[str, str], float]:
 
 def test_pidstat_is_by_command_and_over_all_samples() -> None:
     result = read(PIDSTAT)
-    found = values(result)
+    figures = values(result)
     assert result.kind == "pidstat" and result.host == "n1" and not result.troubles
-    assert found["process:pytest", "user share"] == pytest.approx(0.50)
-    assert found["process:pytest", "system share"] == pytest.approx(0.02)
-    assert found["process:a program", "write rate"] == pytest.approx(25 * 1024)
+    assert figures["process:pytest", "user share"] == pytest.approx(0.50)
+    assert figures["process:pytest", "system share"] == pytest.approx(0.02)
+    assert figures["process:a program", "write rate"] == pytest.approx(25 * 1024)
     assert isinstance(result.detail, Pidstat) and result.detail.samples == 2
     assert not any(m.judged for m in result.measures)
 
@@ -95,13 +95,13 @@ def test_pidstat_in_one_table_and_with_threads() -> None:
 
 def test_iostat_for_people_and_a_total_is_no_rate() -> None:
     result = read(HUMAN)
-    found = values(result)
+    figures = values(result)
     assert isinstance(result.detail, Sysstat) and result.detail.samples == 2
-    assert found["disk:vda", "read rate"] == pytest.approx(204 * 1024)
+    assert figures["disk:vda", "read rate"] == pytest.approx(204 * 1024)
     assert len([m for m in result.measures if (m.workload, m.metric) == ("disk:vda", "read rate")]) == 1
 
 
-def phase(name: str = "WRITE", mib: int = 100, block: int = 1 << 20, **more: object) -> str:
+def phase_line(name: str = "WRITE", mib: int = 100, block: int = 1 << 20, **more: object) -> str:
     config = {
         "path_type": "dir", "hosts": "1", "threads": "4", "file_size": "1048576", "block_size": str(block),
         "direct_io": "true", "random_offsets": "false", "io_depth": "1", "version": "3.0-1",
@@ -110,14 +110,14 @@ def phase(name: str = "WRITE", mib: int = 100, block: int = 1 << 20, **more: obj
         "elapsed_time_ms": "2000", "iops": str(mib), "bytes/s": str(mib << 20), "bytes": str(2 * mib << 20),
         "cpu%": "10", "latency": {"IO": {"min_us": "10", "avg_us": "250", "max_us": "9000"}}, **more,
     }  # fmt: skip
-    made = {"phase_type": name, "phase_id": "x", "iso_start_date": "2026-05-22T14:03:11.123+0200"}
-    return json.dumps(made | {"config": config, "first_done": {}, "last_done": last}) + "\n"
+    head = {"phase_type": name, "phase_id": "x", "iso_start_date": "2026-05-22T14:03:11.123+0200"}
+    return json.dumps(head | {"config": config, "first_done": {}, "last_done": last}) + "\n"
 
 
 def test_elbencho_says_what_contradicts_itself() -> None:
-    assert [c.id for c in read(phase(bytes=str(3 << 30))).contradictions] == ["elbencho.rate"]
+    assert [c.id for c in read(phase_line(bytes=str(3 << 30))).contradictions] == ["elbencho.rate"]
     with pytest.raises(ImportRefusedError):
-        read(phase(**{"iops": "0", "bytes/s": "0", "latency": {}}))
+        read(phase_line(**{"iops": "0", "bytes/s": "0", "latency": {}}))
 
 
 COLUMNS = """ISO date,label,path type,paths,hosts,threads,dirs,files,file size,block size,direct IO,random
@@ -135,11 +135,11 @@ CSV = f"""{COLUMNS.replace(chr(10), ",")}
 
 def test_elbencho_csv_is_the_same_load_as_its_json() -> None:
     result = read(CSV)
-    found = values(result)
+    figures = values(result)
     assert result.kind == "elbencho-csv" and not result.contradictions
-    assert found["elbencho mkdirs", "entries"] == 3900
-    assert found["elbencho write", "bandwidth"] == 40 << 20
-    assert found["elbencho write", "entry latency"] == pytest.approx(2e-6)
-    mine = next(m for m in result.measures if m.workload == "elbencho write").conditions
-    its = read(phase()).measures[0].conditions
-    assert all(mine[name] == value for name, value in its.items())
+    assert figures["elbencho mkdirs", "entries"] == 3900
+    assert figures["elbencho write", "bandwidth"] == 40 << 20
+    assert figures["elbencho write", "entry latency"] == pytest.approx(2e-6)
+    of_csv = next(m for m in result.measures if m.workload == "elbencho write").conditions
+    of_json = read(phase_line()).measures[0].conditions
+    assert all(of_csv[name] == value for name, value in of_json.items())

@@ -9,11 +9,11 @@ from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage.fio import Fio
 from tests.every_case import every_case
-from tests.probes.imports import originals as made
-from tests.probes.imports.test_kinds import imported, value
+from tests.probes.imports import originals as texts
+from tests.probes.imports.test_kinds import read_text, value
 
 
-def _troubles(result: ImportResult) -> set[str]:
+def _trouble_ids(result: ImportResult) -> set[str]:
     return {t.id for t in result.troubles}
 
 
@@ -22,17 +22,17 @@ def test_old_results_are_in_microseconds_and_kib() -> None:
         "io_bytes": 1000, "bw": 100, "iops": 25, "runtime": 10_000,
         "clat": {"mean": 40.0, "percentile": {"99.000000": 90, "0.00": 0}},
     }  # fmt: skip
-    result = imported(
+    result = read_text(
         json.dumps({"fio version": "fio-2.1", "jobs": [{"jobname": "a", "groupid": 0, "read": old}]})
     )
     assert value(result, "a read", "mean latency") == pytest.approx(40e-6)
     assert value(result, "a read", "p99 latency") == pytest.approx(90e-6)
     assert isinstance(result.detail, Fio) and result.detail.jobs[0].rates["read"].bytes == 1000 * 1024
-    assert "fio.options-unknown" in _troubles(result) and not result.contradictions
+    assert "fio.options-unknown" in _trouble_ids(result) and not result.contradictions
 
 
 @every_case(
-    ("options", "condition", "said"),
+    ("options", "condition", "value"),
     [
         ({"rw": "randrw", "rwmixread": "70"}, "pattern", "randrw 70 % read"),
         ({"rw": "randrw", "rwmixwrite": "10"}, "pattern", "randrw 90 % read"),
@@ -42,64 +42,64 @@ def test_old_results_are_in_microseconds_and_kib() -> None:
         ({"bs": "4096"}, "block size", "4 KiB"),
     ],
 )
-def test_what_the_job_did_is_its_identity(options: dict[str, str], condition: str, said: str) -> None:
-    job = made.fio_job()
+def test_what_the_job_did_is_its_identity(options: dict[str, str], condition: str, value: str) -> None:
+    job = texts.fio_job()
     job["job options"] = options
-    assert {m.conditions[condition] for m in imported(made.fio(job)).measures} == {said}
+    assert {m.conditions[condition] for m in read_text(texts.fio(job)).measures} == {value}
 
 
 def test_groups_ran_one_after_another_and_are_not_added() -> None:
-    result = imported(made.fio(made.fio_job(), made.fio_job(group=1, iops=5000)))
+    result = read_text(texts.fio(texts.fio_job(), texts.fio_job(group=1, iops=5000)))
     assert value(result, "job read (group 0)", "IOPS") == 10_000
     assert value(result, "job read (group 1)", "IOPS") == 5000
 
 
 def test_all_clients_is_not_added_but_compared() -> None:
-    jobs = [made.fio_job(hostname="a"), made.fio_job(hostname="b")]
+    jobs = [texts.fio_job(hostname="a"), texts.fio_job(hostname="b")]
 
     def text(total: float) -> str:
-        every = [*jobs, made.fio_job("All clients", iops=total)]
+        every = [*jobs, texts.fio_job("All clients", iops=total)]
         return json.dumps({"fio version": "fio-3.7", "client_stats": every})
 
-    right, wrong = imported(text(20_000)), imported(text(30_000))
+    right, wrong = read_text(text(20_000)), read_text(text(30_000))
     assert value(right, "job read", "IOPS") == 20_000 and not right.contradictions
     assert [c.id for c in wrong.contradictions] == ["fio.all-clients"]
 
 
 def test_text_around_the_document_is_looked_through() -> None:
-    text = f"note: {{braces}} in text\nfio: terminating on signal 2\n{made.fio(made.fio_job())}\n  lat (usec): 1=2%\n"
-    result = imported(text)
+    text = f"note: {{braces}} in text\nfio: terminating on signal 2\n{texts.fio(texts.fio_job())}\n  lat (usec): 1=2%\n"
+    result = read_text(text)
     assert isinstance(result.detail, Fio) and result.detail.interrupted
     assert value(result, "job read", "IOPS") == 10_000
-    assert "fio.interrupted" in _troubles(result)
+    assert "fio.interrupted" in _trouble_ids(result)
 
 
 def test_interim_results_give_way_to_the_last() -> None:
-    first = made.fio(made.fio_job(iops=1000, elapsed=6), timestamp=1_700_000_006)
-    result = imported(f"{first}\n{made.fio(made.fio_job())}\n")
+    first = texts.fio(texts.fio_job(iops=1000, elapsed=6), timestamp=1_700_000_006)
+    result = read_text(f"{first}\n{texts.fio(texts.fio_job())}\n")
     assert value(result, "job read", "IOPS") == 10_000
     assert [t.said for t in result.troubles if t.id == "fio.status-documents"] == ["1"]
 
 
 def test_two_runs_in_one_file_stay_two() -> None:
-    other = made.fio(made.fio_job(iops=1000), timestamp=1_700_009_000)
-    result = imported(f"{made.fio(made.fio_job())}\n{other}")
+    other = texts.fio(texts.fio_job(iops=1000), timestamp=1_700_009_000)
+    result = read_text(f"{texts.fio(texts.fio_job())}\n{other}")
     assert value(result, "run 1: job read", "IOPS") == 10_000
     assert value(result, "run 2: job read", "IOPS") == 1000
 
 
 def test_an_error_without_io_is_no_measurement() -> None:
-    job = made.fio_job(error=22)
+    job = texts.fio_job(error=22)
     del job["read"]
-    result = imported(made.fio(job))
-    assert result.is_fatal and {"fio.error", "fio.nothing"} <= _troubles(result)
+    result = read_text(texts.fio(job))
+    assert result.is_fatal and {"fio.error", "fio.nothing"} <= _trouble_ids(result)
 
 
 def test_of_very_many_jobs_a_thousand_are_kept_and_all_are_summed() -> None:
-    result = imported(made.fio(*(made.fio_job(f"j{n}", iops=100) for n in range(1200))))
+    result = read_text(texts.fio(*(texts.fio_job(f"j{n}", iops=100) for n in range(1200))))
     assert isinstance(result.detail, Fio) and len(result.detail.jobs) == 1000
     assert result.detail.totals["0"]["read"]["iops"] == pytest.approx(120_000)
-    assert "fio.left-out" in _troubles(result)
+    assert "fio.left-out" in _trouble_ids(result)
 
 
 TERSE = "3;fio-3.8;seq;0;0;" + ";".join(["0"] * 41) + ";1000;100;25;10000;" + ";".join(
@@ -111,7 +111,7 @@ def test_terse_version_3() -> None:
     fields = TERSE.split(";")
     fields[5 + 41 + 8 : 5 + 41 + 12] = ["1", "9", "4.5", "0.5"]
     fields[5 + 41 + 12] = "99.000000%=20"
-    result = imported(";".join(fields) + "\n")
+    result = read_text(";".join(fields) + "\n")
     assert value(result, "seq write", "IOPS") == 25
     assert value(result, "seq write", "bandwidth") == 100 * 1024
     assert value(result, "seq write", "mean latency") == pytest.approx(4.5e-6)
@@ -120,7 +120,7 @@ def test_terse_version_3() -> None:
 
 def test_other_terse_versions_are_refused_by_name() -> None:
     with pytest.raises(ImportRefusedError, match="terse version 5"):
-        imported("5;fio-3.8;seq;0;0;" + "0;" * 200)
+        read_text("5;fio-3.8;seq;0;0;" + "0;" * 200)
 
 
 FIO_TEXT = """job: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=16

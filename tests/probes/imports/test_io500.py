@@ -3,18 +3,18 @@
 from hostdx.probes.imports.storage.io500 import Io500
 from hostdx.probes.imports.storage.io500_score import _io500_hash, expected_hash
 from tests.every_case import every_case
-from tests.probes.imports import originals as made
-from tests.probes.imports.test_kinds import imported, value
+from tests.probes.imports import originals as texts
+from tests.probes.imports.test_kinds import read_text, value
 
 
-def detail(text: str) -> Io500:
-    found = imported(text).detail
-    assert isinstance(found, Io500)
-    return found
+def read_detail(text: str) -> Io500:
+    detail = read_text(text).detail
+    assert isinstance(detail, Io500)
+    return detail
 
 
 def test_gb_of_the_script_are_gib_and_its_names_are_the_programs() -> None:
-    result = imported(made.SCRIPT)
+    result = read_text(texts.SCRIPT)
     assert value(result, "ior-easy-write", "bandwidth") == 4 * 2**30
     assert value(result, "mdtest-hard-write", "IOPS") == 4000
 
@@ -22,19 +22,19 @@ def test_gb_of_the_script_are_gib_and_its_names_are_the_programs() -> None:
 @every_case(
     "text",
     [
-        made.SCRIPT,
-        made.IO500.replace("time 3.500 seconds", "time 3.500 seconds [INVALID]"),
-        made.IO500.replace("TOTAL 8.165542", "TOTAL 8.165542 [INVALID]"),
+        texts.SCRIPT,
+        texts.IO500.replace("time 3.500 seconds", "time 3.500 seconds [INVALID]"),
+        texts.IO500.replace("TOTAL 8.165542", "TOTAL 8.165542 [INVALID]"),
     ],
 )
 def test_three_spellings_of_invalid(text: str) -> None:
-    result = imported(text)
+    result = read_text(text)
     assert isinstance(result.detail, Io500) and result.detail.invalid
     assert any(t.id in ("io500.phase-invalid", "io500.run-invalid") for t in result.troubles)
 
 
 def test_a_phase_of_zero_drops_out_and_is_said() -> None:
-    result = imported(made.IO500.replace("100.000000 kIOPS : time 3.5", "0.000000 kIOPS : time 3.5"))
+    result = read_text(texts.IO500.replace("100.000000 kIOPS : time 3.5", "0.000000 kIOPS : time 3.5"))
     assert isinstance(result.detail, Io500) and result.detail.recomputed is not None
     assert result.detail.recomputed.md_phases == 7
     assert [t.subject for t in result.troubles if t.id == "io500.phase-dropped"] == ["find"]
@@ -42,7 +42,7 @@ def test_a_phase_of_zero_drops_out_and_is_said() -> None:
 
 
 def test_of_several_runs_the_last_stands() -> None:
-    result = imported(made.IO500 + made.IO500.replace("10.000000 GiB/s", "40.000000 GiB/s"))
+    result = read_text(texts.IO500 + texts.IO500.replace("10.000000 GiB/s", "40.000000 GiB/s"))
     assert value(result, "ior-easy-write", "bandwidth") == 40 * 2**30
     assert [t.said for t in result.troubles if t.id == "io500.several-runs"] == ["2"]
 
@@ -70,7 +70,7 @@ hash            = {hash}
 """
 
 
-def _result(easy: str = "8.000000", version: str = "v1") -> str:
+def _result_text(easy: str = "8.000000", version: str = "v1") -> str:
     scores = {"ior-easy-write": "8.000000", "mdtest-easy-write": "2.000000"}
     hashed = (
         _io500_hash("versionv1")
@@ -105,28 +105,28 @@ hash            = {second}
 )
 
 
-def _extended(random: str = "0.500000", total: str = "2.828427") -> str:
+def _extended_text(random: str = "0.500000", total: str = "2.828427") -> str:
     """As src/main.c: over the optional phases that have a group, their MD, BW and SCORE, without the version."""
     second = 0
     for text in (
         "ior-rnd4K-write0.500000", "mdworkbench-bench8.000000", "MD4.000000", "BW2.000000", "SCORE2.828427"
     ):  # fmt: skip
         second ^= _io500_hash(text)
-    first = _result().partition("hash            = ")[2].split()[0]
+    first = _result_text().partition("hash            = ")[2].split()[0]
     return EXTENDED.format(
         hash=first, easy="8.000000", version="v1", random=random, total=total, second=f"{second:X}"
     )
 
 
 def test_a_changed_optional_phase_breaks_the_extended_hash_and_score_only() -> None:
-    contradictions = imported(_extended(random="1.000000")).contradictions
+    contradictions = read_text(_extended_text(random="1.000000")).contradictions
     assert {(c.id, c.subject) for c in contradictions} == {
         ("io500.hash", "SCOREX"), ("io500.score", "SCOREX Bandwidth"), ("io500.score", "SCOREX TOTAL"),
     }  # fmt: skip
 
 
 def test_a_changed_extended_total_is_told_with_both_figures() -> None:
-    contradictions = imported(_extended(total="3.000000")).contradictions
+    contradictions = read_text(_extended_text(total="3.000000")).contradictions
     assert [
         (c.claimed, round(float(c.recomputed), 3)) for c in contradictions if c.subject == "SCOREX TOTAL"
     ] == [(3.0, 2.828)]

@@ -8,10 +8,10 @@ from hostdx.probes.imports import kinds
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.source import ImportSource
 from tests.every_case import every_case
-from tests.probes.imports import originals as made
+from tests.probes.imports import originals as texts
 
 
-def imported(text: str, kind: str | None = None) -> ImportResult:
+def read_text(text: str, kind: str | None = None) -> ImportResult:
     return kinds.parse(ImportSource("result", text.encode()), kinds.find_kind(kind) if kind else None)
 
 
@@ -20,43 +20,43 @@ def value(result: ImportResult, workload: str, metric: str) -> float:
 
 
 @every_case(
-    ("text", "what", "rule", "claimed", "gives"),
+    ("text", "subject", "rule", "claim", "gives"),
     [
-        (made.IO500.replace("8.165542", "66.676070"), "TOTAL", "io500.total-is-product", 66.67607, 8.165542),
-        (made.IO500.replace("Bandwidth 5.0", "Bandwidth 6.0"), "Bandwidth", "io500.score", 6.0, 5.0),
-        (made.hepscore(31), "HEPscoreTEST", "hepscore.score", 31.0, 30.0),
-        (made.hepscore().replace('"gen": 3, "gen_ref"', '"gen": 9, "gen_ref"'), "a-bmk gen",
+        (texts.IO500.replace("8.165542", "66.676070"), "TOTAL", "io500.total-is-product", 66.67607, 8.165542),
+        (texts.IO500.replace("Bandwidth 5.0", "Bandwidth 6.0"), "Bandwidth", "io500.score", 6.0, 5.0),
+        (texts.hepscore(31), "HEPscoreTEST", "hepscore.score", 31.0, 30.0),
+        (texts.hepscore().replace('"gen": 3, "gen_ref"', '"gen": 9, "gen_ref"'), "a-bmk gen",
          "hepscore.workload-score", 9.0, 3.0),
-        (made.PRMON_JSON, "rchar", "prmon.hundredfold", 204800.0, 2048.0),
-        (made.IOR.replace("Max Write: 16.00", "Max Write: 32.00"), "write", "ior.max-not-in-rows",
+        (texts.PRMON_JSON, "rchar", "prmon.hundredfold", 204800.0, 2048.0),
+        (texts.IOR.replace("Max Write: 16.00", "Max Write: 32.00"), "write", "ior.max-not-in-rows",
          32 * 2**20, 16 * 2**20),
-        (made.IOR.replace("8 MiB", "4 MiB"), "write", "ior.bandwidth", 16 * 2**20, 8 * 2**20),
-        (made.MDTEST.replace("8000.000", "9000.000"), "File creation", "mdtest.rate", 9000.0, 8000.0),
-        (made.SAR.replace("15.00      0.00      2.00", "81.96      0.00      2.00"), "CPU all %user", "sysstat.average",
-         81.96, 15.0),
-        (made.IPERF3.replace('"seconds": 2.0, "bytes": 2000000, "bits_per_second": 8000000.0, "retr',
+        (texts.IOR.replace("8 MiB", "4 MiB"), "write", "ior.bandwidth", 16 * 2**20, 8 * 2**20),
+        (texts.MDTEST.replace("8000.000", "9000.000"), "File creation", "mdtest.rate", 9000.0, 8000.0),
+        (texts.SAR.replace("15.00      0.00      2.00", "81.96      0.00      2.00"), "CPU all %user",
+         "sysstat.average", 81.96, 15.0),
+        (texts.IPERF3.replace('"seconds": 2.0, "bytes": 2000000, "bits_per_second": 8000000.0, "retr',
                              '"seconds": 2.0, "bytes": 2000000, "bits_per_second": 16000000.0, "retr'),
          "sum_sent", "iperf3.rate", 2e6, 1e6),
-        (made.SYSBENCH.replace("(100.00 per", "(200.00 per"), "operations", "sysbench.rate", 200.0, 100.0),
-        (made.STREAM.replace("16000.0 ", "26000.0 "), "copy", "stream.rate", 26e9, 16e9),
-        (made.STRESS_NG.replace("real-time: 100.0", "real-time: 200.0"), "cpu real time", "stress-ng.rate",
+        (texts.SYSBENCH.replace("(100.00 per", "(200.00 per"), "operations", "sysbench.rate", 200.0, 100.0),
+        (texts.STREAM.replace("16000.0 ", "26000.0 "), "copy", "stream.rate", 26e9, 16e9),
+        (texts.STRESS_NG.replace("real-time: 100.0", "real-time: 200.0"), "cpu real time", "stress-ng.rate",
          200.0, 100.0),
-        (made.UNIXBENCH.replace("Score                                         600.0", "Score       700.0"),
+        (texts.UNIXBENCH.replace("Score                                         600.0", "Score       700.0"),
          "UnixBench 1 copy", "unixbench.index", 700.0, 600.0),
-        (made.DARSHAN.replace("1M_4M\t4", "1M_4M\t2"), "POSIX writes", "darshan.histogram", 4.0, 2.0),
-        (made.NUMACTL.replace("available: 2", "available: 3"), "nodes", "numactl.nodes", 3.0, 2.0),
-        (made.NUMACTL.replace("0:  10", "0:  11"), "distances", "numactl.local-distance", "11 10", "10"),
+        (texts.DARSHAN.replace("1M_4M\t4", "1M_4M\t2"), "POSIX writes", "darshan.histogram", 4.0, 2.0),
+        (texts.NUMACTL.replace("available: 2", "available: 3"), "nodes", "numactl.nodes", 3.0, 2.0),
+        (texts.NUMACTL.replace("0:  10", "0:  11"), "distances", "numactl.local-distance", "11 10", "10"),
     ],
 )  # fmt: skip
 def test_both_figures_of_a_contradiction(
-    text: str, what: str, rule: str, claimed: float | str, gives: float | str
+    text: str, subject: str, rule: str, claim: float | str, gives: float | str
 ) -> None:
-    contradictions = [c for c in imported(text).contradictions if c.id == rule]
-    assert contradictions[0].subject == what
+    contradictions = [c for c in read_text(text).contradictions if c.id == rule]
+    assert contradictions[0].subject == subject
     assert (
-        contradictions[0].claimed == pytest.approx(claimed)
-        if isinstance(claimed, float)
-        else contradictions[0].claimed == claimed
+        contradictions[0].claimed == pytest.approx(claim)
+        if isinstance(claim, float)
+        else contradictions[0].claimed == claim
     )
     assert contradictions[0].recomputed == (
         pytest.approx(gives, rel=1e-6) if isinstance(gives, float) else gives
@@ -83,14 +83,14 @@ def test_both_figures_of_a_contradiction(
         (b"[RESULT] ior-easy-write nonsense", "no phase has a value"),
         (b"IOR-3.3.0: MPI Coordinated Test of Parallel I/O\n", "no result row"),
         (b"1.24\x00\x00\x00\x00", "version 1.24"),
-        (made.hepscore().replace(": 30", ': "x').encode(), "hep-score"),
+        (texts.hepscore().replace(": 30", ': "x').encode(), "hep-score"),
     ],
 )
 def test_what_is_no_result_is_refused_in_one_line(data: bytes, why: str) -> None:
-    with pytest.raises(ImportRefusedError) as refused:
+    with pytest.raises(ImportRefusedError) as error:
         kinds.parse(ImportSource("x", data))
-    assert why in refused.value.why
-    assert "\n" not in refused.value.why and refused.value.hint
+    assert why in error.value.why
+    assert "\n" not in error.value.why and error.value.hint
 
 
 def test_a_forced_kind_refuses_what_is_none() -> None:
@@ -101,7 +101,7 @@ def test_a_forced_kind_refuses_what_is_none() -> None:
 
 def test_deep_nesting_is_refused() -> None:
     with pytest.raises(ImportRefusedError, match="nested too deeply"):
-        imported('{"fio version": 1, "jobs": ' + "[" * 100_000)
+        read_text('{"fio version": 1, "jobs": ' + "[" * 100_000)
 
 
 def test_a_file_beyond_the_limit_is_not_read(tmp_path: Path) -> None:

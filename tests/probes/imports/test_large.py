@@ -37,9 +37,9 @@ def vmstat_lines(rng: random.Random) -> Iterator[str]:
 
 def prmon_lines(rng: random.Random) -> Iterator[str]:
     yield PRMON
-    moved = 0
+    count = 0
     for row in range(ROWS):
-        moved += rng.randrange(10_000)
+        count += rng.randrange(10_000)
         values = (
             1_600_000_000 + row,
             row,
@@ -49,8 +49,8 @@ def prmon_lines(rng: random.Random) -> Iterator[str]:
             20,
             0,
             40,
-            moved,
-            moved,
+            count,
+            count,
             row,
             row,
             4,
@@ -96,15 +96,15 @@ def row_by_row(monkeypatch: pytest.MonkeyPatch, lines: list[str]) -> tuple[str, 
         return read(lines)
 
 
-def same(one: Any, other: Any) -> bool:
+def are_same(left: Any, right: Any) -> bool:
     """Sums in another order differ in their last digit; msgspec leaves out a 0.0 that is the default's own."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return all(same(one.get(key, 0.0), other.get(key, 0.0)) for key in one.keys() | other.keys())
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
-        return len(one) == len(other) and all(map(same, one, other))
-    if isinstance(one, float) or isinstance(other, float):
-        return one == pytest.approx(other)
-    return bool(one == other)
+    if isinstance(left, dict) and isinstance(right, dict):
+        return all(are_same(left.get(key, 0.0), right.get(key, 0.0)) for key in left.keys() | right.keys())
+    if isinstance(left, list | tuple) and isinstance(right, list | tuple):
+        return len(left) == len(right) and all(map(are_same, left, right))
+    if isinstance(left, float) or isinstance(right, float):
+        return left == pytest.approx(right)
+    return bool(left == right)
 
 
 @pytest.mark.parametrize("kind", one_always(*LINES))
@@ -121,24 +121,24 @@ def test_column_by_column_gives_what_row_by_row_gives_with_odd_rows_too(
     ]  # fmt: skip
     for place in rng.sample(range(len(lines) * 2 // 3, len(lines)), 8):
         lines[place] = rng.choice(odd)(lines[place])
-    found = read(lines)
-    assert found[0] == kind and same(found, row_by_row(monkeypatch, lines))
+    result = read(lines)
+    assert result[0] == kind and are_same(result, row_by_row(monkeypatch, lines))
 
 
 @every_case("kind", LINES)
 def test_the_most_of_a_long_table_is_not_read_one_by_one(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     lines = list(LINES[kind](random.Random(1)))
-    asked = 0
+    calls = 0
 
-    def number(text: object) -> float | None:
-        nonlocal asked
-        asked += 1
+    def count_and_parse(text: object) -> float | None:
+        nonlocal calls
+        calls += 1
         return numbers.parse_number(text)
 
-    monkeypatch.setattr(sysstat_table, "parse_number", number)
-    monkeypatch.setattr(prmon, "parse_number", number)
+    monkeypatch.setattr(sysstat_table, "parse_number", count_and_parse)
+    monkeypatch.setattr(prmon, "parse_number", count_and_parse)
     read(lines)
-    assert asked < sum(len(line.split()) for line in lines) * 0.7
+    assert calls < sum(len(line.split()) for line in lines) * 0.7
 
 
 def test_a_nan_is_looked_for_once_in_a_file_of_many_documents(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,11 +147,11 @@ def test_a_nan_is_looked_for_once_in_a_file_of_many_documents(monkeypatch: pytes
     calls: list[int] = []
     cleaned = json_text.replace_non_finite
 
-    def finite(data: bytes | bytearray, what: str) -> bytearray | None:
+    def count_and_clean(data: bytes | bytearray, path: str) -> bytearray | None:
         calls.append(len(data))
-        return cleaned(data, what)
+        return cleaned(data, path)
 
-    monkeypatch.setattr(json_text, "replace_non_finite", finite)
+    monkeypatch.setattr(json_text, "replace_non_finite", count_and_clean)
     result: ImportResult = kinds.parse(ImportSource("fio", "\n".join([text] * 200).encode()))
     assert result.measures
     assert len(calls) == 2  # once by the importer, once by the account of its fields

@@ -7,7 +7,7 @@ from hostdx.probes.imports.accounting import UNKNOWN_REASON
 from hostdx.probes.imports.line_format import LineFormat, evaluate_formula, fill_template
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.source import ImportSource
-from tests.probes.imports.test_kinds import imported
+from tests.probes.imports.test_kinds import read_text
 
 TOY = {
     "kind": "toy", "title": "toy", "tool": "toy", "recognise": ["^toy "],
@@ -27,16 +27,16 @@ TOY = {
 }  # fmt: skip
 
 
-def parsed(text: str) -> ImportResult:
+def parse_toy(text: str) -> ImportResult:
     return msgspec.convert(TOY, LineFormat).parse(ImportSource("x", text.encode()))
 
 
 def test_a_row_is_called_invalid_and_a_block_without_a_figure_is_told() -> None:
-    result = parsed("toy 1\nrun A\nrate 5\nbad\nrun B\nrate 7\nrun C\n")
+    result = parse_toy("toy 1\nrun A\nrate 5\nbad\nrun B\nrate 7\nrun C\n")
     assert [m.invalid for m in result.measures] == ["it says bad", ""]
     assert [(t.id, t.said) for t in result.troubles] == [("toy.bad", "1"), ("toy.unfinished", "1")]
     with pytest.raises(ImportRefusedError, match="no figure"):
-        parsed("toy 1\nrun A\n")
+        parse_toy("toy 1\nrun A\n")
 
 
 def test_templates_and_arithmetic() -> None:
@@ -51,21 +51,21 @@ def test_templates_and_arithmetic() -> None:
 def test_a_column_that_the_format_does_not_know_is_left_out_by_its_name() -> None:
     head = "# OSU MPI Bandwidth Test v7.2\n# Size      Bandwidth (MB/s)        Wobble (%)    Iterations\n"
     text = head + "1  2.5  7  100\n"
-    result = imported(text)
+    result = read_text(text)
     assert [m.value for m in result.measures] == [2.5e6]
-    reasons = {one.name: one.reason for one in result.left_out}
+    reasons = {part.name: part.reason for part in result.left_out}
     assert reasons["Wobble (%)"] == UNKNOWN_REASON and reasons["Iterations"] not in ("", UNKNOWN_REASON)
 
 
 @pytest.mark.parametrize("score", ["116.8305", "-1"])
 def test_the_log_of_hepscore(score: str) -> None:
     line = "2023-05-21 01:55:02 hepscore [INFO] "
-    said = ("Test Benchmark", "HEPscore version:    1.2.0", "System:      Linux n1 5.15.1 #1 SMP x86_64",
+    messages = ("Test Benchmark", "HEPscore version:    1.2.0", "System:      Linux n1 5.15.1 #1 SMP x86_64",
             "Executing 1 run of a-bmk", f"Final result: {score}")  # fmt: skip
-    text = "".join(f"{line}{part}\n" for part in said)
+    text = "".join(f"{line}{part}\n" for part in messages)
     if score == "-1":
         with pytest.raises(ImportRefusedError, match="no final result"):
-            imported(text)
+            read_text(text)
         return
-    [measure] = imported(text).measures
+    [measure] = read_text(text).measures
     assert (measure.workload, measure.value, measure.conditions) == ("Test", 116.8305, {"runs of a-bmk": "1"})

@@ -11,8 +11,8 @@ from hostdx.probes.imports import kinds
 from hostdx.probes.imports.model import ImportRefusedError
 from hostdx.probes.imports.source import ImportSource
 from tests.every_case import every_case
-from tests.measured.reading.imports_mutations import mutated
-from tests.probes.imports import originals as made
+from tests.measured.reading.imports_mutations import mutate
+from tests.probes.imports import originals as texts
 
 
 def _check(data: bytes, kind: str | None) -> None:
@@ -27,12 +27,12 @@ def _check(data: bytes, kind: str | None) -> None:
     msgspec.json.encode(msgspec.structs.replace(result, series=()))
 
 
-@every_case("kind", made.ALL)
+@every_case("kind", texts.ALL)
 def test_damaged_results(kind: str) -> None:
     draw = random.Random(kind)
-    original = made.ALL[kind].encode()
+    original = texts.ALL[kind].encode()
     for turn in range(60):
-        _check(mutated(original, draw), kind if turn % 2 else None)
+        _check(mutate(original, draw), kind if turn % 2 else None)
 
 
 @settings(max_examples=30, deadline=None)
@@ -42,7 +42,7 @@ def test_any_bytes(data: bytes, kind: str) -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.sampled_from(sorted(made.ALL)), st.integers(0, 400), st.text(max_size=30))
+@given(st.sampled_from(sorted(texts.ALL)), st.integers(0, 400), st.text(max_size=30))
 def test_any_text_in_the_middle(kind: str, place: int, text: str) -> None:
-    original = made.ALL[kind]
+    original = texts.ALL[kind]
     _check((original[:place] + text + original[place:]).encode("utf-8", "surrogatepass"), kind)

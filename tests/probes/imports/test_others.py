@@ -6,41 +6,41 @@ import pytest
 
 from hostdx.probes.imports.hep.prmon import PrmonJson, PrmonText, compare_text_with_summary
 from hostdx.probes.imports.storage.ior import Ior
-from tests.probes.imports import originals as made
-from tests.probes.imports.test_kinds import imported, value
+from tests.probes.imports import originals as texts
+from tests.probes.imports.test_kinds import read_text, value
 
 
 def test_of_many_intervals_evenly_spread_ones_are_drawn() -> None:
-    document = json.loads(made.IPERF3)
-    [one, _] = document["intervals"]
-    document["intervals"] = [{"sum": one["sum"] | {"end": n + 1.0}} for n in range(9_000)]
-    points = imported(json.dumps(document)).points
+    document = json.loads(texts.IPERF3)
+    [interval, _] = document["intervals"]
+    document["intervals"] = [{"sum": interval["sum"] | {"end": n + 1.0}} for n in range(9_000)]
+    points = read_text(json.dumps(document)).points
     assert [p.at_s for p in points] == [3.0 * n + 1 for n in range(3_000)]
 
 
 @pytest.mark.parametrize(("score", "status"), [(-1, "failed"), (0.0, "success")])
 def test_a_score_of_minus_one_or_zero_is_no_measurement(score: float, status: str) -> None:
-    result = imported(json.dumps({"benchmarks": {}, "hepscore_ver": "1", "score": score, "status": status}))
+    result = read_text(json.dumps({"benchmarks": {}, "hepscore_ver": "1", "score": score, "status": status}))
     assert result.is_fatal and not result.measures
 
 
 def test_an_empty_subscore_is_absent_not_zero() -> None:
-    text = made.hepscore().replace('"gen": 5', '"gen": ""')
-    result = imported(text)
+    text = texts.hepscore().replace('"gen": 5', '"gen": ""')
+    result = read_text(text)
     assert next(m.runs for m in result.measures if m.workload == "a-bmk") == (2.0, 3.0)
 
 
 def test_a_prmon_pair_of_one_run_agrees_and_of_two_does_not() -> None:
-    series, summary = imported(made.PRMON_TEXT).detail, imported(made.PRMON_JSON).detail
-    other = imported(made.PRMON_JSON.replace('"wtime": 4', '"wtime": 40')).detail
+    series, summary = read_text(texts.PRMON_TEXT).detail, read_text(texts.PRMON_JSON).detail
+    other = read_text(texts.PRMON_JSON.replace('"wtime": 4', '"wtime": 40')).detail
     assert isinstance(series, PrmonText) and isinstance(summary, PrmonJson) and isinstance(other, PrmonJson)
     assert not compare_text_with_summary(series, summary)
     assert [c.subject for c in compare_text_with_summary(series, other)] == ["wall time"]
 
 
 def test_ior_prefers_the_maximum_and_keeps_every_run() -> None:
-    text = "other output\n" + made.IOR + "more output\n" + made.IOR
-    result = imported(text)
+    text = "other output\n" + texts.IOR + "more output\n" + texts.IOR
+    result = read_text(text)
     assert isinstance(result.detail, Ior) and len(result.detail.runs) == 2
     assert value(result, "run 2: ior read", "bandwidth") == 32 * 2**20
 
@@ -57,7 +57,9 @@ def test_ior_json_with_nested_and_flat_results(nested: bool) -> None:
         "Options": {"tasks": 1},
         "Results": [rows] if nested else rows,
     }
-    result = imported(json.dumps({"Version": "3.3.0", "Command line": "ior", "tests": [test], "summary": []}))
+    result = read_text(
+        json.dumps({"Version": "3.3.0", "Command line": "ior", "tests": [test], "summary": []})
+    )
     assert value(result, "ior write", "bandwidth") == 10 * 2**20
 
 
@@ -70,7 +72,7 @@ def test_ior_csv_has_the_number_of_tasks_or_not(tasks: str) -> None:
     head = (
         f"access,bw(MiB/s),IOPS,Latency,block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),total(s),{tasks}iter\n"
     )
-    result = imported(head + rows)
+    result = read_text(head + rows)
     assert result.kind == "ior-csv"
     assert value(result, "ior write", "bandwidth") == 30.5 * 2**20
     assert value(result, "ior read", "bandwidth") == 2012.25 * 2**20
@@ -78,15 +80,15 @@ def test_ior_csv_has_the_number_of_tasks_or_not(tasks: str) -> None:
 
 
 def test_entities_in_xml_are_refused() -> None:
-    text = made.HWLOC.replace('"hwloc2.dtd"', '"hwloc2.dtd" [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]')
+    text = texts.HWLOC.replace('"hwloc2.dtd"', '"hwloc2.dtd" [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]')
     from hostdx.probes.imports.model import ImportRefusedError
 
     with pytest.raises(ImportRefusedError, match="entities"):
-        imported(text)
+        read_text(text)
 
 
 def test_negative_times_of_old_releases_are_said_and_not_used() -> None:
-    result = imported(made.DARSHAN.replace("F_WRITE_TIME\t4.0", "F_WRITE_TIME\t-2662.7"))
+    result = read_text(texts.DARSHAN.replace("F_WRITE_TIME\t4.0", "F_WRITE_TIME\t-2662.7"))
     assert [t.id for t in result.troubles] == ["darshan.negative-time"]
     assert not any(m.metric == "bandwidth" for m in result.measures)
 
@@ -115,9 +117,9 @@ avg-cpu:  %user   %nice %system %iowait  %steal   %idle
 
 
 def test_iostat_for_humans_names_the_device_last_and_has_units() -> None:
-    result = imported(IOSTAT_HUMAN)
-    found = {(m.workload, m.metric): m.value for m in result.measures}
-    disk = {metric: v for (workload, metric), v in found.items() if workload.endswith("sda")}
+    result = read_text(IOSTAT_HUMAN)
+    figures = {(m.workload, m.metric): m.value for m in result.measures}
+    disk = {metric: v for (workload, metric), v in figures.items() if workload.endswith("sda")}
     assert result.kind == "iostat-text" and disk["read IOPS"] == 100.0  # the first report is since boot
     assert disk["read rate"] == 400 * 1024 and disk["write rate"] == 10 * 2**20
     assert disk["write latency"] == pytest.approx(2e-3)

@@ -8,13 +8,13 @@ from hostdx.probes.imports.storage.io500_table import read_columns
 from tests.every_case import every_case
 
 
-def _columns(text: str) -> dict[str, dict[str, float]]:
+def _read_values(text: str) -> dict[str, dict[str, float]]:
     columns = read_columns(ImportSource("t.tsv", text.encode()))
     return {name: {m.workload: m.value for m in result.measures} for name, result in columns.items()}
 
 
 def test_a_result_a_column() -> None:
-    columns = _columns("# a talk\nphase\told\tnew\nior-hard-read\t1\t0.5\nfind\t2\t\n")
+    columns = _read_values("# a talk\nphase\told\tnew\nior-hard-read\t1\t0.5\nfind\t2\t\n")
     assert columns == {
         "old": {"ior-hard-read": 1024.0**3, "find": 2000.0},
         "new": {"ior-hard-read": 1024.0**3 / 2},  # an empty cell was not measured
@@ -23,7 +23,7 @@ def test_a_result_a_column() -> None:
 
 @every_case("value", ["-", "nan", "inf", "0", "-1", "two"])
 def test_what_is_no_positive_number_was_not_measured(value: str) -> None:
-    assert _columns(f"phase\told\nfind\t{value}\n") == {"old": {}}
+    assert _read_values(f"phase\told\nfind\t{value}\n") == {"old": {}}
 
 
 @every_case(
@@ -38,4 +38,4 @@ def test_what_is_no_positive_number_was_not_measured(value: str) -> None:
 )
 def test_what_does_not_fit_is_refused(text: str, why: str) -> None:
     with pytest.raises(ImportRefusedError, match=why):
-        _columns(text)
+        _read_values(text)

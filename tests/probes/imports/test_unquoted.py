@@ -33,6 +33,6 @@ TEXTS = (
 def test_no_word_of_it_is_in_the_refusal(kind: kinds.ImportKind | None) -> None:
     for text in TEXTS:
         for data in (text, "\ufeff" + text, text + "\0"):
-            with pytest.raises(ImportRefusedError) as refused:
+            with pytest.raises(ImportRefusedError) as error:
                 kinds.parse(ImportSource("x", data.encode()), kind)
-            assert SECRET not in refused.value.why + refused.value.hint
+            assert SECRET not in error.value.why + error.value.hint

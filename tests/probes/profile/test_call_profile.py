@@ -35,7 +35,7 @@ def sample(pid: int, tid: int, at: int, *chain: int, data: bytes = b"") -> bytes
     return record(9, 2, body + (struct.pack("=I", len(data)) + data if data else b""))
 
 
-def mapping(
+def mapping_record(
     pid: int, at: int, start: int, length: int, offset: int, path: bytes, protection: int = 5
 ) -> bytes:
     body = (
@@ -47,8 +47,8 @@ def mapping(
 def test_each_record_is_read_as_what_it_is() -> None:
     ring = b"".join(
         (
-            mapping(5, 1, 0x1000, 0x2000, 0x40, b"/usr/lib/libfoo.so"),
-            mapping(5, 1, 0x9000, 0x2000, 0x40, b"/etc/data", protection=1),
+            mapping_record(5, 1, 0x1000, 0x2000, 0x40, b"/usr/lib/libfoo.so"),
+            mapping_record(5, 1, 0x9000, 0x2000, 0x40, b"/etc/data", protection=1),
             record(3, 1 << 13, struct.pack("=II", 5, 5) + b"name\0\0\0\0" + TAIL.pack(5, 5, 2)),
             record(7, 0, struct.pack("=IIIIQ", 6, 5, 6, 5, 3) + TAIL.pack(6, 6, 3)),
             record(7, 0, struct.pack("=IIIIQ", 5, 5, 7, 5, 3) + TAIL.pack(5, 7, 3)),
@@ -72,7 +72,7 @@ def test_each_record_is_read_as_what_it_is() -> None:
 @every_case("seed", range(20))
 def test_bytes_of_any_kind_are_read_to_an_end(seed: int) -> None:
     rng = random.Random(seed)
-    good = sample(5, 7, 4, 1, 2, 3) + mapping(5, 1, 0, 10, 0, b"/a")
+    good = sample(5, 7, 4, 1, 2, 3) + mapping_record(5, 1, 0, 10, 0, b"/a")
     broken = bytearray(good * 3)
     for _ in range(12):
         broken[rng.randrange(len(broken))] = rng.randrange(256)
@@ -93,41 +93,41 @@ def test_a_window_goes_over_the_rings_end_and_is_nothing_where_the_ends_do_not_f
     )
 
 
-def maps(*found: Mapping | ProgramStart | Fork) -> Maps:
-    made = Maps()
-    for one in found:
-        made.take_record(one)
-    return made
+def make_maps(*records: Mapping | ProgramStart | Fork) -> Maps:
+    maps = Maps()
+    for record in records:
+        maps.take_record(record)
+    return maps
 
 
 def test_a_frame_is_a_place_in_the_file_that_lies_there_last() -> None:
-    made = maps(
+    maps = make_maps(
         Mapping(5, 1, 0x1000, 0x1000, 0x40, "/a"), Mapping(5, 2, 0x1800, 0x100, 0, "/b"), Fork(6, 3, 5)
     )
-    assert made.frame_at(5, 0x1010) == (0, 0x50) and made.frame_at(6, 0x1810) == (1, 0x10)
-    assert made.frame_at(5, 0x5000) is None and made.frame_at(5, 0xFFFFFFFF81000000) == (
+    assert maps.frame_at(5, 0x1010) == (0, 0x50) and maps.frame_at(6, 0x1810) == (1, 0x10)
+    assert maps.frame_at(5, 0x5000) is None and maps.frame_at(5, 0xFFFFFFFF81000000) == (
         KERNEL,
         0xFFFFFFFF81000000,
     )
-    made.take_record(ProgramStart(6, 4))
-    assert made.frame_at(6, 0x1010) is None and made.frame_at(5, 0x1010) == (0, 0x50)
-    ours = Maps({6})
-    for one in (
+    maps.take_record(ProgramStart(6, 4))
+    assert maps.frame_at(6, 0x1010) is None and maps.frame_at(5, 0x1010) == (0, 0x50)
+    own = Maps({6})
+    for record in (
         Fork(7, 1, 6),
         Fork(8, 1, 5),
         Fork(9, 1, os.getpid()),
         Fork(10, 1, os.getpid()),
         ProgramStart(9, 2),
     ):
-        ours.take_record(one)
-    assert [ours.is_of_command(pid) for pid in (5, 6, 7, 8, 9, 10)] == [False, True, True, False, True, False]
-    jitted = maps(Mapping(9, 1, 0x1000, 0x1000, 0, "//anon"))
+        own.take_record(record)
+    assert [own.is_of_command(pid) for pid in (5, 6, 7, 8, 9, 10)] == [False, True, True, False, True, False]
+    jitted = make_maps(Mapping(9, 1, 0x1000, 0x1000, 0, "//anon"))
     assert jitted.frame_at(9, 0x1234) is not None and list(jitted.files) == ["pid:9"]
 
 
 def test_a_callers_place_is_in_the_call_and_the_outermost_stands_first() -> None:
-    made = maps(Mapping(5, 1, 0x1000, 0x1000, 0, "/a"))
-    assert made.stack_of(Sample(5, 5, 1, (0x1010, 0x1020, 0x77), b"")) == ((0, 0x1F), (0, 0x10))
+    maps = make_maps(Mapping(5, 1, 0x1000, 0x1000, 0, "/a"))
+    assert maps.stack_of(Sample(5, 5, 1, (0x1010, 0x1020, 0x77), b"")) == ((0, 0x1F), (0, 0x10))
 
 
 SECOND = 1_000_000_000
@@ -136,52 +136,56 @@ SECOND = 1_000_000_000
 ASLEEP, RUNS, DEAD = 1, 0x100, 0x10
 
 
-def leaves(at_s: float, place: int, *, comes: int = 0, tid: int = 7, state: int = ASLEEP) -> Sample:
+def leave(at_s: float, place: int, *, comes: int = 0, tid: int = 7, state: int = ASLEEP) -> Sample:
     data = struct.pack("=24xi4xq16xi", tid, state, comes)
     return Sample(5, tid, int(at_s * SECOND), (place + 0x1000 - 0x10,), data)
 
 
-def back(at_s: float, tid: int = 7) -> Sample:
+def wake(at_s: float, tid: int = 7) -> Sample:
     return Sample(0, 0, int(at_s * SECOND), (), struct.pack("=24xi4xq16xi", 0, 0, tid))
 
 
-def folded(*windows: tuple[float, float, list[Record]]) -> dict[tuple[str, int], float]:
+def fold_all(*windows: tuple[float, float, list[Record]]) -> dict[tuple[str, int], float]:
     fold = Fold(command_pids={5})
     fold.maps.take_record(Mapping(5, 0, 0x1000, 0x1000, 0x10, "/a"))
-    for began, ended, found in windows:
-        clock = [one for one in found if isinstance(one, Exit) or (isinstance(one, Sample) and not one.data)]
+    for began, ended, records in windows:
+        clock = [
+            record
+            for record in records
+            if isinstance(record, Exit) or (isinstance(record, Sample) and not record.data)
+        ]
         fold.fold_clock(clock)
-        switches = [one for one in found if one not in clock]
+        switches = [record for record in records if record not in clock]
         fold.fold_switches(Window(switches, int(began * SECOND), int(ended * SECOND)))
     return {(kind, stack[-1][1]): pytest.approx(s) for (kind, stack), s in fold.seconds.items() if stack}
 
 
 def test_a_wait_lasts_from_leaving_to_coming_back() -> None:
-    assert folded((0, 0, [leaves(1, 0x10), back(3)])) == {(OFF, 0x10): 2.0}
-    assert folded((0, 0, [leaves(1, 0x10, state=RUNS)]), (0, 0, [back(3)])) == {(RUNNABLE, 0x10): 2.0}
-    assert folded((0, 0, [leaves(1, 0x10, comes=8), leaves(2, 0x20, comes=7, tid=8), back(4, 8)])) == {
+    assert fold_all((0, 0, [leave(1, 0x10), wake(3)])) == {(OFF, 0x10): 2.0}
+    assert fold_all((0, 0, [leave(1, 0x10, state=RUNS)]), (0, 0, [wake(3)])) == {(RUNNABLE, 0x10): 2.0}
+    assert fold_all((0, 0, [leave(1, 0x10, comes=8), leave(2, 0x20, comes=7, tid=8), wake(4, 8)])) == {
         (OFF, 0x10): 1.0,
         (OFF, 0x20): 2.0,
     }
 
 
 def test_over_a_windows_ends_a_wait_counts_as_far_as_it_lies_within() -> None:
-    first = (1.0, 4.0, [leaves(2, 0x10)])
-    assert folded(first) == {(OFF, 0x10): 2.0}
-    assert folded(first, (8.0, 9.0, [])) == {(OFF, 0x10): 3.0}, "away all the time"
-    assert folded(first, (8.0, 9.0, [leaves(8.5, 0x20)])) == {(OFF, 0x10): 2.0, (OFF, 0x20): 0.5}, "it ran"
-    came = (1.0, 4.0, [leaves(2, 0x10), back(3)])
-    assert folded(came, (8.0, 9.0, [back(8.25)])) == {(OFF, 0x10): 1.25}, "away when it began"
-    assert folded(came, (8.0, 9.0, [])) == {(OFF, 0x10): 2.0}, "away again, where is not known"
-    ran = Sample(5, 7, int(8.5 * SECOND), (), b"")
-    assert folded(came, (8.0, 9.0, [ran]))[OFF, 0x10] == 1.0, "on a CPU all the time"
-    assert folded(first, (8.0, 9.0, [Exit(7, SECOND)]), (10.0, 12.0, [])) == {(OFF, 0x10): 3.0}
+    first = (1.0, 4.0, [leave(2, 0x10)])
+    assert fold_all(first) == {(OFF, 0x10): 2.0}
+    assert fold_all(first, (8.0, 9.0, [])) == {(OFF, 0x10): 3.0}, "away all the time"
+    assert fold_all(first, (8.0, 9.0, [leave(8.5, 0x20)])) == {(OFF, 0x10): 2.0, (OFF, 0x20): 0.5}, "it ran"
+    came = (1.0, 4.0, [leave(2, 0x10), wake(3)])
+    assert fold_all(came, (8.0, 9.0, [wake(8.25)])) == {(OFF, 0x10): 1.25}, "away when it began"
+    assert fold_all(came, (8.0, 9.0, [])) == {(OFF, 0x10): 2.0}, "away again, where is not known"
+    sample = Sample(5, 7, int(8.5 * SECOND), (), b"")
+    assert fold_all(came, (8.0, 9.0, [sample]))[OFF, 0x10] == 1.0, "on a CPU all the time"
+    assert fold_all(first, (8.0, 9.0, [Exit(7, SECOND)]), (10.0, 12.0, [])) == {(OFF, 0x10): 3.0}
 
 
 def test_after_a_loss_nothing_is_guessed_nor_of_who_is_no_more_or_not_ours() -> None:
-    assert folded((0, 0, [leaves(1, 0x10), Lost(2 * SECOND, 5), back(9)])) == {}
-    assert folded((0, 9, [leaves(1, 0x10, state=DEAD)])) == {}
-    assert folded((0, 9, [leaves(1, 0x10)._replace(pid=6)])) == {}
+    assert fold_all((0, 0, [leave(1, 0x10), Lost(2 * SECOND, 5), wake(9)])) == {}
+    assert fold_all((0, 9, [leave(1, 0x10, state=DEAD)])) == {}
+    assert fold_all((0, 9, [leave(1, 0x10)._replace(pid=6)])) == {}
 
 
 class FakeRing(Ring):

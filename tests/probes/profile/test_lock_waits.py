@@ -18,49 +18,49 @@ LOCK, OTHER, WRITE, MUTEX = 0xFFFF888000001000, 0xFFFF888000002000, 4, 32
 MS = 1_000_000
 
 
-def told(
+def event(
     begin: bool, tid: int, at_ms: float, chain: tuple[int, ...], lock: int = LOCK, kind: int = WRITE
 ) -> bytes:
     data = struct.pack("=HBBiQI", 408 if begin else 407, 0, 0, tid, lock, kind if begin else 0)
     return sample(tid, tid, int(at_ms * MS), *chain, data=data)
 
 
-def heard(*parts: bytes) -> LockWaitFold:
+def fold_all(*parts: bytes) -> LockWaitFold:
     waiting = LockWaitFold(408, 407, {1, 2})
-    waiting.take_window(window(*parts))
+    waiting.take_window(make_window(*parts))
     return waiting
 
 
-def window(*parts: bytes, ended_ms: float = 0) -> Window:
+def make_window(*parts: bytes, ended_ms: float = 0) -> Window:
     return Window(list(parse_records(b"".join(parts), with_data=True)), 0, int(ended_ms * MS))
 
 
 def test_a_wait_is_as_long_as_from_its_begin_to_its_end_and_who_had_it_before_is_named() -> None:
-    found = heard(
-        told(True, 1, 0, (A,)), told(False, 1, 2, (A,)),
-        told(True, 2, 1, (B, 0x40)), told(True, 2, 3, (B,)), told(False, 2, 6, (B,)),
-        told(False, 3, 7, (A,)),
+    fold = fold_all(
+        event(True, 1, 0, (A,)), event(False, 1, 2, (A,)),
+        event(True, 2, 1, (B, 0x40)), event(True, 2, 3, (B,)), event(False, 2, 6, (B,)),
+        event(False, 3, 7, (A,)),
     )  # fmt: skip
-    assert found.seconds == {(WRITE, (A,), ()): [0.002, 1], (WRITE, (B,), (A,)): [0.005, 1]}
+    assert fold.seconds == {(WRITE, (A,), ()): [0.002, 1], (WRITE, (B,), (A,)): [0.005, 1]}
 
 
 def test_one_thread_waits_for_two_locks_at_once() -> None:
-    found = heard(
-        told(True, 1, 0, (A,), kind=MUTEX), told(True, 1, 1, (B,), OTHER, 1),
-        told(False, 1, 2, (B,), OTHER), told(False, 1, 4, (A,)),
+    fold = fold_all(
+        event(True, 1, 0, (A,), kind=MUTEX), event(True, 1, 1, (B,), OTHER, 1),
+        event(False, 1, 2, (B,), OTHER), event(False, 1, 4, (A,)),
     )  # fmt: skip
-    assert found.seconds == {(1, (B,), ()): [0.001, 1], (MUTEX, (A,), ()): [0.004, 1]}
+    assert fold.seconds == {(1, (B,), ()): [0.001, 1], (MUTEX, (A,), ()): [0.004, 1]}
 
 
 def test_what_a_window_ends_in_counts_until_there_and_what_may_be_lost_does_not() -> None:
-    found = heard()
-    found.take_window(window(told(True, 1, 0, (A,)), told(True, 9, 0, (A,)), ended_ms=3))
-    found.take_window(window(told(False, 1, 9, (A,))))
-    assert found.seconds == {(WRITE, (A,), ()): [0.003, 1]}
-    lost = heard(
-        told(True, 1, 0, (A,)), record(2, 0, struct.pack("=QQIIQ", 1, 7, 1, 1, 5)), told(False, 1, 9, (A,))
+    fold = fold_all()
+    fold.take_window(make_window(event(True, 1, 0, (A,)), event(True, 9, 0, (A,)), ended_ms=3))
+    fold.take_window(make_window(event(False, 1, 9, (A,))))
+    assert fold.seconds == {(WRITE, (A,), ()): [0.003, 1]}
+    lossy = fold_all(
+        event(True, 1, 0, (A,)), record(2, 0, struct.pack("=QQIIQ", 1, 7, 1, 1, 5)), event(False, 1, 9, (A,))
     )
-    assert lost.seconds == {} and lost.lost == 7
+    assert lossy.seconds == {} and lossy.lost == 7
 
 
 def test_a_kernel_without_them_and_a_folder_that_is_no_tracefs_have_none(tmp_path: Path) -> None:
@@ -70,13 +70,13 @@ def test_a_kernel_without_them_and_a_folder_that_is_no_tracefs_have_none(tmp_pat
     (event / "id").write_text("no number")
     assert tracepoint_numbers((BEGIN,), (str(tmp_path),)) == {}
     (event / "id").write_text("408\n")
-    for at, known in ((12, {}), (8, {BEGIN: 408})):
+    for at, expected in ((12, {}), (8, {BEGIN: 408})):
         fields = (("void * lock_addr", at, 8), ("unsigned int flags", 16, 4))
         layout = "".join(
             f"\tfield:{name};\toffset:{n};\tsize:{size};\tsigned:0;\n" for name, n, size in fields
         )
         (event / "format").write_text(layout)
-        assert tracepoint_numbers((BEGIN,), (str(tmp_path),)) == known
+        assert tracepoint_numbers((BEGIN,), (str(tmp_path),)) == expected
     assert tracepoint_numbers((BEGIN, END), (str(tmp_path),)) == {}
 
 

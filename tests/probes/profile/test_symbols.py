@@ -12,7 +12,7 @@ from hostdx.probes.profile.symbols import MAX_NAME_BYTES, ElfSymbols, Symbols
 from tests.every_case import every_case
 
 
-def elf(
+def make_elf(
     names: list[tuple[bytes, int, int]], *, kind: int = 2, link: int = 1, offset: int | None = None
 ) -> bytes:
     """64 bits, little-endian: file offset 0x1000 lies at address 0x401000; the symbols' table, then its strings."""
@@ -40,8 +40,8 @@ def elf(
         b"",
         b"\x7fELF",
         b"#!/bin/sh\n" * 20,
-        elf([(b"a", 0x401000, 16)], offset=1 << 62),
-        elf([(b"a", 0x401000, 16)])[:150],
+        make_elf([(b"a", 0x401000, 16)], offset=1 << 62),
+        make_elf([(b"a", 0x401000, 16)])[:150],
         b"\x7fELF\x02\x01\x01" + b"\xff" * 57,
     ],
 )
@@ -55,7 +55,7 @@ def test_what_is_no_sound_elf_file_is_refused(tmp_path: Path, data: bytes) -> No
 @every_case("seed", range(30))
 def test_a_hostile_elf_file_is_read_to_an_end_or_refused(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
-    data = bytearray(elf([(b"f%d" % n, 0x401000 + 16 * n, 16) for n in range(8)]))
+    data = bytearray(make_elf([(b"f%d" % n, 0x401000 + 16 * n, 16) for n in range(8)]))
     for _ in range(10):
         data[rng.randrange(16, len(data))] = rng.randrange(256)
     path = tmp_path / "x"
@@ -68,7 +68,7 @@ def test_a_hostile_elf_file_is_read_to_an_end_or_refused(tmp_path: Path, seed: i
 
 def test_a_long_name_is_cut_and_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
     path = tmp_path / "x"
-    path.write_bytes(elf([(b"n" * 5000, 0x401000, 16)]))
+    path.write_bytes(make_elf([(b"n" * 5000, 0x401000, 16)]))
     assert ElfSymbols(str(path)).name(0x1001) == "n" * MAX_NAME_BYTES
     os.mkfifo(tmp_path / "fifo")
     with pytest.raises(OSError):
@@ -80,7 +80,7 @@ def test_each_frame_has_a_name_or_says_where_it_lies(tmp_path: Path) -> None:
         "ffffffff81000000 T do_it\nffffffff81000100 t other\t[mod]\nffffffff81000200 d data\n"
     )
     library = tmp_path / "libfoo.so"
-    library.write_bytes(elf([(b"first", 0x401000, 0x40)]))
+    library.write_bytes(make_elf([(b"first", 0x401000, 0x40)]))
     (tmp_path / "perf-12.map").write_text("7f00 20 py::main script.py\nzz 1 x\n")
     names = Symbols(str(tmp_path / "kallsyms"), str(tmp_path)).frame_names
     files = [str(library), "pid:12", "pid:13", str(tmp_path / "gone")]

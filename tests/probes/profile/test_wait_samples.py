@@ -18,7 +18,7 @@ from hostdx.probes.profile.wait_samples import (
 from tests.every_case import every_case
 
 
-def thread(proc: Path, pid: int, tid: int, state: str, syscall: str = "", wchan: str = "") -> None:
+def write_thread(proc: Path, pid: int, tid: int, state: str, syscall: str = "", wchan: str = "") -> None:
     folder = proc / f"{pid}/task/{tid}"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "stat").write_text(f"{tid} (a) b) ) {state} 1 1")
@@ -35,7 +35,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return now
 
 
-def looked(proc: Path, pids: list[int], clock: list[float], looks: int = 10) -> dict[str, WaitSample]:
+def sample_threads(proc: Path, pids: list[int], clock: list[float], looks: int = 10) -> dict[str, WaitSample]:
     samples = WaitSamples(str(proc))
     samples.follow_pids(pids)
     for _ in range(looks):
@@ -49,27 +49,27 @@ def looked(proc: Path, pids: list[int], clock: list[float], looks: int = 10) -> 
 def test_threads_in_d_count_each_and_who_waits_for_a_child_does_not_stand_alone(
     tmp_path: Path, clock: list[float]
 ) -> None:
-    thread(tmp_path, 7, 7, "S", "61 0x1", "do_wait")
+    write_thread(tmp_path, 7, 7, "S", "61 0x1", "do_wait")
     for tid in (8, 9):
-        thread(tmp_path, tid, tid, "D", "87 0x0 0x1", "do_unlinkat")
-    thread(tmp_path, 10, 10, "R", "running", "0")
-    found = looked(tmp_path, [7, 8, 9, 10], clock)
-    assert found["do_unlinkat"] == WaitSample("D", 87, "do_unlinkat", pytest.approx(0.2), 0.0)  # type: ignore[arg-type]
-    assert found["do_wait"].thread_s == pytest.approx(0.1) and found["do_wait"].alone_s == 0.0
-    assert len(found) == 2, "who runs waits for nothing"
+        write_thread(tmp_path, tid, tid, "D", "87 0x0 0x1", "do_unlinkat")
+    write_thread(tmp_path, 10, 10, "R", "running", "0")
+    waits = sample_threads(tmp_path, [7, 8, 9, 10], clock)
+    assert waits["do_unlinkat"] == WaitSample("D", 87, "do_unlinkat", pytest.approx(0.2), 0.0)  # type: ignore[arg-type]
+    assert waits["do_wait"].thread_s == pytest.approx(0.1) and waits["do_wait"].alone_s == 0.0
+    assert len(waits) == 2, "who runs waits for nothing"
 
 
 def test_where_all_sleep_the_time_is_divided_among_those_that_wait_for_no_child(
     tmp_path: Path, clock: list[float]
 ) -> None:
-    thread(tmp_path, 7, 7, "S", "61 0x1", "do_wait")
-    thread(tmp_path, 8, 8, "S", "202 0x1", "futex_wait_queue")
-    thread(tmp_path, 8, 9, "S", "230 0x1", "hrtimer_nanosleep")
-    found = looked(tmp_path, [7, 8], clock)
-    assert found["futex_wait_queue"].alone_s == pytest.approx(0.05)
-    assert found["hrtimer_nanosleep"].alone_s == pytest.approx(0.05)
-    assert found["do_wait"].alone_s == 0.0
-    only = looked(tmp_path, [7], clock)
+    write_thread(tmp_path, 7, 7, "S", "61 0x1", "do_wait")
+    write_thread(tmp_path, 8, 8, "S", "202 0x1", "futex_wait_queue")
+    write_thread(tmp_path, 8, 9, "S", "230 0x1", "hrtimer_nanosleep")
+    waits = sample_threads(tmp_path, [7, 8], clock)
+    assert waits["futex_wait_queue"].alone_s == pytest.approx(0.05)
+    assert waits["hrtimer_nanosleep"].alone_s == pytest.approx(0.05)
+    assert waits["do_wait"].alone_s == 0.0
+    only = sample_threads(tmp_path, [7], clock)
     assert only["do_wait"].alone_s == pytest.approx(0.1)
 
 
@@ -77,19 +77,19 @@ def test_looks_that_cost_too_much_at_their_rarest_are_at_fewer_threads(
     tmp_path: Path, clock: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for tid in range(10, 42):
-        thread(tmp_path, 5, tid, "D", "1 0", "a_place")
+        write_thread(tmp_path, 5, tid, "D", "1 0", "a_place")
     samples = WaitSamples(str(tmp_path))
     samples.follow_pids([5])
     cpu = [0.0]
     monkeypatch.setattr(wait_samples.time, "process_time", lambda: cpu[0])
-    one, looked_at = samples._sample_thread, [0]
+    original, looked_at = samples._sample_thread, [0]
 
-    def costly(key: tuple[int, str]) -> tuple[str, int, str, tuple[str, ...]]:
+    def sample_costly(key: tuple[int, str]) -> tuple[str, int, str, tuple[str, ...]]:
         cpu[0] += 0.0001
         looked_at[0] += 1
-        return one(key)
+        return original(key)
 
-    monkeypatch.setattr(samples, "_sample_thread", costly)
+    monkeypatch.setattr(samples, "_sample_thread", sample_costly)
     began = clock[0]
     while clock[0] < began + 60.0:
         clock[0] = samples.due
@@ -101,7 +101,7 @@ def test_looks_that_cost_too_much_at_their_rarest_are_at_fewer_threads(
 
 
 def test_the_kernels_functions_are_read_where_they_are_wanted(tmp_path: Path, clock: list[float]) -> None:
-    thread(tmp_path, 5, 5, "D", "1 0", "xfs_ilock")
+    write_thread(tmp_path, 5, 5, "D", "1 0", "xfs_ilock")
     (tmp_path / "5/task/5/stack").write_text("[<0>] xfs_ilock+0x1/0x9\n[<0>] xfs_create+0x2/0x9 [xfs]\n")
     for stacks in (False, True):
         samples = WaitSamples(str(tmp_path), stacks=stacks)
@@ -123,9 +123,9 @@ def test_who_woke_up_while_it_was_looked_at_counts_as_those_that_told() -> None:
         WaitSample("D", 74, "", 0.1, 0.0),
         WaitSample("S", 7, "", 1.0, 1.0),
     ]
-    found = {(row.state, row.call): (row.thread_s, row.alone_s) for row in distribute_incomplete_waits(rows)}
-    assert found["D", 74] == pytest.approx((3.4, 0.0)) and found["D", 1] == pytest.approx((1.3, 0.5))
-    assert found["S", 0] == (5.0, 5.0) and found["S", 7] == (1.0, 1.0), "of another call: it stays unknown"
+    times = {(row.state, row.call): (row.thread_s, row.alone_s) for row in distribute_incomplete_waits(rows)}
+    assert times["D", 74] == pytest.approx((3.4, 0.0)) and times["D", 1] == pytest.approx((1.3, 0.5))
+    assert times["S", 0] == (5.0, 5.0) and times["S", 7] == (1.0, 1.0), "of another call: it stays unknown"
     assert distribute_incomplete_waits(rows[3:4]) == rows[3:4]
 
 
@@ -164,7 +164,7 @@ def test_calls_have_the_names_of_their_machine() -> None:
 
 
 @every_case(
-    ("text", "wanted"),
+    ("text", "is_mutex"),
     [
         (b"202 0x7f01 0x80 0x2 0x0 0x0 0x0 0x7ffe 0x7f00", True),  # glibc's mutex
         (b"202 0x7f01 0x89 0x2 0x0 0x0 0xffffffff 0x7ffe 0x7f00", True),  # Rust's
@@ -177,5 +177,5 @@ def test_calls_have_the_names_of_their_machine() -> None:
         (b"", False),
     ],
 )
-def test_who_wants_a_mutex_is_told_by_the_arguments_of_its_call(text: bytes, wanted: bool) -> None:
-    assert wants_mutex(text) == wanted
+def test_who_wants_a_mutex_is_told_by_the_arguments_of_its_call(text: bytes, is_mutex: bool) -> None:
+    assert wants_mutex(text) == is_mutex

@@ -15,7 +15,7 @@ from tests.fakes.hosts.tree import Tree
 from tests.needs import ROOT, need
 
 
-def absent(value: object) -> Absent:
+def require_absent(value: object) -> Absent:
     assert isinstance(value, Absent), value
     return value
 
@@ -31,13 +31,13 @@ def test_what_is_no_regular_file_is_never_opened(tmp_path: Path) -> None:
         os.close(place)
         host = Host()
         for path in (str(fifo), str(sock), "/dev/zero", str(tmp_path)):
-            assert absent(host.read_file_text(path)).kind == "unsupported"
-            assert path in absent(host.read_file_text(path)).reason
+            assert require_absent(host.read_file_text(path)).kind == "unsupported"
+            assert path in require_absent(host.read_file_text(path)).reason
 
 
 def test_a_fifo_of_a_captured_tree_does_not_block(tree: Tree) -> None:
     os.mkfifo(tree.root / "sys" / "fifo")
-    assert absent(tree.host().read_file_text("/sys/fifo")).kind == "unsupported"
+    assert require_absent(tree.host().read_file_text("/sys/fifo")).kind == "unsupported"
 
 
 @pytest.mark.parametrize("path", ["/sys/a\0b", "/sys/\ud800", "", "/" + "x" * 300, "/" + "a/" * 5000])
@@ -78,8 +78,8 @@ def test_permission_names_the_right() -> None:
         secret.chmod(0o400 if os.geteuid() == 0 else 0)
 
         def read() -> str:
-            found = absent(Host().read_file_text(str(secret)))
-            return f"{found.kind}|{found.reason}"
+            absent = require_absent(Host().read_file_text(str(secret)))
+            return f"{absent.kind}|{absent.reason}"
 
         assert as_nobody(read) == f"permission|{secret}: needs root"
 
@@ -87,7 +87,7 @@ def test_permission_names_the_right() -> None:
 def test_permission_knows_the_files_of_other_processes() -> None:
     need(ROOT)
     pid = os.getpid()
-    reason = as_nobody(lambda: absent(Host().read_file_text(f"/proc/{pid}/io")).reason)
+    reason = as_nobody(lambda: require_absent(Host().read_file_text(f"/proc/{pid}/io")).reason)
     assert reason == f"/proc/{pid}/io: needs root or CAP_SYS_PTRACE"
 
 
@@ -95,7 +95,7 @@ def test_listing_link_real_exists(tree: Tree) -> None:
     host = tree.put("/sys/devices/x/b").put("/sys/devices/x/a").link("/sys/block/x", "../devices/x").host()
     assert host.list_names("/sys/block/x") == ("a", "b")
     assert host.read_link("/sys/block/x") == "../devices/x"
-    assert absent(host.read_link("/sys/devices/x/a")).kind == "invalid"
+    assert require_absent(host.read_link("/sys/devices/x/a")).kind == "invalid"
     assert host.resolve_path("/sys/block/x/a") == "/sys/devices/x/a"
     assert host.path_exists("/sys/block/x/a")
     assert not host.path_exists("/sys/block/x/c")
@@ -125,9 +125,9 @@ def test_root_problem_says_what_is_wrong(tmp_path: Path) -> None:
 
 def test_what_a_container_hides_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rights, "is_in_container", lambda: True)
-    hidden = absent(Host().read_file_text("/sys/firmware/hostdx-no-such-file"))
+    hidden = require_absent(Host().read_file_text("/sys/firmware/hostdx-no-such-file"))
     assert hidden.kind == "container"
-    assert absent(Host().read_file_text("/sys/block/hostdx-no-such-disk/size")).kind == "missing"
+    assert require_absent(Host().read_file_text("/sys/block/hostdx-no-such-disk/size")).kind == "missing"
     assert rights.explain_denied("/proc/1/io", "/proc/1/io", "x").kind == (
         "container" if os.geteuid() == 0 else "permission"
     )

@@ -12,7 +12,7 @@ from hostdx.probes.children.command import find_tool, run_command
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
 from tests.needs import ROOT, needs
-from tests.real.polled import within
+from tests.real.polled import happens
 
 
 def script(folder: Path, name: str, body: str) -> str:
@@ -51,17 +51,17 @@ def test_root_runs_nothing_that_others_could_have_put_there(
 
 
 def test_failures_say_what_the_command_said(tmp_path: Path) -> None:
-    said = "no such volume"
-    path = script(tmp_path, "fails", f"echo partial; echo; echo '{said}' >&2; exit 3")
+    message = "no such volume"
+    path = script(tmp_path, "fails", f"echo partial; echo; echo '{message}' >&2; exit 3")
     value = Host().read_command(path)
     assert isinstance(value, Absent) and value.kind == "unsupported"
-    assert said in value.reason and "3" in value.reason
+    assert message in value.reason and "3" in value.reason
     assert Host().read_command(path, any_status=True) == "partial"
     denied = Host().read_command(script(tmp_path, "denied", "echo 'open: Permission denied' >&2; exit 1"))
     assert isinstance(denied, Absent) and denied.kind == "permission"
 
 
-def ended(pid: str) -> bool:
+def has_ended(pid: str) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
     except OSError:
@@ -74,7 +74,7 @@ def test_a_command_that_hangs_is_killed_with_its_children(tmp_path: Path) -> Non
     value = run_command((path,), 0.5)
     assert isinstance(value, Absent) and value.kind == "timeout"
     for pid in marks.read_text().split():
-        assert within(partial(ended, pid)), f"{pid} still runs"  # killed at once, gone when it has a CPU
+        assert happens(partial(has_ended, pid)), f"{pid} still runs"  # killed at once, gone when it has a CPU
 
 
 def test_a_child_that_keeps_the_pipe_open_does_not_hold_us(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from hostdx.probes.system.disk.mounts import find_mount, read_mounts_now
 from hostdx.probes.system.disk.topology import find_placement
 from hostdx.probes.types import Absent, is_present
 from tests.needs import ROOT, need, not_here, program
-from tests.real.polled import within
+from tests.real.polled import happens
 
 pytestmark = [pytest.mark.real]
 
@@ -38,12 +38,12 @@ class Workshop:
         image = self.folder / f"{name}-{os.getpid()}.img"
         with image.open("wb") as file:
             file.truncate(megabytes << 20)
-        made = subprocess.run(
+        done = subprocess.run(
             ["losetup", *options, "--find", "--show", str(image)], capture_output=True, text=True, timeout=60
         )
-        if made.returncode != 0:
-            not_here(f"this machine makes no loop devices: {made.stderr.strip()}")
-        device = made.stdout.strip()
+        if done.returncode != 0:
+            not_here(f"this machine makes no loop devices: {done.stderr.strip()}")
+        device = done.stdout.strip()
         self.undo.callback(run, "losetup", "--detach", device)
         return device
 
@@ -59,14 +59,14 @@ class Workshop:
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> Iterator[Workshop]:
-    before = mine(tmp_path)
+    before = list_own(tmp_path)
     with ExitStack() as undo:
         yield Workshop(tmp_path, undo)
     # udev or another test may have a loop device open: the kernel detaches it when the last one closes it
-    assert before == "" and within(lambda: not mine(tmp_path)), f"left behind: {mine(tmp_path)}"
+    assert before == "" and happens(lambda: not list_own(tmp_path)), f"left behind: {list_own(tmp_path)}"
 
 
-def mine(folder: Path) -> str:
+def list_own(folder: Path) -> str:
     """Our loop devices and mounts, as the kernel lists them."""
     loops = [f for f in Path("/sys/block").glob("loop*/loop/backing_file") if str(folder) in read(f)]
     lines = [line for line in read(Path("/proc/self/mountinfo")).splitlines() if str(folder) in line]
@@ -176,16 +176,16 @@ def test_a_file_system_that_never_answers_does_not_hang_us(workshop: Workshop) -
     place = workshop.folder / "dead"
     place.mkdir()
     options = f"fd={server},rootmode=40000,user_id=0,group_id=0"
-    made = subprocess.run(
+    done = subprocess.run(
         ["mount", "-i", "-t", "fuse", "none", str(place), "-o", options],
         pass_fds=[server],
         capture_output=True,
         text=True,
         timeout=30,
     )
-    if made.returncode != 0:
+    if done.returncode != 0:
         os.close(server)
-        not_here(f"this machine mounts no FUSE: {made.stderr.strip()}")
+        not_here(f"this machine mounts no FUSE: {done.stderr.strip()}")
     try:
         host = Host()
         host._guarded = GuardedReader(abandon_after_s=0.3)

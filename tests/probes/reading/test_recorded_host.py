@@ -59,8 +59,8 @@ def test_an_environment_is_never_kept_but_for_the_containers_mark() -> None:
 
 def test_names_and_addresses_become_others_of_the_same_form() -> None:
     redact = Redaction("db7.example.org")
-    told = redact("/x", "db7 10.1.2.3 10.1.2.3 10.1.2.4 52:54:00:aa:bb:cc fe80::1:2 127.0.0.1 6.1.0-13") or ""
-    assert told == "host 192.0.2.3 192.0.2.3 192.0.2.4 02:00:00:00:00:01 2001:db8::4 127.0.0.1 6.1.0-13"
+    text = redact("/x", "db7 10.1.2.3 10.1.2.3 10.1.2.4 52:54:00:aa:bb:cc fe80::1:2 127.0.0.1 6.1.0-13") or ""
+    assert text == "host 192.0.2.3 192.0.2.3 192.0.2.4 02:00:00:00:00:01 2001:db8::4 127.0.0.1 6.1.0-13"
     assert redact("/sys/class/dmi/id/product_serial", "ABC") == "redacted\n"
     assert redact("/sys/block/dm-0/dm/uuid", "LVM-abc") == "LVM-abc"
 
@@ -71,7 +71,7 @@ LINKS = "00000000000000000000000000000001 01 80 10 80 lo\n20010db800aa0000000000
 
 
 @every_case(
-    ("path", "text", "gone", "kept_words"),
+    ("path", "text", "hidden_words", "kept_words"),
     [
         ("/proc/net/route", ROUTE, ("A8C0",), ("00FFFFFF", "00000000", "\t0003\t")),
         ("/proc/1/net/if_inet6", LINKS, ("00aa", "1234"), ("0" * 31 + "1 01 80", " 02 40 00 80 eth0")),
@@ -93,11 +93,11 @@ LINKS = "00000000000000000000000000000001 01 80 10 80 lo\n20010db800aa0000000000
     ],
 )  # fmt: skip
 def test_who_and_where_is_given_away_by_no_file(
-    path: str, text: str, gone: tuple[str, ...], kept_words: tuple[str, ...]
+    path: str, text: str, hidden_words: tuple[str, ...], kept_words: tuple[str, ...]
 ) -> None:
-    told = Redaction("db7.example.org", users=("bob",))(path, text) or ""
-    assert not [word for word in gone if word in told], told
-    assert not [word for word in kept_words if word not in told], told
+    redacted = Redaction("db7.example.org", users=("bob",))(path, text) or ""
+    assert not [word for word in hidden_words if word in redacted], redacted
+    assert not [word for word in kept_words if word not in redacted], redacted
 
 
 def test_an_address_is_the_same_one_in_digits_of_either_kind_and_a_server_in_the_log() -> None:

@@ -17,7 +17,7 @@ from hostdx.probes.reading.time_limit import iterate_in_time
 ENDLESS = re.compile(r"(a+)+b")  # doubles with each letter
 
 
-def busy() -> Iterator[int]:
+def yield_busy() -> Iterator[int]:
     yield 1
     try:
         ENDLESS.fullmatch("a" * 60)
@@ -28,39 +28,39 @@ def busy() -> Iterator[int]:
 
 def test_an_expression_that_would_outlive_the_host_is_interrupted(tmp_path: Path) -> None:
     host = Host(str(tmp_path))
-    assert list(iterate_in_time(busy(), host, 0.05)) == [1, 2, 3]
+    assert list(iterate_in_time(yield_busy(), host, 0.05)) == [1, 2, 3]
     assert host.out_of_time
     assert isinstance(signal.getsignal(signal.SIGALRM), (signal.Handlers, type(None)))
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
 
 
 def test_what_does_not_take_it_itself_ends_there(tmp_path: Path) -> None:
-    def parts() -> Iterator[int]:
+    def yield_parts() -> Iterator[int]:
         yield 1
         ENDLESS.fullmatch("a" * 60)
         yield 2
 
-    assert list(iterate_in_time(parts(), Host(str(tmp_path)), 0.05)) == [1]
+    assert list(iterate_in_time(yield_parts(), Host(str(tmp_path)), 0.05)) == [1]
 
 
 def test_who_takes_it_is_not_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hostdx.probes.reading.time_limit.AGAIN_S", 0.01)
-    taken = []
+    numbers = []
     for number in iterate_in_time(range(3), Host(str(tmp_path)), 0.01):
         until = time.monotonic() + 0.05
         while time.monotonic() < until:
             pass
-        taken.append(number)
-    assert taken == [0, 1, 2]
+        numbers.append(number)
+    assert numbers == [0, 1, 2]
 
 
 def test_beyond_the_main_thread_the_reading_ends_at_least(tmp_path: Path) -> None:
     host = Host(str(tmp_path))
-    found: list[int] = []
-    thread = threading.Thread(target=lambda: found.extend(iterate_in_time(range(2), host, 0.0)))
+    numbers: list[int] = []
+    thread = threading.Thread(target=lambda: numbers.extend(iterate_in_time(range(2), host, 0.0)))
     thread.start()
     thread.join()
-    assert found == [0, 1] and host.out_of_time
+    assert numbers == [0, 1] and host.out_of_time
 
 
 def test_an_imported_file_that_is_read_for_ever_is_one_line(

@@ -38,26 +38,26 @@ pytestmark = pytest.mark.soak("small trees in the tests of each reader pin the s
 
 
 @pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Host]:
+def unpacked_hosts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Host]:
     return {}
 
 
 @pytest.fixture
-def captured(
-    request: pytest.FixtureRequest, unpacked: dict[str, Host], tmp_path_factory: pytest.TempPathFactory
+def from_file(
+    request: pytest.FixtureRequest, unpacked_hosts: dict[str, Host], tmp_path_factory: pytest.TempPathFactory
 ) -> Host:
     name = str(request.param)
     if not TREES.is_dir():
         not_here(
             "the captured trees of real machines are not beside the project; small trees pin the same facts"
         )
-    if name not in unpacked:
+    if name not in unpacked_hosts:
         (archive,) = TREES.glob(f"{name}.tar.*")
         folder = tmp_path_factory.mktemp(name)
         with tarfile.open(archive) as file:
             file.extractall(folder)  # ours, and Python 3.11.2 has no filter
-        unpacked[name] = Host(str(folder))
-    return unpacked[name]
+        unpacked_hosts[name] = Host(str(folder))
+    return unpacked_hosts[name]
 
 
 @pytest.mark.parametrize(

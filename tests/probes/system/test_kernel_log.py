@@ -48,8 +48,8 @@ def test_following_gives_only_what_is_new(tmp_path: Path) -> None:
     os.mkfifo(fifo)
     follower = KernelLogFollower(str(fifo))  # a pipe cannot seek: the follower says so and gives nothing
     assert "kmsg" in follower.problem and follower.read_new() == []
-    missing = KernelLogFollower(str(tmp_path / "none"))
-    assert "needs root" in missing.problem and missing.read_new() == []
+    none = KernelLogFollower(str(tmp_path / "none"))
+    assert "needs root" in none.problem and none.read_new() == []
 
 
 def test_an_older_report_of_the_systems_log_keeps_its_stack_and_other_hosts_lines_are_none(
@@ -84,10 +84,10 @@ def test_lines_of_programs_are_not_the_kernels(tmp_path: Path) -> None:
     """A system's log that holds none of the kernel's tells nothing of it; the next file may."""
     log = tmp_path / "var/log"
     log.mkdir(parents=True)
-    refused = "Nov  3 14:00:01 app3 crond[22031]: pam_systemd(crond:session): Failed to create session"
-    (log / "messages").write_text(f"{refused}\n{refused}\n")
+    line = "Nov  3 14:00:01 app3 crond[22031]: pam_systemd(crond:session): Failed to create session"
+    (log / "messages").write_text(f"{line}\n{line}\n")
     assert not isinstance(read_kernel_log(Host(str(tmp_path))), KernelLog)
-    (log / "syslog").write_text(f"{refused}\nNov  3 14:00:02 app3 kernel: : mpt2sas0: fault_state(0x5841)!\n")
+    (log / "syslog").write_text(f"{line}\nNov  3 14:00:02 app3 kernel: : mpt2sas0: fault_state(0x5841)!\n")
     kernel_log = read_kernel_log(Host(str(tmp_path)))
     assert isinstance(kernel_log, KernelLog)
     assert [line.message for line in kernel_log.lines] == ["mpt2sas0: fault_state(0x5841)!"]

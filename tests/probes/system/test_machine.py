@@ -11,7 +11,7 @@ from hostdx.probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 
-def flags(tree: Tree, *words: str) -> Tree:
+def put_flags(tree: Tree, *words: str) -> Tree:
     return tree.put(
         "/proc/cpuinfo", f"processor\t: 0\nmodel name\t: X\nflags\t\t: fpu sse2 {' '.join(words)}\n"
     )
@@ -29,7 +29,7 @@ def flags(tree: Tree, *words: str) -> Tree:
     ],
 )
 def test_a_virtual_machine_by_flag_and_dmi(tree: Tree, vendor: str, product: str, hypervisor: str) -> None:
-    flags(tree, "hypervisor").files("/sys/class/dmi/id", sys_vendor=vendor, product_name=product)
+    put_flags(tree, "hypervisor").files("/sys/class/dmi/id", sys_vendor=vendor, product_name=product)
     virtualisation = read_virtualisation(tree.host())
     assert (virtualisation.hypervisor, virtualisation.is_virtual) == (hypervisor, True)
 
@@ -41,7 +41,7 @@ def test_arm_without_dmi_by_its_device_tree(tree: Tree) -> None:
 
 
 def test_xen_and_its_first_domain(tree: Tree) -> None:
-    host = flags(tree, "hypervisor").files("/sys/hypervisor", type="xen").host()
+    host = put_flags(tree, "hypervisor").files("/sys/hypervisor", type="xen").host()
     assert read_virtualisation(host).hypervisor == "xen"
     assert read_virtualisation(tree.files("/proc/xen", capabilities="control_d").host()).hypervisor == ""
 
@@ -74,8 +74,8 @@ class Live(Host):
         self.live = True
 
 
-def spaces(tree: Tree, pid: int = 4026531836, ours: int = 1, first: int | None = 1) -> Tree:
-    tree.link("/proc/self/ns/pid", f"pid:[{pid}]").link("/proc/self/ns/mnt", f"mnt:[{ours}]")
+def spaces(tree: Tree, pid: int = 4026531836, own: int = 1, first: int | None = 1) -> Tree:
+    tree.link("/proc/self/ns/pid", f"pid:[{pid}]").link("/proc/self/ns/mnt", f"mnt:[{own}]")
     return tree if first is None else tree.link("/proc/1/ns/mnt", f"mnt:[{first}]")
 
 
@@ -83,7 +83,7 @@ def test_a_mark_that_an_image_left_is_no_container(tree: Tree) -> None:
     """A virtual machine made from a container's image keeps /.dockerenv: systemd-detect-virt says docker there."""
     virtualisation = read_virtualisation(Live(spaces(tree).put("/.dockerenv")))
     assert virtualisation.container == "" and any(
-        "left out the docker mark" in seen for seen in virtualisation.evidence
+        "left out the docker mark" in sentence for sentence in virtualisation.evidence
     )
 
 
@@ -96,7 +96,7 @@ def test_an_unmarked_container_by_its_namespaces(tree: Tree) -> None:
 
 
 def test_a_container_that_shares_the_processes(tree: Tree) -> None:
-    assert read_virtualisation(Live(spaces(tree, ours=2).put("/run/.containerenv"))).container == "podman"
+    assert read_virtualisation(Live(spaces(tree, own=2).put("/run/.containerenv"))).container == "podman"
 
 
 @pytest.mark.parametrize(
@@ -155,8 +155,7 @@ def test_quotes() -> None:
 
 def test_memory(tree: Tree) -> None:
     tree.put(
-        "/proc/meminfo",
-        "MemTotal:  1000 kB\nMemAvailable: 500 kB\nSwapTotal: 0 kB\nHugePages_Total:  8\n",
+        "/proc/meminfo", "MemTotal:  1000 kB\nMemAvailable: 500 kB\nSwapTotal: 0 kB\nHugePages_Total:  8\n"
     )
     tree.put("/sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n")
     memory = read_memory(tree.host())

@@ -39,17 +39,20 @@ def test_versions_of_what_matters_and_a_digest_of_the_rest(tmp_path: Path) -> No
         ("linux-image-amd64", "6.1.94-1"), ("intel-microcode", "3.2"), ("firmware-misc-nonfree", "2023"),
         ("bash", "5.2"), ("kernel-wedge", "1"),
     ]  # fmt: skip
-    found = dpkg(tmp_path, *rows)
-    assert found.telling == {
+    packages = dpkg(tmp_path, *rows)
+    assert packages.telling == {
         "linux-image": "6.1.76-1, 6.1.94-1", "intel-microcode": "3.2", "firmware-misc-nonfree": "2023",
     }  # fmt: skip
-    assert found.others.startswith("7 packages, ")
-    assert dpkg(tmp_path, *reversed(rows)) == found
+    assert packages.others.startswith("7 packages, ")
+    assert dpkg(tmp_path, *reversed(rows)) == packages
     updated = [(name, "9" if name == "intel-microcode" else version) for name, version in rows]
-    assert dpkg(tmp_path, *updated).others == found.others
+    assert dpkg(tmp_path, *updated).others == packages.others
     other = [(name, "9" if name == "bash" else version) for name, version in rows]
-    assert dpkg(tmp_path, *other).others != found.others and dpkg(tmp_path, *other).telling == found.telling
-    assert dpkg(tmp_path, *rows, ("falcon-sensor", "7")).others != found.others
+    assert (
+        dpkg(tmp_path, *other).others != packages.others
+        and dpkg(tmp_path, *other).telling == packages.telling
+    )
+    assert dpkg(tmp_path, *rows, ("falcon-sensor", "7")).others != packages.others
 
 
 def test_what_is_removed_is_not_installed(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from hostdx.probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 
-def _space(can: int, on: int, version: int = 2) -> bytes:
+def _config_space(can: int, on: int, version: int = 2) -> bytes:
     """Power management at 0x40, PCI Express behind it at 0x60."""
     data = bytearray(256)
     data[0x34] = 0x40
@@ -20,15 +20,15 @@ def _space(can: int, on: int, version: int = 2) -> bytes:
 
 
 def test_tags() -> None:
-    assert decode_tags("a", _space(1 << 17, 1 << 12)) == Tags("a", can=True, on=True)
-    assert decode_tags("a", _space(1 << 17, 0)) == Tags("a", can=True, on=False)
-    assert decode_tags("a", _space(1 << 16, 0)) == Tags("a", can=False, on=False)
+    assert decode_tags("a", _config_space(1 << 17, 1 << 12)) == Tags("a", can=True, on=True)
+    assert decode_tags("a", _config_space(1 << 17, 0)) == Tags("a", can=True, on=False)
+    assert decode_tags("a", _config_space(1 << 16, 0)) == Tags("a", can=False, on=False)
 
 
 def test_what_is_cut_short_old_or_a_ring_tells_nothing() -> None:
-    assert decode_tags("a", _space(0, 0)[:64]) is None
-    assert decode_tags("a", _space(1 << 17, 0, version=1)) is None
-    ring = bytearray(_space(0, 0))
+    assert decode_tags("a", _config_space(0, 0)[:64]) is None
+    assert decode_tags("a", _config_space(1 << 17, 0, version=1)) is None
+    ring = bytearray(_config_space(0, 0))
     ring[0x60] = 0x05
     ring[0x61] = 0x40
     assert decode_tags("a", bytes(ring)) is None

@@ -14,7 +14,7 @@ LINE_18 = "   8      16 sdb 10 1 800 7 20 2 1600 9 0 1500 2500 4 0 4096 3"
 LINE_20 = " 259       0 nvme0n1 10 1 800 7 20 2 1600 9 0 1500 2500 4 0 4096 3 6 12"
 
 
-def tree(root: Path, **files: str) -> Host:
+def host_of(root: Path, **files: str) -> Host:
     for name, text in files.items():
         path = root / "proc" / name.replace("__", "/")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -30,7 +30,7 @@ def tree(root: Path, **files: str) -> Host:
 def test_columns_of_every_kernel(
     tmp_path: Path, line: str, discards: int | None, discard_bytes: int | None, flushes: int | None
 ) -> None:
-    counters = disk_counters(tree(tmp_path, diskstats=line + "\n"))
+    counters = disk_counters(host_of(tmp_path, diskstats=line + "\n"))
     assert isinstance(counters, dict)
     [disk] = counters.values()
     assert (disk.reads, disk.read_bytes, disk.writes, disk.write_bytes) == (10, 800 * 512, 20, 1600 * 512)
@@ -40,7 +40,7 @@ def test_columns_of_every_kernel(
 
 
 def test_short_and_odd_lines_are_left_out(tmp_path: Path) -> None:
-    host = tree(
+    host = host_of(
         tmp_path,
         diskstats=f"   8       1 sda1 1 2 3 4\n\ngarbage\n   8 0 sdz a b c d e f g h i j k\n{LINE_14}\n",
     )
@@ -51,14 +51,16 @@ def test_short_and_odd_lines_are_left_out(tmp_path: Path) -> None:
 
 def test_rates_between_two_readings(tmp_path: Path) -> None:
     before = read_counters(
-        tree(
+        host_of(
             tmp_path / "a", stat=STAT.format(idle=800, steal=10), diskstats=LINE_14, loadavg="0.5 1 1 1/9 7"
         ),
         10.0,
     )
     line = "   8       0 sda 110 1 1800 7 20 2 3600 9 3 2500 2500"
     after = read_counters(
-        tree(tmp_path / "b", stat=STAT.format(idle=850, steal=60), diskstats=line, loadavg="1.25 1 1 1/9 7"),
+        host_of(
+            tmp_path / "b", stat=STAT.format(idle=850, steal=60), diskstats=line, loadavg="1.25 1 1 1/9 7"
+        ),
         12.0,
     )
     rates = compute_host_rates(before, after)
@@ -72,20 +74,22 @@ def test_rates_between_two_readings(tmp_path: Path) -> None:
 
 
 def test_pressure_is_absent_without_psi_and_read_where_there_is(tmp_path: Path) -> None:
-    without = read_counters(tree(tmp_path / "el9", stat=STAT.format(idle=1, steal=1)))
+    without = read_counters(host_of(tmp_path / "el9", stat=STAT.format(idle=1, steal=1)))
     assert without.psi_io is None
     assert compute_host_rates(without, without).psi_io is None
     some = "some avg10=0.13 avg60=0.09 avg300=0.08 total={}\nfull avg10=0.06 avg60=0.06 avg300=0.07 total=100000\n"
-    before = read_counters(tree(tmp_path / "a", pressure__io=some.format(1_000_000)), 0.0)
-    after = read_counters(tree(tmp_path / "b", pressure__io=some.format(1_500_000)), 1.0)
+    before = read_counters(host_of(tmp_path / "a", pressure__io=some.format(1_000_000)), 0.0)
+    after = read_counters(host_of(tmp_path / "b", pressure__io=some.format(1_500_000)), 1.0)
     assert before.psi_io == 1.0
     assert compute_host_rates(before, after).psi_io == 0.5
 
 
 def test_counters_that_run_backwards_never_give_a_negative_rate(tmp_path: Path) -> None:
-    high = read_counters(tree(tmp_path / "a", stat=STAT.format(idle=800, steal=90), diskstats=LINE_14), 0.0)
+    high = read_counters(
+        host_of(tmp_path / "a", stat=STAT.format(idle=800, steal=90), diskstats=LINE_14), 0.0
+    )
     low = read_counters(
-        tree(
+        host_of(
             tmp_path / "b", stat=STAT.format(idle=900, steal=10), diskstats="8 0 sda 11 0 1 0 0 0 0 0 0 0 0"
         ),
         1.0,

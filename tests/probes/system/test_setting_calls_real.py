@@ -78,9 +78,9 @@ def test_settings_of_cards_are_switched_and_put_back() -> None:
 
 @pytest.fixture
 def own_mount(tmp_path: Path) -> Path:
-    where = tmp_path / "a mount"
-    where.mkdir()
-    return where
+    mountpoint = tmp_path / "a mount"
+    mountpoint.mkdir()
+    return mountpoint
 
 
 def test_access_times_of_a_mount_are_switched_and_put_back(own_mount: Path) -> None:

@@ -30,15 +30,15 @@ Media and Data Integrity Errors:    3
 """
 
 
-def told(found: Smart | Absent) -> dict[str, object]:
-    assert isinstance(found, Smart)
-    return {name: v for name in found.__struct_fields__ if is_present(v := getattr(found, name))}
+def present_fields(smart: Smart | Absent) -> dict[str, object]:
+    assert isinstance(smart, Smart)
+    return {name: v for name in smart.__struct_fields__ if is_present(v := getattr(smart, name))}
 
 
-@pytest.mark.parametrize("found", [parse_smart_json(json.dumps(NVME)), parse_smart_text(NVME_TEXT)])
-def test_an_nvme_disk(found: Smart | Absent) -> None:
+@pytest.mark.parametrize("smart", [parse_smart_json(json.dumps(NVME)), parse_smart_text(NVME_TEXT)])
+def test_an_nvme_disk(smart: Smart | Absent) -> None:
     expected = {"passed": True, "critical": 4, "used": 1.04, "spare": 0.07, "least_spare": 0.1}
-    assert told(found) == expected | {"media_errors": 3}
+    assert present_fields(smart) == expected | {"media_errors": 3}
 
 
 def test_a_text_without_health_is_absent() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.summary import MAX_DISKS, summary_facts
 from hostdx.probes.types import Absent, Fact
-from tests.fakes.hosts.facts import short
+from tests.fakes.hosts.facts import join_fact_name
 from tests.fakes.hosts.tree import Tree
 
 
@@ -19,11 +19,11 @@ def split(host: Host) -> tuple[dict[str, Fact], dict[str, Absent]]:
     reasons: dict[str, Absent] = {}
     for entry in summary_facts(host):
         if isinstance(entry, Fact):
-            assert short(entry) not in facts and entry.source
-            facts[short(entry)] = entry
+            assert join_fact_name(entry) not in facts and entry.source
+            facts[join_fact_name(entry)] = entry
         else:
             assert entry.absent.reason
-            reasons[short(entry)] = entry.absent
+            reasons[join_fact_name(entry)] = entry.absent
     assert not facts.keys() & reasons.keys()
     return facts, reasons
 

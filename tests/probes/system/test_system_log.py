@@ -9,15 +9,15 @@ OWN = "Nov 24 02:11:0{n} node7 slurmd[812]: line {n}\n"
 OTHER = "2026-11-24T02:11:00.1+01:00 node8.example.org sshd[9]: other {n}\n"
 
 
-def messages(tree: Tree, program: str) -> list[str]:
+def read_messages(tree: Tree, program: str) -> list[str]:
     return [line.message for line in read_system_log(tree.host()).get(program, [])]
 
 
 def test_lines_of_other_hosts_are_left_out(tmp_path: Path) -> None:
     text = OWN.format(n=1) + "".join(OTHER.format(n=n) for n in range(9))
     tree = Tree(tmp_path).put("/var/log/messages", text).put("/etc/hostname", "node7.example.org\n")
-    assert messages(tree, "slurmd") == ["line 1"]
-    assert messages(tree, "sshd") == []
+    assert read_messages(tree, "slurmd") == ["line 1"]
+    assert read_messages(tree, "sshd") == []
 
 
 def test_a_line_in_log_and_journal_counts_once(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_a_line_in_log_and_journal_counts_once(tmp_path: Path) -> None:
     tree.put("/sos_commands/logs/journalctl_--no-pager_--boot", OWN.format(n=1) + OWN.format(n=2))
     tree.put("/sos_commands/logs/journalctl_--no-pager_--boot_-1", OWN.format(n=3))
     tree.put("/sos_commands/logs/journalctl_--no-pager", OWN.format(n=4))
-    assert messages(tree, "slurmd") == ["line 1", "line 1", "line 2"]
+    assert read_messages(tree, "slurmd") == ["line 1", "line 1", "line 2"]
 
 
 def test_names_of_programs(tmp_path: Path) -> None:
@@ -34,15 +34,11 @@ def test_names_of_programs(tmp_path: Path) -> None:
     by_program = read_system_log(tree.host())
     assert {
         name: [line.message for line in by_program.get(name, [])] for name in ("smtpd", "sssd", "rsyslogd")
-    } == {
-        "smtpd": ["a"],
-        "sssd": ["b"],
-        "rsyslogd": ["c"],
-    }
+    } == {"smtpd": ["a"], "sssd": ["b"], "rsyslogd": ["c"]}
 
 
 def test_managers_of_users_are_a_program_of_their_own(tmp_path: Path) -> None:
     lines = ("systemd[1]: a", "systemd[2207]: b", "systemd: c")
     tree = Tree(tmp_path).put("/var/log/syslog", "".join(f"Nov  4 02:11:00 h {line}\n" for line in lines))
-    assert messages(tree, "systemd") == ["a", "c"]
-    assert messages(tree, "systemd --user") == ["b"]
+    assert read_messages(tree, "systemd") == ["a", "c"]
+    assert read_messages(tree, "systemd --user") == ["b"]

@@ -10,7 +10,7 @@ from tests.every_case import every_case
 from tests.scenarios.box.drawn_bench import USUAL
 
 
-def drawn(seed: int, slow: str = "", factor: float = 1.0) -> CornerFigures:
+def draw_corners(seed: int, slow: str = "", factor: float = 1.0) -> CornerFigures:
     rng = random.Random(seed)
     levels = tuple(
         CornerLevel(
@@ -27,34 +27,34 @@ def drawn(seed: int, slow: str = "", factor: float = 1.0) -> CornerFigures:
     )  # fmt: skip
 
 
-def past(seed: int, count: int = 7) -> list[tuple[str, CornerFigures]]:
-    return [(f"run {n}", drawn(1000 * seed + n)) for n in range(count)]
+def past_runs(seed: int, count: int = 7) -> list[tuple[str, CornerFigures]]:
+    return [(f"run {n}", draw_corners(1000 * seed + n)) for n in range(count)]
 
 
 @every_case("seed", range(10))
 @every_case("corner", ["ior-hard-write", "mdtest-hard-write", "find"])
 def test_the_corner_that_got_slower_is_the_one_named(corner: str, seed: int) -> None:
-    now = drawn(seed, corner, 3.0)
-    _, odd = boxes_with_outliers(now, past(seed))
+    now = draw_corners(seed, corner, 3.0)
+    _, odd = boxes_with_outliers(now, past_runs(seed))
     assert [f.id for f in odd_findings(now, odd)] == [f"box.odd.{corner}"]
 
 
 def test_the_box_has_all_like_runs_and_marks_the_odd_corner() -> None:
-    now = drawn(3, "ior-hard-write", 3.0)
-    found, _ = boxes_with_outliers(now, past(3))
-    assert [box.title for box in found] == ["write", "read"]
-    assert found[0].runs[-1] == THIS and len(found[0].runs) == 8 and found[0].processes == 4
-    assert [(o.run, o.workload) for o in found[0].odd] == [(THIS, "ior-hard-write")]
-    assert found[1].odd == ()
+    now = draw_corners(3, "ior-hard-write", 3.0)
+    boxes, _ = boxes_with_outliers(now, past_runs(3))
+    assert [box.title for box in boxes] == ["write", "read"]
+    assert boxes[0].runs[-1] == THIS and len(boxes[0].runs) == 8 and boxes[0].processes == 4
+    assert [(o.run, o.workload) for o in boxes[0].odd] == [(THIS, "ior-hard-write")]
+    assert boxes[1].odd == ()
 
 
 def test_only_the_same_file_system_with_as_many_workers_is_its_past() -> None:
-    now = drawn(1)
+    now = draw_corners(1)
     others = [
         msgspec.structs.replace(now, source="/dev/sdc1"),
         msgspec.structs.replace(now, workers=8),
         msgspec.structs.replace(now, file_system="ext4"),
         now,
     ]
-    kept = [(f"run {n}", Corners(t=1.0, value=one)) for n, one in enumerate(others)]
-    assert [name for name, _ in same_setup_runs(now, kept)] == ["run 3"]
+    recorded = [(f"run {n}", Corners(t=1.0, value=corners)) for n, corners in enumerate(others)]
+    assert [name for name, _ in same_setup_runs(now, recorded)] == ["run 3"]

@@ -32,7 +32,7 @@ class Sizes(msgspec.Struct):
     most_names: int = 20_000
 
 
-class Conducted(msgspec.Struct):
+class BoxRun(msgspec.Struct):
     run: FakeRun
     cycles: Cycles
     bench: DrawnBench
@@ -42,7 +42,7 @@ class Conducted(msgspec.Struct):
         return {verdict.workload: verdict for verdict in self.cycles.load_verdicts()}
 
     @property
-    def measured(self) -> CornerFigures:
+    def figures(self) -> CornerFigures:
         return CornerFigures(
             directory="/data", file_system="xfs", source="/dev/sdb1", workers=WORKERS, direct=True,
             file_bytes=1 << 29, names=2000, levels=self.cycles.corner_levels(),
@@ -50,27 +50,27 @@ class Conducted(msgspec.Struct):
 
     @property
     def findings(self) -> list[Finding]:
-        return list(box_findings(self.measured, self.cycles.load_verdicts()))
+        return list(box_findings(self.figures, self.cycles.load_verdicts()))
 
 
-def conducted(
+def run_box(
     seed: int = 1, budget_s: float = 120.0, *, watch: FakeWatch | None = None, **more: object
-) -> Conducted:
+) -> BoxRun:
     clock = FakeClock()
     run = watch.run if watch is not None else FakeRun(seed=seed, clock=clock)
     assert isinstance(run, FakeRun) and isinstance(run.clock, FakeClock)
     bench = DrawnBench(run.clock, seed, **more)  # type: ignore[arg-type]
     cycles = Cycles(run, bench, box_workloads(Sizes()), watch, "this file system (xfs)")
     asyncio.run(cycles.measure(StepInProgress(run, "corners", "corners"), budget_s, WORKERS))
-    return Conducted(run, cycles, bench)
+    return BoxRun(run, cycles, bench)
 
 
 def test_intervals_hold_the_true_level_as_often_as_they_say() -> None:
     inside = [
-        one.ci95[0] <= USUAL[one.corner] <= one.ci95[1]
+        level.ci95[0] <= USUAL[level.corner] <= level.ci95[1]
         for seed in range(40)
-        for one in conducted(seed).cycles.corner_levels()
-        if one.ci95 is not None
+        for level in run_box(seed).cycles.corner_levels()
+        if level.ci95 is not None
     ]
     assert len(inside) == 40 * len(CORNERS)
     assert 0.90 <= sum(inside) / len(inside) <= 0.99
@@ -82,30 +82,30 @@ def test_intervals_hold_the_true_level_as_often_as_they_say() -> None:
     ["ior-hard-write", "ior-hard-read", "mdtest-hard-write", "mdtest-hard-stat", "mdtest-hard-delete"],
 )
 def test_a_planted_slow_corner_is_the_one_named(corner: str, seed: int) -> None:
-    findings = conducted(seed, slow={corner: 12.0}).findings
+    findings = run_box(seed, slow={corner: 12.0}).findings
     assert [f.id for f in findings if f.severity != "ok"] == [f"box.far.{corner}"]
 
 
 @every_case("seed", range(5))
 def test_of_two_slow_corners_the_farther_is_first(seed: int) -> None:
-    findings = conducted(seed, slow={"ior-hard-read": 12.0, "mdtest-hard-write": 100.0}).findings
+    findings = run_box(seed, slow={"ior-hard-read": 12.0, "mdtest-hard-write": 100.0}).findings
     assert [f.id for f in findings[:2]] == ["box.far.mdtest-hard-write", "box.far.ior-hard-read"]
 
 
 def test_easy_below_hard_is_a_fault_whatever_others_say() -> None:
-    done = conducted(slow={"ior-easy-read": 5.0})
+    done = run_box(slow={"ior-easy-read": 5.0})
     assert done.verdicts["ior-read"].is_faster
     assert [f.id for f in done.findings if f.severity == "warning"] == ["box.below.ior-read"]
 
 
 def test_a_slow_find_is_named() -> None:
-    findings = conducted(slow={"find": 100.0}).findings
+    findings = run_box(slow={"find": 100.0}).findings
     assert [f.id for f in findings if f.severity != "ok"] == ["box.find"]
 
 
 def test_cached_reads_are_refused_and_never_a_level() -> None:
     for seed in range(10):
-        done = conducted(seed, cached=frozenset({"ior-hard-read"}))
+        done = run_box(seed, cached=frozenset({"ior-hard-read"}))
         level = next(
             corner_level
             for corner_level in done.cycles.corner_levels()
@@ -118,7 +118,7 @@ def test_cached_reads_are_refused_and_never_a_level() -> None:
 
 
 def test_what_needs_names_that_were_not_made_is_not_tried() -> None:
-    done = conducted(cached=frozenset({"mdtest-easy-write"}))
+    done = run_box(cached=frozenset({"mdtest-easy-write"}))
     tried = {corner for _, corner in done.bench.order}
     assert not tried & {"mdtest-easy-stat", "mdtest-easy-delete", "find"}
     assert done.verdicts["mdtest-stat"].verdict is Word.NOT_APPLICABLE
@@ -126,10 +126,10 @@ def test_what_needs_names_that_were_not_made_is_not_tried() -> None:
 
 
 def test_the_write_limit_ends_it_and_what_was_measured_holds() -> None:
-    done = conducted(most_blocks=len(CORNERS) * (PILOTS + MIN_GROUPS))
+    done = run_box(most_blocks=len(CORNERS) * (PILOTS + MIN_GROUPS))
     assert done.cycles.ended
     assert done.verdicts["ior-write"].is_slower and done.verdicts["ior-write"].groups == MIN_GROUPS
-    few = conducted(most_blocks=len(CORNERS) * (PILOTS + 1))
+    few = run_box(most_blocks=len(CORNERS) * (PILOTS + 1))
     assert few.verdicts["ior-write"].is_not_measured and few.verdicts["ior-write"].ratio is None
 
 
@@ -137,23 +137,23 @@ def test_a_disturbed_load_is_left_out_of_its_cycle_alone() -> None:
     run = FakeRun(clock=FakeClock())
     disturbed = Disturbance(kind="cpu", figure=0.9, usual=0.1)
     first = len(CORNERS) * PILOTS  # a side of ior write in the first cycle that counts
-    done = conducted(watch=FakeWatch(run, lambda block: disturbed if block == first else None))
+    done = run_box(watch=FakeWatch(run, lambda block: disturbed if block == first else None))
     verdicts = done.verdicts
     assert verdicts["ior-write"].groups == verdicts["ior-read"].groups - 1
-    [told] = [group for group in run.of(ev.Group) if group.disturbed]
-    assert (told.workload, told.index) == ("ior-write", PILOTS)
+    [group] = [group for group in run.of(ev.Group) if group.disturbed]
+    assert (group.workload, group.index) == ("ior-write", PILOTS)
 
 
 def test_a_budget_of_one_disturbed_cycle_is_exceeded_once_and_not_for_ever() -> None:
     """A cycle takes 4.8 s: two pilots and one that counts."""
     run, first = FakeRun(clock=FakeClock()), len(CORNERS) * PILOTS
     disturbed = Disturbance(kind="cpu", figure=0.9, usual=0.1)
-    done = conducted(watch=FakeWatch(run, lambda block: disturbed if block == first else None), budget_s=15.0)
+    done = run_box(watch=FakeWatch(run, lambda block: disturbed if block == first else None), budget_s=15.0)
     assert all(
         corner_level.median for corner_level in done.cycles.corner_levels()
     ) and run.clock.now() == pytest.approx(4 * 4.8)
     run = FakeRun(clock=FakeClock())
-    done = conducted(watch=FakeWatch(run, lambda block: disturbed), budget_s=15.0)
+    done = run_box(watch=FakeWatch(run, lambda block: disturbed), budget_s=15.0)
     assert (
         not any(corner_level.median for corner_level in done.cycles.corner_levels())
         and run.clock.now() <= 30.0
@@ -161,14 +161,14 @@ def test_a_budget_of_one_disturbed_cycle_is_exceeded_once_and_not_for_ever() -> 
 
 
 def test_a_run_that_others_suffer_from_stops() -> None:
-    done = conducted(watch=FakeWatch(FakeRun(clock=FakeClock()), stop_after=100))
+    done = run_box(watch=FakeWatch(FakeRun(clock=FakeClock()), stop_after=100))
     assert done.cycles.ended and len(done.bench.order) < 100 + len(CORNERS)
 
 
 @pytest.mark.parametrize("flushed", [True, False])
 def test_what_the_order_decides_is_measured_anew_after_settling_or_not_at_all(flushed: bool) -> None:
     """Whichever of easy and hard writes second is 2.5 times as fast; hard is in truth 2.25 times as slow."""
-    done = conducted(second={"ior-write": 2.5}, flushed=flushed)
+    done = run_box(second={"ior-write": 2.5}, flushed=flushed)
     verdict = done.verdicts["ior-write"]
     assert verdict.order is not None
     [anew] = done.run.of(ev.SliceLengthChosen)

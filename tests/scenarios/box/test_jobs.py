@@ -24,12 +24,12 @@ from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import Options
 from tests.every_case import every_case
 from tests.probes.imports.originals import _DARSHAN
-from tests.scenarios.box.test_bounds import drawn
+from tests.scenarios.box.test_bounds import draw_corners
 
 MB = 1e6
 
 
-def darshan(**counters: float) -> str:
+def darshan_text(**counters: float) -> str:
     """Four processes that write one shared file, 47,008 bytes a call: 100 MB in 1 s of each one's time."""
     usual = {
         "READS": 0, "WRITES": 2127, "OPENS": 4, "BYTES_WRITTEN": 100_000_000, "BYTES_READ": 0,
@@ -42,34 +42,34 @@ def darshan(**counters: float) -> str:
     )
 
 
-def found(points: Sequence[Placed], share: float = 0.1) -> list[Finding]:
+def placing_findings(points: Sequence[Placed], share: float = 0.1) -> list[Finding]:
     """In a box of 4 workers whose corners are known to that share of themselves."""
-    measured = drawn(1)
+    figures = draw_corners(1)
     levels = tuple(
         msgspec.structs.replace(
             level, ci95=(level.median * (1 - share), level.median * (1 + share)) if level.median else None
         )
-        for level in measured.levels
+        for level in figures.levels
     )
-    boxes = own_boxes(msgspec.structs.replace(measured, levels=levels))
+    boxes = own_boxes(msgspec.structs.replace(figures, levels=levels))
     return [placing_finding(box, point) for box in place_applications(boxes, points) for point in box.placed]
 
 
-def advice(finding: Finding) -> list[str]:
-    return [one.title for one in finding.remedy]
+def advice_titles(finding: Finding) -> list[str]:
+    return [remedy.title for remedy in finding.remedy]
 
 
 def test_small_calls_in_a_shared_file_are_tuned_towards_larger_ones_and_own_files(tmp_path: Path) -> None:
     log = tmp_path / "job.txt"
-    log.write_text(darshan())
+    log.write_text(darshan_text())
     [point] = read_job_file(str(log))
     assert point.direction == "write" and point.processes == 4 and point.bandwidth == pytest.approx(100e6)
     assert point.pattern == AccessPattern(
         mean_bytes=pytest.approx(47_015, rel=1e-3), small=1.0, unaligned=pytest.approx(0.987, abs=0.01),
         shared_files=1, files=1,
     )  # fmt: skip
-    [told] = found([point])
-    assert told.severity == "notice" and len(advice(told)) == 3
+    [finding] = placing_findings([point])
+    assert finding.severity == "notice" and len(advice_titles(finding)) == 3
 
 
 @every_case(
@@ -85,21 +85,21 @@ def test_small_calls_in_a_shared_file_are_tuned_towards_larger_ones_and_own_file
 def test_each_direction_comes_from_what_was_counted(
     change: dict[str, float], processes: int, count: int
 ) -> None:
-    counted = AccessPattern(mean_bytes=47_008, small=1.0, unaligned=1.0, shared_files=1, files=1)
+    pattern = AccessPattern(mean_bytes=47_008, small=1.0, unaligned=1.0, shared_files=1, files=1)
     point = Placed(
         name="job", direction="write", bandwidth=450 * MB, processes=processes,
-        pattern=msgspec.structs.replace(counted, **change),
+        pattern=msgspec.structs.replace(pattern, **change),
     )  # fmt: skip
-    [told] = found([point])
-    assert len(advice(told)) == count
+    [finding] = placing_findings([point])
+    assert len(advice_titles(finding)) == count
 
 
 def test_near_the_easy_corner_nothing_is_advised() -> None:
-    [told] = found([Placed(name="job", direction="write", bandwidth=880 * MB, processes=4)])
-    assert told.severity == "ok" and not told.remedy
+    [finding] = placing_findings([Placed(name="job", direction="write", bandwidth=880 * MB, processes=4)])
+    assert finding.severity == "ok" and not finding.remedy
 
 
-def recording(directory: Path, rates: Sequence[float], user_s: float = 0.1) -> Path:
+def write_run(directory: Path, rates: Sequence[float], user_s: float = 0.1) -> Path:
     """A workload that writes in runs of 2 s."""
     path = directory / "work.jsonl"
     head = ev.Began(
@@ -113,7 +113,7 @@ def recording(directory: Path, rates: Sequence[float], user_s: float = 0.1) -> P
         )
         for n, rate in enumerate(rates, 1)
     ]  # fmt: skip
-    path.write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in (head, *blocks)))
+    path.write_bytes(b"".join(msgspec.json.encode(event) + b"\n" for event in (head, *blocks)))
     return path
 
 
@@ -121,20 +121,20 @@ def recording(directory: Path, rates: Sequence[float], user_s: float = 0.1) -> P
 def test_what_computes_most_of_its_time_is_not_held_up_by_its_files(
     tmp_path: Path, user_s: float, advised: bool
 ) -> None:
-    blocks = load_recording(recording(tmp_path, [100 * MB] * 8, user_s)).blocks["command"]
-    [told] = found(list(read_job_recording("work", blocks)))
-    assert bool(told.remedy) is advised
+    blocks = load_recording(write_run(tmp_path, [100 * MB] * 8, user_s)).blocks["command"]
+    [finding] = placing_findings(list(read_job_recording("work", blocks)))
+    assert bool(finding.remedy) is advised
 
 
 def test_runs_that_moved_nothing_and_other_scenarios_are_no_point(tmp_path: Path) -> None:
-    still = load_recording(recording(tmp_path, [0.0] * 8)).blocks["command"]
-    assert list(read_job_recording("work", still)) == []
+    idle_blocks = load_recording(write_run(tmp_path, [0.0] * 8)).blocks["command"]
+    assert list(read_job_recording("work", idle_blocks)) == []
     other = ev.Began(
         t=0.0, schema=ev.SCHEMA, version="0", scenario="storage", command=[], host="h", wall="", seed=1, pid=1,
         pid_start=1, boot_id="",
     )  # fmt: skip
-    moved = load_recording(recording(tmp_path, [100 * MB] * 8)).blocks["command"]
-    assert list(read_job_recording("work", [other, *moved])) == []
+    busy = load_recording(write_run(tmp_path, [100 * MB] * 8)).blocks["command"]
+    assert list(read_job_recording("work", [other, *busy])) == []
 
 
 def test_what_is_no_job_is_refused_in_the_plan(tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ from hostdx.scenarios.contract.model import Scenario
 
 
 @pytest.fixture
-def offered(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    def offer(*fakes: Scenario, suspected: str = "") -> None:
+def offer(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    def set_offer(*fakes: Scenario, suspect: str = "") -> None:
         monkeypatch.setattr(parts, "candidate_scenarios", lambda: fakes)
-        finding = Finding(id="x.y", severity="warning", title="odd", prove=suspected)
-        events = [ev.Found(t=0.1, finding=finding)] if suspected else []
+        finding = Finding(id="x.y", severity="warning", title="odd", prove=suspect)
+        events = [ev.Found(t=0.1, finding=finding)] if suspect else []
         monkeypatch.setattr(
             "hostdx.scenarios.triage.triage.examine_host", lambda host, time, facts: iter(events)
         )
 
-    return offer
+    return set_offer

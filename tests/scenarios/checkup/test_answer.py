@@ -11,16 +11,16 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import OtherRunOutcome
 from tests.fakes.clock import FakeClock
-from tests.fakes.run import conduct
+from tests.fakes.run import conduct_fake
 from tests.scenarios.checkup.test_scenario import (
     OUTCOMES,
     SAME,
     STORAGE,
     UNMEASURED,
     WALL,
-    Conducted,
-    answered,
-    known,
+    CheckupRun,
+    answer_lines,
+    make_finding,
     outcome,
     verdict,
 )
@@ -30,7 +30,7 @@ HALF = outcome(
 )
 
 
-class Slow(FakeClock):
+class RealTimeClock(FakeClock):
     """Sleeps in real time as long as a part is not stopped."""
 
     async def sleep(self, seconds: float) -> None:
@@ -38,34 +38,34 @@ class Slow(FakeClock):
 
 
 async def test_a_part_that_would_outlast_the_budget_is_stopped_and_what_it_found_stays(
-    offered: Any, monkeypatch: pytest.MonkeyPatch
+    offer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    offered(STORAGE, WALL)
+    offer(STORAGE, WALL)
     monkeypatch.setattr(
         "hostdx.scenarios.checkup.scenario.share_seconds", lambda waiting, left_s: {waiting[0].id: 60.0}
     )
-    run = Conducted(options={"budget": 30.0}, clock=Slow(), outcomes=OUTCOMES | {"wall": HALF})
+    run = CheckupRun(options={"budget": 30.0}, clock=RealTimeClock(), outcomes=OUTCOMES | {"wall": HALF})
     monkeypatch.setattr("hostdx.scenarios.checkup.scenario.END_S", 30.0 - 0.2)
-    await asyncio.wait_for(conduct(Checkup(), run), 10.0)
-    assert "the firewall: 9 % slower until then" in answered(run)[0]
+    await asyncio.wait_for(conduct_fake(Checkup(), run), 10.0)
+    assert "the firewall: 9 % slower until then" in answer_lines(run)[0]
 
 
 @pytest.mark.parametrize(("subject", "rules"), [("/sys/fs/cgroup/batch", 0), ("/elsewhere", 1)])
 async def test_a_control_group_is_no_directory_that_was_not_measured(
-    offered: Any, monkeypatch: pytest.MonkeyPatch, subject: str, rules: int
+    offer: Any, monkeypatch: pytest.MonkeyPatch, subject: str, rules: int
 ) -> None:
     """Its quota was listed as a rule that nobody had measured, below the part that had."""
-    offered(STORAGE)
-    told = ev.Found(t=0.1, finding=known("host.cpu-quota", "warning", subject))
-    monkeypatch.setattr("hostdx.scenarios.triage.triage.examine_host", lambda *a, **k: iter([told]))
+    offer(STORAGE)
+    event = ev.Found(t=0.1, finding=make_finding("host.cpu-quota", "warning", subject))
+    monkeypatch.setattr("hostdx.scenarios.triage.triage.examine_host", lambda *a, **k: iter([event]))
     slow = outcome("storage", "B is slower", "warning", verdict("slower", 0.5, (0.4, 0.6)))
-    run = Conducted(outcomes={"storage": slow}, options={"dir": ["/d"]})
-    await conduct(Checkup(), run)
-    assert [one.state for one in run.of(CheckupAnswer)[-1].value].count("rule") == rules
+    run = CheckupRun(outcomes={"storage": slow}, options={"dir": ["/d"]})
+    await conduct_fake(Checkup(), run)
+    assert [item.state for item in run.of(CheckupAnswer)[-1].value].count("rule") == rules
 
 
 @pytest.mark.parametrize(
-    ("told", "words"),
+    ("part_outcome", "words"),
     [
         (outcome("s", "moved", "warning", SAME, verdict("slower", 0.9, (0.8, 0.9), control=True)),
          "1. the disk: moved"),
@@ -88,8 +88,8 @@ async def test_a_control_group_is_no_directory_that_was_not_measured(
          "1. ruled out: the disk (no difference over a factor of 3.5)"),
     ],
 )  # fmt: skip
-async def test_what_a_part_says_of_its_suspect(offered: Any, told: OtherRunOutcome, words: str) -> None:
-    offered(STORAGE)
-    run = Conducted(outcomes={"storage": told})
-    await conduct(Checkup(), run)
-    assert answered(run) == [words]
+async def test_what_a_part_says_of_its_suspect(offer: Any, part_outcome: OtherRunOutcome, words: str) -> None:
+    offer(STORAGE)
+    run = CheckupRun(outcomes={"storage": part_outcome})
+    await conduct_fake(Checkup(), run)
+    assert answer_lines(run) == [words]

@@ -19,30 +19,30 @@ HOGS = (("hog", 71, 1.0), ("hog", 72, 0.9), ("sshd", 9, 0.01))
 WRITER = (("dd", 81, 2e8),)
 
 
-def gap(**more: object) -> Gap:
+def make_gap(**more: object) -> Gap:
     return Gap(msgspec.structs.replace(IDLE, **more), 2, 1.9, {"cpu": HOGS, "io": WRITER}, {71: "alice"})
 
 
-def found(*gaps: Gap) -> list[Item]:
+def items_of(*gaps: Gap) -> list[Item]:
     others = HostUseSampler(FakeRun())
     others.gaps = list(gaps)
     return others.items(["the disk"])
 
 
 def test_who_keeps_the_cpus_busy_is_a_cause_with_all_its_processes() -> None:
-    (one,) = found(gap(psi_cpu=0.5), gap(psi_cpu=0.6))
-    assert one.state == "cause" and one.severity == "warning"
+    (item,) = items_of(make_gap(psi_cpu=0.5), make_gap(psi_cpu=0.6))
+    assert item.state == "cause" and item.severity == "warning"
     for part in ("hog (2 processes)", "alice", "1.9", "55 %", "the disk"):
-        assert part in one.words
-    assert "sshd" not in one.words
-    assert any("hog" in command for command in one.following[0].all_commands)
+        assert part in item.words
+    assert "sshd" not in item.words
+    assert any("hog" in command for command in item.following[0].all_commands)
 
 
 def test_a_disk_that_is_kept_busy_in_turns_is_a_cause_where_tasks_wait_for_it() -> None:
     """Writers that had to wait for busy CPUs, too, left it idle for a third of the time: nobody was named."""
-    (disk,) = found(gap(psi_cpu=0.1, psi_io=0.6, devices={"vda": (0.0, 5e8, 0.67)}))
+    (disk,) = items_of(make_gap(psi_cpu=0.1, psi_io=0.6, devices={"vda": (0.0, 5e8, 0.67)}))
     assert "dd [81]" in disk.words and "60 %" in disk.words
-    assert found(gap(psi_cpu=0.1, psi_io=None, devices={"vda": (0.0, 5e8, 0.67)})) == []
+    assert items_of(make_gap(psi_cpu=0.1, psi_io=None, devices={"vda": (0.0, 5e8, 0.67)})) == []
 
 
 @every_case(
@@ -55,16 +55,16 @@ def test_a_disk_that_is_kept_busy_in_turns_is_a_cause_where_tasks_wait_for_it() 
     ],
 )
 def test_an_idle_host_is_no_cause(more: dict[str, object]) -> None:
-    assert found(gap(**more)) == []
+    assert items_of(make_gap(**more)) == []
 
 
 def test_tasks_that_wait_for_a_quota_on_idle_cpus_are_no_busy_host() -> None:
-    assert found(msgspec.structs.replace(gap(psi_cpu=0.9), used_cpus=0.3)) == []
+    assert items_of(msgspec.structs.replace(make_gap(psi_cpu=0.9), used_cpus=0.3)) == []
 
 
 def test_without_pressure_files_only_full_cpus_are_called() -> None:
-    assert len(found(gap(psi_cpu=None))) == 1
-    assert found(msgspec.structs.replace(gap(psi_cpu=None), used_cpus=1.2)) == []
+    assert len(items_of(make_gap(psi_cpu=None))) == 1
+    assert items_of(msgspec.structs.replace(make_gap(psi_cpu=None), used_cpus=1.2)) == []
 
 
 @pytest.mark.parametrize(("stopped", "share"), [(90, 0.9), (3, None)])
@@ -83,16 +83,16 @@ def test_our_own_quota_is_a_cause_with_the_share_of_the_checkups_own_periods(
     quota_items = others.quota_items(
         [Finding(id="host.cpu-quota", severity="warning", title="t", subject=group)]
     )
-    assert [one.loss for one in quota_items] == ([share] if share else [])
-    for one in quota_items:
-        assert (one.state, one.about) == ("cause", (f"host.cpu-quota|{group}",))
-        assert "batch" in one.words and "0.3" in one.words and "90 %" in one.words
-        assert f"{group}/cpu.max" in one.following[0].command
+    assert [item.loss for item in quota_items] == ([share] if share else [])
+    for item in quota_items:
+        assert (item.state, item.about) == ("cause", (f"host.cpu-quota|{group}",))
+        assert "batch" in item.words and "0.3" in item.words and "90 %" in item.words
+        assert f"{group}/cpu.max" in item.following[0].command
 
 
 def test_the_headline_of_a_busy_host_says_so() -> None:
     cleared = Item(scenario="storage", state="cleared", words="not the disk", severity="ok")
-    finding = answer_finding(rank_items([*found(gap(psi_cpu=0.8)), cleared]))
+    finding = answer_finding(rank_items([*items_of(make_gap(psi_cpu=0.8)), cleared]))
     assert "hog" in finding.title and finding.severity == "warning" and finding.confidence == "measured"
 
 

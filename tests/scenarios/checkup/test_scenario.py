@@ -24,12 +24,12 @@ from hostdx.scenarios.contract.finding import Finding, Remedy, SuggestedStep
 from hostdx.scenarios.contract.model import Options, OtherRunOutcome, Prepared, Run, Scenario
 from hostdx.scenarios.contract.plan import Option
 from tests.fakes.hosts.tree import Tree
-from tests.fakes.run import FakeRun, conduct
+from tests.fakes.run import FakeRun, conduct_fake
 
 ADVICE = SuggestedStep("turn it off", "switch --off")
 
 
-class Fake(Scenario):
+class FakePart(Scenario):
     why: ClassVar[str] = ""
     answers: ClassVar[str] = ""
     takes_s: ClassVar[float] = 60.0
@@ -65,7 +65,7 @@ class Fake(Scenario):
         raise AssertionError("a part is run by another process")
 
 
-class Resolution(Fake):
+class Resolution(FakePart):
     card: ClassVar[Card] = Card(role="resolution")
     checkup_first: ClassVar[bool] = True
 
@@ -99,14 +99,14 @@ OUTCOMES = {
 }
 
 
-class Conducted(FakeRun):
+class CheckupRun(FakeRun):
     """Its other runs end as OUTCOMES says, `takes` seconds after they began."""
 
     def __init__(
         self, *, takes: float = 20.0, outcomes: Mapping[str, OtherRunOutcome] = OUTCOMES, **more: Any
     ) -> None:
         super().__init__(declared=Checkup.options, **more)
-        self.told: list[tuple[str, dict[str, Json]]] = []
+        self.calls: list[tuple[str, dict[str, Json]]] = []
         self._takes, self._outcomes = takes, outcomes
 
     async def run_other(
@@ -116,7 +116,7 @@ class Conducted(FakeRun):
         hear: Callable[[ev.AnyEvent], None],
         done: Callable[[OtherRunOutcome], None],
     ) -> None:
-        self.told.append((scenario.id, dict(values)))
+        self.calls.append((scenario.id, dict(values)))
         hear(ev.Progress(t=0.0, step="w", text="reading", seconds_left=3.0))
         if scenario.id == "storage":
             hear(ev.Guard(t=0.0, kind="bystanders", text="stopped: others wait", severity="warning"))
@@ -128,21 +128,21 @@ class Conducted(FakeRun):
             done(self._outcomes[scenario.id])
 
 
-STORAGE, WALL = Fake("storage", "the disk", 90.0), Fake("wall", "the firewall", 30.0)
+STORAGE, WALL = FakePart("storage", "the disk", 90.0), FakePart("wall", "the firewall", 30.0)
 NULL = Resolution("null", "noise", 20.0)
-REFUSED = Fake("gone", "the card", 30.0, why_not="no card is plugged in")
-ASKS = Fake("asks", "the scheduler", 30.0, asks=True)
+REFUSED = FakePart("gone", "the card", 30.0, why_not="no card is plugged in")
+ASKS = FakePart("asks", "the scheduler", 30.0, asks=True)
 
 
-def answered(run: FakeRun) -> list[str]:
-    return [one.ranked_line for one in run.of(CheckupAnswer)[-1].value]
+def answer_lines(run: FakeRun) -> list[str]:
+    return [item.ranked_line for item in run.of(CheckupAnswer)[-1].value]
 
 
-async def test_a_budget_too_short_for_all_leaves_the_last_ones_out(offered: Any) -> None:
-    offered(STORAGE, WALL, NULL)
-    run = Conducted(options={"budget": 32.0}, takes=12.0)
-    await conduct(Checkup(), run)
-    assert [name for name, _ in run.told] == ["null", "storage"]
+async def test_a_budget_too_short_for_all_leaves_the_last_ones_out(offer: Any) -> None:
+    offer(STORAGE, WALL, NULL)
+    run = CheckupRun(options={"budget": 32.0}, takes=12.0)
+    await conduct_fake(Checkup(), run)
+    assert [name for name, _ in run.calls] == ["null", "storage"]
     (wall,) = (item for item in run.of(CheckupAnswer)[-1].value if item.scenario == "wall")
     assert wall.state == "not measured"
     plan = Checkup().prepare(Host(), Options({"budget": 32.0}, Checkup.options)).plan
@@ -153,28 +153,24 @@ async def test_a_budget_too_short_for_all_leaves_the_last_ones_out(offered: Any)
     assert not share_seconds([CheckupPart(STORAGE)], 1.0)
 
 
-async def test_a_suspect_of_triage_is_measured_first_and_a_clear_answer_ends_it(offered: Any) -> None:
-    offered(STORAGE, WALL, NULL, suspected="wall")
+async def test_a_suspect_of_triage_is_measured_first_and_a_clear_answer_ends_it(offer: Any) -> None:
+    offer(STORAGE, WALL, NULL, suspected="wall")
     dead = Finding(id="w.dead", severity="critical", confidence="measured", title="it is dead")
     clear = OUTCOMES | {"wall": outcome("wall", "it is dead", "critical", findings=(dead,))}
-    run = Conducted(outcomes=clear)
-    await conduct(Checkup(), run)
-    assert [name for name, _ in run.told] == ["null", "wall"]
-    assert f"2. the disk: not measured: {NOT_NEEDED_REASON}" in answered(run)
+    run = CheckupRun(outcomes=clear)
+    await conduct_fake(Checkup(), run)
+    assert [name for name, _ in run.calls] == ["null", "wall"]
+    assert f"2. the disk: not measured: {NOT_NEEDED_REASON}" in answer_lines(run)
     assert dead in [event.finding for event in run.of(ev.Found)]
-    conducted = Conducted(outcomes=clear, options={"all": True})
-    await conduct(Checkup(), conducted)
-    assert [name for name, _ in conducted.told] == ["null", "wall", "storage"]
+    conducted = CheckupRun(outcomes=clear, options={"all": True})
+    await conduct_fake(Checkup(), conducted)
+    assert [name for name, _ in conducted.calls] == ["null", "wall", "storage"]
     assert [
         p.id for p in sort_by_suspicion([CheckupPart(STORAGE), CheckupPart(NULL), CheckupPart(WALL)], [])
-    ] == [
-        "null",
-        "storage",
-        "wall",
-    ]
+    ] == ["null", "storage", "wall"]
 
 
-def known(id: str, severity: Any, subject: str, *, prove: str = "storage") -> Finding:
+def make_finding(id: str, severity: Any, subject: str, *, prove: str = "storage") -> Finding:
     remedy = Remedy(title="mount it without", commands=("findmnt", f"mount -o remount,async {subject}"))
     return Finding(id=id, severity=severity, title=id, subject=subject, prove=prove, remedy=(remedy,))
 
@@ -187,21 +183,21 @@ def known(id: str, severity: Any, subject: str, *, prove: str = "storage") -> Fi
         (outcome("storage", "B is slower", "warning", verdict("slower", 0.5, (0.4, 0.6))), ["cause", "cause"]),
         (OUTCOMES["storage"], ["cause", "cleared", "open"]),  # measured, and harmless
         # a run that found nothing but the rule itself has proved nothing
-        (outcome("storage", "odd", "warning", findings=(known("storage.sync", "warning", "/s"),)),
+        (outcome("storage", "odd", "warning", findings=(make_finding("storage.sync", "warning", "/s"),)),
          ["cause", "rule", "open"]),
     ],
 )  # fmt: skip
 async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_names_it(
-    monkeypatch: pytest.MonkeyPatch, offered: Any, part: OtherRunOutcome, states: list[str]
+    monkeypatch: pytest.MonkeyPatch, offer: Any, part: OtherRunOutcome, states: list[str]
 ) -> None:
-    offered(STORAGE, WALL)
-    told = [known("storage.sync", "warning", "/s"), known("host.load", "notice", "")]
+    offer(STORAGE, WALL)
+    findings = [make_finding("storage.sync", "warning", "/s"), make_finding("host.load", "notice", "")]
     monkeypatch.setattr(
         "hostdx.scenarios.triage.triage.examine_host",
-        lambda *a, **k: iter([ev.Found(t=0.1, finding=one) for one in told]),
+        lambda *a, **k: iter([ev.Found(t=0.1, finding=finding) for finding in findings]),
     )
-    run = Conducted(outcomes=OUTCOMES | {"storage": part}, options={"dir": ["/d", "/s"]})
-    await conduct(Checkup(), run)
+    run = CheckupRun(outcomes=OUTCOMES | {"storage": part}, options={"dir": ["/d", "/s"]})
+    await conduct_fake(Checkup(), run)
     items = run.of(CheckupAnswer)[-1].value
     assert [item.state for item in items] == states
     remount = ("findmnt", "mount -o remount,async /s")  # all of the remedy, as the part's own run says it
@@ -217,36 +213,36 @@ async def test_a_warning_of_triage_stands_in_the_list_unless_a_measured_cause_na
 
 
 async def test_the_parts_get_the_directories_that_the_plan_chose(
-    offered: Any, monkeypatch: pytest.MonkeyPatch
+    offer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    offered(STORAGE)
+    offer(STORAGE)
     chosen_directories = parts.ChosenDirectories(("/var/tmp", "/s"), suspects=("/s",))
     monkeypatch.setattr(
         "hostdx.scenarios.checkup.scenario.choose_directories", lambda host, options: chosen_directories
     )
-    run = Conducted()
-    await conduct(Checkup(), run)
-    assert run.told[0][1]["dir"] == ["/var/tmp", "/s"]
+    run = CheckupRun()
+    await conduct_fake(Checkup(), run)
+    assert run.calls[0][1]["dir"] == ["/var/tmp", "/s"]
 
 
 def test_directories_that_findings_of_storage_name_are_measured_beside_the_usual_one(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found = [
-        known("storage.sync", "warning", "/s"),
-        known("storage.full", "critical", "/full"),
-        known("storage.atime", "notice", "/quiet"),
-        known("storage.x", "warning", "/var/log"),  # on the usual directory's file system
-        known("storage.y", "warning", "/t"),
-        known("storage.z", "warning", "/u"),
+    findings = [
+        make_finding("storage.sync", "warning", "/s"),
+        make_finding("storage.full", "critical", "/full"),
+        make_finding("storage.atime", "notice", "/quiet"),
+        make_finding("storage.x", "warning", "/var/log"),  # on the usual directory's file system
+        make_finding("storage.y", "warning", "/t"),
+        make_finding("storage.z", "warning", "/u"),
     ]
 
-    def fits(host: Host, directory: str, *, explicit: bool) -> Suitability:
+    def suitability_of(host: Host, directory: str, *, explicit: bool) -> Suitability:
         return Suitability(directory=directory, refusal="no space" if directory == "/full" else "")
 
-    monkeypatch.setattr(parts, "findings_about", lambda host, subjects: found)
+    monkeypatch.setattr(parts, "findings_about", lambda host, subjects: findings)
     monkeypatch.setattr(parts, "default_directories", lambda host: ("/var/tmp",))
-    monkeypatch.setattr(parts, "check_suitability", fits)
+    monkeypatch.setattr(parts, "check_suitability", suitability_of)
     monkeypatch.setattr(
         parts, "file_system_key", lambda host, path: "root" if path.startswith("/var") else path
     )
@@ -259,11 +255,11 @@ def test_directories_that_findings_of_storage_name_are_measured_beside_the_usual
 def test_a_finding_about_a_disk_names_the_file_systems_on_it(tmp_path: Path) -> None:
     tree = Tree(tmp_path / "host")
     lines = []
-    for number, (letter, where) in enumerate((("a", "/boot"), ("a", "/"), ("b", "/data"))):
+    for number, (letter, mountpoint) in enumerate((("a", "/boot"), ("a", "/"), ("b", "/data"))):
         disk = f"/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/block/sd{letter}"
         if f"8:{ord(letter)}" not in " ".join(lines):
             tree.disk(disk, f"8:{ord(letter)}")
-        lines.append(f"{30 + number} 1 8:{ord(letter)} / {where} rw - ext4 /dev/sd{letter} rw")
+        lines.append(f"{30 + number} 1 8:{ord(letter)} / {mountpoint} rw - ext4 /dev/sd{letter} rw")
     tree.put("/proc/self/mountinfo", "\n".join(lines))
     host = tree.host()
     assert list(parts.mountpoints_on(read_disk_topology(host), ["sdb"])) == ["/data"]
@@ -271,15 +267,15 @@ def test_a_finding_about_a_disk_names_the_file_systems_on_it(tmp_path: Path) -> 
     assert not list(parts.mountpoints_on(read_disk_topology(host), []))
 
 
-async def test_a_stop_keeps_what_was_measured_until_then(offered: Any) -> None:
-    stopped = Fake("stopped", "the stopped one", 60.0)
-    offered(STORAGE, stopped, WALL)
+async def test_a_stop_keeps_what_was_measured_until_then(offer: Any) -> None:
+    stopped = FakePart("stopped", "the stopped one", 60.0)
+    offer(STORAGE, stopped, WALL)
     half = outcome("stopped", "broken off; until then: 9 % slower", "warning",
                    verdict("slower", 0.91, (0.89, 0.93)), status="interrupted", reason="stopped")  # fmt: skip
-    run = Conducted(outcomes=OUTCOMES | {"stopped": half})
+    run = CheckupRun(outcomes=OUTCOMES | {"stopped": half})
     with pytest.raises(asyncio.CancelledError):
-        await conduct(Checkup(), run)
-    assert answered(run) == [
+        await conduct_fake(Checkup(), run)
+    assert answer_lines(run) == [
         "1. the stopped one: broken off; until then: 9 % slower",
         "2. ruled out: the disk (no difference over 3 %)",
         "3. the firewall: not measured: stopped before it began",

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.process_stat import is_running, read_own_stat
-from tests.app.launcher import hostdx, started
+from tests.app.launcher import run_hostdx, start_hostdx
 from tests.needs import LOOP, ROOT, needs, program
-from tests.real.polled import within
+from tests.real.polled import happens
 
 pytestmark = [pytest.mark.real]
 HOLDER = b"hostdx.scenarios.contention.measurement.server"
@@ -25,21 +25,21 @@ def disk() -> Iterator[Path]:
         yield Path(folder)
 
 
-def images() -> set[str]:
+def own_loops() -> set[str]:
     """Loop devices of ours: backed by a file in our tmpfs, whose path only that mount namespace knows."""
-    found: set[str] = set()
+    loops: set[str] = set()
     for path in Path("/sys/block").glob("loop*/loop/backing_file"):
         try:
             if path.read_text().rstrip().endswith((".image", "(deleted)")):
-                found.add(path.parts[3])
+                loops.add(path.parts[3])
         except OSError:
             continue  # another test's, which is gone meanwhile
-    return found
+    return loops
 
 
 @pytest.mark.soak("a killed run; whole ones of a fake bench")
 def test_in_a_directory_to_its_end(tmp_path: Path, disk: Path) -> None:
-    done = hostdx(tmp_path, "run", "contention", "--workers", "2", "--dir", str(disk), "--budget", "18", "--json",
+    done = run_hostdx(tmp_path, "run", "contention", "--workers", "2", "--dir", str(disk), "--budget", "18", "--json",
                   timeout=200)  # fmt: skip
     assert done.returncode == 0, done.stderr
     curves = {curve["load"]: curve for curve in json.loads(done.stdout)["contention"]}
@@ -52,23 +52,23 @@ def test_in_a_directory_to_its_end(tmp_path: Path, disk: Path) -> None:
 
 @needs(ROOT, LOOP, program("mkfs.ext4", "mount"))
 def test_killed_in_memory_it_leaves_neither_mount_nor_loop_device_nor_process(tmp_path: Path) -> None:
-    before = images()
-    process = started(tmp_path, "run", "contention", "--yes", "--workers", "2")
+    before = own_loops()
+    process = start_hostdx(tmp_path, "run", "contention", "--yes", "--workers", "2")
     try:
-        assert within(lambda: len(images()) > len(before), 60)
-        holder = _holder(process.pid)
+        assert happens(lambda: len(own_loops()) > len(before), 60)
+        holder = _find_holder(process.pid)
         assert Path(f"/proc/{holder}/ns/mnt").readlink() != Path("/proc/self/ns/mnt").readlink()
-        made, mounts = images() - before, Path("/proc/self/mountinfo").read_text()
-        assert not any(f"/dev/{loop} " in mounts for loop in made)
+        new_loops, mounts = own_loops() - before, Path("/proc/self/mountinfo").read_text()
+        assert not any(f"/dev/{loop} " in mounts for loop in new_loops)
     finally:
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
-    assert within(lambda: not made & images() and not is_running(holder), 30)
+    assert happens(lambda: not new_loops & own_loops() and not is_running(holder), 30)
     journal = tmp_path / "state/hostdx/journal"
-    assert within(lambda: not list(journal.iterdir()), 30)
+    assert happens(lambda: not list(journal.iterdir()), 30)
 
 
-def _holder(runner: int) -> int:
+def _find_holder(runner: int) -> int:
     until = time.monotonic() + 20
     while time.monotonic() < until:
         for path in Path("/proc").glob("[0-9]*"):

@@ -30,12 +30,12 @@ from hostdx.scenarios.contract.model import Options, UsageError
 from hostdx.scenarios.contract.results.document import Table
 from hostdx.scenarios.contract.verdict.verdict import Word
 from tests.fakes import FakeClock, FakeRun
-from tests.fakes.run import conduct
+from tests.fakes.run import conduct_fake
 
 Rate = Callable[[str, int, int], float]  # load, side, workers: operations/s
 
 
-class FakeBench:
+class FakeWorkers:
     """Instead of workers: a planted rate with noise, and one place to wait in."""
 
     def __init__(self, rate: Rate, clock: FakeClock, sigma: float, seed: int) -> None:
@@ -45,11 +45,11 @@ class FakeBench:
         self.closed = False
         self.refuses = ""
 
-    async def in_memory(self, name: str, kinds: Sequence[str], workers: int) -> FakeBench:
+    async def in_memory(self, name: str, kinds: Sequence[str], workers: int) -> FakeWorkers:
         self.started.append(("memory", workers))
         return self
 
-    async def start_in_directories(self, fds: Sequence[int], workers: int) -> FakeBench:
+    async def start_in_directories(self, fds: Sequence[int], workers: int) -> FakeWorkers:
         self.started.append((f"{len(fds)} directories", workers))
         return self
 
@@ -72,7 +72,7 @@ class FakeBench:
         self.closed = True
 
 
-def linear(load: str, side: int, workers: int) -> float:
+def linear_rate(load: str, side: int, workers: int) -> float:
     return 1000.0 * workers
 
 
@@ -87,11 +87,11 @@ def plan_for_eight_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judge, "RESAMPLED", 40)
 
 
-async def measured(
+async def measure(
     place: Path, rate: Rate, sigma: float = 0.02, seed: int = 1, dirs: int = 1
-) -> tuple[FakeRun, FakeBench]:
+) -> tuple[FakeRun, FakeWorkers]:
     clock = FakeClock()
-    fake = FakeBench(rate, clock, sigma, seed)
+    fake = FakeWorkers(rate, clock, sigma, seed)
     scenario = Contention(fake)
     directories: list[Json] = []
     for n in range(dirs):
@@ -100,14 +100,14 @@ async def measured(
     options: dict[str, Json] = {"dir": directories}
     host = Host()
     run = FakeRun(host=host, clock=clock, options=options, declared=scenario.options, seed=seed)
-    await conduct(scenario, run)
+    await conduct_fake(scenario, run)
     return run, fake
 
 
 def by_load(run: FakeRun) -> dict[str, ScalingCurve]:
     *so_far, curves = run.of(ScalingCurves)
     assert so_far and not any(
-        curve.steps for one in so_far for curve in one.value
+        curve.steps for curves in so_far for curve in curves.value
     )  # nothing is judged before
     return {curve.load: curve for curve in curves.value}
 
@@ -123,17 +123,17 @@ async def test_a_point_without_cpus_is_measured_again(tmp_path: Path, eight: Non
             return 1e-6
         return 1000.0 * min(workers, 8) ** (0.43 if load == "create" else 0.68)
 
-    run, _ = await measured(tmp_path, rate)
+    run, _ = await measure(tmp_path, rate)
     assert all(curve.scales_to == 8 for curve in by_load(run).values())
 
 
 async def test_what_is_serial_by_design_is_a_notice(tmp_path: Path, eight: None) -> None:
     serial = {load.id for load in read_loads() if load.serial}
-    run, _ = await measured(
-        tmp_path, lambda load, side, n: 1000.0 if load in serial else linear(load, side, n)
+    run, _ = await measure(
+        tmp_path, lambda load, side, n: 1000.0 if load in serial else linear_rate(load, side, n)
     )
-    (said,) = run.of(ev.Found)
-    assert said.finding.severity == "notice" and len(said.finding.remedy) == len(serial)
+    (event,) = run.of(ev.Found)
+    assert event.finding.severity == "notice" and len(event.finding.remedy) == len(serial)
 
 
 @pytest.mark.parametrize(
@@ -146,41 +146,41 @@ async def test_what_is_serial_by_design_is_a_notice(tmp_path: Path, eight: None)
 async def test_where_the_cpus_gain_nothing_nothing_is_said(
     tmp_path: Path, eight: None, create: Callable[[int], float], cpus: Callable[[int], float]
 ) -> None:
-    run, _ = await measured(tmp_path, lambda load, side, n: create(n) if load == "create" else cpus(n))
+    run, _ = await measure(tmp_path, lambda load, side, n: create(n) if load == "create" else cpus(n))
     for load, curve in by_load(run).items():
         assert curve.stops_after is None or load == CONTROL
         assert load == CONTROL or not any(step.is_decided for step in curve.steps)
-    (said,) = run.of(ev.Found)
-    assert said.finding.confidence == "hint"
+    (event,) = run.of(ev.Found)
+    assert event.finding.confidence == "hint"
 
 
 async def test_a_bench_that_cannot_is_refused_and_closed(tmp_path: Path, eight: None) -> None:
     clock = FakeClock()
-    fake = FakeBench(linear, clock, 0.0, 1)
+    fake = FakeWorkers(linear_rate, clock, 0.0, 1)
     fake.refuses = "create: No space left on device"
     scenario = Contention(fake)
     run = FakeRun(host=Host(), clock=clock, options={"dir": [str(tmp_path)]}, declared=scenario.options)
     with pytest.raises(BenchRefused):
-        await conduct(scenario, run)
+        await conduct_fake(scenario, run)
     assert fake.closed and len(run.reverted) == 1
 
 
-def chosen(**values: Json) -> Options:
+def make_options(**values: Json) -> Options:
     return Options(values, Contention.options)
 
 
 def test_one_cpu_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(contention_plan, "own_affinity", lambda: (0,))
-    assert plan_layout(Host(), chosen(dir=[str(tmp_path)])).refusal
-    assert not plan_layout(Host(), chosen(dir=[str(tmp_path)], workers=2)).refusal
+    assert plan_layout(Host(), make_options(dir=[str(tmp_path)])).refusal
+    assert not plan_layout(Host(), make_options(dir=[str(tmp_path)], workers=2)).refusal
 
 
 def test_a_request_that_is_wrong(eight: None, tmp_path: Path) -> None:
     with pytest.raises(UsageError):
-        plan_layout(Host(), chosen(dir=[str(tmp_path)] * 3))
+        plan_layout(Host(), make_options(dir=[str(tmp_path)] * 3))
     with pytest.raises(UsageError):
-        plan_layout(Host(), chosen(dir=[str(tmp_path)], budget=3.0))
-    assert plan_layout(Host(), chosen(dir=[str(tmp_path / "none")])).refusal
+        plan_layout(Host(), make_options(dir=[str(tmp_path)], budget=3.0))
+    assert plan_layout(Host(), make_options(dir=[str(tmp_path / "none")])).refusal
 
 
 def test_as_root_it_measures_in_memory_where_there_is_enough(
@@ -194,9 +194,9 @@ def test_as_root_it_measures_in_memory_where_there_is_enough(
         monkeypatch.setattr(
             contention_plan, "read_memory", lambda host, b=bytes_: msgspec.structs.replace(real, available=b)
         )
-        layout = plan_layout(Host(), chosen())
+        layout = plan_layout(Host(), make_options())
         assert layout.memory == in_memory and bool(layout.left_out) == (not in_memory)
-        plan = Contention().prepare(Host(), chosen()).plan
+        plan = Contention().prepare(Host(), make_options()).plan
         assert [action.resource for action in plan.actions] == (["namespace"] if in_memory else ["directory"])
         assert bool(plan.writes) == (not in_memory)
 
@@ -224,17 +224,17 @@ def test_what_stops_stands_first_and_a_load_has_a_row_on_a_narrow_screen() -> No
 
 
 async def test_the_table_has_a_column_a_level_from_the_first_load_on(tmp_path: Path, eight: None) -> None:
-    run, _ = await measured(tmp_path, linear)
-    told = run.of(ScalingCurves)
+    run, _ = await measure(tmp_path, linear_rate)
+    tables = run.of(ScalingCurves)
     heads = []
-    for curves in told:
+    for curves in tables:
         section = curves.on_top(0.0)
         table = section.parts[0] if section is not None else None
         assert isinstance(table, Table)
         heads.append([name for name in table.header if name.endswith(" w")])
     assert all(head == ["1 w", "2 w", "4 w", "8 w", "16 w"] for head in heads)
-    assert [len(curves.value) for curves in told[:3]] == [1, 2, 3]
-    last = told[-1].value[0]
+    assert [len(curves.value) for curves in tables[:3]] == [1, 2, 3]
+    last = tables[-1].value[0]
     assert last.total_gain == pytest.approx(last.rate(8) / last.rate(1))
 
 
@@ -245,8 +245,8 @@ async def test_a_step_that_only_one_way_of_the_group_gives_is_not_judged(tmp_pat
     def rate(load: str, side: int, workers: int) -> float:
         levels.append(workers)
         up = len(levels) < 2 or levels[-2] < workers or (levels[-2] == workers and levels[-3:-2] < [workers])
-        return linear(load, side, 1 if load == "create" and up else workers)
+        return linear_rate(load, side, 1 if load == "create" and up else workers)
 
-    run, _ = await measured(tmp_path, rate)
+    run, _ = await measure(tmp_path, rate)
     first, *_ = by_load(run)["create"].steps
     assert first.is_undecided and first.reason

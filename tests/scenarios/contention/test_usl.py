@@ -12,13 +12,13 @@ COUNTS = (1, 2, 4, 8, 16, 32)
 
 
 def law(workers: int, single: float, contention: float, coherence: float) -> float:
-    lost = 1 + contention * (workers - 1) + coherence * workers * (workers - 1)
-    return single * workers / lost
+    loss = 1 + contention * (workers - 1) + coherence * workers * (workers - 1)
+    return single * workers / loss
 
 
 def test_the_peak_of_a_planted_law() -> None:
-    found = fit_usl([(n, law(n, 1e4, 0.04, 0.01)) for n in COUNTS])
-    assert found.peak_workers == pytest.approx(math.sqrt(0.96 / 0.01), rel=1e-6)
+    fit = fit_usl([(n, law(n, 1e4, 0.04, 0.01)) for n in COUNTS])
+    assert fit.peak_workers == pytest.approx(math.sqrt(0.96 / 0.01), rel=1e-6)
 
 
 @pytest.mark.parametrize("truth", one_always((0.05, 0.0), (0.1, 0.01), (0.0, 0.005), (0.0, 0.0)))
@@ -30,14 +30,14 @@ def test_its_intervals_cover_the_planted_values_at_the_edge_too(truth: tuple[flo
         groups = [
             [(n, law(n, 1e4, *truth) * math.exp(rng.gauss(0, 0.05))) for n in COUNTS[:4]] for _ in range(6)
         ]
-        found = fit_with_intervals(groups, rng)
-        assert found is not None and found.coherence_ci95 is not None
+        fit = fit_with_intervals(groups, rng)
+        assert fit is not None and fit.coherence_ci95 is not None
         for at, (value, ends) in enumerate(
-            zip(truth, (found.contention_ci95, found.coherence_ci95), strict=True)
+            zip(truth, (fit.contention_ci95, fit.coherence_ci95), strict=True)
         ):
             covered[at] += ends[0] <= value <= ends[1]
             assert ends[1] > 0, "noise would hide something"
-        assert found.contention_ci95[0] <= found.best.contention <= found.contention_ci95[1]
+        assert fit.contention_ci95[0] <= fit.best.contention <= fit.contention_ci95[1]
     assert min(covered) >= 18
 
 

@@ -21,7 +21,7 @@ def one_line(text: str) -> bool:
     return "\n" not in text and text == text.strip()
 
 
-def planned(scenario: Scenario, host: Host) -> Plan | None:
+def plan_of(scenario: Scenario, host: Host) -> Plan | None:
     """Its plan; None where it asks for an option first, in one line."""
     values: dict[str, Json] = {o.name: str(ROOT) for o in scenario.options if o.required}
     try:
@@ -38,13 +38,13 @@ def test_it_declares_all_that_hostdx_asks(name: str) -> None:
     for text in (getattr(scenario, attribute) for attribute in TEXTS):
         assert text and one_line(text)
     assert one_line(scenario.needs) and scenario.takes_s >= 0
-    declared = [option.name for option in scenario.options]
-    assert len(set(declared)) == len(declared)
+    names = [option.name for option in scenario.options]
+    assert len(set(names)) == len(names)
     assert scenario.remembers == any(
         o.name == "state" and o.hidden and o.kind == "path" for o in scenario.options
     )
     if scenario.measures:
-        assert "budget" in declared
+        assert "budget" in names
 
 
 @pytest.mark.parametrize("name", scenario_names())
@@ -59,14 +59,14 @@ def test_its_options_do_not_hide_those_of_every_run(name: str) -> None:
 def test_on_a_tree_that_holds_nothing_it_says_why_not_in_one_line(name: str, tmp_path: Path) -> None:
     host = Host(str(tmp_path))
     assert one_line(load(name).blocking_reason(host))
-    plan = planned(load(name), host)
+    plan = plan_of(load(name), host)
     assert plan is None or plan.refusal or load(name).blocking_reason(host)
 
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_its_plan_here_is_its_own_and_always_the_same(name: str) -> None:
     scenario = load(name)
-    first, again = planned(scenario, Host()), planned(load(name), Host())
+    first, again = plan_of(scenario, Host()), plan_of(load(name), Host())
     if first is None or again is None:
         assert first is again
         return

@@ -38,15 +38,15 @@ def test_what_does_not_fit_is_no_option(tmp_path: Path, wrong: str) -> None:
 
 
 def test_a_class_gets_what_its_file_says_and_keeps_the_rest(tmp_path: Path) -> None:
-    said = '[scenario]\ntitle = "T"\nquestion = "q"\nwhy = "w"\nanswers = "a"\nmeasures = false\n'
-    name = _file(tmp_path, f'{said}[[option]]\nname = "b"\nkind = "flag"\nhelp = "at {{most}}"\n')
+    declared = '[scenario]\ntitle = "T"\nquestion = "q"\nwhy = "w"\nanswers = "a"\nmeasures = false\n'
+    name = _file(tmp_path, f'{declared}[[option]]\nname = "b"\nkind = "flag"\nhelp = "at {{most}}"\n')
 
     class Own:
         takes_s = 7.0
 
     own = apply_declaration(name, most=3)(Own)
-    asked = [getattr(own, field) for field in ("id", "title", "measures", "takes_s")]
-    assert asked == [tmp_path.name, "T", False, 7.0]
+    values = [getattr(own, field) for field in ("id", "title", "measures", "takes_s")]
+    assert values == [tmp_path.name, "T", False, 7.0]
     assert own.options[0].help == "at 3" and own.card.id == tmp_path.name  # type: ignore[attr-defined]
     assert not hasattr(own, "suspect")  # the protocol's own stands
 

@@ -11,7 +11,7 @@ from hostdx.scenarios.experiment.guards.interference import MeasuredSurroundings
 from tests.every_case import every_case
 
 
-def by(name: str, pid: int, rate: float = 1.0) -> InterferenceCulprit:
+def culprit(name: str, pid: int, rate: float = 1.0) -> InterferenceCulprit:
     return InterferenceCulprit(name=name, pid=pid, rate=rate, unit="CPUs")
 
 
@@ -19,10 +19,10 @@ UNREADABLE = InterferenceCulprit(devices=("vda",), unnamed="another user's")
 
 
 @every_case(
-    ("one", "said"),
+    ("cause", "words"),
     [
         (
-            Disturbance("cpu", by("cc1plus", 78, 1.2), 0.71, 0.03),
+            Disturbance("cpu", culprit("cc1plus", 78, 1.2), 0.71, 0.03),
             "other processes used 71 % of the CPUs (usually 3 %): cc1plus [78], 1.2 CPUs",
         ),
         (
@@ -49,41 +49,38 @@ UNREADABLE = InterferenceCulprit(devices=("vda",), unnamed="another user's")
         (Disturbance("of a newer hostdx"), "of a newer hostdx"),
     ],
 )
-def test_one_sentence_from_fields(one: Disturbance, said: str) -> None:
-    assert one.full_sentence == said
+def test_one_sentence_from_fields(cause: Disturbance, words: str) -> None:
+    assert cause.full_sentence == words
 
 
 CPU, DEVICE = Disturbance("cpu", figure=0.7, usual=0.03), Disturbance("device", figure=0.7)
 
 
 @every_case(
-    ("all_of_them", "said"),
+    ("all_of_them", "words"),
     [
         ([], ""),
         (
             [CPU, Disturbance("cpu", figure=0.6), Disturbance("stall", subject="B")],
             "other processes used the CPUs",
         ),
-        (
-            [Disturbance("stall", subject=variant) for variant in "BAB"],
-            "B: no operation finished in a block",
-        ),
+        ([Disturbance("stall", subject=variant) for variant in "BAB"], "B: no operation finished in a block"),
         (
             [
-                Disturbance("cpu", by("cc1plus", 78), 0.71),
-                Disturbance("device", by("rsync", 77), 0.8),
-                Disturbance("device", by("rsync", 77, 3.0), 0.6),
-                Disturbance("cpu", by("rsync", 77), 0.4),
-                Disturbance("cpu", by("cc1plus", 79), 0.66),
+                Disturbance("cpu", culprit("cc1plus", 78), 0.71),
+                Disturbance("device", culprit("rsync", 77), 0.8),
+                Disturbance("device", culprit("rsync", 77, 3.0), 0.6),
+                Disturbance("cpu", culprit("rsync", 77), 0.4),
+                Disturbance("cpu", culprit("cc1plus", 79), 0.66),
             ],
             "I/O of other programs on the measured disk: rsync [77]",
         ),
         (
-            [Disturbance("cpu", by("cc1plus", 78)), Disturbance("cpu", by("cc1plus", 79))],
+            [Disturbance("cpu", culprit("cc1plus", 78)), Disturbance("cpu", culprit("cc1plus", 79))],
             "other processes used the CPUs: cc1plus (2 processes)",
         ),
         (
-            [Disturbance("device", by("a: b] [1", 9)), CPU],
+            [Disturbance("device", culprit("a: b] [1", 9)), CPU],
             "I/O of other programs on the measured disk: a: b] [1 [9]",
         ),
         (
@@ -92,14 +89,14 @@ CPU, DEVICE = Disturbance("cpu", figure=0.7, usual=0.03), Disturbance("device", 
         ),
     ],
 )
-def test_most_often_counts_fields(all_of_them: list[Disturbance], said: str) -> None:
-    assert most_frequent_cause(all_of_them) == said
+def test_most_often_counts_fields(all_of_them: list[Disturbance], words: str) -> None:
+    assert most_frequent_cause(all_of_them) == words
 
 
 def test_most_named() -> None:
     assert most_frequent_culprit([]) == ""
-    assert most_frequent_culprit([by("a", 1), by("b", 2), by("b", 2, 4.0)]) == "b [2]"
-    assert most_frequent_culprit([by("a", 1), by("a", 2)]) == "a (2 processes)"
+    assert most_frequent_culprit([culprit("a", 1), culprit("b", 2), culprit("b", 2, 4.0)]) == "b [2]"
+    assert most_frequent_culprit([culprit("a", 1), culprit("a", 2)]) == "a (2 processes)"
 
 
 def test_every_guard_has_words_with_and_without_figures() -> None:
@@ -112,18 +109,18 @@ def test_every_guard_has_words_with_and_without_figures() -> None:
         khz=1_000_000, quota=0.7, heat=1,
     )  # fmt: skip
     disturbances = [excess.disturbance for excess in list_excesses([calm] * 5, wild)]
-    assert {one.kind for one in disturbances} == {"cpu", "steal", "device", "frequency", "quota", "heat"}
-    for one in disturbances:
-        assert one.brief_text != one.kind and not any(letter.isdigit() for letter in one.brief_text)
-        assert one.kind == "heat" or any(letter.isdigit() for letter in one.full_sentence)
+    assert {cause.kind for cause in disturbances} == {"cpu", "steal", "device", "frequency", "quota", "heat"}
+    for cause in disturbances:
+        assert cause.brief_text != cause.kind and not any(letter.isdigit() for letter in cause.brief_text)
+        assert cause.kind == "heat" or any(letter.isdigit() for letter in cause.full_sentence)
 
 
 def test_what_others_used_all_the_time_is_told_from_what_they_used_once() -> None:
-    def look(used: float, told: bool, seconds: float = 1.0) -> Watched:
-        surroundings = MeasuredSurroundings(seconds=seconds, users_cpu=used)
-        disturbances = (Disturbance("cpu", figure=used),) if told else ()
+    def make_look(cpus: float, is_told: bool, seconds: float = 1.0) -> Watched:
+        surroundings = MeasuredSurroundings(seconds=seconds, users_cpu=cpus)
+        disturbances = (Disturbance("cpu", figure=cpus),) if is_told else ()
         return Watched(t=0.0, workload="read", surroundings=surroundings, told=disturbances)
 
-    busy = [look(0.5, True), look(0.7, True), look(0.6, True), look(0.1, False, 0.5)]
+    busy = [make_look(0.5, True), make_look(0.7, True), make_look(0.6, True), make_look(0.1, False, 0.5)]
     assert lasting_cpu_share(busy) == 0.6
-    assert lasting_cpu_share([*busy, look(0.1, False, 2.0)]) == 0.0 == lasting_cpu_share([])
+    assert lasting_cpu_share([*busy, make_look(0.1, False, 2.0)]) == 0.0 == lasting_cpu_share([])

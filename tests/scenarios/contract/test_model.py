@@ -8,7 +8,7 @@ from hostdx.scenarios.contract import events as ev
 from tests.fakes.run import FakeRun
 
 
-def steps(run: FakeRun) -> list[tuple[str, str]]:
+def steps_of(run: FakeRun) -> list[tuple[str, str]]:
     return [(step.state, step.reason) for step in run.of(ev.RunStep)]
 
 
@@ -16,4 +16,4 @@ def test_a_stop_ends_the_run_and_not_the_step() -> None:
     run = FakeRun()
     with pytest.raises(asyncio.CancelledError), run.begin_step("a", "first"):
         raise asyncio.CancelledError
-    assert steps(run) == [("started", "")]
+    assert steps_of(run) == [("started", "")]

@@ -34,20 +34,20 @@ DECLARATIONS: dict[str, dict[str, Any]] = {
 @pytest.fixture
 def entries(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[metadata.EntryPoint]:
     """The entry points of the packages that are installed; what stands in a module of theirs is run."""
-    found: list[metadata.EntryPoint] = []
-    monkeypatch.setattr(other_package, "entry_points_of", lambda group: tuple(found))
+    own_entries: list[metadata.EntryPoint] = []
+    monkeypatch.setattr(other_package, "entry_points_of", lambda group: tuple(own_entries))
     monkeypatch.syspath_prepend(tmp_path)
-    return found
+    return own_entries
 
 
-@pytest.mark.parametrize("declared", DECLARATIONS.values(), ids=DECLARATIONS)
+@pytest.mark.parametrize("members", DECLARATIONS.values(), ids=DECLARATIONS)
 def test_what_no_command_could_take_is_refused(
-    declared: dict[str, Any], entries: list[metadata.EntryPoint], tmp_path: Path
+    members: dict[str, Any], entries: list[metadata.EntryPoint], tmp_path: Path
 ) -> None:
-    name = f"declares_{len(list(tmp_path.iterdir()))}_{abs(hash(str(declared)))}"
+    name = f"declares_{len(list(tmp_path.iterdir()))}_{abs(hash(str(members)))}"
     (tmp_path / f"{name}.py").write_text("")
     module: Any = import_module(name)
-    module.Foreign = type("Foreign", (Thp,), {**declared, "id": "foreign"})
+    module.Foreign = type("Foreign", (Thp,), {**members, "id": "foreign"})
     entries.append(metadata.EntryPoint("foreign", f"{name}:Foreign", GROUP))
     with pytest.raises(ImportError):
         registry.load("foreign")
@@ -63,12 +63,12 @@ def test_a_sound_one_is_loaded(entries: list[metadata.EntryPoint]) -> None:
     "ending",
     ["import sys; sys.exit(0)", "raise KeyboardInterrupt", "raise GeneratorExit", "raise BaseException"],
 )
-@pytest.mark.parametrize("where", ["module", "class"])
+@pytest.mark.parametrize("place", ["module", "class"])
 def test_a_package_that_leaves_the_program_does_not_end_it(
-    ending: str, where: str, entries: list[metadata.EntryPoint], tmp_path: Path
+    ending: str, place: str, entries: list[metadata.EntryPoint], tmp_path: Path
 ) -> None:
-    name = f"leaves_{where}_{abs(hash(ending))}"
-    indent = "class X:\n    def __init__(self):\n        " if where == "class" else ""
+    name = f"leaves_{place}_{abs(hash(ending))}"
+    indent = "class X:\n    def __init__(self):\n        " if place == "class" else ""
     (tmp_path / f"{name}.py").write_text(f"{indent}{ending}\n")
     entries.append(metadata.EntryPoint("leaves", f"{name}:X", GROUP))
     with pytest.raises(ImportError):
@@ -98,18 +98,18 @@ def test_a_name_that_is_none_is_not_listed(entries: list[metadata.EntryPoint]) -
     assert registry.scenario_names() == registry.bundled_names()
 
 
-@pytest.mark.parametrize(("group", "found"), [("hostdx.scenarios", ["thp"]), ("other.scenarios", [])])
+@pytest.mark.parametrize(("group", "expected"), [("hostdx.scenarios", ["thp"]), ("other.scenarios", [])])
 def test_a_package_on_the_search_path_is_found_by_its_list_of_entry_points(
-    group: str, found: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    group: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    described = tmp_path / "thp-1.dist-info"
-    described.mkdir()
-    (described / "METADATA").write_text("Metadata-Version: 2.1\nName: thp\nVersion: 1\n")
-    (described / "entry_points.txt").write_text(f"[{group}]\nthp = tests.plugin.hostdx_thp:Thp\n")
+    info = tmp_path / "thp-1.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: thp\nVersion: 1\n")
+    (info / "entry_points.txt").write_text(f"[{group}]\nthp = tests.plugin.hostdx_thp:Thp\n")
     monkeypatch.setattr("sys.path", [str(tmp_path), str(tmp_path / "absent")])
     other_package._all_entry_points.cache_clear()
     try:
-        assert [entry.name for entry in other_package.entry_points_of("hostdx.scenarios")] == found
-        assert (other_package._all_entry_points() is None) is (not found)
+        assert [entry.name for entry in other_package.entry_points_of("hostdx.scenarios")] == expected
+        assert (other_package._all_entry_points() is None) is (not expected)
     finally:
         other_package._all_entry_points.cache_clear()

@@ -26,7 +26,7 @@ from hostdx.scenarios.triage.cpus.quota import throttling_sentence
 from hostdx.scenarios.triage.cpus.usable import usable_cpus
 from tests.fakes.clock import FakeClock
 from tests.fakes.hosts.tree import Tree
-from tests.fakes.run import FakeRun, conduct
+from tests.fakes.run import FakeRun, conduct_fake
 
 JOB = WatchedJob(words="job", target=JobTarget("pid", "131"), name="xz [131]")
 
@@ -35,7 +35,7 @@ def _uses(cores: Sequence[float], waited: float | None = 0.0, others: float | No
     return [
         JobUse(
             seconds=1.0,
-            cores=used,
+            cores=core_count,
             user_share=0.9,
             waited=waited,
             others_waited=others,
@@ -45,7 +45,7 @@ def _uses(cores: Sequence[float], waited: float | None = 0.0, others: float | No
             processes=1,
             threads=2,
         )
-        for used in cores
+        for core_count in cores
     ]
 
 
@@ -57,25 +57,25 @@ def host(tmp_path: Path) -> Host:
     return tree.host()
 
 
-def _found(host: Host, uses: list[JobUse], expect: float | None) -> list[Finding]:
+def _faults(host: Host, uses: list[JobUse], expect: float | None) -> list[Finding]:
     return list(cpuwatch_findings(host, usable_cpus(host), JOB, uses, expect))
 
 
 def test_what_it_waits_for_counts_on_a_busy_host(host: Host) -> None:
-    first, waits = _found(host, _uses([0.3, 0.3, 0.4, 0.3], waited=1.7), 1.0)
+    first, waits = _faults(host, _uses([0.3, 0.3, 0.4, 0.3], waited=1.7), 1.0)
     assert first.severity == "warning" and "0.33" in first.title
     assert waits.id == "cpuwatch.waits"
 
 
 def test_others_that_wait(host: Host) -> None:
-    found = _found(host, _uses([2.0] * 4, others=3.0), 1.0)
-    assert [f.id for f in found] == ["cpuwatch.cores", "cpuwatch.others"]
+    findings = _faults(host, _uses([2.0] * 4, others=3.0), 1.0)
+    assert [f.id for f in findings] == ["cpuwatch.cores", "cpuwatch.others"]
 
 
 def test_within_what_it_asked_for(host: Host) -> None:
-    [found] = _found(host, _uses([0.98, 1.0, 1.01, 0.99]), 1.0)
-    assert found.severity == "ok" and not found.remedy
-    [unsure] = _found(host, _uses([0.5, 2.5, 0.4, 2.9]), 1.0)
+    [finding] = _faults(host, _uses([0.98, 1.0, 1.01, 0.99]), 1.0)
+    assert finding.severity == "ok" and not finding.remedy
+    [unsure] = _faults(host, _uses([0.5, 2.5, 0.4, 2.9]), 1.0)
     assert unsure.severity == "ok"  # the interval holds 1
 
 
@@ -136,33 +136,33 @@ def test_one_job_must_be_named(options: dict[str, str | int]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("used_s", "thread", "named"),
+    ("used_s", "thread", "busiest"),
     [((0.5, 0.1), 0, "131"), ((0.25,) * 5, 0, ""), ((0.5, 0.1), 0x00200000, "")],
 )
 async def test_without_a_job_the_busiest_process_is_watched(
-    tmp_path: Path, used_s: tuple[float, ...], thread: int, named: str
+    tmp_path: Path, used_s: tuple[float, ...], thread: int, busiest: str
 ) -> None:
     """Not where it uses less than a quarter of what all use together, nor where it is a thread of the kernel."""
     tree = Tree(tmp_path)
     run = FakeRun(host=tree.host())
     monotonic = run.clock.sleep
 
-    def at(uptime_s: int, factor: float) -> None:
+    def put_times(uptime_s: int, factor: float) -> None:
         tree.put("/proc/uptime", f"{uptime_s}.00 0.00\n").put("/proc/stat", "cpu0 1 0 0 0\ncpu1 1 0 0 0\n")
-        for n, used in enumerate(used_s):
-            ticks = round(100 * used * factor)
+        for n, seconds in enumerate(used_s):
+            ticks = round(100 * seconds * factor)
             stat = f"{131 + n} (xz) R 2 0 0 0 -1 {thread} 0 0 0 0 {ticks} 0 0 0 9 0 0 0 5\n"
             tree.put(f"/proc/{131 + n}/stat", stat)
 
     async def sleep(seconds: float) -> None:
         await monotonic(seconds)
-        at(102, 2.0)
+        put_times(102, 2.0)
 
     run.clock.sleep = sleep  # type: ignore[method-assign]
-    at(100, 1.0)
-    if named:
+    put_times(100, 1.0)
+    if busiest:
         target, users = await _find_busiest(run)
-        assert target.value == named and [user.rate for user in users] == pytest.approx([0.25])
+        assert target.value == busiest and [user.rate for user in users] == pytest.approx([0.25])
         finding = users_finding(users, 2.0)
         assert len(finding.evidence) == len(users) and all(row.source for row in finding.evidence)
         return
@@ -175,7 +175,7 @@ async def test_many_small_processes_are_watched_as_their_control_group(tmp_path:
     run = FakeRun(host=tree.host())
     monotonic = run.clock.sleep
 
-    def at(uptime_s: int, ticks: int) -> None:
+    def put_times(uptime_s: int, ticks: int) -> None:
         tree.put("/proc/uptime", f"{uptime_s}.00 0.00\n").put("/proc/stat", "cpu0 1 0 0 0\ncpu1 1 0 0 0\n")
         for pid in range(131, 161):
             tree.put(f"/proc/{pid}/stat", f"{pid} (xz) R 1 0 0 0 -1 0 0 0 0 0 {ticks} 0 0 0 9 0 0 0 5\n")
@@ -183,10 +183,10 @@ async def test_many_small_processes_are_watched_as_their_control_group(tmp_path:
 
     async def sleep(seconds: float) -> None:
         await monotonic(seconds)
-        at(102, 16)
+        put_times(102, 16)
 
     run.clock.sleep = sleep  # type: ignore[method-assign]
-    at(100, 8)
+    put_times(100, 8)
     target, users = await _find_busiest(run)
     assert (target, users) == (JobTarget("cgroup", "/job.slice/a"), [])
 
@@ -199,7 +199,7 @@ def test_the_plan_names_the_process_with_its_user_and_how_to_watch_all_of_that_u
 
 async def test_a_job_that_is_not_there() -> None:
     with pytest.raises(RunRefused, match="no process of pid"):
-        await conduct(Cpuwatch(), FakeRun(host=Host(), options={"pid": 4_000_000}))
+        await conduct_fake(Cpuwatch(), FakeRun(host=Host(), options={"pid": 4_000_000}))
 
 
 class Passing(FakeClock):
@@ -229,7 +229,7 @@ async def test_the_quota_that_stopped_it_is_named(
 ) -> None:
     """Counted in the watch, not since the group was made."""
     run = run_of_quota(tmp_path, monkeypatch, target)
-    await conduct(Cpuwatch(), run)
+    await conduct_fake(Cpuwatch(), run)
     finding = run.of(Found)[0].finding
     group = QuotaGroup(folder=BATCH, name="batch.slice", cores=0.75, stopped=90, periods=100)
     assert throttling_sentence(group) in finding.title and finding.severity == "warning"
@@ -277,7 +277,7 @@ async def test_a_planted_job(busy: int) -> None:
     from hostdx.app.run.runner import Monotonic
 
     run = FakeRun(host=Host(), clock=Monotonic(), options={"pid": busy, "expect": 1.0, "seconds": 3.0})
-    await conduct(Cpuwatch(), run)
+    await conduct_fake(Cpuwatch(), run)
     events = [e for e in run.events if getattr(e, "finding", None) is not None]
     first = events[0].finding  # type: ignore[union-attr]
     assert first.id == "cpuwatch.cores" and first.severity == "warning", first.title
@@ -286,10 +286,10 @@ async def test_a_planted_job(busy: int) -> None:
 def test_another_process_with_the_number_is_refused() -> None:
     """`--started` goes with `--pid`: the number alone may belong to a newer process."""
     me = identity_of()
-    named = {"pid": str(me.pid), "started": me.start}
-    assert Cpuwatch().prepare(Host(), Options(named)).plan.steps
+    target = {"pid": str(me.pid), "started": me.start}
+    assert Cpuwatch().prepare(Host(), Options(target)).plan.steps
     with pytest.raises(RunRefused):
-        Cpuwatch().prepare(Host(), Options(named | {"started": me.start + 1}))
+        Cpuwatch().prepare(Host(), Options(target | {"started": me.start + 1}))
     with pytest.raises(UsageError):
         Cpuwatch().prepare(Host(), Options({"started": me.start}))
     later = JobTarget("pid", str(me.pid), me.start - 1)

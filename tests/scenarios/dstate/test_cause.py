@@ -48,14 +48,14 @@ def stuck(
     tid: int = 7,
     limits: tuple[DeviceLimit, ...] = (),
 ) -> StuckTaskDetails:
-    one = task(tid, wchan=functions[0] if functions else NO)
-    return StuckTaskDetails(Sleep(one, 0.0, seconds, 6), functions, place, functions[1:], limits)
+    stuck_task = task(tid, wchan=functions[0] if functions else NO)
+    return StuckTaskDetails(Sleep(stuck_task, 0.0, seconds, 6), functions, place, functions[1:], limits)
 
 
 def device(
     name: str = "sdb",
     quiet_s: float = 20.0,
-    held: int | Absent = 0,
+    holds: int | Absent = 0,
     scheduler: str = "bfq",
     hw_queues: int = 16,
     suspended: bool = False,
@@ -65,7 +65,7 @@ def device(
     return DeviceState(
         name=name,
         quiet_s=quiet_s,
-        driver_holds=held,
+        driver_holds=holds,
         scheduler=scheduler,
         hw_queues=hw_queues,
         suspended=suspended,
@@ -94,20 +94,12 @@ ROWS = [
         Cause("frozen", "/data", "percpu_rwsem_wait", False),
     ),
     # the device holds requests and completes none
-    (stuck("io_schedule", place=XFS), [TOP, device(held=31)], Cause("device", "sdb", "io_schedule")),
+    (stuck("io_schedule", place=XFS), [TOP, device(holds=31)], Cause("device", "sdb", "io_schedule")),
     # the driver holds nothing and nothing moves: the scheduler has it only where it is seen to
-    (
-        stuck("blk_mq_get_tag", place=XFS),
-        [TOP, device(tags=12)],
-        Cause("scheduler", "sdb", "blk_mq_get_tag"),
-    ),
+    (stuck("blk_mq_get_tag", place=XFS), [TOP, device(tags=12)], Cause("scheduler", "sdb", "blk_mq_get_tag")),
     (stuck("io_schedule", place=XFS), [TOP, device(quiet_s=60)], Cause("idle", "sdb", "io_schedule", False)),
     (stuck("io_schedule", place=XFS), [TOP, device(tags=0)], Cause("idle", "sdb", "io_schedule", False)),
-    (
-        stuck("wbt_wait", place=XFS),
-        [TOP, device(scheduler="none")],
-        Cause("idle", "sdb", "wbt_wait", False),
-    ),
+    (stuck("wbt_wait", place=XFS), [TOP, device(scheduler="none")], Cause("idle", "sdb", "wbt_wait", False)),
     # its control group has a limit for the disk: also where a request is let through now and then
     (
         stuck("io_schedule", place=XFS, limits=(LIMIT,)),
@@ -122,7 +114,7 @@ ROWS = [
     # a limit does not excuse a device that holds what it was given
     (
         stuck("io_schedule", place=XFS, limits=(LIMIT,)),
-        [TOP, device(held=3)],
+        [TOP, device(holds=3)],
         Cause("device", "sdb", "io_schedule"),
     ),
     # multipath over idle paths
@@ -140,7 +132,7 @@ ROWS = [
     # it completes requests: slow
     (
         stuck("xfs_buf_iowait", place=XFS),
-        [TOP, device(quiet_s=0.1, held=31)],
+        [TOP, device(quiet_s=0.1, holds=31)],
         Cause("busy", "sdb", "xfs_buf_iowait"),
     ),
     # something in the middle is suspended
@@ -154,28 +146,28 @@ ROWS = [
     (stuck("my_driver_wait"), [], Cause("unknown", "", "my_driver_wait")),
     (stuck(), [], Cause("unknown", "", "")),
     # the driver's count cannot be read: no guess
-    (stuck("io_schedule", place=XFS), [TOP, device(held=NO)], Cause("block", "sdb", "io_schedule")),
+    (stuck("io_schedule", place=XFS), [TOP, device(holds=NO)], Cause("block", "sdb", "io_schedule")),
 ]
 
 
-@every_case(("one", "devices", "expected"), ROWS)
+@every_case(("details", "devices", "expected"), ROWS)
 def test_a_stuck_task_gets_its_cause(
-    one: StuckTaskDetails, devices: list[DeviceState], expected: Cause
+    details: StuckTaskDetails, devices: list[DeviceState], expected: Cause
 ) -> None:
-    assert cause_of(one, {d.name: d for d in devices}) == expected
+    assert cause_of(details, {d.name: d for d in devices}) == expected
 
 
 def test_without_a_place_a_single_silent_device_is_a_hint() -> None:
-    silent = device(held=3)
+    silent = device(holds=3)
     assert cause_of(stuck("io_schedule"), {}, [silent]) == Cause("device", "sdb", "io_schedule", False)
-    assert cause_of(stuck("io_schedule"), {}, [silent, device("sdc", held=1)]).kind == "block"
+    assert cause_of(stuck("io_schedule"), {}, [silent, device("sdc", holds=1)]).kind == "block"
 
 
 def test_the_kernels_fault_is_not_claimed_for_one_queue_or_another_scheduler() -> None:
     for state in (device(hw_queues=1, tags=3), device(scheduler="mq-deadline", tags=3)):
         states = {d.name: d for d in (TOP, state)}
-        one = stuck("blk_mq_get_tag", place=XFS)
-        (group,) = group_by_cause([(one, cause_of(one, states))])
+        details = stuck("blk_mq_get_tag", place=XFS)
+        (group,) = group_by_cause([(details, cause_of(details, states))])
         finding = stuck_group_finding(group, states, faults_of("4.18.0-348.el8.x86_64"))
         assert finding.id == "dstate.scheduler" and not finding.references
 

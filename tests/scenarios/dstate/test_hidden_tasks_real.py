@@ -30,17 +30,17 @@ def as_nobody(prepare: Callable[[], None]) -> tuple[Scan | Absent, str]:
             os.setuid(65534)
             host = Host()
             rule = HostRule("iosched.tasks-in-d", "iosched", "tasks in D now", find_tasks_stuck_in_d)
-            told = list(apply_rule(rule, host, lambda: 0.0))[-1]
-            os.write(writer, pickle.dumps((find_blocked_tasks(host), getattr(told, "state", ""))))
+            event = list(apply_rule(rule, host, lambda: 0.0))[-1]
+            os.write(writer, pickle.dumps((find_blocked_tasks(host), getattr(event, "state", ""))))
         except BaseException as error:
             os.write(writer, pickle.dumps((Absent(repr(error)), "")))
         finally:
             os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as answer:
-        said = answer.read()
+        data = answer.read()
     os.waitpid(child, 0)
-    loads: tuple[Scan | Absent, str] = pickle.loads(said)
+    loads: tuple[Scan | Absent, str] = pickle.loads(data)
     return loads
 
 

@@ -20,13 +20,13 @@ from hostdx.scenarios.dstate.rules import find_tasks_stuck_in_d
 from hostdx.scenarios.dstate.scenario import Dstate
 from tests.every_case import every_case
 from tests.fakes import FakeRun
-from tests.fakes.run import conduct
+from tests.fakes.run import conduct_fake
 from tests.needs import KERNEL_THREADS, LOOP, need, needs, not_here, program
 from tests.real.loop_disk import LoopDisk
-from tests.real.own_disk import detach, sh, unmount
+from tests.real.own_disk import detach_loop, sh, unmount
 
 
-def captured(root: Path, *processes: tuple[int, str, str, str]) -> Host:
+def make_host(root: Path, *processes: tuple[int, str, str, str]) -> Host:
     for pid, comm, state, wchan in processes:
         folder = root / "proc" / str(pid) / "task" / str(pid)
         folder.mkdir(parents=True)
@@ -48,17 +48,17 @@ def captured(root: Path, *processes: tuple[int, str, str, str]) -> Host:
 
 def watch(host: Host, **options: float) -> FakeRun:
     run = FakeRun(host=host, options=options, declared=Dstate.options)
-    asyncio.run(conduct(Dstate(), run))
+    asyncio.run(conduct_fake(Dstate(), run))
     return run
 
 
 def test_nothing_is_well_where_tasks_are_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     why = Absent("other users' tasks are hidden: run as root", "permission", "/proc")
     monkeypatch.setattr("hostdx.probes.system.running.tasks.explain_hidden_tasks", lambda host: why)
-    run = watch(captured(tmp_path, (1, "init", "S", "0")), seconds=5)
-    (found,) = run.of(ev.Found)
-    assert (found.finding.id, found.finding.severity) == ("dstate.none", "notice")
-    assert why.reason in found.finding.evidence[-1].text
+    run = watch(make_host(tmp_path, (1, "init", "S", "0")), seconds=5)
+    (event,) = run.of(ev.Found)
+    assert (event.finding.id, event.finding.severity) == ("dstate.none", "notice")
+    assert why.reason in event.finding.evidence[-1].text
     (absent,) = run.of(ev.AbsentFact)[-1:]
     assert (absent.name, absent.reason) == ("of other users", why.reason)
     with pytest.raises(Unreadable, match="are hidden"):
@@ -66,7 +66,7 @@ def test_nothing_is_well_where_tasks_are_hidden(tmp_path: Path, monkeypatch: pyt
 
 
 def test_a_storm_stays_readable(tmp_path: Path) -> None:
-    host = captured(tmp_path, *((n, f"w{n}", "D", "io_schedule") for n in range(100, 400)))
+    host = make_host(tmp_path, *((n, f"w{n}", "D", "io_schedule") for n in range(100, 400)))
     run = watch(host, seconds=8)
     assert len([g for g in run.of(ev.Guard) if g.kind == "stuck"]) <= 20
     assert run.of(ev.Found)[-1].finding.title.startswith("300 ")
@@ -88,7 +88,7 @@ def test_the_plan_changes_nothing() -> None:
 
 
 @every_case(
-    ("comm", "cmdline", "mountpoint", "how"),
+    ("comm", "cmdline", "mountpoint", "way"),
     [
         ("touch", "touch\0/data/x\0", "/data", "argument"),
         ("dd", "dd\0if=/dev/zero\0of=/data/y\0", "/data", "argument"),
@@ -96,18 +96,18 @@ def test_the_plan_changes_nothing() -> None:
     ],
 )
 def test_a_place_is_told_from_the_arguments(
-    tmp_path: Path, comm: str, cmdline: str, mountpoint: str, how: str
+    tmp_path: Path, comm: str, cmdline: str, mountpoint: str, way: str
 ) -> None:
-    host = captured(tmp_path, (20, comm, "D", "x"))
+    host = make_host(tmp_path, (20, comm, "D", "x"))
     (tmp_path / "proc/20/cmdline").write_text(cmdline)
     place = place_of(host, Task(20, 20, comm, 20, False, "x", 1))
     assert not isinstance(place, Absent)
-    assert (place.mountpoint, place.how) == (mountpoint, how)
+    assert (place.mountpoint, place.how) == (mountpoint, way)
     host.close()
 
 
 def test_a_loop_devices_worker_waits_for_the_file_below(tmp_path: Path) -> None:
-    host = captured(tmp_path, (20, "kworker/u8:4+loop3", "D", "percpu_rwsem_wait"))
+    host = make_host(tmp_path, (20, "kworker/u8:4+loop3", "D", "percpu_rwsem_wait"))
     folder = tmp_path / "sys/block/loop3/loop"
     folder.mkdir(parents=True)
     (folder / "backing_file").write_text("/data/image\n")
@@ -121,7 +121,7 @@ def test_a_loop_devices_worker_waits_for_the_file_below(tmp_path: Path) -> None:
 
 def test_a_journal_on_a_loop_device_waits_for_that_device(tmp_path: Path) -> None:
     """jbd2/loop6-8 is the journal of what is mounted from loop6, not the worker that serves its image."""
-    host = captured(tmp_path, (20, "jbd2/loop6-8", "D", "jbd2_journal_commit_transaction"))
+    host = make_host(tmp_path, (20, "jbd2/loop6-8", "D", "jbd2_journal_commit_transaction"))
     with (tmp_path / "proc/self/mountinfo").open("a") as table:
         table.write("40 20 7:6 / /image rw - ext4 /dev/loop6 rw\n")
     folder = tmp_path / "sys/devices/virtual/block/loop6"
@@ -139,7 +139,7 @@ def test_a_journal_on_a_loop_device_waits_for_that_device(tmp_path: Path) -> Non
 
 
 def test_the_limits_of_a_stuck_tasks_control_group_are_read(tmp_path: Path) -> None:
-    host = captured(tmp_path, (20, "dd", "D", "io_schedule"))
+    host = make_host(tmp_path, (20, "dd", "D", "io_schedule"))
     with (tmp_path / "proc/self/mountinfo").open("a") as table:
         table.write("50 20 0:60 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n")
     (tmp_path / "proc/20/task/20/cwd").symlink_to("/data/x")
@@ -161,15 +161,15 @@ def test_the_limits_of_a_stuck_tasks_control_group_are_read(tmp_path: Path) -> N
 
 
 def test_stacks_and_pressure_are_recorded(tmp_path: Path) -> None:
-    host = captured(tmp_path, (20, "dd", "D", "io_schedule"))
+    host = make_host(tmp_path, (20, "dd", "D", "io_schedule"))
     (tmp_path / "proc/20/task/20/stack").write_text("[<0>] io_schedule+0x1/0x2\n[<0>] bio_wait+0x3/0x4\n")
     (tmp_path / "proc/pressure").mkdir()
     for name in ("cpu", "io", "memory"):
         text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=5000000\n"
         (tmp_path / "proc/pressure" / name).write_text(text)
     run = watch(host, seconds=5)
-    *_, told = run.of(InD)  # the list at the end; before it the table as it stood
-    assert told.value[0].stack == ("io_schedule", "bio_wait")
+    *_, stuck_tasks = run.of(InD)  # the list at the end; before it the table as it stood
+    assert stuck_tasks.value[0].stack == ("io_schedule", "bio_wait")
     evidence = run.of(ev.Found)[-1].finding.evidence
     assert any(e.text == "dd (20): io_schedule <- bio_wait" and e.source.endswith("/stack") for e in evidence)
     series = {s.series for s in run.of(ev.SampleTaken)}
@@ -178,7 +178,7 @@ def test_stacks_and_pressure_are_recorded(tmp_path: Path) -> None:
 
 
 def test_the_root_file_system_says_nothing(tmp_path: Path) -> None:
-    host = captured(tmp_path, (20, "sh", "D", "x"))
+    host = make_host(tmp_path, (20, "sh", "D", "x"))
     (tmp_path / "proc/20/task/20/cwd").symlink_to("/home/me")
     assert isinstance(place_of(host, Task(20, 20, "sh", 20, False, "x", 1)), Absent)
     host.close()
@@ -208,7 +208,7 @@ def frozen(tmp_path: Path) -> Iterator[Path]:
         finally:
             unmount(mountpoint)
     finally:
-        detach(loop, image)
+        detach_loop(loop, image)
     assert str(mountpoint) not in Path("/proc/self/mountinfo").read_text()
 
 
@@ -229,7 +229,7 @@ def test_a_device_that_completes_nothing_is_told_from_a_frozen_file_system(froze
                     options={"seconds": 6.5},
                     declared=Dstate.options,
                 )
-                asyncio.run(conduct(Dstate(), run))
+                asyncio.run(conduct_fake(Dstate(), run))
             finally:
                 sh("fsfreeze", "-u", str(frozen))
         run.host.close()
@@ -249,7 +249,7 @@ def test_a_task_on_a_really_frozen_file_system_is_caught(frozen: Path) -> None:
                 options={"seconds": 4.5},
                 declared=Dstate.options,  # type: ignore[arg-type]
             )
-            asyncio.run(conduct(Dstate(), run))
+            asyncio.run(conduct_fake(Dstate(), run))
         finally:
             sh("fsfreeze", "-u", str(frozen))
     run.host.close()

@@ -14,7 +14,7 @@ from tests.every_case import every_case
 from tests.scenarios.oracle import numpy as np
 
 
-def phase(rng: random.Random, level: float, n: int = 20, deviation: float = 0.05) -> list[float]:
+def draw_phase(rng: random.Random, level: float, n: int = 20, deviation: float = 0.05) -> list[float]:
     """Blocks around `level` (a log), hanging together by 0.6."""
     noise = rng.gauss(0, deviation)
     values = []
@@ -26,7 +26,7 @@ def phase(rng: random.Random, level: float, n: int = 20, deviation: float = 0.05
 
 def test_what_the_idle_control_gave_too_is_not_the_treatments() -> None:
     rng = random.Random(6)
-    change = judge_before_after(phase(rng, 0.0), phase(rng, -0.2), phase(rng, -0.45))
+    change = judge_before_after(draw_phase(rng, 0.0), draw_phase(rng, -0.2), draw_phase(rng, -0.45))
     assert change.verdict == "inconclusive"
     assert change.idle_ratio == pytest.approx(math.exp(-0.2), abs=0.06)
     assert "after idling alone" in change.explain("the trim")
@@ -35,13 +35,13 @@ def test_what_the_idle_control_gave_too_is_not_the_treatments() -> None:
 def test_quiet_blocks_can_say_that_nothing_changed() -> None:
     rng = random.Random(7)
     change = judge_before_after(
-        phase(rng, 0.0, 40, 0.005), phase(rng, 0.0, 40, 0.005), phase(rng, 0.0, 40, 0.005)
+        draw_phase(rng, 0.0, 40, 0.005), draw_phase(rng, 0.0, 40, 0.005), draw_phase(rng, 0.0, 40, 0.005)
     )
     assert change.verdict == "no material difference"
     assert change.explain("the trim").endswith("within the margin of 5 %")
 
 
-def steady(level: float) -> list[float]:
+def steady_blocks(level: float) -> list[float]:
     """Blocks around `level` (a log) that hardly scatter."""
     return [10_000 * math.exp(level + 5e-4 * (-1) ** n) for n in range(20)]
 
@@ -61,7 +61,7 @@ def steady(level: float) -> list[float]:
 def test_a_sure_change_must_be_beyond_the_margin_and_beyond_what_idling_did(
     idle: float, after: float, word: str
 ) -> None:
-    change = judge_before_after(steady(0.0), steady(idle), steady(after))
+    change = judge_before_after(steady_blocks(0.0), steady_blocks(idle), steady_blocks(after))
     assert change.verdict == word
     assert change.ratio == pytest.approx(math.exp(after - idle))
 

@@ -10,25 +10,25 @@ from hostdx.scenarios.experiment.budget import (
 )
 
 
-def workload(name: str, block_s: float = 0.5, min_groups: int = 8) -> Workload:
+def make_workload(name: str, block_s: float = 0.5, min_groups: int = 8) -> Workload:
     return Workload(
         id=name, title=name, metrics=(Metric("IOPS", "IOPS"),), block_s=block_s, min_groups=min_groups
     )
 
 
-def needs(*seconds: float) -> list[Need]:
+def make_needs(*seconds: float) -> list[Need]:
     return [Need(s) for s in seconds]
 
 
 def test_the_first_gets_all_but_what_the_later_ones_need() -> None:
-    assert seconds_for_first(100.0, needs(20, 30, 10)) == 60.0
-    assert seconds_for_first(100.0, needs(20)) == 100.0
+    assert seconds_for_first(100.0, make_needs(20, 30, 10)) == 60.0
+    assert seconds_for_first(100.0, make_needs(20)) == 100.0
     assert seconds_for_first(100.0, [Need(20, control=True), Need(10)]) == 40.0
 
 
 def test_a_plan_gives_out_what_the_run_will() -> None:
     assert allotted_seconds(100.0, [Need(20), Need(10, control=True), Need(15)]) == [75.0, 10.0, 15.0]
-    assert allotted_seconds(45.0, needs(20, 20, 20)) == [25.0, 20.0, 0.0]
+    assert allotted_seconds(45.0, make_needs(20, 20, 20)) == [25.0, 20.0, 0.0]
 
 
 def test_what_is_left_goes_to_the_widest_interval_that_it_can_decide() -> None:

@@ -16,22 +16,22 @@ def group(index: int) -> GroupBlocks:
     return group_blocks
 
 
-def verdict(groups: int, batch: int = 1) -> ev.RunVerdict:
+def make_verdict(groups: int, batch: int = 1) -> ev.RunVerdict:
     return ev.RunVerdict(
         t=0.0, workload="w", metric="IOPS", baseline="A", variant="B", verdict="slower", groups=groups, batch=batch
     )  # fmt: skip
 
 
 @every_case(
-    ("said", "values"),
+    ("verdicts", "values"),
     [
-        ([verdict(1)], [15.0]),
-        ([verdict(1, batch=2)], [15.0]),  # groups, whatever the batches are
-        ([verdict(0)], [15.0, 115.0, 215.0]),  # not decided by groups: all there are
+        ([make_verdict(1)], [15.0]),
+        ([make_verdict(1, batch=2)], [15.0]),  # groups, whatever the batches are
+        ([make_verdict(0)], [15.0, 115.0, 215.0]),  # not decided by groups: all there are
         ([], [15.0, 115.0, 215.0]),
     ],
 )
 def test_what_came_after_the_decision_is_no_part_of_the_level(
-    said: list[ev.RunVerdict], values: list[float]
+    verdicts: list[ev.RunVerdict], values: list[float]
 ) -> None:
-    assert level_values([group(n) for n in range(3)], "B", IOPS, said) == values
+    assert level_values([group(n) for n in range(3)], "B", IOPS, verdicts) == values

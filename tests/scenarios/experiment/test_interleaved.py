@@ -6,13 +6,13 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.plan import Metric, Workload
 from hostdx.scenarios.experiment.load_schedule import measure_workload
 from tests.fakes import FakeRun, FakeVariantBench
-from tests.fakes.noise import Noise, autoregressive, quiet, white
+from tests.fakes.noise import Noise, ar1_noise, no_noise, white
 
 READS = Workload(id="randread", title="4 KiB random read", metrics=(Metric("IOPS", "IOPS"),))
 
 
 def benches_of(
-    run: FakeRun, *ratios: float, noise: Noise = quiet, operations_per_s: float = 10_000.0
+    run: FakeRun, *ratios: float, noise: Noise = no_noise, operations_per_s: float = 10_000.0
 ) -> list[FakeVariantBench]:
     """Variants A, B, ... on one machine: they share the noise and the log of calls."""
     calls: list[tuple[str, str]] = []
@@ -53,9 +53,9 @@ async def test_planted_loss_is_called_slower_with_everything_a_verdict_needs() -
 
 
 async def test_nothing_planted_is_seldom_called_a_difference() -> None:
-    called = [(await verdict_of(1.0, seed, autoregressive(seed, 0.6, 0.15))).verdict for seed in range(40)]
+    words = [(await verdict_of(1.0, seed, ar1_noise(seed, 0.6, 0.15))).verdict for seed in range(40)]
     assert (
-        sum(word in ("slower", "faster") for word in called) <= 5
+        sum(word in ("slower", "faster") for word in words) <= 5
     )  # 5 % of 40 is 2; more than 5 has p < 0.02
 
 
@@ -71,7 +71,7 @@ async def test_what_cannot_get_its_groups_is_not_started_and_that_is_said() -> N
 
 
 async def test_p99_is_shown_from_1000_operations_a_group_on() -> None:
-    for rate, shown in ((10_000.0, True), (900.0, False)):
+    for rate, is_shown in ((10_000.0, True), (900.0, False)):
         run = FakeRun(seed=6)
         noise = white(6, 0.05)
         benches = [
@@ -80,4 +80,4 @@ async def test_p99_is_shown_from_1000_operations_a_group_on() -> None:
         ]
         await measure_workload(run, READS, benches, budget_s=60, family=1)
         tails = [e.p99_ns for e in run.of(ev.RunningEstimate)]
-        assert tails and all(tail == ((250_000, 400_000) if shown else None) for tail in tails)
+        assert tails and all(tail == ((250_000, 400_000) if is_shown else None) for tail in tails)

@@ -27,9 +27,9 @@ def test_more_than_half_of_the_groups_must_have_been_disturbed(first: bool, rati
     judge = Judge(READS, IOPS, ("A", "B"), family=1, margin=0.05, planned_groups=20)
     pace = Pace(FakeClock(), 60.0, 2.0)
     for index in range(20):
-        one = group(index, ratio + 0.03 * (index % 4 - 1.5))
-        one.loud = index % 2 == 1 or (first and index == 0)
-        judge.add(one, pace)
+        blocks = group(index, ratio + 0.03 * (index % 4 - 1.5))
+        blocks.loud = index % 2 == 1 or (first and index == 0)
+        judge.add(blocks, pace)
     verdict = judge.conclude_verdict(1.0, pace, "")
     assert verdict.verdict == "slower" and verdict.groups % 2 == 0
     assert judge.keep_large_only(verdict, "").verdict == word

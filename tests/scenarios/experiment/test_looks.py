@@ -14,7 +14,7 @@ from tests.scenarios.oracle import numpy as np
 from tests.scenarios.oracle import stats as oracle
 
 
-def criticals(levels: Iterable[float]) -> tuple[float, ...]:
+def critical_values(levels: Iterable[float]) -> tuple[float, ...]:
     return tuple(float(oracle.norm.isf(level / 2)) for level in levels)
 
 
@@ -25,12 +25,12 @@ def stays_inside(counts: tuple[int, ...], criticals: tuple[float, ...]) -> float
         (n1, n2), (c1, c2) = counts, criticals
         gap = math.sqrt(n2 - n1)
 
-        def density(z: float) -> float:
+        def density_at(z: float) -> float:
             x = z * roots[0]
             inner = oracle.norm.cdf((c2 * roots[1] - x) / gap) - oracle.norm.cdf((-c2 * roots[1] - x) / gap)
             return float(oracle.norm.pdf(z) * inner)
 
-        return float(integrate.quad(density, -c1, c1, epsabs=1e-12)[0])
+        return float(integrate.quad(density_at, -c1, c1, epsabs=1e-12)[0])
     covariance = np.array([[min(a, b) / math.sqrt(a * b) for b in counts] for a in counts])
     normal = oracle.multivariate_normal(cov=covariance, maxpts=4_000_000, abseps=1e-7, releps=1e-7, seed=1)
     upper = np.array(criticals)
@@ -38,13 +38,12 @@ def stays_inside(counts: tuple[int, ...], criticals: tuple[float, ...]) -> float
 
 
 @pytest.mark.parametrize(
-    ("looks", "accuracy"),
-    [((6, 12), 1e-6), ((10, 30), 1e-6), ((6, 10, 17, 30), 1e-5), ((12, 24, 60), 1e-5)],
+    ("looks", "accuracy"), [((6, 12), 1e-6), ((10, 30), 1e-6), ((6, 10, 17, 30), 1e-5), ((12, 24, 60), 1e-5)]
 )
 @pytest.mark.parametrize("alpha", one_always(0.05, 0.01))
 def test_all_looks_together_spend_alpha(looks: tuple[int, ...], accuracy: float, alpha: float) -> None:
     levels = [boundary.nominal_level(look, looks, alpha) for look in looks]
-    assert 1 - stays_inside(looks, criticals(levels)) == pytest.approx(alpha, abs=accuracy)
+    assert 1 - stays_inside(looks, critical_values(levels)) == pytest.approx(alpha, abs=accuracy)
 
 
 def test_one_look_costs_nothing() -> None:
@@ -53,13 +52,13 @@ def test_one_look_costs_nothing() -> None:
 
 def test_an_early_end_spends_what_is_left() -> None:
     looks = (6, 20)
-    planned, ended = (
+    at_end, early = (
         boundary.nominal_level(10, looks, 0.05),
         boundary.nominal_level(10, looks, 0.05, final=True),
     )
-    assert planned < ended < 0.05
-    levels = (boundary.nominal_level(6, looks, 0.05), ended)
-    assert 1 - stays_inside((6, 10), criticals(levels)) == pytest.approx(0.05, abs=1e-6)
+    assert at_end < early < 0.05
+    levels = (boundary.nominal_level(6, looks, 0.05), early)
+    assert 1 - stays_inside((6, 10), critical_values(levels)) == pytest.approx(0.05, abs=1e-6)
 
 
 @every_case("looks", [(12,), (6, 12), (6, 10, 15), (6, 10, 17, 30), (6, 10, 19, 35, 64, 120)])

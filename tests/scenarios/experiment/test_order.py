@@ -21,14 +21,14 @@ from tests.needs import some_always
 READS = Workload(id="reads", title="reads", metrics=(Metric("IOPS", "IOPS"),))
 
 
-def drawn(effect: float, second: float, groups: int = 20, sigma: float = 0.02, seed: int = 1) -> OrderEffect:
+def draw(effect: float, second: float, groups: int = 20, sigma: float = 0.02, seed: int = 1) -> OrderEffect:
     """Log ratios of groups, in which being second multiplies by exp(second)."""
     rng = random.Random(seed)
     firsts = [n % 2 == 0 for n in range(groups)]
     logs = [effect + (second if first else -second) + rng.gauss(0, sigma) for first in firsts]
-    found = order_effect(logs, firsts, 0.05)
-    assert found is not None
-    return found
+    effect_found = order_effect(logs, firsts, 0.05)
+    assert effect_found is not None
+    return effect_found
 
 
 @every_case(
@@ -39,25 +39,22 @@ def test_which_of_a_pair_comes_first(order: str, first: bool | None) -> None:
 
 
 def test_the_effect_by_order_with_its_interval_and_what_being_second_does() -> None:
-    found = drawn(effect=-0.3, second=0.1, groups=31)
-    assert found.ratios == pytest.approx((math.exp(-0.2), math.exp(-0.4)), rel=0.02)
-    assert found.groups == (16, 15)
-    assert found.second == pytest.approx(math.exp(0.1), rel=0.02) and found.is_established
-    for ratio, (low, high) in zip(found.ratios, found.ci95, strict=True):
+    order = draw(effect=-0.3, second=0.1, groups=31)
+    assert order.ratios == pytest.approx((math.exp(-0.2), math.exp(-0.4)), rel=0.02)
+    assert order.groups == (16, 15)
+    assert order.second == pytest.approx(math.exp(0.1), rel=0.02) and order.is_established
+    for ratio, (low, high) in zip(order.ratios, order.ci95, strict=True):
         assert low < ratio < high < 1
-    assert found.second_ci[0] < found.second < found.second_ci[1]
+    assert order.second_ci[0] < order.second < order.second_ci[1]
 
 
-@every_case(
-    ("logs", "firsts"),
-    [([0.1, 0.2, 0.1], [True, False, True]), ([0.1] * 6, [True] * 6), ([], [])],
-)
+@every_case(("logs", "firsts"), [([0.1, 0.2, 0.1], [True, False, True]), ([0.1] * 6, [True] * 6), ([], [])])
 def test_too_few_groups_or_one_order_alone_say_nothing(logs: list[float], firsts: list[bool]) -> None:
     assert order_effect(logs, firsts, 0.05) is None
 
 
 @every_case(
-    ("effect", "second", "word", "stands"),
+    ("effect", "second", "word", "expected"),
     [
         (-0.4, 0.0, Word.SLOWER, Word.SLOWER),
         (-0.4, 0.1, Word.SLOWER, Word.SLOWER),  # beyond the margin in both orders
@@ -73,9 +70,9 @@ def test_too_few_groups_or_one_order_alone_say_nothing(logs: list[float], firsts
     ],
 )
 def test_a_verdict_stands_where_each_order_alone_gives_it(
-    effect: float, second: float, word: Word, stands: Word
+    effect: float, second: float, word: Word, expected: Word
 ) -> None:
-    assert word_by_order(word, drawn(effect, second, sigma=0.01), 0.05) == stands
+    assert word_by_order(word, draw(effect, second, sigma=0.01), 0.05) == expected
 
 
 def test_without_an_established_effect_both_orders_must_lie_on_the_verdicts_side() -> None:
@@ -113,17 +110,17 @@ def test_an_order_effect_of_the_control_is_held_against_the_other_comparisons_of
     )
     both = msgspec.structs.replace(one_order, ratios=(1.3, 1.4), ci95=((1.2, 1.4), (1.3, 1.5)))
     control = verdict_with("again", Word.NOT_MEASURED, effect)
-    for order, stands in ((one_order, Word.UNDECIDED), (both, Word.FASTER), (None, Word.FASTER)):
-        held = hold_to_shared_orders([verdict_with("new", Word.FASTER, order), control])
-        assert [v.verdict for v in held] == [stands, Word.NOT_MEASURED], order
-        assert held[0].ratio == 1.1 and bool(held[0].reason) is (stands == Word.UNDECIDED)
+    for order, expected in ((one_order, Word.UNDECIDED), (both, Word.FASTER), (None, Word.FASTER)):
+        verdicts = hold_to_shared_orders([verdict_with("new", Word.FASTER, order), control])
+        assert [v.verdict for v in verdicts] == [expected, Word.NOT_MEASURED], order
+        assert verdicts[0].ratio == 1.1 and bool(verdicts[0].reason) is (expected == Word.UNDECIDED)
     quiet = verdict_with("again", Word.EQUAL, one_order)
     assert hold_to_shared_orders([verdict_with("new", Word.FASTER, one_order), quiet])[0].is_faster
 
 
 def test_what_is_not_measured_shows_no_figure_that_the_order_decides() -> None:
     verdict = GroupVerdict(verdict=Word.SLOWER, ratio=0.64, ci95=(0.29, 0.8), groups=30, slower_in=18)
-    guard = apply_order_guard(verdict, drawn(-0.3, 0.9))
+    guard = apply_order_guard(verdict, draw(-0.3, 0.9))
     assert guard.is_not_measured and guard.reason and guard.order is not None
     assert (guard.ratio, guard.ci95, guard.groups, guard.slower_in) == (None, None, 0, 0)
 
@@ -161,12 +158,12 @@ class SecondIsFaster(FakeVariantBench):
 
 def benches(run: FakeRun, ratio: float, second: float, settles: bool) -> list[SecondIsFaster]:
     shared: dict[str, float | str] = {"place": 2}  # two warm-ups come before
-    found = []
+    benches_made = []
     for variant, factor in (("A", 1.0), ("B", ratio)):
         bench = SecondIsFaster(variant, run.clock, {"IOPS": 10_000.0 * factor}, noise=white(3, 0.02))
         bench.last, bench.second, bench.settles = shared, second, settles
-        found.append(bench)
-    return found
+        benches_made.append(bench)
+    return benches_made
 
 
 @pytest.mark.parametrize(("settles", "seed"), [(True, 1), (True, 2), (False, 1), (False, 2)])

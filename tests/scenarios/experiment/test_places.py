@@ -49,12 +49,12 @@ def two_levels(
     visits = PlaceVisits(pairs, rng)
     ratios, scatters, places = [], [], []
     for _ in range(groups):
-        [where] = visits.next(1)
-        visits.count_visits([where])
+        [place_number] = visits.next(1)
+        visits.count_visits([place_number])
         a, b = ([rng.gauss(0, within) for _ in range(2)] for _ in "AB")
-        ratios.append(pair[where] + sum(b) / 2 - sum(a) / 2)
+        ratios.append(pair[place_number] + sum(b) / 2 - sum(a) / 2)
         scatters.append(math.sqrt(((a[0] - a[1]) ** 2 + (b[0] - b[1]) ** 2) / 4))
-        places.append(where)
+        places.append(place_number)
     return ratios, scatters, places
 
 
@@ -73,33 +73,33 @@ def test_so_many_groups_narrow_the_interval(place: float, all_pairs: int) -> Non
     )
 
 
-def judged(
+def judge_places(
     values: tuple[Sequence[float], Sequence[float], Sequence[int]],
     pairs: int,
     *,
     effect: float = 0.0,
     mirrored: bool = False,
-    placed: bool = True,
+    has_places: bool = True,
     margin: float = 0.05,
 ) -> GroupVerdict:
     """Until a look decides, as an experiment does it. `mirrored`: the sides exchanged."""
     ratios, scatters, places = values
     comparison = SequentialComparison(
-        "A", "B", "IOPS", margin=margin, planned_groups=len(ratios), all_pairs=pairs if placed else 0
+        "A", "B", "IOPS", margin=margin, planned_groups=len(ratios), all_pairs=pairs if has_places else 0
     )
     for ratio, each, place in zip(ratios, scatters, places, strict=True):
         log = -(ratio + effect) if mirrored else ratio + effect
-        comparison.add(log, each, place=place if placed else None)
+        comparison.add(log, each, place=place if has_places else None)
         if (decision := comparison.verdict_at_look(1.0)) is not None:
             return decision
     raise AssertionError("the last look decides")
 
 
 def test_places_that_allow_no_narrower_interval_are_hopeless_and_said() -> None:
-    found = judged(two_levels(random.Random(3), 16, 96, 0.12, 0.02), 16)
-    assert found.verdict == "inconclusive" and found.reason and found.seconds_to_decide is None
-    assert found.place_scatter == pytest.approx(0.12, rel=0.35) and found.pairs == 16
-    noisy = judged(two_levels(random.Random(3), 16, 96, 0.005, 0.4), 16)
+    verdict = judge_places(two_levels(random.Random(3), 16, 96, 0.12, 0.02), 16)
+    assert verdict.verdict == "inconclusive" and verdict.reason and verdict.seconds_to_decide is None
+    assert verdict.place_scatter == pytest.approx(0.12, rel=0.35) and verdict.pairs == 16
+    noisy = judge_places(two_levels(random.Random(3), 16, 96, 0.005, 0.4), 16)
     assert noisy.verdict == "inconclusive" and not noisy.reason
     assert noisy.seconds_to_decide is not None and noisy.seconds_to_decide > 96
 
@@ -107,7 +107,7 @@ def test_places_that_allow_no_narrower_interval_are_hopeless_and_said() -> None:
 def test_before_a_pair_is_visited_again_the_groups_are_the_pairs() -> None:
     ratios, scatters, places = two_levels(random.Random(1), 64, 65, 0.05, 0.02)
 
-    def over(count: int, all_pairs: int) -> tuple[float, float, float]:
+    def spread_over(count: int, all_pairs: int) -> tuple[float, float, float]:
         comparison = SequentialComparison("A", "B", "IOPS", planned_groups=64, all_pairs=all_pairs)
         for at in range(count):
             comparison.add(ratios[at], scatters[at], place=places[at] if all_pairs else None)
@@ -115,5 +115,5 @@ def test_before_a_pair_is_visited_again_the_groups_are_the_pairs() -> None:
         assert spread is not None
         return tuple(spread)
 
-    assert over(64, 64) == over(64, 0)
-    assert over(65, 64) != over(65, 0)
+    assert spread_over(64, 64) == spread_over(64, 0)
+    assert spread_over(65, 64) != spread_over(65, 0)

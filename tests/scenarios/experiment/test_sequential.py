@@ -103,9 +103,9 @@ def test_the_rule_holds_for_any_groups(values: list[float], family: int) -> None
 
 
 def test_orders_of_two_are_abba_or_baab_and_never_a_whole_batch_alike() -> None:
-    drawn = list(itertools.islice(draw_orders("AB", random.Random(1)), 6000))
-    counts = Counter("".join(order) for order in drawn)
+    orders = list(itertools.islice(draw_orders("AB", random.Random(1)), 6000))
+    counts = Counter("".join(order) for order in orders)
     assert set(counts) == {"ABBA", "BAAB"}
     assert abs(counts["ABBA"] - 3000) < 200
     for batch in range(0, 6000, 6):
-        assert len(set(drawn[batch : batch + 6])) == 2
+        assert len(set(orders[batch : batch + 6])) == 2

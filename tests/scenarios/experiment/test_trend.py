@@ -5,12 +5,7 @@ import random
 
 import pytest
 
-from hostdx.scenarios.experiment.trend import (
-    fit_line,
-    fit_rounds,
-    rounds_to_show,
-    trend_estimate,
-)
+from hostdx.scenarios.experiment.trend import fit_line, fit_rounds, rounds_to_show, trend_estimate
 from tests.every_case import every_case
 from tests.scenarios.oracle import numpy as np
 from tests.scenarios.oracle import stats as oracle
@@ -25,7 +20,7 @@ def noise(rng: random.Random, n: int, deviation: float, correlation: float) -> l
     return values
 
 
-def rounds(
+def draw_rounds(
     rng: random.Random, n: int, loss: float, deviation: float, correlation: float = 0.0
 ) -> list[float]:
     """Values whose references are 1: a loss of `loss` a round, a fraction of the round before."""
@@ -57,9 +52,9 @@ def test_without_correlation_it_is_ordinary_regression() -> None:
     rng = random.Random(1)
     xs = [float(i) for i in range(12)]
     ys = [rng.gauss(0, 1) for _ in xs]
-    ours, theirs = fit_line(xs, ys, 0.0), oracle.linregress(xs, ys)
-    assert (ours.value, ours.error, ours.p_value_of_zero) == pytest.approx(
-        (theirs.slope, theirs.stderr, theirs.pvalue), abs=1e-6
+    own, expected = fit_line(xs, ys, 0.0), oracle.linregress(xs, ys)
+    assert (own.value, own.error, own.p_value_of_zero) == pytest.approx(
+        (expected.slope, expected.stderr, expected.pvalue), abs=1e-6
     )
 
 
@@ -76,13 +71,13 @@ def test_what_would_have_shown_does_show() -> None:
     line = fit_line([float(i) for i in range(200)], noise(rng, 200, 0.02, 0.6), 0.6)
     n = rounds_to_show(line)
     assert n is not None
-    found = sum(
-        fit_rounds(rounds(rng, n, 0.02, 0.02, 0.6), [1.0] * n).verdict == "slower" for _ in range(400)
+    slower_count = sum(
+        fit_rounds(draw_rounds(rng, n, 0.02, 0.02, 0.6), [1.0] * n).verdict == "slower" for _ in range(400)
     )
-    assert 0.72 <= found / 400 <= 0.95
+    assert 0.72 <= slower_count / 400 <= 0.95
 
 
 def test_a_sure_loss_beyond_the_least_is_not_called_none() -> None:
-    lost = [998.6, 996.5, 996.9, 993.1, 992.8, 989.6, 991.2, 990.6, 991, 988.6, 987.7, 985.8]
-    assert fit_rounds(lost, [1.0] * 12).verdict == "inconclusive"
-    assert fit_rounds(lost[::-1], [1.0] * 12).verdict == "inconclusive"
+    values = [998.6, 996.5, 996.9, 993.1, 992.8, 989.6, 991.2, 990.6, 991, 988.6, 987.7, 985.8]
+    assert fit_rounds(values, [1.0] * 12).verdict == "inconclusive"
+    assert fit_rounds(values[::-1], [1.0] * 12).verdict == "inconclusive"

@@ -12,7 +12,7 @@ from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, measure_workload, run_campaign
 from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
 from tests.fakes import FakeRun, FakeVariantBench
-from tests.fakes.noise import drift, product, white
+from tests.fakes.noise import drift_noise, noise_product, white
 from tests.fakes.watch import FakeWatch
 
 READS = Workload(id="randread", title="4 KiB random read", metrics=(Metric("IOPS", "IOPS"),))
@@ -128,10 +128,10 @@ async def test_a_budget_that_is_spent_before_the_first_group_is_said() -> None:
     run = FakeRun(seed=5)
     benches = benches_of(run, 1.0, 0.7)
 
-    async def spent(seconds: float) -> Measured:
+    async def raise_spent(seconds: float) -> Measured:
         raise WriteBudgetSpent("the run's write budget is spent: 8.0 of 8.0 GiB")
 
-    benches[0].measure_block = spent  # type: ignore[method-assign]
+    benches[0].measure_block = raise_spent  # type: ignore[method-assign]
     [verdict], _ = await measure_workload(run, READS, benches, budget_s=120, family=6)
     assert (verdict.verdict, verdict.groups) == ("not measured", 0)
     assert verdict.reason
@@ -147,31 +147,31 @@ async def test_blocks_that_stay_undecided_get_what_is_left_and_are_made_active_a
         noise = white(seed, sigma)
         benches = [FakeVariantBench(f"{name}-{v}", run.clock, noise=noise, calls=calls) for v in "AB"]
 
-        def done(experiment: LoadExperiment) -> None:
+        def note(experiment: LoadExperiment) -> None:
             spent[name] = experiment.pace.spent_s
 
-        return ScheduledLoad(BlockScheduler(run, msgspec.structs.replace(READS, id=name), benches), done)
+        return ScheduledLoad(BlockScheduler(run, msgspec.structs.replace(READS, id=name), benches), note)
 
     loads = [entry("noisy", 0.3), entry("calm", 0.01)]
     await run_campaign(run, Budget(120.0, run.clock), loads, family=2)
     assert spent["noisy"] > 60 > spent["calm"]
     assert {v.workload: v.verdict for v in run.of(ev.RunVerdict)}["calm"] == "no material difference"
     active = ""
-    for what, variant in calls:
-        active = variant if what == "activate" else active
-        assert what != "block" or variant == active
+    for call, variant in calls:
+        active = variant if call == "activate" else active
+        assert call != "block" or variant == active
 
 
 async def test_a_side_that_does_not_come_to_rest_takes_no_verdict_away() -> None:
     """Seen by reading: after the last group others wrote without a pause, and what was decided was never said."""
     run = FakeRun(seed=2)
     calls: list[tuple[str, str]] = []
-    judged: list[str] = []
+    names: list[str] = []
 
     class Restless(FakeVariantBench):
         async def wait_until_idle(self) -> None:
             await super().wait_until_idle()
-            if judged:
+            if names:
                 raise BenchRefused("others' I/O never pauses")
 
     def entry(name: str) -> ScheduledLoad:
@@ -179,11 +179,13 @@ async def test_a_side_that_does_not_come_to_rest_takes_no_verdict_away() -> None
             Restless(v, run.clock, {"IOPS": rate}, calls=calls) for v, rate in (("A", 100.0), ("B", 50.0))
         ]
         load = msgspec.structs.replace(READS, id=name)
-        return ScheduledLoad(BlockScheduler(run, load, benches), lambda one: judged.append(one.workload.id))
+        return ScheduledLoad(
+            BlockScheduler(run, load, benches), lambda experiment: names.append(experiment.workload.id)
+        )
 
     await run_campaign(run, Budget(60.0, run.clock), [entry("alone")], family=1)
     assert calls[-1][0] == "block"  # nothing comes after it
-    judged.clear()
+    names.clear()
     with pytest.raises(BenchRefused):
         await run_campaign(run, Budget(60.0, run.clock), [entry("first"), entry("second")], family=2)
     assert [(v.workload, v.verdict) for v in run.of(ev.RunVerdict)] == [
@@ -202,7 +204,7 @@ async def test_a_side_that_falls_while_it_is_measured_has_no_effect() -> None:
     """Seen with the creation of files: A from above B to a fifth of it; the ratio told how long one had looked."""
     run = FakeRun(seed=6)
     benches = benches_of(run, 1.2, 1.0)
-    benches[0].noise = product(drift(-0.08), white(1, 0.05))
+    benches[0].noise = noise_product(drift_noise(-0.08), white(1, 0.05))
     benches[1].noise = white(2, 0.05)
     [verdict], _ = await measure_workload(run, READS, benches, budget_s=24, family=1)
     assert (verdict.verdict, verdict.ratio, verdict.ci95) == ("not applicable", None, None)

@@ -13,19 +13,19 @@ from hostdx.probes.engine.loads.metadata import NewFiles
 from hostdx.probes.engine.measured import NotApplicable
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.fstrim.ageing import STEP_BYTES, WORKERS, ChurnBench, least_bytes
-from tests.fakes.held import held
+from tests.fakes.held import open_private
 
 MIB = 1 << 20
 
 
-def turns() -> itertools.cycle[list[memoryview]]:
+def make_turns() -> itertools.cycle[list[memoryview]]:
     return itertools.cycle([[memoryview(b"x" * STEP_BYTES)]])
 
 
 def test_files_are_new_and_complete(tmp_path: Path) -> None:
     fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        files = NewFiles(fd, 7, 4 * STEP_BYTES, STEP_BYTES, turns(), False)
+        files = NewFiles(fd, 7, 4 * STEP_BYTES, STEP_BYTES, make_turns(), False)
         for number in range(10):
             files.write_piece(number)
         files.close_file()
@@ -40,7 +40,7 @@ def test_two_blocks_never_write_into_the_same_file(tmp_path: Path) -> None:
     fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for mark in (1, 2):
-            files = NewFiles(fd, mark, STEP_BYTES, STEP_BYTES, turns(), False)
+            files = NewFiles(fd, mark, STEP_BYTES, STEP_BYTES, make_turns(), False)
             files.write_piece(0)
             files.close_file()
     finally:
@@ -55,7 +55,7 @@ def bench_directory(tmp_path: Path) -> Path:
 
 async def test_a_block_ends_with_its_bytes_and_leaves_files(bench_directory: Path) -> None:
     budget = WriteBudget(64 * MIB)
-    bench = ChurnBench(Host(), held(bench_directory), (), 1, budget)
+    bench = ChurnBench(Host(), open_private(bench_directory), (), 1, budget)
     try:
         measured = await bench.measure_block(5.0, 4 * MIB)
         assert measured.bytes == 4 * MIB and measured.values["MB/s"] > 0
@@ -74,7 +74,7 @@ async def test_a_block_ends_with_its_bytes_and_leaves_files(bench_directory: Pat
 
 
 async def test_a_spent_budget_writes_nothing_more(bench_directory: Path) -> None:
-    bench = ChurnBench(Host(), held(bench_directory), (), 1, WriteBudget(least_bytes() - 1))
+    bench = ChurnBench(Host(), open_private(bench_directory), (), 1, WriteBudget(least_bytes() - 1))
     try:
         with pytest.raises(NotApplicable, match="write limit is reached"):
             await bench.measure_block(1.0, MIB)
@@ -91,6 +91,6 @@ def test_deleting_takes_folders_and_spares_what_links_point_to(tmp_path: Path) -
     (own / "deep" / "er" / "f").write_bytes(b"12345")
     (own / "link").symlink_to(other)
     (own / "deep" / "file-link").symlink_to(other / "precious")
-    assert sum(held(own).delete_contents()) >= 5
+    assert sum(open_private(own).delete_contents()) >= 5
     assert (other / "precious").read_text() == "x"
     assert list(own.iterdir()) == []

@@ -5,7 +5,7 @@ import math
 from hostdx.scenarios.experiment.treated_trend import treated_trend
 
 
-def exact(n: int, loss: float, trims: set[int]) -> tuple[list[float], list[float], list[bool]]:
+def make_rounds(n: int, loss: float, trims: set[int]) -> tuple[list[float], list[float], list[bool]]:
     """Without noise but for a hundredth of a percent, so that the fit has something to divide by."""
     values, worn = [], 0
     for i in range(n):
@@ -16,5 +16,5 @@ def exact(n: int, loss: float, trims: set[int]) -> tuple[list[float], list[float
 
 
 def test_a_trim_before_every_round_leaves_the_plain_trend() -> None:
-    trend = treated_trend(*exact(8, 0.0, set(range(1, 8))))
+    trend = treated_trend(*make_rounds(8, 0.0, set(range(1, 8))))
     assert trend.jumps == () and trend.trend.rounds == 8

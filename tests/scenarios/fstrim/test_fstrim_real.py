@@ -16,23 +16,23 @@ from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.fstrim.ageing import ChurnBench
 from hostdx.scenarios.fstrim.measurement.trim import Discards, parse_claim, read_discards
-from tests.app.launcher import argv, environment, hostdx, started
-from tests.fakes.held import held
+from tests.app.launcher import argv, own_env, run_hostdx, start_hostdx
+from tests.fakes.held import open_private
 from tests.needs import need, one_always, program
-from tests.real.iosched_kill import journals, ours
+from tests.real.iosched_kill import list_journals, own_processes
 from tests.real.loop_disk import LoopDisk
-from tests.real.polled import within
+from tests.real.polled import happens
 from tests.real.trim_disk import TrimDisk, sh
 
 pytestmark = [pytest.mark.real]
 
-SHORT = ("--budget", "9", "--idle", "1")
+BRIEF = ("--budget", "9", "--idle", "1")
 ONE_ROUND = ("--round", "--budget", "3")
 KINDS = ["ext4", "xfs", "btrfs"]
 
 
-def arguments(disk: TrimDisk, *more: str) -> tuple[str, ...]:
-    return ("run", "fstrim", "--dir", str(disk.mountpoint), *(() if "--round" in more else SHORT), *more)
+def run_arguments(disk: TrimDisk, *more: str) -> tuple[str, ...]:
+    return ("run", "fstrim", "--dir", str(disk.mountpoint), *(() if "--round" in more else BRIEF), *more)
 
 
 @pytest.fixture
@@ -41,9 +41,9 @@ def disk(tmp_path: Path) -> Iterator[TrimDisk]:
         yield trim_disk
 
 
-async def flushed(disk: TrimDisk) -> None:
+async def flush_disk(disk: TrimDisk) -> None:
     """As a session does it after deleting: XFS frees in the background."""
-    private = held(disk.mountpoint)
+    private = open_private(disk.mountpoint)
     bench = ChurnBench(Host(), private, (), 1, WriteBudget())
     try:
         await bench.sync_until_free()
@@ -52,65 +52,67 @@ async def flushed(disk: TrimDisk) -> None:
         private.close()
 
 
-def trimmed(disk: TrimDisk) -> tuple[int, int, int]:
+def trim_and_count(disk: TrimDisk) -> tuple[int, int, int]:
     """What fstrim says, what the counters say, what the image really gave back."""
-    asyncio.run(flushed(disk))
-    held, before = disk.allocated_bytes, read_discards(Host(), (disk.device,))
+    asyncio.run(flush_disk(disk))
+    bytes_before, before = disk.allocated_bytes, read_discards(Host(), (disk.device,))
     claim = parse_claim(sh("fstrim", "-v", str(disk.mountpoint)))
-    counted = -1
+    discarded = -1
     for _ in range(100):  # XFS hands them over without waiting
         after = read_discards(Host(), (disk.device,))
         assert isinstance(before, Discards) and isinstance(after, Discards)
         assert before.bytes is not None and after.bytes is not None
-        if after.in_flight == 0 and after.bytes - before.bytes == counted:
+        if after.in_flight == 0 and after.bytes - before.bytes == discarded:
             break
-        counted = after.bytes - before.bytes
+        discarded = after.bytes - before.bytes
         time.sleep(0.05)
     assert claim is not None
-    return claim, counted, held - disk.allocated_bytes
+    return claim, discarded, bytes_before - disk.allocated_bytes
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_counters_against_the_blocks_of_the_image(tmp_path: Path, kind: str) -> None:
     with TrimDisk(tmp_path, kind, 2, allocated=True) as disk:
-        said, counted, given_back = trimmed(disk)
+        claim, counted, given_back = trim_and_count(disk)
         assert given_back > disk.bytes * 0.8
         assert abs(counted - given_back) <= 0.02 * given_back
         payload = disk.mountpoint / "payload"
         payload.write_bytes(os.urandom(1 << 20) * 200)
         sh("sync", "-f", str(disk.mountpoint))
         payload.unlink()
-        again, recounted, given_again = trimmed(disk)
+        again, recounted, given_again = trim_and_count(disk)
         assert 190 << 20 <= given_again <= recounted
-        third, last, _ = trimmed(disk)
+        third, last, _ = trim_and_count(disk)
         if kind == "ext4":
-            assert (third, last) == (0, 0) and again == recounted < said
+            assert (third, last) == (0, 0) and again == recounted < claim
         if kind == "xfs":
             assert abs(last - counted) < 0.02 * counted  # all of its free space, every time
             assert again == third
-        print(f"{kind}: said {said} {again} {third}, counted {counted} {recounted} {last}, gave {given_back}")
+        print(
+            f"{kind}: said {claim} {again} {third}, counted {counted} {recounted} {last}, gave {given_back}"
+        )
 
 
-def result(disk: TrimDisk, place: Path, *more: str, status: int = 0) -> dict[str, Any]:
-    done = hostdx(place, *arguments(disk, *more), "--json", "--quiet", timeout=90)
+def run_result(disk: TrimDisk, place: Path, *more: str, status: int = 0) -> dict[str, Any]:
+    done = run_hostdx(place, *run_arguments(disk, *more), "--json", "--quiet", timeout=90)
     assert done.returncode == status, done.stderr
     loads: dict[str, Any] = json.loads(done.stdout)
-    assert disk.names == set() and journals(place) == []
+    assert disk.names == set() and list_journals(place) == []
     return loads
 
 
 @pytest.mark.parametrize("kind", one_always("ext4", "xfs"))
 def test_a_whole_session_explains_its_numbers(tmp_path: Path, kind: str) -> None:
     with TrimDisk(tmp_path, kind) as disk:
-        found = result(disk, tmp_path, "--yes", "--again")
-        assert found["status"] == "done"
-        trims = [row for row in found["ledger"] if row["explained"]]
+        document = run_result(disk, tmp_path, "--yes", "--again")
+        assert document["status"] == "done"
+        trims = [row for row in document["ledger"] if row["explained"]]
         assert len(trims) == 3
         assert all(row["discarded_bytes"] is not None for row in trims)
-        verdicts = {v["workload"]: v for v in found["verdicts"]}
+        verdicts = {v["workload"]: v for v in document["verdicts"]}
         assert set(verdicts) == {"churn", "randread-4k-qd1"}
         assert verdicts["churn"]["groups"] == 6 and verdicts["churn"]["ratio"]
-        ids = {f["id"]: f for f in found["findings"]}
+        ids = {f["id"]: f for f in document["findings"]}
         assert {"fstrim.effect", "fstrim.number"} <= ids.keys()
         text = " ".join(e["text"] for e in ids["fstrim.number"]["evidence"])
         if kind == "ext4":
@@ -122,17 +124,17 @@ def test_a_whole_session_explains_its_numbers(tmp_path: Path, kind: str) -> None
             says_size = any("size of the file system" in row["explained"] for row in trims)
             assert says_size == ("that is the size of the file system" in text)
             assert len({row["fstrim_says_bytes"] for row in trims}) == 1
-        wrote = sum(row["written_bytes"] for row in found["ledger"])
+        wrote = sum(row["written_bytes"] for row in document["ledger"])
         assert 0 < wrote <= 0.02 * disk.bytes
-        deleted = sum(row["deleted_bytes"] for row in found["ledger"])
+        deleted = sum(row["deleted_bytes"] for row in document["ledger"])
         assert deleted > 0 and trims[1]["deleted_since_trim_bytes"] == 0
 
 
 def test_without_the_right_the_blocks_run_and_the_trim_is_left_out(tmp_path: Path, disk: TrimDisk) -> None:
     need(program("setpriv"))
     done = subprocess.run(
-        ["setpriv", "--bounding-set=-sys_admin", *argv(*arguments(disk, "--json"))],
-        env=environment(tmp_path), capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
+        ["setpriv", "--bounding-set=-sys_admin", *argv(*run_arguments(disk, "--json"))],
+        env=own_env(tmp_path), capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     loads = json.loads(done.stdout)
@@ -146,20 +148,20 @@ def test_without_the_right_the_blocks_run_and_the_trim_is_left_out(tmp_path: Pat
 
 
 def test_without_consent_nothing_is_written(tmp_path: Path, disk: TrimDisk) -> None:
-    refused = hostdx(tmp_path, *arguments(disk), "--quiet")
-    assert refused.returncode not in (0, 1) and "add --yes" in refused.stderr
+    done = run_hostdx(tmp_path, *run_arguments(disk), "--quiet")
+    assert done.returncode not in (0, 1) and "add --yes" in done.stderr
     assert disk.names == set()
 
 
 def test_rounds_are_kept_for_the_file_system(tmp_path: Path, disk: TrimDisk) -> None:
-    first = hostdx(tmp_path, *arguments(disk, *ONE_ROUND), "--json", "--quiet")
+    first = run_hostdx(tmp_path, *run_arguments(disk, *ONE_ROUND), "--json", "--quiet")
     assert first.returncode == 0, first.stderr
     sh("fstrim", str(disk.mountpoint))
-    found = result(disk, tmp_path, *ONE_ROUND)
-    rounds = found["rounds"]
-    assert [one["trim_before"] for one in rounds] == [False, True]
-    assert rounds[1]["written_bytes"] > 0 and all(one["value"] > 0 and one["reference"] > 0 for one in rounds)
-    assert found["series"][0]["verdict"] == "inconclusive" and found["series"][0]["rounds"] == 2
+    document = run_result(disk, tmp_path, *ONE_ROUND)
+    rounds = document["rounds"]
+    assert [row["trim_before"] for row in rounds] == [False, True]
+    assert rounds[1]["written_bytes"] > 0 and all(row["value"] > 0 and row["reference"] > 0 for row in rounds)
+    assert document["series"][0]["verdict"] == "inconclusive" and document["series"][0]["rounds"] == 2
     [entry] = (tmp_path / "state/hostdx/series").iterdir()
     assert len(entry.read_text().splitlines()) == 2
 
@@ -167,35 +169,35 @@ def test_rounds_are_kept_for_the_file_system(tmp_path: Path, disk: TrimDisk) -> 
 @pytest.mark.soak("rounds are kept for the file system")
 def test_the_users_own_command_is_the_load(tmp_path: Path, disk: TrimDisk) -> None:
     command = "sh -c 'head -c 500000 /dev/urandom > $TMPDIR/made; sync $TMPDIR/made'"
-    found = result(disk, tmp_path, *ONE_ROUND, "--workload", command)
-    [one] = found["rounds"]
-    assert one["metric"] == "runs/h" and one["workload"] == command and one["value"] > 0
+    document = run_result(disk, tmp_path, *ONE_ROUND, "--workload", command)
+    [row] = document["rounds"]
+    assert row["metric"] == "runs/h" and row["workload"] == command and row["value"] > 0
 
 
 @pytest.mark.soak("rounds are kept for the file system")
 def test_a_command_that_writes_too_much_is_stopped_at_the_bound(tmp_path: Path, disk: TrimDisk) -> None:
     before = read_discards(Host(), (disk.device,))
     command = "dd if=/dev/zero of=made bs=1M count=900 oflag=direct"
-    arguments_ = arguments(disk, *ONE_ROUND, "--workload", command, "--yes")
-    planned = hostdx(tmp_path, "plan", *arguments_[1:-1]).stdout
+    arguments_ = run_arguments(disk, *ONE_ROUND, "--workload", command, "--yes")
+    plan = run_hostdx(tmp_path, "plan", *arguments_[1:-1]).stdout
     bound = int(0.02 * disk.bytes)
-    assert f"at most {units.format_size(bound)} " in planned, planned
-    done = hostdx(tmp_path, *arguments_, "--quiet", timeout=90)
+    assert f"at most {units.format_size(bound)} " in plan, plan
+    done = run_hostdx(tmp_path, *arguments_, "--quiet", timeout=90)
     after = read_discards(Host(), (disk.device,))
     assert isinstance(before, Discards) and isinstance(after, Discards)
     wrote = after.written - before.written
     print(f"{wrote >> 20} MiB of a bound of {bound >> 20} MiB")
     assert done.returncode == 3 and "dd was stopped before" in done.stderr, done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
-    assert wrote <= 1.25 * bound and disk.names == set() and journals(tmp_path) == []
+    assert wrote <= 1.25 * bound and disk.names == set() and list_journals(tmp_path) == []
 
 
 def test_a_disk_that_takes_no_discards(tmp_path: Path) -> None:
     # A device of its own number: once at zero the limit cannot be raised again (its granularity is zero then too).
     with LoopDisk(tmp_path, "6G") as lone:
         lone.write("discard_max_bytes", "0")
-        command = ("run", "fstrim", "--dir", str(lone.directory), *SHORT, "--yes", "--quiet")
-        done = hostdx(tmp_path, *command)
+        command = ("run", "fstrim", "--dir", str(lone.directory), *BRIEF, "--yes", "--quiet")
+        done = run_hostdx(tmp_path, *command)
         assert done.returncode == 3 and "takes no discards" in done.stderr
         assert len(done.stderr.strip().splitlines()) == 1 and list(lone.directory.iterdir()) == []
 
@@ -203,10 +205,10 @@ def test_a_disk_that_takes_no_discards(tmp_path: Path) -> None:
 def test_a_read_only_mount_and_too_little_space(tmp_path: Path, disk: TrimDisk) -> None:
     sh("fallocate", "-l", str(disk.bytes - (1 << 30)), str(disk.mountpoint / "full"))
     sh("fallocate", "-l", str(400 << 20), str(disk.mountpoint / "fuller"))
-    done = hostdx(tmp_path, *arguments(disk, "--yes"), "--quiet")
+    done = run_hostdx(tmp_path, *run_arguments(disk, "--yes"), "--quiet")
     assert done.returncode == 3 and "too little space" in done.stderr, done.stderr
     sh("mount", "-o", "remount,ro", str(disk.mountpoint))
-    done = hostdx(tmp_path, *arguments(disk, "--yes"), "--quiet")
+    done = run_hostdx(tmp_path, *run_arguments(disk, "--yes"), "--quiet")
     assert done.returncode == 3 and "read-only" in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert disk.names == {"full", "fuller"}
@@ -217,26 +219,26 @@ def at_work(disk: TrimDisk) -> bool:
 
 
 def test_a_disk_that_vanishes_in_between(tmp_path: Path, disk: TrimDisk) -> None:
-    runner = started(tmp_path, *arguments(disk, "--yes", "--quiet"))
-    assert within(lambda: at_work(disk))
+    runner = start_hostdx(tmp_path, *run_arguments(disk, "--yes", "--quiet"))
+    assert happens(lambda: at_work(disk))
     # reads beyond it fail from now on, as on a pulled disk; again, for what is still written would fill it again
-    assert within(lambda: os.truncate(disk.image, 0) or runner.poll() is not None, 60.0)
-    _, said = runner.communicate()
+    assert happens(lambda: os.truncate(disk.image, 0) or runner.poll() is not None, 60.0)
+    _, error_text = runner.communicate()
     assert runner.returncode == 3
-    lines = [line for line in said.decode().splitlines() if line.startswith("hostdx: run fstrim:")]
-    assert len(lines) == 1 and "Traceback" not in said.decode(), said.decode()
-    assert within(lambda: ours(tmp_path) == [])
+    lines = [line for line in error_text.decode().splitlines() if line.startswith("hostdx: run fstrim:")]
+    assert len(lines) == 1 and "Traceback" not in error_text.decode(), error_text.decode()
+    assert happens(lambda: own_processes(tmp_path) == [])
 
 
 def test_a_stop_leaves_nothing_within_two_seconds(tmp_path: Path, disk: TrimDisk) -> None:
     quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    runner = started(tmp_path, *arguments(disk, "--yes"), **quiet)
-    assert within(lambda: at_work(disk))
+    runner = start_hostdx(tmp_path, *run_arguments(disk, "--yes"), **quiet)
+    assert happens(lambda: at_work(disk))
     began = time.monotonic()
     runner.terminate()
     assert runner.wait(30) == 143
     print(f"stopped and undone after {time.monotonic() - began:.2f} s")
-    assert disk.names == set() and journals(tmp_path) == []
+    assert disk.names == set() and list_journals(tmp_path) == []
 
 
 def test_a_stop_in_the_very_trim_does_not_wait_for_it(tmp_path: Path, disk: TrimDisk) -> None:
@@ -246,16 +248,16 @@ def test_a_stop_in_the_very_trim_does_not_wait_for_it(tmp_path: Path, disk: Trim
     slow = folder / "fstrim"
     slow.write_text(f"#!/bin/sh\ntouch {tmp_path}/trimming\nexec sleep 60\n")
     slow.chmod(0o755)
-    own = environment(tmp_path) | {"PATH": f"{folder}:{os.environ['PATH']}"}
+    own = own_env(tmp_path) | {"PATH": f"{folder}:{os.environ['PATH']}"}
     runner = subprocess.Popen(
-        argv(*arguments(disk, "--yes", "--quiet")), env=own, stdin=subprocess.DEVNULL,
+        argv(*run_arguments(disk, "--yes", "--quiet")), env=own, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
-    assert within((tmp_path / "trimming").exists, 40.0)
+    assert happens((tmp_path / "trimming").exists, 40.0)
     began = time.monotonic()
     runner.terminate()
-    _, said = runner.communicate(timeout=30)
+    _, error_text = runner.communicate(timeout=30)
     print(f"broken off after {time.monotonic() - began:.2f} s")
-    assert runner.returncode == 143 and "Traceback" not in said.decode()
-    assert disk.names == set() and journals(tmp_path) == []
-    assert within(lambda: ours(tmp_path) == [])
+    assert runner.returncode == 143 and "Traceback" not in error_text.decode()
+    assert disk.names == set() and list_journals(tmp_path) == []
+    assert happens(lambda: own_processes(tmp_path) == [])

@@ -27,7 +27,7 @@ GIB = 1 << 30
 
 
 @every_case(
-    ("said", "value"),
+    ("sentence", "value"),
     [
         ("/mnt: 3.9 GiB (4186771456 bytes) trimmed", 4186771456),
         ("/mnt: 0 B (0 bytes) trimmed", 0),
@@ -38,8 +38,8 @@ GIB = 1 << 30
         ("fstrim: something else", None),
     ],
 )
-def test_the_number_in_what_fstrim_says(said: str, value: int | None) -> None:
-    assert parse_claim(said) == value
+def test_the_number_in_what_fstrim_says(sentence: str, value: int | None) -> None:
+    assert parse_claim(sentence) == value
 
 
 def test_what_is_known_is_dated_and_sourced() -> None:
@@ -47,9 +47,9 @@ def test_what_is_known_is_dated_and_sourced() -> None:
     assert trim_of("vfat", "6.1.0") is None
 
 
-class Here(TrimSetup):
-    def __init__(self, host: Host, fstype: str, free: int = 90 * GIB, whole: int = 100 * GIB) -> None:
-        self.host, self._kind, self._free, self._whole = host, fstype, free, whole
+class TypedSetup(TrimSetup):
+    def __init__(self, host: Host, fstype: str, free: int = 90 * GIB, total: int = 100 * GIB) -> None:
+        self.host, self._kind, self._free, self._total = host, fstype, free, total
         self.placement = None
 
     @property
@@ -64,26 +64,26 @@ class Here(TrimSetup):
         return self._free
 
     def read_file_system_bytes(self) -> int | None:
-        return self._whole
+        return self._total
 
 
-def trimmed(claimed: int | None, requested: int | None, rest_s: float | None = 0.0) -> Trimmed:
+def make_trim(claimed: int | None, requested: int | None, rest_s: float | None = 0.0) -> Trimmed:
     return Trimmed(claimed, "said", requested, 3, rest_s)
 
 
 def ledger(tmp_path: Path, fstype: str, release: str, *steps: Trimmed, deleted: int = 0) -> list[LedgerRow]:
     run = FakeRun(host=Tree(tmp_path).host())
-    made = Ledger(run, Here(run.host, fstype), release)
+    book = Ledger(run, TypedSetup(run.host, fstype), release)
     for step in steps:
-        made.begin_row()
-        made.end_row("deleting", deleted=deleted)
-        made.begin_row()
-        made.end_row("trim", trimmed=step)
-    return [*made.trim_rows]
+        book.begin_row()
+        book.end_row("deleting", deleted=deleted)
+        book.begin_row()
+        book.end_row("trim", trimmed=step)
+    return [*book.trim_rows]
 
 
 def test_nothing_to_trim_on_ext4_is_not_broken(tmp_path: Path) -> None:
-    [row] = ledger(tmp_path, "ext4", "6.1.0", trimmed(0, 0))
+    [row] = ledger(tmp_path, "ext4", "6.1.0", make_trim(0, 0))
     assert "0 B: nothing was freed since the last trim of this mount" in row.explained
 
 
@@ -104,36 +104,35 @@ def test_the_answer_agrees_with_the_rows(
 ) -> None:
     """Never the free space for a number that the same run calls the size of the file system."""
     run = FakeRun(host=Tree(tmp_path).host())
-    made = Ledger(run, Here(run.host, fstype, free=16 * GIB, whole=16 * GIB), release)
+    book = Ledger(run, TypedSetup(run.host, fstype, free=16 * GIB, total=16 * GIB), release)
     for _ in range(3):
-        made.begin_row()
-        made.end_row("trim", trimmed=trimmed(16 * GIB, counted * GIB))
+        book.begin_row()
+        book.end_row("trim", trimmed=make_trim(16 * GIB, counted * GIB))
     [sentence] = [
         answer_sentence
-        for answer_sentence in made.answer_sentences()
+        for answer_sentence in book.answer_sentences()
         if "the same 16 GiB each time" in answer_sentence
     ]
-    known = trim_of(fstype, row) if row else None
-    assert (known.repeats if known else "each time (3 trims) ") in f"{sentence} "
-    called_size = any("the size of the file system" in row.explained for row in made.trim_rows)
+    explanation = trim_of(fstype, row) if row else None
+    assert (explanation.repeats if explanation else "each time (3 trims) ") in f"{sentence} "
+    called_size = any("the size of the file system" in row.explained for row in book.trim_rows)
     assert called_size == ("size of the file system" in sentence)
 
 
 def test_a_kernel_that_does_not_count_is_said(tmp_path: Path) -> None:
-    [row] = ledger(tmp_path, "ext4", "3.10.0", trimmed(GIB, None))
+    [row] = ledger(tmp_path, "ext4", "3.10.0", make_trim(GIB, None))
     assert "does not count discards" in row.explained and row.discarded_bytes is None
 
 
 def test_a_late_drive_is_said(tmp_path: Path) -> None:
-    late, never = ledger(tmp_path, "xfs", "6.8.0", trimmed(GIB, GIB, 12.0), trimmed(GIB, GIB, None))
+    late, never = ledger(tmp_path, "xfs", "6.8.0", make_trim(GIB, GIB, 12.0), make_trim(GIB, GIB, None))
     assert "12 s before the disk" in late.explained
     assert "still busy" in never.explained
 
 
-def diskstats(tree: Tree, discarded: int, in_flight: int = 0) -> None:
+def put_diskstats(tree: Tree, discarded: int, in_flight: int = 0) -> None:
     tree.put(
-        "/proc/diskstats",
-        f"   8 0 sda 10 0 80 5 10 0 80 5 {in_flight} 9 10 3 0 {discarded // 512} 0 0 0\n",
+        "/proc/diskstats", f"   8 0 sda 10 0 80 5 10 0 80 5 {in_flight} 9 10 3 0 {discarded // 512} 0 0 0\n"
     )
 
 
@@ -145,37 +144,37 @@ class Draining(FakeClock):
     def __init__(self, tree: Tree, busy_s: float, others_s: float = 0.0) -> None:
         super().__init__()
         self.tree, self.busy_s, self.others_s, self.done = tree, busy_s, others_s, GIB
-        diskstats(tree, self.done)
+        put_diskstats(tree, self.done)
 
     async def sleep(self, seconds: float) -> None:
         await super().sleep(seconds)
         if self.now() <= self.busy_s:
             self.done += GIB
-        diskstats(self.tree, self.done, in_flight=int(self.now() <= max(self.busy_s, self.others_s)))
+        put_diskstats(self.tree, self.done, in_flight=int(self.now() <= max(self.busy_s, self.others_s)))
 
 
 async def run_trim(tmp_path: Path, busy_s: float, others_s: float = 0.0) -> tuple[Trimmed, float]:
     """What it found, and how long it waited."""
     tree = Tree(tmp_path)
     run = FakeRun(host=tree.host(), clock=Draining(tree, busy_s, others_s))
-    here = Here(run.host, "xfs")
+    here = TypedSetup(run.host, "xfs")
     here.chain = None
     return await trim_and_wait(run, trim_action(here), ("sda",), TrimPattern()), run.clock.now()
 
 
 async def test_and_not_for_ever(tmp_path: Path) -> None:
-    found, waited_s = await run_trim(tmp_path, 1e9)
-    assert found.rest_s is None and waited_s == pytest.approx(60.0, abs=1.0)
+    trim, waited_s = await run_trim(tmp_path, 1e9)
+    assert trim.rest_s is None and waited_s == pytest.approx(60.0, abs=1.0)
 
 
 async def test_what_is_in_flight_is_waited_for_too_all_five_seconds(tmp_path: Path) -> None:
-    found, waited_s = await run_trim(tmp_path, 0.0, others_s=8.0)
-    assert found.rest_s == 0.0 and waited_s == pytest.approx(13.0, abs=0.6)
+    trim, waited_s = await run_trim(tmp_path, 0.0, others_s=8.0)
+    assert trim.rest_s == 0.0 and waited_s == pytest.approx(13.0, abs=0.6)
 
 
 def test_old_counters_have_no_discards(tmp_path: Path) -> None:
     tree = Tree(tmp_path).put("/proc/diskstats", "   8 0 sda 10 0 80 5 10 0 80 5 0 9 10\n")
     discards = read_discards(tree.host(), ("sda",))
     assert isinstance(discards, Discards) and discards.bytes is None and discards.written == 80 * 512
-    gone = read_discards(tree.host(), ("sda", "sdb"))
-    assert isinstance(gone, Absent) and "sdb" in gone.reason
+    missing = read_discards(tree.host(), ("sda", "sdb"))
+    assert isinstance(missing, Absent) and "sdb" in missing.reason

@@ -24,12 +24,12 @@ from tests.fakes.hosts.tree import Tree
 MIB = 1 << 20
 
 
-def options(**values: object) -> Options:
+def make_options(**values: object) -> Options:
     return Options(values, Fstrim.options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
-    ("given", "why"),
+    ("values", "why"),
     [
         ({}, "name one directory on the disk with --dir"),
         ({"dir": "/d", "workload": "sh -c 'x"}, "check its quotes"),
@@ -38,9 +38,9 @@ def options(**values: object) -> Options:
         ({"dir": "/d", "round": True}, "needs a place"),
     ],
 )
-def test_a_wrong_request_is_one_line(given: dict[str, object], why: str) -> None:
+def test_a_wrong_request_is_one_line(values: dict[str, object], why: str) -> None:
     with pytest.raises(UsageError, match=why) as error_info:
-        parse_request(options(**given))
+        parse_request(make_options(**values))
     assert "\n" not in str(error_info.value)
 
 
@@ -54,7 +54,7 @@ def test_a_budget_that_is_too_short() -> None:
     assert 3 * short.blocks * (short.block_s + short.reference_s) == pytest.approx(36.0)
 
 
-def placed(max_bytes: int = 4096, fstype: str = "ext4", queued: dict[str, str] | None = None) -> TrimSetup:
+def setup_of(max_bytes: int = 4096, fstype: str = "ext4", queued: dict[str, str] | None = None) -> TrimSetup:
     """A layout whose stack is made up, without reading any host."""
     mount = Mount(mountpoint="/data", root="/", devno="8:0", source="/dev/sda", fstype=fstype, options=())
     trim_setup = TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=3)
@@ -74,17 +74,17 @@ def placed(max_bytes: int = 4096, fstype: str = "ext4", queued: dict[str, str] |
 
 
 def test_a_layer_that_swallows_discards_ends_a_session_but_not_a_round() -> None:
-    session, one = (
-        parse_request(options(dir="/data")),
-        parse_request(options(dir="/data", round=True, state="/s")),
+    session, one_round = (
+        parse_request(make_options(dir="/data")),
+        parse_request(make_options(dir="/data", round=True, state="/s")),
     )
-    assert "the layer dm-0 (crypt) takes no discards" in refusal_reason(session, placed(0))
-    assert refusal_reason(one, placed(0)) == ""
-    assert refusal_reason(session, placed()) == ""
+    assert "the layer dm-0 (crypt) takes no discards" in refusal_reason(session, setup_of(0))
+    assert refusal_reason(one_round, setup_of(0)) == ""
+    assert refusal_reason(session, setup_of()) == ""
 
 
 def test_a_file_system_that_cannot_trim() -> None:
-    assert "ext2" in refusal_reason(parse_request(options(dir="/data")), placed(fstype="ext2"))
+    assert "ext2" in refusal_reason(parse_request(make_options(dir="/data")), setup_of(fstype="ext2"))
 
 
 @every_case(
@@ -101,14 +101,14 @@ def test_a_file_system_that_cannot_trim() -> None:
 def test_a_command_that_cannot_be_started_is_refused_before_anything_is_written(
     command: str, why: str
 ) -> None:
-    reason = refusal_reason(parse_request(options(dir="/data", workload=command)), placed())
+    reason = refusal_reason(parse_request(make_options(dir="/data", workload=command)), setup_of())
     assert (why in reason) if why else not reason
 
 
 def test_the_trim_needs_consent_and_names_its_risk() -> None:
-    action = trim_action(placed(queued={"sda": "forced_unqueued"}))
+    action = trim_action(setup_of(queued={"sda": "forced_unqueued"}))
     assert action.consent and action.irreversible and action.undo == ()
-    queued = trim_action(placed(queued={"sda": "queued"}))
+    queued = trim_action(setup_of(queued={"sda": "queued"}))
     assert "sda" in action.risk and queued.risk and "sda" not in queued.risk
 
 
@@ -122,14 +122,14 @@ def test_the_trim_needs_consent_and_names_its_risk() -> None:
     ],
 )
 def test_who_may_trim(tmp_path: Path, status: str, why: str) -> None:
-    found, todo = cannot_trim_reason_and_advice(Tree(tmp_path).put("/proc/self/status", status).host())
-    assert bool(found) == bool(todo)
-    assert (why in found) if why else ("CAP" not in found)
+    reason, todo = cannot_trim_reason_and_advice(Tree(tmp_path).put("/proc/self/status", status).host())
+    assert bool(reason) == bool(todo)
+    assert (why in reason) if why else ("CAP" not in reason)
 
 
 def test_the_plan_names_everything_beforehand(tmp_path: Path) -> None:
     plan, layout, _, _ = make_plan_and_setup(
-        Host(), options(dir=str(tmp_path)), TrimPattern(), Fstrim().make_plan
+        Host(), make_options(dir=str(tmp_path)), TrimPattern(), Fstrim().make_plan
     )
     if plan.refusal:  # the tests' directory may lie on what cannot be trimmed or has too little space
         assert "\n" not in plan.refusal and plan.actions == ()
@@ -140,19 +140,19 @@ def test_the_plan_names_everything_beforehand(tmp_path: Path) -> None:
         written.bytes <= SHARE_OF_CAPACITY * d.size_bytes  # type: ignore[operator]
         for d in layout.devices
     )
-    ours = layout.fixed_bytes + (3 * TrimPattern().blocks + 1) * layout.block_bytes
-    assert ours <= written.bytes / 2 and layout.block_bytes >= MIB
+    own_bytes = layout.fixed_bytes + (3 * TrimPattern().blocks + 1) * layout.block_bytes
+    assert own_bytes <= written.bytes / 2 and layout.block_bytes >= MIB
     kinds = [action.kind for action in plan.actions]
     assert kinds in (["resource"], ["resource", "command", "command"])
     assert (
         plan.digest
-        == make_plan_and_setup(Host(), options(dir=str(tmp_path)), TrimPattern(), Fstrim().make_plan)[
+        == make_plan_and_setup(Host(), make_options(dir=str(tmp_path)), TrimPattern(), Fstrim().make_plan)[
             0
         ].digest
     )
 
 
 def test_no_action_ever_writes_to_a_device() -> None:
-    for action in (trim_action(placed()),):
+    for action in (trim_action(setup_of()),):
         assert action.apply[:2] == ("fstrim", "-v") and "/dev/" not in " ".join(action.apply)
-    assert msgspec.json.decode(msgspec.json.encode(trim_action(placed())))["kind"] == "command"
+    assert msgspec.json.decode(msgspec.json.encode(trim_action(setup_of())))["kind"] == "command"

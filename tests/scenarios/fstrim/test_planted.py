@@ -33,7 +33,7 @@ ROUND = parse_request(Options({"dir": "/data", "round": True, "state": "/nowhere
 LOSS, ROUNDS, TRIM_AT = 0.02, 24, 12
 
 
-def recorded(name: str, seed: int) -> Noise:
+def replay_any(name: str, seed: int) -> Noise:
     """The recorded series from a random place on."""
     values = json.loads((NOISE / name).read_text())
     start = random.Random(seed).randrange(len(values))
@@ -45,13 +45,13 @@ def layout() -> TrimSetup:
     return TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=3)
 
 
-async def series(seed: int, name: str, loss: float) -> TreatedTrend:
+async def planted_series(seed: int, name: str, loss: float) -> TreatedTrend:
     """24 rounds with a trim in the middle; each round starts somewhere else in the recorded noise."""
     rounds: list[Round] = []
     for number in range(ROUNDS):
         run = FakeRun(seed=seed)
         since_trim = number - TRIM_AT if number >= TRIM_AT else number
-        drive = Drive(run.clock, recorded(name, 1000 * seed + number), lambda n=since_trim: (1 - loss) ** n)  # type: ignore[misc]
+        drive = Drive(run.clock, replay_any(name, 1000 * seed + number), lambda n=since_trim: (1 - loss) ** n)  # type: ignore[misc]
         blocks = PhaseMeasurer(run, drive, trim_workloads(ROUND, layout(), PATTERN), PATTERN, 1 << 20, None)
         phase = await blocks.measure_phase("round", "steady")
         behind = Round(value=0.0, written_bytes=10**9, trim_before=number == TRIM_AT)
@@ -59,19 +59,19 @@ async def series(seed: int, name: str, loss: float) -> TreatedTrend:
     return trend_of_rounds(rounds)
 
 
-async def session(seed: int, name: str, loss: float, no_trim: str = "") -> FakeRun:
+async def planted_session(seed: int, name: str, loss: float, no_trim: str = "") -> FakeRun:
     """A whole session on a drive that lost its speed before and gets it back by the trim."""
     run = FakeRun(seed=seed, clock=FakeClock())
     here = layout()
-    asked = parse_request(Options({"dir": "/data"}))
+    request = parse_request(Options({"dir": "/data"}))
     plan = Plan(
         scenario="fstrim",
         title="",
         question="",
-        workloads=trim_workloads(asked, here, PATTERN),
+        workloads=trim_workloads(request, here, PATTERN),
         actions=(private_directory("/data"), trim_action(here), trim_action(here)),
     )
-    drive = Drive(run.clock, recorded(name, seed), lambda: 1.0 if run.applied else 1.0 - loss)
+    drive = Drive(run.clock, replay_any(name, seed), lambda: 1.0 if run.applied else 1.0 - loss)
     blocks = PhaseMeasurer(run, drive, plan.workloads, PATTERN, 1 << 20, None)
     ledger = Ledger(run, here, "6.1.0")
     here.no_trim, here.to_trim = no_trim, "run it with sudo" if no_trim else ""
@@ -79,19 +79,19 @@ async def session(seed: int, name: str, loss: float, no_trim: str = "") -> FakeR
     return run
 
 
-def verdict(run: FakeRun) -> ev.RunVerdict:
+def only_verdict(run: FakeRun) -> ev.RunVerdict:
     return next(v for v in run.of(ev.RunVerdict) if not v.control)
 
 
 @pytest.mark.parametrize("name", [QUIET_HOST, BUSY_HOST])
 async def test_a_session_without_a_plant_calls_hardly_anything(name: str) -> None:
-    runs = [await session(seed, name, 0.0) for seed in range(20)]
-    assert sum(verdict(run).verdict in ("slower", "faster") for run in runs) <= 3
+    runs = [await planted_session(seed, name, 0.0) for seed in range(20)]
+    assert sum(only_verdict(run).verdict in ("slower", "faster") for run in runs) <= 3
 
 
 async def test_without_the_trim_the_blocks_still_run_and_what_idling_did_is_told() -> None:
-    run = await session(1, QUIET_HOST, 0.2, no_trim="the trim needs root: it is left out")
-    assert verdict(run).verdict == "not applicable" and not run.applied
+    run = await planted_session(1, QUIET_HOST, 0.2, no_trim="the trim needs root: it is left out")
+    assert only_verdict(run).verdict == "not applicable" and not run.applied
     assert {b.variant for b in run.of(ev.Block)} == {"before", "idle"}
     [finding] = [e.finding for e in run.of(ev.Found)]
     assert finding.id == "fstrim.untrimmed" and len(finding.evidence) == 3

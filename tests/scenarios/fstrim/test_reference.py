@@ -15,7 +15,7 @@ Three = tuple[list[float], list[float], list[float]]
 ROUNDS = Path(__file__).parents[2] / "fixtures" / "rounds" / "throttled-sata.jsonl"
 
 
-def noise(seed: int, n: int = 60) -> list[float]:
+def draw_noise(seed: int, n: int = 60) -> list[float]:
     rng = random.Random(seed)
     return [math.exp(rng.gauss(0, 0.2)) for _ in range(n)]
 
@@ -28,16 +28,16 @@ def test_a_block_without_a_value_gives_no_steps(values: list[float]) -> None:
 
 def test_a_disk_slowed_round_by_round_in_a_guest_is_seen() -> None:
     """Real rounds: 4 % less each, a real trim before the eighth, with reads that scatter by a factor of two."""
-    kept = read_series(ROUNDS)
-    assert kept.bad == 0 and [r.trim_before for r in kept.rounds].index(True) == 7
-    trend = trend_of_rounds(kept.rounds)
+    past = read_series(ROUNDS)
+    assert past.bad == 0 and [r.trim_before for r in past.rounds].index(True) == 7
+    trend = trend_of_rounds(past.rounds)
     assert trend.trend.verdict == "slower" and trend.trend.ci95 is not None
     assert trend.trend.ci95[0] <= -0.04 <= trend.trend.ci95[1]
     [jump] = trend.jumps
     # The reads jumped at that round as well: how much of it the trim gave is not known, and so it is not called.
     assert jump.gave > 0.25 and jump.before_round == 8 and not jump.called
     assert jump.ci95[0] <= 0.96**-8 - 1 <= jump.ci95[1] or jump.ci95[0] <= 0.96**-7 - 1 <= jump.ci95[1]
-    first = trend_of_rounds(kept.rounds[:7])
+    first = trend_of_rounds(past.rounds[:7])
     assert first.trend.verdict == "slower" and first.jumps == ()
 
 
@@ -56,8 +56,8 @@ def test_a_host_that_drifts_or_steps_by_itself_is_not_the_disk() -> None:
     called = 0
     for seed in range(40):
         drifting, stepping = series(seed, 24, 0.0, -0.02, 0, 0.03), series(seed, 24, 0.0, 0.0, 12, 0.03)
-        for found in (drifting, stepping):
-            called += found.trend.verdict in ("slower", "faster") or any(jump.called for jump in found.jumps)
+        for trend in (drifting, stepping):
+            called += trend.trend.verdict in ("slower", "faster") or any(jump.called for jump in trend.jumps)
     assert called <= 4  # 5 % of 80
 
 
@@ -65,12 +65,12 @@ def test_a_host_that_drifts_or_steps_by_itself_is_not_the_disk() -> None:
 def test_a_loss_is_found_beside_calm_reads_and_often_beside_wild_ones(
     scatter: float, most_of_40: int
 ) -> None:
-    found = [series(seed, 24, 0.02, 0.0, 0, scatter) for seed in range(40)]
-    assert sum(one.trend.verdict == "slower" for one in found) >= most_of_40
-    assert not [one for one in found if one.trend.verdict == "faster"]
+    trends = [series(seed, 24, 0.02, 0.0, 0, scatter) for seed in range(40)]
+    assert sum(trend.trend.verdict == "slower" for trend in trends) >= most_of_40
+    assert not [trend for trend in trends if trend.trend.verdict == "faster"]
 
 
-def blocks(seed: int, stepped: int, gain: float, scatter: float = 0.05) -> tuple[Three, Three]:
+def draw_blocks(seed: int, stepped: int, gain: float, scatter: float = 0.05) -> tuple[Three, Three]:
     """Three phases of 12; from phase `stepped` on the host, so load and reads alike, is 30 % slower."""
     rng = random.Random(seed)
     values: list[list[float]] = []
@@ -84,23 +84,23 @@ def blocks(seed: int, stepped: int, gain: float, scatter: float = 0.05) -> tuple
 
 def test_a_step_of_the_host_while_waiting_is_not_the_trim() -> None:
     """By itself the shared part, seen within the phases, would call nearly all of these."""
-    found = [judge_beside_reference(*blocks(seed, stepped=2, gain=0.0), 0.05) for seed in range(40)]
-    assert sum(one.verdict in ("slower", "faster") for one in found) <= 2
-    assert any(one.reason for one in found)
+    judgements = [judge_beside_reference(*draw_blocks(seed, stepped=2, gain=0.0), 0.05) for seed in range(40)]
+    assert sum(judgement.verdict in ("slower", "faster") for judgement in judgements) <= 2
+    assert any(judgement.reason for judgement in judgements)
 
 
 def test_a_trim_that_took_longer_than_the_control_must_give_more_than_longer_idling_might() -> None:
     """Idling gave 5 %, the trim 40 %: ten times the control's length leaves nothing that can be called."""
     values, reads = ([[level] * 12 for level in (1.0, 1.05, 1.47)], [[1.0] * 12] * 3)
-    given = ((values[0], values[1], values[2]), (reads[0], reads[1], reads[2]), 0.05)
-    assert judge_beside_reference(*given).verdict == "faster"
-    long = judge_beside_reference(*given, longer=10.0)
+    arguments = ((values[0], values[1], values[2]), (reads[0], reads[1], reads[2]), 0.05)
+    assert judge_beside_reference(*arguments).verdict == "faster"
+    long = judge_beside_reference(*arguments, longer=10.0)
     assert long.verdict == "inconclusive" and long.reason
-    assert long.ratio == judge_beside_reference(*given).ratio
+    assert long.ratio == judge_beside_reference(*arguments).ratio
 
 
 def test_a_block_without_a_value_is_undecided() -> None:
-    values, reads = blocks(1, 9, 0.3)
+    values, reads = draw_blocks(1, 9, 0.3)
     values[1][3] = 0.0
     undecided = judge_beside_reference(values, reads, 0.05)
     assert undecided.verdict == "inconclusive" and undecided.reason

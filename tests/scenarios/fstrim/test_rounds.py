@@ -32,7 +32,7 @@ from hostdx.scenarios.fstrim.trim_setup import TrimSetup
 from tests.fakes import FakeRun
 from tests.fakes.hosts.drive import Drive
 from tests.fakes.hosts.tree import Tree
-from tests.fakes.noise import quiet
+from tests.fakes.noise import no_noise
 
 ATA = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda"
 GIB = 1 << 30
@@ -58,7 +58,7 @@ def test_a_symlink_in_its_place_is_not_written_through(tmp_path: Path) -> None:
     assert (tmp_path / "victim").read_text() == "precious"
 
 
-class Here(TrimSetup):
+class CapturedSetup(TrimSetup):
     """On a captured host: nothing of it is asked but leaves, chain and free space."""
 
     def __init__(self, tree: Tree, free: int) -> None:
@@ -73,7 +73,7 @@ class Here(TrimSetup):
         return self.free
 
 
-def counters(tree: Tree, boot: str, written: int, discarded: int) -> Tree:
+def put_counters(tree: Tree, boot: str, written: int, discarded: int) -> Tree:
     line = f"   8 0 sda 10 0 80 5 10 0 {written // 512} 5 0 9 10 3 0 {discarded // 512} 0 0 0\n"
     return tree.put("/proc/diskstats", line).put("/proc/sys/kernel/random/boot_id", f"{boot}\n")
 
@@ -83,11 +83,11 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path)
 
 
-def kept(round_: Round, deleted: int | None = GIB) -> Round:
+def finish(round_: Round, deleted: int | None = GIB) -> Round:
     return msgspec.structs.replace(round_, value=1.0, deleted_bytes=deleted)
 
 
-def on(tree: Tree, here: Here, source: str, devno: str, options: str = "rw") -> Here:
+def chain_on(tree: Tree, here: CapturedSetup, source: str, devno: str, options: str = "rw") -> CapturedSetup:
     """The layout with a real chain, of a captured mount."""
     tree.put("/proc/self/mountinfo", f"30 1 {devno} / /data rw - ext4 {source} {options}\n")
     disks = read_disk_topology(host := tree.host())
@@ -108,16 +108,18 @@ def test_with_online_discard_only_what_deletions_do_not_explain(
     tree: Tree, written: int, discarded: int, free_then: int, trim: bool
 ) -> None:
     tree.disk(ATA, discard_max_bytes=4096)
-    here = on(tree, Here(tree, free_then * GIB), "/dev/sda", "8:0", "rw,discard")
-    first = kept(round_since(counters(tree, "b1", 0, 0).host(), here, []))
+    here = chain_on(tree, CapturedSetup(tree, free_then * GIB), "/dev/sda", "8:0", "rw,discard")
+    first = finish(round_since(put_counters(tree, "b1", 0, 0).host(), here, []))
     here.free = 100 * GIB
-    counters(tree, "b1", written * GIB, discarded * GIB)
+    put_counters(tree, "b1", written * GIB, discarded * GIB)
     assert round_since(tree.host(), here, [first]).trim_before == trim
 
 
 def test_a_line_of_older_hostdx_is_compared_with_the_leaves(tree: Tree) -> None:
     old = Round(value=1, boot_id="b1", device_written_bytes=GIB, device_discarded_bytes=5 * GIB)
-    since = round_since(counters(tree, "b1", 2 * GIB, 6 * GIB).host(), Here(tree, 400 * GIB), [old])
+    since = round_since(
+        put_counters(tree, "b1", 2 * GIB, 6 * GIB).host(), CapturedSetup(tree, 400 * GIB), [old]
+    )
     assert (since.trimmed_bytes, since.trim_before) == (GIB, True)
 
 
@@ -126,12 +128,12 @@ def test_a_kernel_that_counts_no_discards_leaves_the_timer(
 ) -> None:
     tree.put("/proc/diskstats", "   8 0 sda 10 0 80 5 10 0 99 5 0 9 10\n")
     first = msgspec.structs.replace(
-        kept(round_since(tree.host(), Here(tree, GIB), [])), wall="2026-11-01T00:00:00Z"
+        finish(round_since(tree.host(), CapturedSetup(tree, GIB), [])), wall="2026-11-01T00:00:00Z"
     )
-    assert round_since(tree.host(), Here(tree, GIB), [first]).trim_before is False
+    assert round_since(tree.host(), CapturedSetup(tree, GIB), [first]).trim_before is False
     fired = datetime(2026, 11, 2, tzinfo=UTC)
     monkeypatch.setattr("hostdx.scenarios.fstrim.rounds.stamp_time", lambda host: fired)
-    since = round_since(tree.host(), Here(tree, GIB), [first])
+    since = round_since(tree.host(), CapturedSetup(tree, GIB), [first])
     assert (since.trim_before, since.trim_seen_by, since.trimmed_bytes) == (True, "fstrim.timer", None)
 
 
@@ -151,26 +153,26 @@ def test_how_many_rounds_a_day_there_were() -> None:
 def test_the_uuid_names_the_series(tree: Tree) -> None:
     tree.disk(ATA, discard_max_bytes=4096)
     tree.link("/dev/disk/by-uuid/6c1f-22ab", "../../sda")
-    here = on(tree, Here(tree, 1), "/dev/sda", "8:0")
+    here = chain_on(tree, CapturedSetup(tree, 1), "/dev/sda", "8:0")
     assert file_system_id(tree.host(), here) == "6c1f-22ab"
 
 
 async def test_a_round_that_cannot_be_kept_is_judged_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(path: Path, one: Round) -> None:
+    def raise_full(path: Path, round_: Round) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("hostdx.scenarios.fstrim.rounds.append_round", full)
-    asked = parse_request(Options({"dir": "/data", "round": True, "state": str(tmp_path)}))
+    monkeypatch.setattr("hostdx.scenarios.fstrim.rounds.append_round", raise_full)
+    request = parse_request(Options({"dir": "/data", "round": True, "state": str(tmp_path)}))
     layout = TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=1)
     run, pattern = FakeRun(), TrimPattern(blocks=8, block_s=0.5, reference_s=0.5)
-    drive = Drive(run.clock, quiet, lambda: 1.0)
-    blocks = PhaseMeasurer(run, drive, trim_workloads(asked, layout, pattern), pattern, 1 << 20, None)
+    drive = Drive(run.clock, no_noise, lambda: 1.0)
+    blocks = PhaseMeasurer(run, drive, trim_workloads(request, layout, pattern), pattern, 1 << 20, None)
     with pytest.raises(
         RunRefused, match="the round cannot be kept: No space left on device; free some space there"
     ):
-        await measure_one_round(run, layout, asked, blocks, trim_timer(run.host))
+        await measure_one_round(run, layout, request, blocks, trim_timer(run.host))
     assert [verdict.rounds for verdict in run.of(ev.SeriesVerdict)] == [1]
     assert [len(e.value) for e in run.of(Rounds)] == [1]
     assert [e.finding.id for e in run.of(ev.Found)] == ["fstrim.degradation"]

@@ -29,7 +29,7 @@ def tree(tmp_path: Path) -> Tree:
     return Tree(tmp_path)
 
 
-def ssd(tree: Tree, options: str = "rw", timer: bool = False, written: int = 0, **queue: Any) -> Tree:
+def put_ssd(tree: Tree, options: str = "rw", timer: bool = False, written: int = 0, **queue: Any) -> Tree:
     tree.disk(ATA, **(queue or TAKES)).put(UNIT, "[Timer]\nOnCalendar=weekly\n")
     if timer:
         tree.put(WANTS, "")
@@ -65,14 +65,14 @@ def test_a_strange_mount_point_is_quoted_for_shell_and_unit(tree: Tree, mountpoi
     ids=["drop-in", "cron", "read-only", "mounted twice"],
 )  # fmt: skip
 def test_nobody_is_accused_wrongly(tree: Tree, files: dict[str, str]) -> None:
-    ssd(tree, timer=True).put("/etc/fstab", OTHER)
+    put_ssd(tree, timer=True).put("/etc/fstab", OTHER)
     for path, text in files.items():
         tree.put(path, text)
     assert list(untrimmed_findings(tree.host())) == []
 
 
 def test_a_timer_that_is_off_and_would_pass_over_it_needs_both(tree: Tree) -> None:
-    [untrimmed_finding] = untrimmed_findings(ssd(tree).put("/etc/fstab", OTHER).host())
+    [untrimmed_finding] = untrimmed_findings(put_ssd(tree).put("/etc/fstab", OTHER).host())
     assert [remedy.title for remedy in untrimmed_finding.remedy] == [
         "Trim once a week",
         "Let the timer trim /data too",
@@ -81,7 +81,7 @@ def test_a_timer_that_is_off_and_would_pass_over_it_needs_both(tree: Tree) -> No
 
 @pytest.mark.parametrize("timer", [False, True])
 def test_the_admins_own_choice_is_respected(tree: Tree, timer: bool) -> None:
-    ssd(tree, timer=timer, written=2048 * 512).put(
+    put_ssd(tree, timer=timer, written=2048 * 512).put(
         "/etc/fstab", "/dev/sda /data xfs rw,X-fstrim.notrim 0 0\n"
     )
     [untrimmed_finding] = untrimmed_findings(tree.host())
@@ -94,7 +94,7 @@ def test_the_admins_own_choice_is_respected(tree: Tree, timer: bool) -> None:
 
 
 def test_an_unknown_timer_is_not_guessed(tree: Tree) -> None:
-    ssd(tree)
+    put_ssd(tree)
     (tree.root / UNIT.lstrip("/")).unlink()
     with pytest.raises(Unreadable):
         list(untrimmed_findings(tree.host()))
@@ -108,7 +108,7 @@ def test_an_unknown_timer_is_not_guessed(tree: Tree) -> None:
     ("forced_unqueued", "rw,discard=async", False),
 ])  # fmt: skip
 def test_online_discard_without_queued_trim(tree: Tree, mode: str, options: str, speaks: bool) -> None:
-    ssd(tree, options=options).files("/sys/class/ata_device/dev3.0", trim=mode)
+    put_ssd(tree, options=options).files("/sys/class/ata_device/dev3.0", trim=mode)
     findings = list(online_unqueued_findings(tree.host()))
     assert bool(findings) == speaks
     if speaks:
@@ -119,10 +119,10 @@ def test_online_discard_without_queued_trim(tree: Tree, mode: str, options: str,
 
 
 def test_no_rule_ever_tells_to_discard_a_device(tree: Tree) -> None:
-    host = ssd(tree, options="rw,discard").files("/sys/class/ata_device/dev3.0", trim="unqueued").host()
+    host = put_ssd(tree, options="rw,discard").files("/sys/class/ata_device/dev3.0", trim="unqueued").host()
     for rule in RULES:
-        for found in rule.check(host):
-            for remedy in found.remedy:
+        for finding in rule.check(host):
+            for remedy in finding.remedy:
                 text = " ".join((*remedy.commands, *remedy.persistent))
                 assert "blkdiscard" not in text and "hdparm" not in text
 
@@ -153,7 +153,7 @@ def test_a_mirror_is_not_told_of_parity(tree: Tree, level: str, by_parity: bool)
 
 
 def test_whether_discards_are_taken_is_unknown_not_fine(tree: Tree) -> None:
-    host = ssd(tree, rotational=0).host()
+    host = put_ssd(tree, rotational=0).host()
     for rule in (swallowed_findings, untrimmed_findings):
         with pytest.raises(Unreadable, match="discard"):
             list(rule(host))

@@ -17,7 +17,7 @@ from tests.fakes.hosts.drive import Drive
 MIB, GIB = 1 << 20, 1 << 30
 
 
-class Here(TrimSetup):
+class SizedSetup(TrimSetup):
     def __init__(self, free: int = 500 * GIB) -> None:
         self.free = free
         self.most_bytes, self.fixed_bytes, self.block_bytes = MAX_WRITTEN_BYTES, 256 * MIB, 104 * MIB
@@ -26,26 +26,28 @@ class Here(TrimSetup):
         return (self.free * 0.05 - self.fixed_bytes) / (blocks + 1)
 
 
-def made(bytes_per_s: float, *, phases: int = 3, amplified: float = 1.0, free: int = 500 * GIB) -> BlockSize:
+def size_at(
+    bytes_per_s: float, *, phases: int = 3, amplified: float = 1.0, free: int = 500 * GIB
+) -> BlockSize:
     budget = WriteBudget(MAX_WRITTEN_BYTES)
     budget.charge(360 * MIB, int(360 * MIB * amplified), CHURN_ID)
-    found = after_warm_up(Here(free), budget, TrimPattern(), phases, bytes_per_s)
-    blocks = found.pattern.blocks
-    most = phases * (blocks + max_repeats(blocks)) * found.bytes
+    size = after_warm_up(SizedSetup(free), budget, TrimPattern(), phases, bytes_per_s)
+    blocks = size.pattern.blocks
+    most = phases * (blocks + max_repeats(blocks)) * size.bytes
     assert most * budget.write_amplification(CHURN_ID) <= budget.left_bytes
-    return found
+    return size
 
 
 def test_a_slow_disk_keeps_what_was_planned() -> None:
-    found = made(60e6)
-    assert (found.pattern.blocks, found.bytes, found.text) == (12, 104 * MIB, "")
+    size = size_at(60e6)
+    assert (size.pattern.blocks, size.bytes, size.text) == (12, 104 * MIB, "")
 
 
-@pytest.mark.parametrize("given", [{"amplified": 4.0}, {"free": 40 * GIB}])
-def test_what_cannot_be_afforded_is_not_promised(given: dict[str, float]) -> None:
-    found = made(3e9, **given)  # type: ignore[arg-type]
-    assert found.pattern.blocks == MIN_BLOCKS and found.bytes < 0.5 * 3e9
-    assert found.bytes <= MAX_BLOCK_BYTES
+@pytest.mark.parametrize("limits", [{"amplified": 4.0}, {"free": 40 * GIB}])
+def test_what_cannot_be_afforded_is_not_promised(limits: dict[str, float]) -> None:
+    size = size_at(3e9, **limits)  # type: ignore[arg-type]
+    assert size.pattern.blocks == MIN_BLOCKS and size.bytes < 0.5 * 3e9
+    assert size.bytes <= MAX_BLOCK_BYTES
 
 
 async def test_blocks_that_were_too_short_are_said() -> None:

@@ -18,13 +18,13 @@ class DrawnStreams:
 
     def __init__(
         self, clock: FakeClock, seed: int, rates: Mapping[str, float], *, scatter: float = 0.03,
-        worker: float = 0.3, busy: float = 0.5, ours: float = 0.4, softirq: float = 0.1, copied: float = 1.0,
+        worker: float = 0.3, busy: float = 0.5, own: float = 0.4, softirq: float = 0.1, copied: float = 1.0,
         memory: float | None = None,
         refused: Mapping[str, str] | None = None, direct: bool = True,
     ) -> None:  # fmt: skip
         self.clock, self.rates, self.scatter = clock, dict(rates), scatter
         self._rng = random.Random(seed)
-        self._told = {"worker": worker, "busy": busy, "ours": ours, "softirq": softirq, "copied": copied}
+        self._shares = {"worker": worker, "busy": busy, "ours": own, "softirq": softirq, "copied": copied}
         self._memory = memory
         self._refused = dict(refused or {})
         self.direct = direct
@@ -64,26 +64,26 @@ class DrawnStreams:
         self.clock.advance(slice_s * len(order))
         measured = []
         for number, side in enumerate(sides):
-            mine = [rate for n, rate in zip(order, rates, strict=True) if n == number]
-            moved = int(sum(mine) * slice_s * 1e6)
+            own = [rate for n, rate in zip(order, rates, strict=True) if n == number]
+            count = int(sum(own) * slice_s * 1e6)
             if side.does_write:
-                self.budget.charge(moved, moved, load)
+                self.budget.charge(count, count, load)
             cost = self.costs.setdefault(side, StreamCost())
-            seconds = slice_s * len(mine)
+            seconds = slice_s * len(own)
             cost.seconds += seconds
-            cost.bytes += moved
-            cost.cpu_s += 0.5 * moved / 1e9
-            cost.host_cpu_s += self._told["ours"] * seconds
-            cost.busy_s += self._told["busy"] * seconds
-            cost.softirq_s += self._told["softirq"] * seconds
-            cost.worker_s += self._told["worker"] * seconds
+            cost.bytes += count
+            cost.cpu_s += 0.5 * count / 1e9
+            cost.host_cpu_s += self._shares["ours"] * seconds
+            cost.busy_s += self._shares["busy"] * seconds
+            cost.softirq_s += self._shares["softirq"] * seconds
+            cost.worker_s += self._shares["worker"] * seconds
             if side.job == "zerocopy":
-                cost.sends, cost.copied = cost.sends + 100, cost.copied + int(100 * self._told["copied"])
+                cost.sends, cost.copied = cost.sends + 100, cost.copied + int(100 * self._shares["copied"])
             if self._memory is not None:
-                cost.memory_bytes = (cost.memory_bytes or 0.0) + self._memory * moved
+                cost.memory_bytes = (cost.memory_bytes or 0.0) + self._memory * count
             measured.append(
-                Measured(seconds=seconds, values={METRIC: sum(mine) / len(mine)} if mine else {}, bytes=moved,
-                         operations=moved >> 20)
+                Measured(seconds=seconds, values={METRIC: sum(own) / len(own)} if own else {}, bytes=count,
+                         operations=count >> 20)
             )  # fmt: skip
         return MeasuredBatch(
             seconds=slice_s * len(order), slice_s=slice_s, order=list(order), values={METRIC: rates},

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.process_stat import read_own_stat
-from tests.app.launcher import argv, environment, hostdx, started
+from tests.app.launcher import argv, own_env, run_hostdx, start_hostdx
 from tests.needs import NET_NAMESPACE, ROOT, needs, one_always, program
-from tests.real.iosched_kill import journals, ours
+from tests.real.iosched_kill import list_journals, own_processes
 from tests.real.network_state import namespaces_in_use
-from tests.real.polled import within
+from tests.real.polled import happens
 from tests.real.trim_disk import TrimDisk
 
 pytestmark = [pytest.mark.real, needs(ROOT, NET_NAMESPACE, program("ip", "nsenter"))]
 STATION, TEXT = b"hostdx.scenarios.fullstack.measurement.station", b"hostdx_peer"
-SHORT = ("--streams", "2", "--size", "96M", "--yes", "--budget")
+SMALL = ("--streams", "2", "--size", "96M", "--yes", "--budget")
 SSH = '#!/bin/sh\nexec {ssh} -F {config} "$@"\n'
 CONFIG = """Host node
 Hostname 127.0.0.1
@@ -54,48 +54,48 @@ def disk(place: Path) -> Iterator[TrimDisk]:
         yield trim_disk
 
 
-def arguments(disk: TrimDisk, budget: str, *more: str) -> tuple[str, ...]:
-    return ("run", "fullstack", "--dir", str(disk.mountpoint), *SHORT, budget, *more)
+def run_arguments(disk: TrimDisk, budget: str, *more: str) -> tuple[str, ...]:
+    return ("run", "fullstack", "--dir", str(disk.mountpoint), *SMALL, budget, *more)
 
 
-def processes(word: bytes) -> set[int]:
-    found = set()
+def pids_of(word: bytes) -> set[int]:
+    pids = set()
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if word in path.read_bytes() and int(path.parts[2]) != os.getpid():
-                found.add(int(path.parts[2]))
+                pids.add(int(path.parts[2]))
         except OSError:
             continue
-    return found
+    return pids
 
 
-def stations(runner: int) -> list[int]:
+def find_stations(runner: int) -> list[int]:
     """Of that run, once they stream: with the peer that was forked from it."""
-    found = []
-    for pid in processes(STATION):
+    pids = []
+    for pid in pids_of(STATION):
         stat = read_own_stat(str(pid))
         if (
             stat is not None
             and stat.parent_pid == runner
             and len(list(Path(f"/proc/{pid}/task").iterdir())) > 2
         ):
-            found.append(pid)
-    return found
+            pids.append(pid)
+    return pids
 
 
-def left(place: Path, disk: TrimDisk) -> list[str]:
+def find_remains(place: Path, disk: TrimDisk) -> list[str]:
     """What a run left behind, after `hostdx undo` where the supervisor was not faster."""
-    within(lambda: not ours(place), 30)
-    if journals(place):
-        hostdx(place, "undo")
+    happens(lambda: not own_processes(place), 30)
+    if list_journals(place):
+        run_hostdx(place, "undo")
     names = [str(name) for name in disk.names]
-    return [*names, *(str(j) for j in journals(place)), *(str(pid) for pid in ours(place))]
+    return [*names, *(str(j) for j in list_journals(place)), *(str(pid) for pid in own_processes(place))]
 
 
 @pytest.mark.soak("a peer by hand and its cable; killed at both ends")
 def test_both_directions_to_the_end(place: Path, disk: TrimDisk) -> None:
     before = namespaces_in_use()
-    done = hostdx(place, *arguments(disk, "22"), "--json", "--quiet", timeout=200)
+    done = run_hostdx(place, *run_arguments(disk, "22"), "--json", "--quiet", timeout=200)
     assert done.returncode == 0, done.stderr
     loads = json.loads(done.stdout)
     sides = {(level["direction"], level["side"]): level for level in loads["streams"]["levels"]}
@@ -106,30 +106,30 @@ def test_both_directions_to_the_end(place: Path, disk: TrimDisk) -> None:
         ("in", "splice"),
         ("in", "direct"),
     } <= set(sides)
-    assert all(one["rate"] > 0 and one["cpu_s_per_gb"] > 0 for one in sides.values())
+    assert all(side["rate"] > 0 and side["cpu_s_per_gb"] > 0 for side in sides.values())
     assert {limit["direction"] for limit in loads["streams"]["limits"]} == {"out", "in"}
     assert loads["streams"]["private"]
-    assert left(place, disk) == []
-    assert within(lambda: namespaces_in_use() <= before)
+    assert find_remains(place, disk) == []
+    assert happens(lambda: namespaces_in_use() <= before)
 
 
 @pytest.mark.parametrize("whom", one_always("runner", "station", "interrupt"))
 def test_nothing_is_left_where_it_is_killed(place: Path, disk: TrimDisk, whom: str) -> None:
     before, free = namespaces_in_use(), os.statvfs(disk.mountpoint).f_bavail
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    running = started(place, *arguments(disk, "60"), **quiet)
-    assert within(lambda: stations(running.pid), 60)
-    (station,) = stations(running.pid)
+    running = start_hostdx(place, *run_arguments(disk, "60"), **quiet)
+    assert happens(lambda: find_stations(running.pid), 60)
+    (station,) = find_stations(running.pid)
     if whom == "station":
         os.kill(station, signal.SIGKILL)
     else:
         running.send_signal(signal.SIGKILL if whom == "runner" else signal.SIGINT)
     running.wait(timeout=60)
     assert running.returncode == {"runner": -9, "station": 3, "interrupt": 130}[whom]
-    assert left(place, disk) == []
-    assert within(lambda: namespaces_in_use() <= before)
+    assert find_remains(place, disk) == []
+    assert happens(lambda: namespaces_in_use() <= before)
     subprocess.run(["sync", "-f", str(disk.mountpoint)], check=True)
-    assert within(lambda: os.statvfs(disk.mountpoint).f_bavail > free - (16 << 20) // 4096)
+    assert happens(lambda: os.statvfs(disk.mountpoint).f_bavail > free - (16 << 20) // 4096)
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def ssh(place: Path) -> dict[str, str]:
     (place / "bin").mkdir()
     (place / "bin/ssh").write_text(SSH.format(ssh="/usr/bin/ssh", config=place / "ssh.conf"))
     (place / "bin/ssh").chmod(0o755)
-    return environment(place) | {"PATH": f"{place}/bin:{os.environ['PATH']}"}
+    return own_env(place) | {"PATH": f"{place}/bin:{os.environ['PATH']}"}
 
 
 def run_with(env: dict[str, str], *words: str) -> subprocess.Popen[bytes]:
@@ -159,24 +159,24 @@ def run_with(env: dict[str, str], *words: str) -> subprocess.Popen[bytes]:
 def test_a_peer_over_ssh_ends_with_its_run(
     place: Path, disk: TrimDisk, ssh: dict[str, str], whom: str
 ) -> None:
-    before = processes(TEXT)
+    before = pids_of(TEXT)
     more = ("--peer", "node", "--direction", "out", "--json", "--quiet")
-    running = run_with(ssh, *arguments(disk, "12" if whom == "nobody" else "60", *more))
-    assert within(lambda: stations(running.pid), 60)
-    own = processes(TEXT) - before
+    running = run_with(ssh, *run_arguments(disk, "12" if whom == "nobody" else "60", *more))
+    assert happens(lambda: find_stations(running.pid), 60)
+    own = pids_of(TEXT) - before
     peers = {pid for pid in own if b"ssh" not in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]}
     assert peers
     if whom == "runner":
         running.kill()
     elif whom in ("peer", "station"):
-        for pid in peers if whom == "peer" else stations(running.pid):
+        for pid in peers if whom == "peer" else find_stations(running.pid):
             os.kill(pid, signal.SIGKILL)
     out, err = running.communicate(timeout=120)
     assert running.returncode == {"nobody": 0, "runner": -9, "peer": 3, "station": 3}[whom], err
     if whom == "nobody":
         assert not json.loads(out)["streams"]["private"]
-    assert within(lambda: not (processes(TEXT) - before), 30)
-    assert left(place, disk) == []
+    assert happens(lambda: not (pids_of(TEXT) - before), 30)
+    assert find_remains(place, disk) == []
 
 
 UP = """set -e
@@ -190,7 +190,7 @@ nsenter -t {other} -n ip link set lo up
 """
 
 
-def holder() -> subprocess.Popen[bytes]:
+def hold_namespace() -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         ["unshare", "--net", "sh", "-c", "echo up; exec sleep infinity"], stdout=subprocess.PIPE
     )
@@ -201,27 +201,27 @@ def holder() -> subprocess.Popen[bytes]:
 @pytest.fixture
 def two_hosts() -> Iterator[tuple[int, int]]:
     """Two name spaces with a cable between them: the process that holds each."""
-    here, there = holder(), holder()
+    here, there = hold_namespace(), hold_namespace()
     try:
         script = UP.format(other=there.pid)
         subprocess.run(["nsenter", "-t", str(here.pid), "-n", "sh", "-c", script], check=True)
         yield here.pid, there.pid
     finally:
-        for one in (here, there):
-            one.kill()
-            one.communicate()
+        for process in (here, there):
+            process.kill()
+            process.communicate()
 
 
-@pytest.mark.parametrize("how", one_always("cut", "end", "kill", "runner", "both"))
+@pytest.mark.parametrize("ending", one_always("cut", "end", "kill", "runner", "both"))
 def test_a_peer_by_hand_and_its_cable(
-    place: Path, disk: TrimDisk, two_hosts: tuple[int, int], how: str
+    place: Path, disk: TrimDisk, two_hosts: tuple[int, int], ending: str
 ) -> None:
     here, there = two_hosts
     other = place / "other"
     other.mkdir()
     inside = ["nsenter", "-t", str(there), "-n"]
     peer = subprocess.Popen(
-        [*inside, *argv("peer", "--bind", "10.77.0.2", "--seconds", "300")], env=environment(other),
+        [*inside, *argv("peer", "--bind", "10.77.0.2", "--seconds", "300")], env=own_env(other),
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     assert peer.stderr is not None
@@ -230,47 +230,47 @@ def test_a_peer_by_hand_and_its_cable(
         text += peer.stderr.readline()
     more = ("--peer", match[1], "--token", match[2], "--direction", "out", "--quiet")
     running = subprocess.Popen(
-        ["nsenter", "-t", str(here), "-n", *argv(*arguments(disk, "12" if how == "end" else "100", *more))],
-        env=environment(place), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        ["nsenter", "-t", str(here), "-n", *argv(*run_arguments(disk, "12" if ending == "end" else "100", *more))],
+        env=own_env(place), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
-    assert within(lambda: stations(running.pid), 60)
-    assert connections(there) > 0
-    if how in ("kill", "both"):
+    assert happens(lambda: find_stations(running.pid), 60)
+    assert count_connections(there) > 0
+    if ending in ("kill", "both"):
         peer.kill()
-    if how in ("runner", "both"):
+    if ending in ("runner", "both"):
         running.kill()
-    elif how == "cut":
+    elif ending == "cut":
         time.sleep(1.0)
         subprocess.run([*inside, "ip", "link", "set", "far", "down"], check=True)
     running.communicate(timeout=150)
-    assert running.returncode == {"end": 0, "runner": -9, "both": -9}.get(how, 3)
+    assert running.returncode == {"end": 0, "runner": -9, "both": -9}.get(ending, 3)
     peer.communicate(timeout=60)
-    assert peer.returncode == (-9 if how in ("kill", "both") else 0)
-    assert within(lambda: connections(there) == 0, 40)
-    assert left(place, disk) == []
-    assert not ours(other) and journals(other) == []
+    assert peer.returncode == (-9 if ending in ("kill", "both") else 0)
+    assert happens(lambda: count_connections(there) == 0, 40)
+    assert find_remains(place, disk) == []
+    assert not own_processes(other) and list_journals(other) == []
 
 
-def connections(there: int) -> int:
+def count_connections(there: int) -> int:
     """Listening or connected, in that name space."""
-    found = subprocess.run(
+    table = subprocess.run(
         ["nsenter", "-t", str(there), "-n", "cat", "/proc/net/tcp"],
         capture_output=True,
         text=True,
         check=True,
     )
-    lines = found.stdout.splitlines()[1:]
+    lines = table.stdout.splitlines()[1:]
     return sum(line.split()[3] in ("01", "0A") for line in lines)
 
 
 def test_the_token_of_another_peer_is_refused(place: Path, disk: TrimDisk) -> None:
     with subprocess.Popen(
-        argv("peer", "--bind", "127.0.0.1"), env=environment(place), stderr=subprocess.PIPE, text=True
+        argv("peer", "--bind", "127.0.0.1"), env=own_env(place), stderr=subprocess.PIPE, text=True
     ) as peer:
         assert peer.stderr is not None
         text = ""
         while not (match := re.search(r"--peer (\S+) --token (\S+)", text)):
             text += peer.stderr.readline()
-        done = hostdx(place, *arguments(disk, "12"), "--peer", match[1], "--token", "0" * 32)
+        done = run_hostdx(place, *run_arguments(disk, "12"), "--peer", match[1], "--token", "0" * 32)
         assert done.returncode == 3 and disk.names == set()
         peer.kill()

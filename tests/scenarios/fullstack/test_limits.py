@@ -16,8 +16,10 @@ NEAR, FAR = (0.96, (0.9, 1.02)), (0.5, (0.4, 0.6))
 BETWEEN = (0.85, (0.78, 0.92))
 
 
-def verdict(base: str, told: tuple[float, tuple[float, float]], word: Word | None = None) -> ev.RunVerdict:
-    ratio, ends = told
+def verdict(
+    base: str, ratio_ci: tuple[float, tuple[float, float]], word: Word | None = None
+) -> ev.RunVerdict:
+    ratio, ends = ratio_ci
     slower = Word.SLOWER if ends[1] < 1 and ratio < 0.95 else OPEN
     return ev.RunVerdict(
         t=1.0, workload="out", metric="MB/s", baseline=base, variant="direct", verdict=word or slower,
@@ -25,16 +27,16 @@ def verdict(base: str, told: tuple[float, tuple[float, float]], word: Word | Non
     )  # fmt: skip
 
 
-def what(
+def limit_named(
     disk: tuple[float, tuple[float, float]],
     network: tuple[float, tuple[float, float]],
-    found: StreamBounds = NOTHING,
+    bounds: StreamBounds = NOTHING,
     **more: float,
 ) -> str:
     alone = [SideRate(direction="out", side=side, rate=2e9) for side in ("disk", "network")]
     levels = [*alone, SideRate(direction="out", side="direct", rate=1e9, **more)]  # type: ignore[arg-type]
     verdicts = [verdict("disk", disk), verdict("network", network)]
-    found_limit = stream_limit("out", levels, verdicts, found, private=False)
+    found_limit = stream_limit("out", levels, verdicts, bounds, private=False)
     assert found_limit is not None
     return found_limit.what
 
@@ -54,22 +56,22 @@ def what(
 def test_the_whole_interval_counts(
     disk: tuple[float, tuple[float, float]], network: tuple[float, tuple[float, float]], expected: str
 ) -> None:
-    assert what(disk, network) == expected
+    assert limit_named(disk, network) == expected
 
 
 def test_of_several_bounds_the_lowest_that_it_comes_near_to() -> None:
     cap, line = Bound("network cap", 2.1e9, "tc", "tc"), Bound("line rate", 2.2e9, "eth0", "sysfs")
-    assert what(FAR, NEAR, StreamBounds(disk={}, network=(line, cap))) == "network cap"
-    assert what(FAR, NEAR, StreamBounds(disk={}, network=(line,))) == "line rate"
+    assert limit_named(FAR, NEAR, StreamBounds(disk={}, network=(line, cap))) == "network cap"
+    assert limit_named(FAR, NEAR, StreamBounds(disk={}, network=(line,))) == "line rate"
     far = Bound("line rate", 12.5e9, "eth0", "sysfs")
-    assert what(FAR, NEAR, StreamBounds(disk={}, network=(far,))) == "network"
+    assert limit_named(FAR, NEAR, StreamBounds(disk={}, network=(far,))) == "network"
 
 
 def test_between_both_it_is_said_who_had_the_cpus() -> None:
-    assert what(FAR, FAR, worker=0.95) == "CPU"
-    assert what(FAR, FAR, busy=0.98, cpus=0.9) == "CPU"
-    assert what(FAR, FAR, busy=0.98, cpus=0.2) == "open"
-    assert what(FAR, FAR, softirq=0.95, busy=0.98, cpus=0.9) == "interrupts"
+    assert limit_named(FAR, FAR, worker=0.95) == "CPU"
+    assert limit_named(FAR, FAR, busy=0.98, cpus=0.9) == "CPU"
+    assert limit_named(FAR, FAR, busy=0.98, cpus=0.2) == "open"
+    assert limit_named(FAR, FAR, softirq=0.95, busy=0.98, cpus=0.9) == "interrupts"
 
 
 def test_without_a_way_or_a_part_nothing_is_told() -> None:
@@ -97,22 +99,22 @@ def test_a_private_link_has_no_wire_so_full_cpus_bound_it(private: bool, expecte
 
 
 @every_case(
-    ("groups", "ratio", "shown"), [(3, NEAR, None), (8, NEAR, NEAR[0]), (6, FAR, FAR[0]), (12, FAR, FAR[0])]
+    ("groups", "ratio", "part"), [(3, NEAR, None), (8, NEAR, NEAR[0]), (6, FAR, FAR[0]), (12, FAR, FAR[0])]
 )
 def test_of_too_few_groups_no_part_is_shown_unless_they_decided(
-    groups: int, ratio: tuple[float, tuple[float, float]], shown: float | None
+    groups: int, ratio: tuple[float, tuple[float, float]], part: float | None
 ) -> None:
     levels = [SideRate(direction="out", side=side, rate=1e9) for side in ("disk", "network", "direct")]
-    judged = [replace(verdict(base, ratio), groups=groups) for base in ("disk", "network")]
-    limit = stream_limit("out", levels, judged, NOTHING, private=False)
-    assert limit is not None and limit.of_disk == limit.of_network == shown
+    verdicts = [replace(verdict(base, ratio), groups=groups) for base in ("disk", "network")]
+    limit = stream_limit("out", levels, verdicts, NOTHING, private=False)
+    assert limit is not None and limit.of_disk == limit.of_network == part
 
 
 @pytest.mark.parametrize(("direction", "remedies"), [("out", 1), ("in", 0)])
 def test_a_read_ahead_is_a_remedy_for_reading_only(direction: str, remedies: int) -> None:
     waits = StreamLimit(direction=direction, path="copy", what="streams", rate=1e9)
-    measured = FullstackFigures(
+    figures = FullstackFigures(
         directory="/data", disk="sda", network="lo", private=True, streams=2, levels=(), limits=(waits,)
     )
-    (finding, *_) = fullstack_findings(measured, [], NOTHING)
+    (finding, *_) = fullstack_findings(figures, [], NOTHING)
     assert len([remedy for remedy in finding.remedy if remedy.commands]) == remedies

@@ -33,29 +33,29 @@ ALIKE: dict[str, float] = {
 }
 
 
-class Told(msgspec.Struct):
+class StreamStory(msgspec.Struct):
     fake: FakeRun
     bench: DrawnStreams
 
     @property
-    def measured(self) -> FullstackFigures:
-        (found,) = self.fake.of(Streams)
-        return found.value
+    def figures(self) -> FullstackFigures:
+        (event,) = self.fake.of(Streams)
+        return event.value
 
     @property
     def limits(self) -> dict[str, StreamLimit]:
-        return {limit.direction: limit for limit in self.measured.limits}
+        return {limit.direction: limit for limit in self.figures.limits}
 
     @property
     def findings(self) -> set[str]:
-        return {one.finding.id for one in self.fake.of(ev.Found)}
+        return {event.finding.id for event in self.fake.of(ev.Found)}
 
     @property
     def verdicts(self) -> dict[tuple[str, str, str], ev.RunVerdict]:
         return {(v.workload, v.baseline, v.variant): v for v in self.fake.of(ev.RunVerdict)}
 
 
-def told(
+def play(
     tmp_path: Path,
     rates: Mapping[str, float],
     options: Mapping[str, Json] | None = None,
@@ -64,7 +64,7 @@ def told(
     peer: RemotePeer | None = None,
     seed: int = 1,
     **more: object,
-) -> Told:
+) -> StreamStory:
     clock = FakeClock()
     bench = DrawnStreams(clock, seed, rates, **more)  # type: ignore[arg-type]
 
@@ -74,14 +74,14 @@ def told(
 
     scenario = Fullstack(lambda run, layout, private: bench, lambda run, layout: None, start)
     chosen: dict[str, Json] = {"dir": str(tmp_path), "direction": "out", "size": 256 << 20, "budget": 60}
-    asked = chosen | dict(options or {})
+    values = chosen | dict(options or {})
     host = Host()
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(plan_module, "read_disk_bounds_and_cpus", lambda host, leaves: machine)
-        plan, work = scenario.prepare(host, Options(asked, scenario.options))
-    fake = FakeRun(seed=seed, clock=clock, host=host, options=asked, declared=scenario.options, plan=plan)
+        plan, work = scenario.prepare(host, Options(values, scenario.options))
+    fake = FakeRun(seed=seed, clock=clock, host=host, options=values, declared=scenario.options, plan=plan)
     asyncio.run(work(fake))
-    return Told(fake, bench)
+    return StreamStory(fake, bench)
 
 
 @pytest.fixture(autouse=True)
@@ -100,53 +100,53 @@ def lay_on_any_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plan_module.TestDirectory, "size_bytes", 256 << 20, raising=False)
     first = plan_module.TestDirectory.__init__
 
-    def made(self: object, host: Host, options: Options, *more: object) -> None:
+    def init_on_disk(self: object, host: Host, options: Options, *more: object) -> None:
         first(self, host, options, *more)  # type: ignore[arg-type]
         self._asked = options.as_string("dir")  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(plan_module.TestDirectory, "__init__", made)
+    monkeypatch.setattr(plan_module.TestDirectory, "__init__", init_on_disk)
 
 
 def test_it_is_named_four_times_of_four(tmp_path: Path) -> None:
     for seed in range(4):
-        assert told(tmp_path, ALIKE, {"budget": 150}, seed=seed, scatter=0.1).limits["out"].what == "disk"
+        assert play(tmp_path, ALIKE, {"budget": 150}, seed=seed, scatter=0.1).limits["out"].what == "disk"
 
 
 def test_a_cap_that_is_known_is_named_where_the_rate_comes_near_to_it(tmp_path: Path) -> None:
     cap = Bound("disk cap", 1.02e9, "io.max", "/sys/fs/cgroup/x")
     far = Bound("disk link", 8e9, "pcie 8.0 GT/s x8", "sysfs")
     capped = StreamBounds(disk={"out": (far, cap), "in": ()})
-    assert told(tmp_path, ALIKE, machine=capped).limits["out"].what == "disk cap"
+    assert play(tmp_path, ALIKE, machine=capped).limits["out"].what == "disk cap"
     loose = StreamBounds(disk={"out": (far,), "in": ()})
-    assert told(tmp_path, ALIKE, machine=loose).limits["out"].what == "disk"
+    assert play(tmp_path, ALIKE, machine=loose).limits["out"].what == "disk"
     line = StreamBounds(disk={}, network=(Bound("line rate", 1.25e9, "eth0: 10000 Mbit/s", "sysfs"),))
     rates = ALIKE | {"disk": 4000.0, "network": 1180.0, "sendfile": 1170.0}
-    assert told(tmp_path, rates, machine=line).limits["out"].what == "line rate"
+    assert play(tmp_path, rates, machine=line).limits["out"].what == "line rate"
 
 
 def test_what_lies_between_disk_and_network(tmp_path: Path) -> None:
     slow = ALIKE | {"disk": 3000.0, "network": 3000.0}
-    assert told(tmp_path, slow, worker=0.97).limits["out"].what == "CPU"
-    assert told(tmp_path, slow, softirq=0.95).limits["out"].what == "interrupts"
-    assert told(tmp_path, slow).limits["out"].what == "streams"  # direct is the fastest way
+    assert play(tmp_path, slow, worker=0.97).limits["out"].what == "CPU"
+    assert play(tmp_path, slow, softirq=0.95).limits["out"].what == "interrupts"
+    assert play(tmp_path, slow).limits["out"].what == "streams"  # direct is the fastest way
     assert (
-        told(tmp_path, slow | {"direct": 500.0}).limits["out"].what == "streams"
+        play(tmp_path, slow | {"direct": 500.0}).limits["out"].what == "streams"
     )  # without the cache no better
-    assert told(tmp_path, slow, busy=0.99, ours=0.1).limits["out"].what == "open"  # others have the CPUs
+    assert play(tmp_path, slow, busy=0.99, ours=0.1).limits["out"].what == "open"  # others have the CPUs
 
 
 def test_a_private_link_is_as_fast_as_the_cpus(tmp_path: Path) -> None:
     rates = ALIKE | {"disk": 3000.0, "network": 1000.0}
-    full = told(tmp_path, rates, busy=0.97, ours=1.9).limits["out"]
+    full = play(tmp_path, rates, busy=0.97, ours=1.9).limits["out"]
     assert full.what == "CPU"
-    assert told(tmp_path, rates, busy=0.97, ours=0.1).limits["out"].what == "network"
+    assert play(tmp_path, rates, busy=0.97, ours=0.1).limits["out"].what == "network"
 
 
 def test_what_each_loses_to_the_other_has_its_interval(tmp_path: Path) -> None:
-    done = told(tmp_path, ALIKE | {"disk+network": 800.0, "network+disk": 3000.0}, {"budget": 150})
-    lost, kept = (done.verdicts[id, "alone", "together"] for id in ("read", "send"))
-    assert lost.is_slower and lost.ratio == pytest.approx(0.8, rel=0.05) and lost.ci95
-    assert kept.is_equal
+    done = play(tmp_path, ALIKE | {"disk+network": 800.0, "network+disk": 3000.0}, {"budget": 150})
+    read, send = (done.verdicts[id, "alone", "together"] for id in ("read", "send"))
+    assert read.is_slower and read.ratio == pytest.approx(0.8, rel=0.05) and read.ci95
+    assert send.is_equal
     assert "fullstack.loses.read" in done.findings and "fullstack.loses.send" not in done.findings
 
 
@@ -154,34 +154,34 @@ def test_settings_of_the_own_link_and_sends_without_a_copy_are_told_with_their_i
     tmp_path: Path,
 ) -> None:
     rates = ALIKE | {"zerocopy": 700.0, "network@2": 3600.0, "network@3": 3000.0}
-    done = told(tmp_path, rates, {"budget": 150}, copied=0.5, memory=3.0)
+    done = play(tmp_path, rates, {"budget": 150}, copied=0.5, memory=3.0)
     assert done.verdicts["zerocopy", "direct", "zerocopy"].is_slower and "fullstack.zerocopy" in done.findings
     if done.bench.opened[0][1].where == "namespaces":
         assert done.verdicts["rfs", "plain", "rfs"].is_faster and "fullstack.rfs" in done.findings
         assert done.verdicts["xps", "plain", "xps"].is_equal and "fullstack.xps" not in done.findings
-    lent, plain = (done.measured.find_level("out", side) for side in ("zerocopy", "copy"))
+    lent, plain = (done.figures.find_level("out", side) for side in ("zerocopy", "copy"))
     assert lent is not None and lent.copied == 0.5 and lent.memory == pytest.approx(3.0)
     assert plain is not None and plain.copied is None
 
 
 def test_a_side_that_cannot_be_measured_is_left_out(tmp_path: Path) -> None:
-    done = told(tmp_path, ALIKE, refused={"sendfile": "served by a cache"})
-    assert {level.side for level in done.measured.levels} == {"disk", "network", "copy", "direct", "zerocopy"}
+    done = play(tmp_path, ALIKE, refused={"sendfile": "served by a cache"})
+    assert {level.side for level in done.figures.levels} == {"disk", "network", "copy", "direct", "zerocopy"}
     assert done.limits["out"].what == "disk"
 
 
 def test_without_direct_io_that_way_is_not_there(tmp_path: Path) -> None:
-    done = told(tmp_path, ALIKE, direct=False)
-    assert "direct" not in {level.side for level in done.measured.levels}
+    done = play(tmp_path, ALIKE, direct=False)
+    assert "direct" not in {level.side for level in done.figures.levels}
 
 
 def test_a_peer_is_asked_for_and_its_token_handed_on(tmp_path: Path) -> None:
     peer = RemotePeer("node2", PeerLine(1, 4711, "a" * 32), None)
-    done = told(tmp_path, ALIKE, {"peer": "node2"}, peer=peer)
+    done = play(tmp_path, ALIKE, {"peer": "node2"}, peer=peer)
     (_, request), *more = done.bench.opened
     assert not more
     assert request == Open(where="peer", address="node2", port=4711, token="a" * 32, links=request.links)
-    assert not done.measured.private and "mtu" not in {v.workload for v in done.fake.of(ev.RunVerdict)}
+    assert not done.figures.private and "mtu" not in {v.workload for v in done.fake.of(ev.RunVerdict)}
     assert [action.resource for action in done.fake.applied] == ["directory"]  # no name space
 
 
@@ -202,9 +202,9 @@ def test_wrong_requests_are_told(tmp_path: Path, options: dict[str, Json]) -> No
 
 
 def test_a_bench_that_cannot_begin_refuses_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def refused(self: object, name: str, request: Open) -> None:
+    async def refuse_open(self: object, name: str, request: Open) -> None:
         raise BenchRefused("no peer answers")
 
-    monkeypatch.setattr(DrawnStreams, "open", refused)
+    monkeypatch.setattr(DrawnStreams, "open", refuse_open)
     with pytest.raises(BenchRefused):
-        told(tmp_path, ALIKE)
+        play(tmp_path, ALIKE)

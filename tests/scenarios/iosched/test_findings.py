@@ -10,7 +10,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.iosched.findings import verdict_finding
 from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq, udev_rule
 from tests.every_case import every_case
-from tests.scenarios.iosched.test_scenario import target_on, tree
+from tests.scenarios.iosched.test_scenario import host_of, target_on
 
 
 def verdict(word: str, metric: str = "IOPS", *, control: bool = False) -> ev.RunVerdict:
@@ -50,7 +50,7 @@ ROWS = [
 def test_a_pair_is_summed_up(
     tmp_path: Path, words: list[str], control: str, severity: str, title: str, remedy: bool
 ) -> None:
-    host = tree(tmp_path)
+    host = host_of(tmp_path)
     verdicts = [verdict(w, f"m{n}") for n, w in enumerate(words)] + [verdict(control, "cpu", control=True)]
     finding = verdict_finding(host, target_on(host), "bfq", verdicts)
     assert finding.severity == severity and title in finding.title
@@ -59,7 +59,7 @@ def test_a_pair_is_summed_up(
 
 
 def test_what_would_decide_it_is_a_command(tmp_path: Path) -> None:
-    host = tree(tmp_path)
+    host = host_of(tmp_path)
     open_one = msgspec.structs.replace(
         verdict("inconclusive"), workload="readers-bfq", seconds_to_decide=2935.0
     )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.launcher import hostdx
+from tests.app.launcher import run_hostdx
 from tests.needs import KNOWN_DISK, needs
 from tests.real.iosched_kill import (
     BRIEF,
@@ -24,7 +24,7 @@ from tests.real.iosched_kill import (
 )
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh, unmount
-from tests.real.polled import within
+from tests.real.polled import happens
 
 pytestmark = [pytest.mark.real, needs(KNOWN_DISK)]
 
@@ -37,7 +37,7 @@ def disk(tmp_path: Path) -> Iterator[LoopDisk]:
 
 def test_a_full_run_restores_the_queue_byte_for_byte(tmp_path: Path, disk: LoopDisk) -> None:
     before = disk.queue()
-    done = hostdx(
+    done = run_hostdx(
         tmp_path,
         *("run", "iosched", "--dir", str(disk.directory), *BRIEF),
         *("--json", "--load", "cpu", "--load", "readers", "--budget", "16"),
@@ -47,31 +47,31 @@ def test_a_full_run_restores_the_queue_byte_for_byte(tmp_path: Path, disk: LoopD
     result = json.loads(done.stdout)
     assert result["status"] == "done"
     assert disk.queue() == before
-    assert within(lambda: left_behind(tmp_path, disk, before) == []), left_behind(tmp_path, disk, before)
+    assert happens(lambda: left_behind(tmp_path, disk, before) == []), left_behind(tmp_path, disk, before)
     verdicts = {(v["workload"], v["metric"]): v for v in result["verdicts"]}
     assert {w for w, _ in verdicts} == {"cpu", "readers"}
     for verdict in verdicts.values():
         assert (verdict["baseline"], verdict["variant"]) == ("mq-deadline", "bfq")
     # the control runs at 15 ms a block here: what is asked is that something was really measured and judged
     assert any(v["groups"] for v in verdicts.values())
-    found = {f["id"]: f for f in result["findings"]}
-    assert found["iosched.restored"]["severity"] == "ok"
-    assert {"iosched.compared", "iosched.wbt-switch"} <= found.keys()
+    findings = {f["id"]: f for f in result["findings"]}
+    assert findings["iosched.restored"]["severity"] == "ok"
+    assert {"iosched.compared", "iosched.wbt-switch"} <= findings.keys()
 
 
 def test_without_consent_nothing_is_switched(tmp_path: Path, disk: LoopDisk) -> None:
     before = disk.queue()
     arguments = [a for a in run_arguments(disk) if a != "--yes"]
-    refused = hostdx(tmp_path, *arguments)
-    assert refused.returncode not in (0, 1)
+    done = run_hostdx(tmp_path, *arguments)
+    assert done.returncode not in (0, 1)
     assert disk.queue() == before and list(disk.directory.iterdir()) == []
 
 
 def test_write_back_throttling_by_hand_is_left_alone(tmp_path: Path, disk: LoopDisk) -> None:
     disk.write("wbt_lat_usec", "5000")
     before = disk.queue()
-    refused = hostdx(tmp_path, *run_arguments(disk))
-    assert refused.returncode == 3 and "set by hand" in refused.stderr
+    done = run_hostdx(tmp_path, *run_arguments(disk))
+    assert done.returncode == 3 and "set by hand" in done.stderr
     assert disk.queue() == before
 
 
@@ -83,7 +83,7 @@ def test_a_stop_puts_everything_back_within_two_seconds(tmp_path: Path, disk: Lo
     runner.terminate()
     assert runner.wait(30) == 143
     print(f"stopped and undone after {time.monotonic() - began:.2f} s")
-    assert within(lambda: left_behind(tmp_path, disk, before) == []), left_behind(tmp_path, disk, before)
+    assert happens(lambda: left_behind(tmp_path, disk, before) == []), left_behind(tmp_path, disk, before)
 
 
 def test_killed_at_random_moments_nothing_is_left(tmp_path: Path, disk: LoopDisk) -> None:
@@ -103,8 +103,8 @@ def test_with_the_journals_disk_full_nothing_is_changed(tmp_path: Path, disk: Lo
     try:
         (journal / "full").write_bytes(b"x" * 4096)
         before = disk.queue()
-        refused = hostdx(tmp_path, *run_arguments(disk))
-        assert refused.returncode == 3 and "journal cannot be written" in refused.stderr
+        done = run_hostdx(tmp_path, *run_arguments(disk))
+        assert done.returncode == 3 and "journal cannot be written" in done.stderr
         assert disk.queue() == before and list(disk.directory.iterdir()) == []
     finally:
         unmount(journal)
@@ -113,9 +113,9 @@ def test_with_the_journals_disk_full_nothing_is_changed(tmp_path: Path, disk: Lo
 def test_a_value_that_somebody_else_changed_is_kept_and_said(tmp_path: Path, disk: LoopDisk) -> None:
     killed_on_bfq(tmp_path, disk)
     disk.write("scheduler", "kyber")
-    undone = hostdx(tmp_path, "undo")
+    undo = run_hostdx(tmp_path, "undo")
     assert "[kyber]" in disk.read("scheduler")
-    assert "another program changed it" in undone.stdout + undone.stderr
+    assert "another program changed it" in undo.stdout + undo.stderr
     assert list((tmp_path / "state/hostdx/journal").iterdir()) == []
 
 
@@ -125,9 +125,9 @@ def test_settings_that_somebody_made_since_are_kept(tmp_path: Path, disk: LoopDi
     disk.write("scheduler", "mq-deadline")
     disk.write("nr_requests", "64")
     disk.write("iosched/fifo_batch", "3")
-    undone = hostdx(tmp_path, "undo")
+    undo = run_hostdx(tmp_path, "undo")
     assert (disk.read("nr_requests"), disk.read("iosched/fifo_batch")) == ("64", "3")
-    assert "nr_requests is now '64' (it was '48')" in undone.stdout
+    assert "nr_requests is now '64' (it was '48')" in undo.stdout
     assert list((tmp_path / "state/hostdx/journal").iterdir()) == []
 
 
@@ -156,9 +156,9 @@ def test_killed_with_the_journals_disk_full_by_then(
         runner.wait()
         deadline = time.monotonic() + 20
         while list(journal.glob("*.jsonl")) and time.monotonic() < deadline:
-            hostdx(tmp_path, "undo")
+            run_hostdx(tmp_path, "undo")
         (journal / "full").unlink()
-        assert within(lambda: left_behind(tmp_path, disk, before) == []), left_behind(tmp_path, disk, before)
+        assert happens(lambda: left_behind(tmp_path, disk, before) == []), left_behind(tmp_path, disk, before)
     finally:
         unmount(journal)
 
@@ -167,9 +167,9 @@ def test_a_device_that_is_gone_is_nothing_to_undo(tmp_path: Path) -> None:
     with LoopDisk(tmp_path) as disk:
         killed_on_bfq(tmp_path, disk)
         disk.remove()
-        assert within(lambda: not Path(f"/sys/block/{disk.device}").exists())
-        undone = hostdx(tmp_path, "undo")
-    assert undone.returncode == 0, undone.stderr
+        assert happens(lambda: not Path(f"/sys/block/{disk.device}").exists())
+        undo = run_hostdx(tmp_path, "undo")
+    assert undo.returncode == 0, undo.stderr
     assert list((tmp_path / "state/hostdx/journal").iterdir()) == []
 
 

@@ -13,24 +13,18 @@ from hostdx.scenarios.experiment.budget import Budget
 from hostdx.scenarios.iosched import scheduler_setup as iosched_layout
 from hostdx.scenarios.iosched.plan import _format_needed_seconds, _left_out, _list_switch_effects
 from hostdx.scenarios.iosched.scenario import Iosched
-from hostdx.scenarios.iosched.scheduler_setup import (
-    PairLoad,
-    SchedulerSetup,
-    layout,
-    needed_seconds,
-    pace_of,
-)
+from hostdx.scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, layout, needed_seconds, pace_of
 from hostdx.scenarios.iosched.target import ScheduledDisks, find_scheduled_disks
 from tests.fakes import FakeRun
-from tests.scenarios.iosched.test_scenario import target_on, tree
+from tests.scenarios.iosched.test_scenario import host_of, target_on
 
 SIZE = 1 << 30
 
 
 @pytest.fixture
-def planned(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
+def plan_setup(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
     """`layout` on a fake target: what the host would refuse is not the question here."""
-    host = tree(tmp_path)
+    host = host_of(tmp_path)
 
     class Fit:
         refusal = ""
@@ -50,23 +44,23 @@ def planned(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
     return plan
 
 
-def written(found: SchedulerSetup, job: PairLoad, seconds: float) -> float:
+def planned_bytes(setup: SchedulerSetup, job: PairLoad, seconds: float) -> float:
     return job.write_rate * job.mix.writer_count * seconds
 
 
-def test_a_budget_that_is_too_short_names_what_is_not_measured(planned) -> None:  # type: ignore[no-untyped-def]
-    found = planned(scheduler=["bfq", "none"], budget=480)
-    assert {job.variant for job in found.unreached_jobs} == {"none"}
-    left_out = _left_out(found, found.target)
+def test_a_budget_that_is_too_short_names_what_is_not_measured(plan_setup) -> None:  # type: ignore[no-untyped-def]
+    setup = plan_setup(scheduler=["bfq", "none"], budget=480)
+    assert {job.variant for job in setup.unreached_jobs} == {"none"}
+    left_out = _left_out(setup, setup.target)
     assert "eight random readers (none)" in left_out[0] and "not within 480 s" in left_out[0]
-    named = float(left_out[0].split("--budget ")[1].split()[0])
-    assert not planned(scheduler=["bfq", "none"], budget=named).unreached_jobs
-    seconds = _format_needed_seconds(found)
+    needed_s = float(left_out[0].split("--budget ")[1].split()[0])
+    assert not plan_setup(scheduler=["bfq", "none"], budget=needed_s).unreached_jobs
+    seconds = _format_needed_seconds(setup)
     assert len(seconds) == 2 and "needs for bfq at least 471 s" in seconds[0]
 
 
-def test_a_host_that_switches_slowly_keeps_more_for_the_loads_behind(planned) -> None:  # type: ignore[no-untyped-def]
-    first, *_, last = planned(budget=900).jobs
+def test_a_host_that_switches_slowly_keeps_more_for_the_loads_behind(plan_setup) -> None:  # type: ignore[no-untyped-def]
+    first, *_, last = plan_setup(budget=900).jobs
     needed_s = needed_seconds(first.workload)
     blocks = [
         ev.Block(t=0.0, workload="w", variant="a", group=n, index=n, seconds=1.0, values={}) for n in range(8)
@@ -79,15 +73,15 @@ def test_a_host_that_switches_slowly_keeps_more_for_the_loads_behind(planned) ->
     assert shares[0] - shares[1] == pytest.approx(0.5 * needed_seconds(last.workload))
 
 
-def test_only_a_hard_disk_gets_many_writers_by_itself(planned, monkeypatch) -> None:  # type: ignore[no-untyped-def]
-    assert "write-streams" not in {job.mix.id for job in planned(scheduler=["bfq"]).jobs}
-    assert "eight sequential writers" in _left_out(planned(scheduler=["bfq"]), planned().target)[-1]
-    monkeypatch.setattr(iosched_layout, "has_hard_disk", lambda found: True)
-    found = planned(scheduler=["bfq"])
-    (job,) = (j for j in found.jobs if j.mix.id == "write-streams")
+def test_only_a_hard_disk_gets_many_writers_by_itself(plan_setup, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    assert "write-streams" not in {job.mix.id for job in plan_setup(scheduler=["bfq"]).jobs}
+    assert "eight sequential writers" in _left_out(plan_setup(scheduler=["bfq"]), plan_setup().target)[-1]
+    monkeypatch.setattr(iosched_layout, "has_hard_disk", lambda target: True)
+    setup = plan_setup(scheduler=["bfq"])
+    (job,) = (j for j in setup.jobs if j.mix.id == "write-streams")
     assert [m.name for m in job.workload.metrics if m.judged] == ["write MB/s"]
     assert job.workload.block_s == 15 and job.workload.onset_s == 5
-    assert not found.unreached_jobs  # and the default budget grows with it
+    assert not setup.unreached_jobs  # and the default budget grows with it
 
 
 def test_what_is_not_compared_is_no_difference() -> None:
@@ -95,9 +89,9 @@ def test_what_is_not_compared_is_no_difference() -> None:
     assert any("throttling" in line for line in _list_switch_effects(("mq-deadline", "bfq")))
 
 
-def test_priorities_are_measured_when_asked_for(planned) -> None:  # type: ignore[no-untyped-def]
-    found = planned(scheduler=["bfq"], ioprio=True, budget=600)
-    last = found.jobs[-1].workload
+def test_priorities_are_measured_when_asked_for(plan_setup) -> None:  # type: ignore[no-untyped-def]
+    setup = plan_setup(scheduler=["bfq"], ioprio=True, budget=600)
+    last = setup.jobs[-1].workload
     assert last.id == "ioprio" and last.metrics[0].name == "high/low" and last.metrics[0].judged
     assert not any(m.judged for m in last.metrics[1:])
 
@@ -110,12 +104,12 @@ def test_priorities_are_measured_when_asked_for(planned) -> None:  # type: ignor
         ({"scheduler": ["bfq"], "load": ["nothing"]}, "no load nothing"),
     ],
 )
-def test_a_wrong_request_is_said(planned, values: dict[str, object], words: str) -> None:  # type: ignore[no-untyped-def]
+def test_a_wrong_request_is_said(plan_setup, values: dict[str, object], words: str) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(UsageError, match=words):
-        planned(**values)
+        plan_setup(**values)
 
 
-def multipath(root: Path, second: str = "[mq-deadline] none bfq") -> Host:
+def multipath_host(root: Path, second: str = "[mq-deadline] none bfq") -> Host:
     """A multipath device over two paths, as request-based dm shows it: with a scheduler file of its own."""
     devices = root / "sys/devices/virtual/block"
     for name, number, scheduler in (
@@ -151,5 +145,5 @@ def _target(host: Host) -> ScheduledDisks | Absent:
 
 
 def test_paths_that_differ_are_not_compared(tmp_path: Path) -> None:
-    target = _target(multipath(tmp_path, "mq-deadline [none] bfq"))
+    target = _target(multipath_host(tmp_path, "mq-deadline [none] bfq"))
     assert isinstance(target, Absent) and target.reason

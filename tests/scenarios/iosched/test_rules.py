@@ -18,7 +18,7 @@ DATA = Path(__file__).parents[2] / "data" / "kernel_log"
 CHECKS = {rule.id: rule.check for rule in (*RULES, *HANG_RULES)}
 
 
-def tree(
+def host_of(
     root: Path,
     *,
     scheduler: str = "[mq-deadline] none bfq kyber",
@@ -79,9 +79,11 @@ EL8_5 = "4.18.0-348.7.1.el8_5.x86_64"
 def test_a_kernel_known_to_stall(
     tmp_path: Path, release: str, scheduler: str, queues: int, severity: str
 ) -> None:
-    found = check(tree(tmp_path, release=release, scheduler=scheduler, queues=queues), "iosched.known-stall")
-    assert [f.severity for f in found] == ([severity] if severity else [])
-    for finding in found:
+    findings = check(
+        host_of(tmp_path, release=release, scheduler=scheduler, queues=queues), "iosched.known-stall"
+    )
+    assert [f.severity for f in findings] == ([severity] if severity else [])
+    for finding in findings:
         assert finding.subject == "sda" and finding.remedy and finding.references
 
 
@@ -95,7 +97,7 @@ def test_a_kernel_known_to_stall(
     ],
 )
 def test_a_kernel_known_to_crash(tmp_path: Path, release: str, speaks: bool) -> None:
-    assert bool(check(tree(tmp_path, release=release), "iosched.known-crash")) == speaks
+    assert bool(check(host_of(tmp_path, release=release), "iosched.known-crash")) == speaks
 
 
 def test_the_remedy_is_a_tuned_profile_where_tuned_sets_a_scheduler(tmp_path: Path) -> None:
@@ -103,7 +105,7 @@ def test_the_remedy_is_a_tuned_profile_where_tuned_sets_a_scheduler(tmp_path: Pa
         "etc/tuned/active_profile": "throughput-performance ours hostdx-sda",
         "usr/lib/tuned/profiles/ours/tuned.conf": "[disk]\nelevator=none\n",
     }
-    (finding,) = check(tree(tmp_path, scheduler="[none] mq-deadline", more=more), "iosched.choice")
+    (finding,) = check(host_of(tmp_path, scheduler="[none] mq-deadline", more=more), "iosched.choice")
     remedy = finding.remedy[0]
     text = "\n".join(remedy.persistent)
     assert "/etc/tuned/profiles/hostdx-sda/tuned.conf" in text and "devices=sda" in text
@@ -120,16 +122,16 @@ def test_the_remedy_is_a_tuned_profile_where_tuned_sets_a_scheduler(tmp_path: Pa
 @pytest.mark.parametrize("active", ["cfq", "deadline"])
 def test_defaults_of_the_single_queue_layer(tmp_path: Path, active: str) -> None:
     offered = " ".join(f"[{s}]" if s == active else s for s in ("noop", "deadline", "cfq"))
-    host = tree(tmp_path, scheduler=offered, queues=0, release="3.10.0-1160.el7.x86_64")
+    host = host_of(tmp_path, scheduler=offered, queues=0, release="3.10.0-1160.el7.x86_64")
     state = read_scheduling(host, "sda")
     assert not isinstance(state, Absent) and find_scheduler_origin(host, state).kind == "default"
 
 
 def test_a_rule_that_does_not_hold(tmp_path: Path) -> None:
     rule = 'ACTION=="add|change", KERNEL=="sd*", ATTR{queue/scheduler}="bfq"'
-    host = tree(tmp_path, more={"etc/udev/rules.d/60-x.rules": rule})
+    host = host_of(tmp_path, more={"etc/udev/rules.d/60-x.rules": rule})
     (finding,) = check(host, "iosched.conflict")
-    assert all(said in finding.title for said in ("bfq", "sda", "mq-deadline"))
+    assert all(word in finding.title for word in ("bfq", "sda", "mq-deadline"))
 
 
 @every_case(
@@ -144,27 +146,28 @@ def test_a_rule_that_does_not_hold(tmp_path: Path) -> None:
 )
 def test_a_profile_that_does_not_hold(tmp_path: Path, section: str, speaks: bool) -> None:
     more = {"etc/tuned/active_profile": "ours", "etc/tuned/ours/tuned.conf": section}
-    found = check(tree(tmp_path, more=more), "iosched.conflict")
-    assert bool(found) == speaks
-    if found:
-        assert all(said in found[0].title for said in ("tuned", "bfq", "sda"))
-        assert found[0].evidence[0].source == "/etc/tuned/ours/tuned.conf"
+    findings = check(host_of(tmp_path, more=more), "iosched.conflict")
+    assert bool(findings) == speaks
+    if findings:
+        assert all(word in findings[0].title for word in ("tuned", "bfq", "sda"))
+        assert findings[0].evidence[0].source == "/etc/tuned/ours/tuned.conf"
 
 
 def test_the_talks_log_leads_to_the_stall(tmp_path: Path) -> None:
-    host = tree(tmp_path, release=EL8_5, scheduler="mq-deadline [bfq]", queues=8)
+    host = host_of(tmp_path, release=EL8_5, scheduler="mq-deadline [bfq]", queues=8)
     (tmp_path / "var/log").mkdir(parents=True)
     shutil.copy(DATA / "bfq-stall.txt", tmp_path / "var/log/messages")
-    found = {f.id: f for f in check(host, "iosched.hung-tasks")}
-    assert set(found) == {"iosched.hung-tasks", "iosched.stalled"}
-    assert found["iosched.stalled"].severity == "critical"
+    findings = {f.id: f for f in check(host, "iosched.hung-tasks")}
+    assert set(findings) == {"iosched.hung-tasks", "iosched.stalled"}
+    assert findings["iosched.stalled"].severity == "critical"
     assert any(
-        "xrootd (13150)" in e.text and "blk_mq_get_tag" in e.text for e in found["iosched.stalled"].evidence
+        "xrootd (13150)" in e.text and "blk_mq_get_tag" in e.text
+        for e in findings["iosched.stalled"].evidence
     )
 
 
 def test_the_null_pointer_is_found_with_its_fix(tmp_path: Path) -> None:
-    host = tree(tmp_path, release="4.18.0-338.el8.x86_64")
+    host = host_of(tmp_path, release="4.18.0-338.el8.x86_64")
     (tmp_path / "var/log").mkdir(parents=True)
     shutil.copy(DATA / "null-dereference.txt", tmp_path / "var/log/dmesg")
     (finding,) = check(host, "iosched.null-pointer")
@@ -172,7 +175,7 @@ def test_the_null_pointer_is_found_with_its_fix(tmp_path: Path) -> None:
 
 
 def test_tasks_in_d_are_listed_with_what_they_wait_for(tmp_path: Path) -> None:
-    host = tree(tmp_path)
+    host = host_of(tmp_path)
     folder = tmp_path / "proc/20/task/20"
     folder.mkdir(parents=True)
     line = "20 (x[bold]\x1b) D " + " ".join(["1"] * 5 + ["0"] + ["1"] * 44)

@@ -26,14 +26,14 @@ from hostdx.scenarios.iosched.switch import QueueFileTracker, Switcher, queue_fi
 from hostdx.scenarios.iosched.target import ScheduledDisks, find_refusal
 from tests.every_case import every_case
 from tests.fakes import FakeRun
-from tests.fakes.noise import Noise, autoregressive
+from tests.fakes.noise import Noise, ar1_noise
 
 QUEUE = "sys/devices/virtual/block/loop7/queue"
 
 
-def tree(root: Path, active: str = "mq-deadline", wbt: str = "2000") -> Host:
+def host_of(root: Path, active: str = "mq-deadline", wbt: str = "2000") -> Host:
     files = {
-        f"{QUEUE}/scheduler": bracketed(active),
+        f"{QUEUE}/scheduler": bracket_active(active),
         f"{QUEUE}/nr_requests": "64",
         f"{QUEUE}/wbt_lat_usec": wbt,
         f"{QUEUE}/rotational": "1",
@@ -50,7 +50,7 @@ def tree(root: Path, active: str = "mq-deadline", wbt: str = "2000") -> Host:
     return Host(str(root))
 
 
-def bracketed(active: str) -> str:
+def bracket_active(active: str) -> str:
     return " ".join(f"[{s}]" if s == active else s for s in ("none", "mq-deadline", "kyber", "bfq"))
 
 
@@ -70,9 +70,9 @@ class TreeRun(FakeRun):
         assert self.host.root is not None and action.new is not None and action.old is not None
         path = Path(self.host.root + action.target)
         depth = path.parent / "nr_requests"
-        saved = depth.read_text()
+        before = depth.read_text()
         if not self.stubborn:
-            path.write_text(bracketed(action.new))
+            path.write_text(bracket_active(action.new))
         depth.write_text("256")
         self.applied.append(action)
         applied = Applied(id="a", action=action, value=action.new)
@@ -81,12 +81,12 @@ class TreeRun(FakeRun):
         finally:
             applied.endings.append(("kept" if self.finished_results else "reverted", self.finished_results))
             if not self.finished_results:
-                path.write_text(bracketed(action.old))
-                depth.write_text(saved)
+                path.write_text(bracket_active(action.old))
+                depth.write_text(before)
             self.reverted.append(action)
 
 
-class FakeBench:
+class FakeMixed:
     """Gives what the planted `speed` of the scheduler that is active says, times the noise."""
 
     def __init__(self, run: TreeRun, speed: dict[str, float], noise: Noise) -> None:
@@ -124,8 +124,8 @@ def target_on(host: Host, current: str = "mq-deadline") -> ScheduledDisks:
     )
 
 
-def measured(tmp_path: Path, speed: dict[str, float], seed: int = 1, budget_s: float = 900.0) -> TreeRun:
-    host = tree(tmp_path)
+def measure_loads(tmp_path: Path, speed: dict[str, float], seed: int = 1, budget_s: float = 900.0) -> TreeRun:
+    host = host_of(tmp_path)
     mixes = tuple(next(m for m in MIXES if m.id == name) for name in ("writers-reader", "cpu", "readers"))
     jobs = tuple(
         PairLoad(
@@ -141,40 +141,40 @@ def measured(tmp_path: Path, speed: dict[str, float], seed: int = 1, budget_s: f
         target=target, variants=("bfq",), jobs=jobs, mixes=mixes, budget_s=budget_s
     )
     run = TreeRun(host, seed=seed, options={}, declared=Iosched.options)
-    bench = FakeBench(run, speed, autoregressive(seed, 0.5, 0.04))
+    bench = FakeMixed(run, speed, ar1_noise(seed, 0.5, 0.04))
     switcher = Switcher(run, ("loop7",), "mq-deadline")
 
-    async def go() -> None:
+    async def run_loads() -> None:
         await Iosched()._measure_loads(run, bench, scheduler_setup, target, switcher)  # type: ignore[arg-type]
 
     import asyncio
 
-    asyncio.run(go())
+    asyncio.run(run_loads())
     return run
 
 
-def verdicts(run: TreeRun) -> dict[str, ev.RunVerdict]:
+def verdicts_of(run: TreeRun) -> dict[str, ev.RunVerdict]:
     return {v.workload: v for v in run.of(ev.RunVerdict)}
 
 
 @pytest.mark.parametrize(("factor", "word"), [(0.5, "slower"), (2.0, "faster")])
 def test_a_planted_scheduler_is_judged_with_the_right_sign(tmp_path: Path, factor: float, word: str) -> None:
-    run = measured(tmp_path, {"mq-deadline": 1.0, "bfq": factor})
-    found = verdicts(run)
-    assert found["writers-reader"].verdict == word and found["readers"].verdict == word
-    assert found["cpu"].control and found["cpu"].verdict not in ("slower", "faster")
-    assert found["readers"].baseline == "mq-deadline" and found["readers"].ratio == pytest.approx(
+    run = measure_loads(tmp_path, {"mq-deadline": 1.0, "bfq": factor})
+    verdicts = verdicts_of(run)
+    assert verdicts["writers-reader"].verdict == word and verdicts["readers"].verdict == word
+    assert verdicts["cpu"].control and verdicts["cpu"].verdict not in ("slower", "faster")
+    assert verdicts["readers"].baseline == "mq-deadline" and verdicts["readers"].ratio == pytest.approx(
         factor, rel=0.1
     )
-    compared = next(f.finding for f in run.of(ev.Found) if f.finding.id == "iosched.compared")
-    assert compared.severity == ("warning" if word == "faster" else "ok")
-    assert bool(compared.remedy) == (word == "faster")
+    finding = next(f.finding for f in run.of(ev.Found) if f.finding.id == "iosched.compared")
+    assert finding.severity == ("warning" if word == "faster" else "ok")
+    assert bool(finding.remedy) == (word == "faster")
 
 
 def test_the_queue_is_as_it_was_and_every_stay_was_a_change(tmp_path: Path) -> None:
-    run = measured(tmp_path, {"mq-deadline": 1.0, "bfq": 0.5})
+    run = measure_loads(tmp_path, {"mq-deadline": 1.0, "bfq": 0.5})
     assert queue_files(run.host, "loop7")["/sys/block/loop7/queue/nr_requests"] == "64"
-    assert bracketed("mq-deadline") in (tmp_path / QUEUE / "scheduler").read_text()
+    assert bracket_active("mq-deadline") in (tmp_path / QUEUE / "scheduler").read_text()
     assert len(run.applied) == len(run.reverted) > 4
     for action in run.applied:
         assert action.consent and action.new == "bfq" and action.old == "mq-deadline"
@@ -183,7 +183,7 @@ def test_the_queue_is_as_it_was_and_every_stay_was_a_change(tmp_path: Path) -> N
 
 
 async def test_a_scheduler_that_does_not_take_is_refused(tmp_path: Path) -> None:
-    host = tree(tmp_path)
+    host = host_of(tmp_path)
     run = TreeRun(host)
     run.stubborn = True
     switcher = Switcher(run, ("loop7",), "mq-deadline")
@@ -194,7 +194,7 @@ async def test_a_scheduler_that_does_not_take_is_refused(tmp_path: Path) -> None
 
 
 async def test_what_a_switch_does_to_write_back_throttling_is_told(tmp_path: Path) -> None:
-    host = tree(tmp_path)
+    host = host_of(tmp_path)
     run = TreeRun(host)
     switcher = Switcher(run, ("loop7",), "mq-deadline")
     await switcher.switch_to("mq-deadline")
@@ -204,7 +204,7 @@ async def test_what_a_switch_does_to_write_back_throttling_is_told(tmp_path: Pat
     await switcher.switch_back()
     finding = throttling_finding(switcher.states_by_scheduler, "mq-deadline")
     assert finding is not None and all(
-        said in finding.evidence[0].text for said in ("2000", "mq-deadline", "bfq")
+        word in finding.evidence[0].text for word in ("2000", "mq-deadline", "bfq")
     )
     assert (
         throttling_finding({"mq-deadline": switcher.states_by_scheduler["mq-deadline"]}, "mq-deadline")
@@ -229,14 +229,14 @@ def test_refusals(
     words: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    host = tree(tmp_path, active, wbt)
+    host = host_of(tmp_path, active, wbt)
     monkeypatch.setattr(host, "live", True)
     why = find_refusal(host, target_on(host, active), system_disk=False, has_root=root)
     assert words in why and bool(why) == bool(words)
 
 
 def test_a_system_disk_needs_the_word_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    host = tree(tmp_path)
+    host = host_of(tmp_path)
     (tmp_path / "proc/self").mkdir(parents=True)
     (tmp_path / "proc/self/mountinfo").write_text("20 1 7:7 / / rw - ext4 /dev/loop7 rw\n")
     (tmp_path / "sys/dev/block").mkdir(parents=True)
@@ -249,7 +249,7 @@ def test_a_system_disk_needs_the_word_for_it(tmp_path: Path, monkeypatch: pytest
 
 
 def test_swap_makes_a_system_disk(tmp_path: Path) -> None:
-    host = tree(tmp_path)
+    host = host_of(tmp_path)
     (tmp_path / "proc").mkdir(exist_ok=True)
     (tmp_path / "proc/swaps").write_text("Filename Type Size Used Priority\n/dev/loop7 partition 1 0 -2\n")
     assert system_leaves(host) == {"loop7": "swap"}
@@ -260,7 +260,7 @@ def queue_file(tmp_path: Path, name: str) -> Path:
 
 
 async def test_a_queue_that_nobody_else_touched_is_as_it_was(tmp_path: Path) -> None:
-    switcher = Switcher(TreeRun(tree(tmp_path)), ("loop7",), "mq-deadline")
+    switcher = Switcher(TreeRun(host_of(tmp_path)), ("loop7",), "mq-deadline")
     await switcher.switch_to("bfq")
     await switcher.switch_back()
     (finding,) = switcher.untouched.build_findings()
@@ -268,7 +268,7 @@ async def test_a_queue_that_nobody_else_touched_is_as_it_was(tmp_path: Path) -> 
 
 
 async def test_a_setting_that_somebody_else_changed_between_is_no_fault_of_ours(tmp_path: Path) -> None:
-    switcher = Switcher(TreeRun(tree(tmp_path)), ("loop7",), "mq-deadline")
+    switcher = Switcher(TreeRun(host_of(tmp_path)), ("loop7",), "mq-deadline")
     await switcher.switch_to("bfq")
     await switcher.switch_back()
     queue_file(tmp_path, "iosched/read_expire").write_text("500\n")
@@ -280,11 +280,11 @@ async def test_a_setting_that_somebody_else_changed_between_is_no_fault_of_ours(
 
 
 async def test_a_scheduler_that_somebody_else_set_is_kept_and_said_so(tmp_path: Path) -> None:
-    run = TreeRun(tree(tmp_path))
+    run = TreeRun(host_of(tmp_path))
     switcher = Switcher(run, ("loop7",), "mq-deadline")
     await switcher.switch_to("bfq")
     run.finished_results = "is now 'kyber': somebody else changed it"
-    queue_file(tmp_path, "scheduler").write_text(bracketed("kyber"))
+    queue_file(tmp_path, "scheduler").write_text(bracket_active("kyber"))
     with pytest.raises(RunRefused):
         switcher.check_and_record_states("bfq")
     await switcher.switch_back()
@@ -298,7 +298,7 @@ async def test_what_we_left_wrong_is_critical_and_can_be_put_right(
     tmp_path: Path, state: str, command: str
 ) -> None:
     """`hostdx undo` only where the journal holds something; else the value itself."""
-    switcher = Switcher(TreeRun(tree(tmp_path)), ("loop7",), "mq-deadline")
+    switcher = Switcher(TreeRun(host_of(tmp_path)), ("loop7",), "mq-deadline")
     queue_file(tmp_path, "nr_requests").write_text("256\n")
     switcher.untouched = QueueFileTracker(switcher.run.host, ("loop7",))
     await switcher.switch_to("bfq")

@@ -14,11 +14,11 @@ from hostdx.app.undo.journal import SCHEMA, JournalHeader
 from hostdx.app.undo.kinds import attribute
 from hostdx.scenarios.contract.plan import Plan
 from hostdx.scenarios.experiment.schedule.switch import scheduler_change
-from tests.app.launcher import hostdx
-from tests.real.iosched_kill import ONLY_SWITCHED, journals, left_behind, ours, start
+from tests.app.launcher import run_hostdx
+from tests.real.iosched_kill import ONLY_SWITCHED, left_behind, list_journals, own_processes, start
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh
-from tests.real.polled import within
+from tests.real.polled import happens
 
 pytestmark = pytest.mark.real("cpu")
 ENDS_S = 60.0  # four bounds of 5 s, and what a busy host adds
@@ -60,7 +60,7 @@ def stuck(tmp_path: Path) -> Iterator[StuckDisk]:
             yield stuck_disk
         finally:
             stuck_disk.thaw()
-            within(lambda: not ours(tmp_path), 30.0)
+            happens(lambda: not own_processes(tmp_path), 30.0)
 
 
 @pytest.mark.soak("a switch that hangs")
@@ -68,26 +68,26 @@ def test_a_way_back_that_hangs_is_finished_once_the_device_answers(tmp_path: Pat
     disk = stuck.disk
     before = disk.queue()
     runner = start(tmp_path, disk, ONLY_SWITCHED)
-    assert within(lambda: "[bfq]" in disk.read("scheduler"), 60.0)
+    assert happens(lambda: "[bfq]" in disk.read("scheduler"), 60.0)
     stuck.freeze()
     runner.terminate()
     assert runner.wait(ENDS_S) == 143
-    (journal,) = journals(tmp_path)
-    shown = hostdx(tmp_path, "undo", "--dry-run")
-    assert "would write 'mq-deadline' back" in shown.stdout
-    events = [json.loads(line) for line in recording(tmp_path).read_text().splitlines()]
+    (journal,) = list_journals(tmp_path)
+    dry_run = run_hostdx(tmp_path, "undo", "--dry-run")
+    assert "would write 'mq-deadline' back" in dry_run.stdout
+    events = [json.loads(line) for line in recording_of(tmp_path).read_text().splitlines()]
     assert events[-1]["status"] == "interrupted" and "still in the undo journal" in events[-1]["reason"]
-    lost = [
+    findings = [
         e["finding"] for e in events if e["type"] == "finding" and e["finding"]["id"] == "hostdx.not-undone"
     ]
-    assert any("scheduler" in finding["subject"] for finding in lost)
+    assert any("scheduler" in finding["subject"] for finding in findings)
     assert journal.exists()
     stuck.thaw()
     # the write that was given up happens now; the supervisor, asleep until then, finishes what is left
-    assert within(lambda: left_behind(tmp_path, disk, before) == [], 60.0), left_behind(
+    assert happens(lambda: left_behind(tmp_path, disk, before) == [], 60.0), left_behind(
         tmp_path, disk, before
     )
-    assert hostdx(tmp_path, "undo").stdout.startswith("nothing to undo in ")
+    assert run_hostdx(tmp_path, "undo").stdout.startswith("nothing to undo in ")
 
 
 def test_a_switch_that_hangs_is_not_taken_for_undone(
@@ -112,19 +112,19 @@ def test_a_switch_that_hangs_is_not_taken_for_undone(
         warn=lambda _: None,
     )
     stuck.freeze()
-    assert within(lambda: in_flight(disk))
+    assert happens(lambda: in_flight(disk))
     with pytest.raises(NotUndone, match="stuck; it may still happen"):
         host_changes.apply_action(action)
     assert "[mq-deadline]" in disk.read("scheduler")
-    assert [one.outcome.state for one in host_changes.retry_open()] == ["failed"]
+    assert [change.outcome.state for change in host_changes.retry_open()] == ["failed"]
     stuck.thaw()
     monkeypatch.setattr(attribute, "TIMEOUT_S", 30.0)
     monkeypatch.setattr(changes, "END_S", 30.0)
-    assert [one.outcome.state for one in host_changes.retry_open()] == ["reverted"]
+    assert [change.outcome.state for change in host_changes.retry_open()] == ["reverted"]
     assert host_changes.close_journal() == [] and disk.queue() == before
 
 
-def recording(place: Path) -> Path:
+def recording_of(place: Path) -> Path:
     (path,) = (place / "state/hostdx/recordings").glob("*.jsonl")
     return path
 

@@ -21,7 +21,7 @@ from hostdx.scenarios.kernel.plan import KernelSetup
 from hostdx.scenarios.kernel.scenario import KernelScenario
 
 
-def _rounds(*rates: float, load: str = "syscall", slot: Slot = "one") -> Figures:
+def _make_rounds(*rates: float, load: str = "syscall", slot: Slot = "one") -> Figures:
     figures = Figures()
     for rate in rates:
         measured = Measured(seconds=0.04, values={"calls/s": rate})
@@ -39,20 +39,20 @@ def test_two_directories_are_the_storage_scenarios() -> None:
         KernelSetup(Host(), Options({"dir": ["/tmp", "/var/tmp"]}))
 
 
-def planned(*loads: str, **more: Json) -> Plan:
+def plan_loads(*loads: str, **more: Json) -> Plan:
     return KernelScenario().prepare(Host(), Options({"only": [*loads], **more})).plan
 
 
 def test_a_disk_that_may_not_be_written_to_leaves_no_load(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hostdx.scenarios.experiment.files.directories.default_directories", lambda host: ())
-    assert planned("randread-4k").refusal and not planned("syscall").refusal
+    assert plan_loads("randread-4k").refusal and not plan_loads("syscall").refusal
 
 
 def test_one_run_says_what_it_recorded_and_what_was_unsteady() -> None:
     plan = KernelScenario().prepare(Host(), Options({})).plan
     steady, loud = (
-        build_findings(plan, _rounds(100.0, 101.0, 99.0, 100.0)),
-        build_findings(plan, _rounds(100.0, 10.0, 300.0)),
+        build_findings(plan, _make_rounds(100.0, 101.0, 99.0, 100.0)),
+        build_findings(plan, _make_rounds(100.0, 10.0, 300.0)),
     )
     assert [f.id for f in steady] == ["kernel.recorded"]
     assert steady[0].severity == "notice" and steady[0].answers  # it compares nothing yet
@@ -65,7 +65,7 @@ def test_one_run_says_what_it_recorded_and_what_was_unsteady() -> None:
 
 
 def test_a_disturbed_round_is_counted_and_left_out() -> None:
-    figures = _rounds(100.0, -1.0, 100.0)
+    figures = _make_rounds(100.0, -1.0, 100.0)
     assert (figures.rounds, figures.disturbed, figures.mean("syscall", "one")) == (3, 1, 100.0)
 
 

@@ -23,13 +23,13 @@ def _host(root: Path, **files: str) -> Host:
     return Host(str(root))
 
 
-def _found(host: Host) -> dict[str, Finding]:
+def _faults(host: Host) -> dict[str, Finding]:
     return {finding.id: finding for finding in check_known_faults(host)}
 
 
 def test_what_could_not_be_read_is_the_reason(tmp_path: Path) -> None:
     """Nothing of the processor was captured: the fault's evidence says so, not that no fact could show it."""
-    finding = _found(_host(tmp_path, proc__sys__kernel__osrelease="4.16.15"))["kernel.amd-dummy-wait"]
+    finding = _faults(_host(tmp_path, proc__sys__kernel__osrelease="4.16.15"))["kernel.amd-dummy-wait"]
     unmet = rules.NEEDS["amd"](Host(str(tmp_path)))
     assert isinstance(unmet, Absent) and any(unmet.reason in e.text for e in finding.evidence)
 

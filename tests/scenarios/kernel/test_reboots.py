@@ -4,12 +4,12 @@ from hostdx.scenarios.kernel.reboots import Boot, Letter, open_series, series_of
 from tests.every_case import every_case
 
 
-def _runs(text: str, order: str = "ABBA") -> list[Boot]:
+def _make_runs(text: str, order: str = "ABBA") -> list[Boot]:
     """ "A1 B2": side and boot, in the order measured."""
-    found = []
+    boots = []
     for number, word in enumerate(text.split()):
         side: Letter = "A" if word[0] == "A" else "B"
-        found.append(
+        boots.append(
             Boot(
                 recording=f"{number:02}",
                 side=side,
@@ -19,11 +19,11 @@ def _runs(text: str, order: str = "ABBA") -> list[Boot]:
                 order=order,
             )
         )
-    return found
+    return boots
 
 
 @every_case(
-    ("runs", "order", "done", "left"),
+    ("runs", "order", "done", "remaining"),
     [
         ("A1", "AB", "A", "B"),
         ("A1 B2", "AB", "AB", ""),
@@ -36,7 +36,7 @@ def _runs(text: str, order: str = "ABBA") -> list[Boot]:
         ("A1 B2 A3", "ABBA", "ABA", "B"),
     ],
 )
-def test_what_is_still_to_do(runs: str, order: str, done: str, left: str) -> None:
-    (series,) = series_of(_runs(runs, order))
-    assert (series.measured_variants, series.remaining_variants) == (done, left)
-    assert (open_series(_runs(runs, order)) is None) == (left == "")
+def test_what_is_still_to_do(runs: str, order: str, done: str, remaining: str) -> None:
+    (series,) = series_of(_make_runs(runs, order))
+    assert (series.measured_variants, series.remaining_variants) == (done, remaining)
+    assert (open_series(_make_runs(runs, order)) is None) == (remaining == "")

@@ -15,9 +15,9 @@ from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.null.scenario import Null
 from tests.fakes import FakeRun
-from tests.fakes.run import conduct
+from tests.fakes.run import conduct_fake
 from tests.needs import not_here
-from tests.real.polled import within
+from tests.real.polled import happens
 
 
 def deleted_files_of_ours(directory: str) -> list[str]:
@@ -26,11 +26,11 @@ def deleted_files_of_ours(directory: str) -> list[str]:
     return [link for link in links if link.startswith(directory) and link.endswith("(deleted)")]
 
 
-def steady(run: FakeRun) -> list[ev.SliceBatch]:
+def steady_batches(run: FakeRun) -> list[ev.SliceBatch]:
     return [train for train in run.of(ev.SliceBatch) if train.phase == "steady"]
 
 
-def running(host: Host) -> set[tuple[int, int]]:
+def running_children(host: Host) -> set[tuple[int, int]]:
     """Our children that have not ended: what an earlier test left unwaited for is none of this one's."""
     return {(p.pid, p.start_ticks) for p in find_with_descendants(host).values() if p.state != "Z"}
 
@@ -46,25 +46,25 @@ def disk() -> Iterator[Path]:
 async def test_cancelled_in_a_train_it_leaves_neither_file_nor_process(disk: Path) -> None:
     scenario = Null()
     options: dict[str, Json] = {"dir": str(disk), "size": 64 << 20}
-    before = running(Host())
+    before = running_children(Host())
     run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
     plan = scenario.prepare(run.host, run.options).plan
     if plan.refusal:
         not_here(plan.refusal)
-    task = asyncio.create_task(conduct(scenario, run))
+    task = asyncio.create_task(conduct_fake(scenario, run))
     async with asyncio.timeout(60):
-        while not steady(run) and not task.done():
+        while not steady_batches(run) and not task.done():
             await asyncio.sleep(0.05)
     deleted_files = deleted_files_of_ours(str(disk))
     # Two variants, each with a file to read and one to write in each place.
     assert len(deleted_files) == 2 * 2 * place_count(64 << 20)
-    assert running(run.host) - before
+    assert running_children(run.host) - before
     task.cancel()
     assert (await asyncio.wait({task}, timeout=30))[0] == {task} and task.cancelled()
-    for train in steady(run):
+    for train in steady_batches(run):
         assert len(train.values["IOPS"]) == len(train.order.replace(" ", "")) >= 4
         assert all(value > 0 for value in train.values["IOPS"]) and all(train.operations.values())
     assert deleted_files_of_ours(str(disk)) == []
     assert list(disk.iterdir()) == []
     run.host.close()  # ends the child that reads what may hang
-    assert within(lambda: running(Host()) <= before)
+    assert happens(lambda: running_children(Host()) <= before)

@@ -21,7 +21,7 @@ from hostdx.scenarios.null.results import LeastEffect, NullAnswer, Resolution
 from hostdx.scenarios.null.scenario import Null
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.noise import white
-from tests.fakes.run import conduct
+from tests.fakes.run import conduct_fake
 from tests.fakes.trains import FakeTrains
 
 EMPTY = Path("/nonexistent-captured-tree")
@@ -30,7 +30,7 @@ EMPTY = Path("/nonexistent-captured-tree")
 class FakeBench:
     """Instead of the storage engine: three loads on one noisy machine."""
 
-    made: list[FakeBench] = []
+    benches: list[FakeBench] = []
     clock: Clock
     sigma = 0.015
     refuses = ""
@@ -44,7 +44,7 @@ class FakeBench:
         self.prepared: tuple[str, ...] = ()
         self.closed = False
         self.result_notes = ("buffered",) if directory != "/" else ()
-        self.made.append(self)
+        self.benches.append(self)
 
     async def prepare_files(self, progress: object, workloads: tuple[str, ...]) -> None:
         self.prepared = workloads
@@ -62,23 +62,23 @@ class FakeBench:
 
 def trains_of(benches: dict[str, FakeBench], workload: str) -> FakeTrains:
     """What the scenario makes of its benches."""
-    one = next(iter(benches.values()))
+    bench = next(iter(benches.values()))
     return FakeTrains(
-        one.clock,
+        bench.clock,
         {name: 10_000.0 / (1 + bench.stretch) for name, bench in benches.items()},
         metric="iterations/s" if workload == "cpu" else "IOPS",
-        noise=white(len(workload), one.sigma),
-        hangs=one.hangs,
+        noise=white(len(workload), bench.sigma),
+        hangs=bench.hangs,
         device=workload != "cpu",
     )
 
 
 def place(directory: str, refusal: str = "") -> Suitability:
     mount = Mount(mountpoint="/", root="/", devno="8:1", source="/dev/sda1", fstype="ext4", options=("rw",))
-    placed = DirectoryPlacement(
+    placement = DirectoryPlacement(
         directory=directory, mount=mount, device="sda1", layers=("sda1",), leaves=("sda",)
     )
-    return Suitability(directory=directory, refusal=refusal, size_bytes=256 << 20, placement=placed)
+    return Suitability(directory=directory, refusal=refusal, size_bytes=256 << 20, placement=placement)
 
 
 @pytest.fixture(autouse=True)
@@ -108,7 +108,7 @@ def run_of(engine: type[FakeBench], scenario: Null, seed: int = 1, **options: st
 async def test_a_planted_fifth_is_found_and_said(engine: type[FakeBench]) -> None:
     scenario = Null(stretch=0.2)
     run = run_of(engine, scenario)
-    await conduct(scenario, run)
+    await conduct_fake(scenario, run)
     assert {v.verdict for v in run.of(ev.RunVerdict)} == {"slower"}
     wrong = [f.finding for f in run.of(ev.Found) if f.finding.id == "null.difference"]
     assert not any(f.finding.answers for f in run.of(ev.Found))
@@ -119,8 +119,8 @@ async def test_a_planted_fifth_is_found_and_said(engine: type[FakeBench]) -> Non
 async def test_everything_is_closed_and_removed(engine: type[FakeBench], tmp_path: Path) -> None:
     scenario = Null()
     run = run_of(engine, scenario)
-    await conduct(scenario, run)
-    assert [bench.closed for bench in engine.made] == [True, True]
+    await conduct_fake(scenario, run)
+    assert [bench.closed for bench in engine.benches] == [True, True]
     assert run.applied == run.reverted
     assert list(tmp_path.iterdir()) == []
 
@@ -131,13 +131,13 @@ async def test_cancelled_in_a_train_everything_is_closed_and_removed(
     scenario = Null()
     run = run_of(engine, scenario)
     engine.hangs = True
-    task = asyncio.create_task(conduct(scenario, run))
+    task = asyncio.create_task(conduct_fake(scenario, run))
     while not any(s.id == "randread-4k-qd1" for s in run.of(ev.RunStep)) and not task.done():
         await asyncio.sleep(0.01)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert [bench.closed for bench in engine.made] == [True, True]
+    assert [bench.closed for bench in engine.benches] == [True, True]
     assert run.applied == run.reverted
     assert list(tmp_path.iterdir()) == []
 
@@ -151,9 +151,9 @@ async def test_without_a_suitable_directory_the_cpu_is_measured(
     plan = scenario.prepare(run.host, run.options).plan
     assert plan.refusal == "" and plan.writes == () and plan.actions == ()
     assert "is on tmpfs" in plan.left_out[0]
-    await conduct(scenario, run)
+    await conduct_fake(scenario, run)
     assert [v.workload for v in run.of(ev.RunVerdict)] == ["cpu"]
-    assert engine.made[0].prepared == ()
+    assert engine.benches[0].prepared == ()
     assert run.of(ev.Note)
 
 
@@ -164,14 +164,13 @@ async def test_an_engine_that_finds_no_space_refuses_and_leaves_nothing(
     scenario = Null()
     run = run_of(engine, scenario)
     with pytest.raises(RunRefused, match="No space left"):
-        await conduct(scenario, run)
+        await conduct_fake(scenario, run)
     assert run.applied == run.reverted
-    assert engine.made[0].closed
+    assert engine.benches[0].closed
 
 
 @pytest.mark.parametrize(
-    ("options", "words"),
-    [({"budget": 3}, "give --budget"), ({"dir": ["/a", "/b"]}, "give --dir once")],
+    ("options", "words"), [({"budget": 3}, "give --budget"), ({"dir": ["/a", "/b"]}, "give --dir once")]
 )
 def test_wrong_requests_get_their_line(options: dict[str, object], words: str) -> None:
     scenario = Null()
@@ -180,14 +179,14 @@ def test_wrong_requests_get_their_line(options: dict[str, object], words: str) -
 
 
 def test_severity_follows_the_size_of_what_shows() -> None:
-    def severity(*sizes: float | None) -> str:
+    def severity_of(*sizes: float | None) -> str:
         reaches = tuple(LeastEffect(f"w{i}", f"w{i}", size, "inconclusive") for i, size in enumerate(sizes))
         return build_findings(NullAnswer("/d", "sda", reaches), [], [])[0].severity
 
-    assert severity(0.01, 0.05) == "ok"
-    assert severity(0.01, 0.12) == "notice"
-    assert severity(0.01, 0.40) == "warning"
-    assert severity(None, None) == "warning"
+    assert severity_of(0.01, 0.05) == "ok"
+    assert severity_of(0.01, 0.12) == "notice"
+    assert severity_of(0.01, 0.40) == "warning"
+    assert severity_of(None, None) == "warning"
 
 
 def test_what_is_no_answer_is_not_quoted() -> None:

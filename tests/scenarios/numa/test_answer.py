@@ -15,7 +15,7 @@ from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 
-def _verdict(word: str) -> ev.RunVerdict:
+def _make_verdict(word: str) -> ev.RunVerdict:
     return ev.RunVerdict(t=0.0, workload="", metric="latency", baseline="near", variant="far", verdict=word)
 
 
@@ -25,7 +25,7 @@ def _plan(*names: str) -> Plan:
 
 
 @every_case(
-    ("words", "said"),
+    ("words", "text"),
     [
         ({"a": ["slower"], "b": ["no material difference"]}, ""),
         ({"a": ["slower"], "b": ["inconclusive"]}, "load b"),
@@ -35,10 +35,10 @@ def _plan(*names: str) -> Plan:
         ({}, ""),
     ],
 )
-def test_what_stayed_open(words: dict[str, list[str]], said: str) -> None:
-    verdicts = {name: [_verdict(w) for w in some] for name, some in words.items()}
+def test_what_stayed_open(words: dict[str, list[str]], text: str) -> None:
+    verdicts = {name: [_make_verdict(w) for w in some] for name, some in words.items()}
     undecided = describe_undecided(_plan("a", "b"), verdicts)
-    assert said in undecided and bool(undecided) == bool(said)
+    assert text in undecided and bool(undecided) == bool(text)
 
 
 def _layout(tmp_path: Path) -> NumaSetup:
@@ -57,8 +57,8 @@ def test_the_headline_names_what_stayed_open(tmp_path: Path) -> None:
 def test_what_was_noticed_is_said_and_leaves_no_green(tmp_path: Path) -> None:
     """The answer was `nothing found that slows them` over a host whose CPUs together gave 65 % of what they should."""
     layout = replace(_layout(tmp_path), measures=True)
-    noticed = Finding(id="numa.x", severity="notice", title="all cores reach 65 %")
-    calm, kept = with_answer(layout, [noticed], "")
-    assert noticed.title in calm.title and calm.severity == "notice" and calm.answers and not kept.answers
+    finding = Finding(id="numa.x", severity="notice", title="all cores reach 65 %")
+    calm, rest = with_answer(layout, [finding], "")
+    assert finding.title in calm.title and calm.severity == "notice" and calm.answers and not rest.answers
     quiet, *_ = with_answer(layout, [], "")
     assert quiet.severity == "ok"

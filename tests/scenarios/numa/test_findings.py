@@ -8,10 +8,7 @@ from hostdx.probes.system.pcie_tags import Tags
 from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.numa.findings import (
-    cpu_findings,
-    device_findings,
-)
+from hostdx.scenarios.numa.findings import cpu_findings, device_findings
 from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuLoad, CpuResult, CpuRow
 from hostdx.scenarios.numa.measurement.figures import RoundsFigure, estimate_figure, ratio
 from hostdx.scenarios.numa.measurement.memory import MemoryResult, NodeReach
@@ -23,17 +20,17 @@ from tests.every_case import every_case
 GHZ = 1_000_000
 
 
-def _figure(value: float, spread: float = 0.02) -> RoundsFigure:
+def _make_figure(value: float, spread: float = 0.02) -> RoundsFigure:
     return RoundsFigure(value, value * (1 - spread), value * (1 + spread), 12)
 
 
 def _cpu(of_n: float = 0.99, share: float = 1.0, reached: int | None = None) -> CpuResult:
     row = CpuRow(
         load=CpuLoad(id="hash", title="SHA-256", unit="MB/s"),
-        single_core=_figure(100),
-        cores=_figure(100 * of_n * 4),
+        single_core=_make_figure(100),
+        cores=_make_figure(100 * of_n * 4),
         threads=None,
-        of_n=_figure(of_n),
+        of_n=_make_figure(of_n),
     )
     return CpuResult(
         rows=(row,),
@@ -46,8 +43,8 @@ def _cpu(of_n: float = 0.99, share: float = 1.0, reached: int | None = None) -> 
     )
 
 
-def _ids(found: list[Finding]) -> list[str]:
-    return [f.id.removeprefix("numa.") for f in found]
+def _ids_of(findings: list[Finding]) -> list[str]:
+    return [f.id.removeprefix("numa.") for f in findings]
 
 
 @every_case(
@@ -119,7 +116,7 @@ def _ids(found: list[Finding]) -> list[str]:
 )
 def test_causes(result: CpuResult, around: CpuConditions, ids: list[str], words: str) -> None:
     findings = list(cpu_findings(result, around))
-    assert _ids(findings) == ids
+    assert _ids_of(findings) == ids
     assert not words or any(words in f.title for f in findings), [f.title for f in findings]
 
 
@@ -135,20 +132,14 @@ def _reach(cpu: int, memory: int, rate: float, workers: int = 8, ns: float | Non
         memory_node=memory,
         distance=10 if cpu == memory else 21,
         workers=workers,
-        copied_bytes_per_s=_figure(rate * 1e9),
+        copied_bytes_per_s=_make_figure(rate * 1e9),
         one_worker_bytes_per_s=None,
-        latency_ns=None if ns is None else _figure(ns),
+        latency_ns=None if ns is None else _make_figure(ns),
     )
 
 
 def _memory(*reaches: NodeReach) -> MemoryResult:
-    return MemoryResult(
-        reaches=reaches,
-        small_ns=None,
-        huge_ns=None,
-        beyond_cache=True,
-        problems=(),
-    )
+    return MemoryResult(reaches=reaches, small_ns=None, huge_ns=None, beyond_cache=True, problems=())
 
 
 def test_far_memory_is_called_only_where_the_link_looks_narrow() -> None:
@@ -172,7 +163,7 @@ def _square(*rates: float, ns: tuple[float, ...] = (100, 100, 100, 100)) -> Memo
 
 
 @every_case(
-    ("result", "told"),
+    ("result", "pairs"),
     [
         (_square(100, 18, 60, 20), [("memory-uneven", "node 1")]),  # slow memory, whoever reads it
         (_square(100, 55, 20, 40), [("cores-uneven", "node 1")]),  # slow cores, wherever they read
@@ -185,10 +176,10 @@ def _square(*rates: float, ns: tuple[float, ...] = (100, 100, 100, 100)) -> Memo
     ],
 )
 def test_the_distance_is_blamed_only_for_what_is_not_slow_nearby_too(
-    result: MemoryResult, told: list[tuple[str, str]]
+    result: MemoryResult, pairs: list[tuple[str, str]]
 ) -> None:
     findings = list(memory_findings(result))
-    assert list(zip(_ids(findings), (f.subject for f in findings), strict=True)) == told
+    assert list(zip(_ids_of(findings), (f.subject for f in findings), strict=True)) == pairs
     assert all(len(f.evidence) == 3 for f in findings if f.subject != "node 0 to node 2")
 
 
@@ -218,7 +209,7 @@ def test_links_and_what_they_cost() -> None:
     assert list(device_findings((_device(False),), nothing)) == []
     [device_finding] = device_findings((_device(True),), nothing)
     assert all(
-        said in device_finding.title for said in ("8.0 GT/s x4", "16.0 GT/s x8", "3.9 GB/s", "15.7 GB/s")
+        text in device_finding.title for text in ("8.0 GT/s x4", "16.0 GT/s x8", "3.9 GB/s", "15.7 GB/s")
     )
     assert list(device_findings((_device(True, "GPU"),), nothing)) == []  # it saves power while it is idle
 

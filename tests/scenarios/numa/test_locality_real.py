@@ -31,19 +31,19 @@ async def test_both_sides_are_measured_where_they_were_put(
         far_node=1,
         far=frozenset(cpus[1:2]),
     )
-    moved: list[frozenset[int]] = []
+    cpu_sets: list[frozenset[int]] = []
     usual = locality.LocalityVariantBench.make_active
 
-    async def activate(self: locality.LocalityVariantBench) -> None:
+    async def activate_and_check(self: locality.LocalityVariantBench) -> None:
         await usual(self)
         for pid in self._pids():
             assert os.sched_getaffinity(pid) == self._cpus
-        moved.append(self._cpus)
+        cpu_sets.append(self._cpus)
 
-    monkeypatch.setattr(locality.LocalityVariantBench, "make_active", activate)
+    monkeypatch.setattr(locality.LocalityVariantBench, "make_active", activate_and_check)
     run = FakeRun(host=host, clock=Monotonic())
     verdicts = await locality.measure_locality(run, place, 9.0, family=2)
-    assert set(moved) == {place.near, place.far}
+    assert set(cpu_sets) == {place.near, place.far}
     assert set(verdicts) == {"disk-randread-4k-qd1", "disk-read-1m-qd8"}
     assert {b.variant for b in run.of(ev.Block)} <= {locality.DISK_NEAR, locality.DISK_FAR}
     assert all(

@@ -79,14 +79,14 @@ def test_real_machines(name: str, tmp_path: Path) -> None:
 
 
 def test_thousands_of_unlike_nodes_are_counted_and_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
-    compared = []
+    pairs = []
     alike = numa_picture._is_alike
-    monkeypatch.setattr(numa_picture, "_is_alike", lambda *two: compared.append(two) or alike(*two))
+    monkeypatch.setattr(numa_picture, "_is_alike", lambda *two: pairs.append(two) or alike(*two))
     place = _large().places[0]
     many = tuple(msgspec.structs.replace(place, number=n, cores=(CoreGroup(n + 1, 1),)) for n in range(5000))
     lines = draw_picture(msgspec.structs.replace(_large(), places=many))
     assert "and 4984 more nodes, unlike these" in lines
-    assert len(compared) < 20 * len(many)
+    assert len(pairs) < 20 * len(many)
 
 
 def test_lists_of_cpus_that_overlap_are_read_up_to_one_machines(monkeypatch: pytest.MonkeyPatch) -> None:

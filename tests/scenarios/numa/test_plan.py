@@ -17,7 +17,7 @@ from hostdx.scenarios.numa.plan import lay_out
 from hostdx.scenarios.numa.scenario import NumaScenario
 from hostdx.scenarios.triage.cpus.usable import usable_cpus
 from tests.fakes.hosts.tree import Tree
-from tests.fakes.run import FakeRun, conduct
+from tests.fakes.run import FakeRun, conduct_fake
 
 BIOS = Path(__file__).parents[2] / "fixtures" / "bios"
 
@@ -70,27 +70,27 @@ def test_a_url_that_must_not_be_asked(tmp_path: Path, url: str) -> None:
 
 
 def test_a_disk_is_near_only_where_there_is_a_far_cpu(tmp_path: Path) -> None:
-    said = locality.examine_directory(
+    reason = locality.examine_directory(
         Host(), "/nonexistent", replace(usable_cpus(_two_nodes(tmp_path)), nodes=None)
     )
-    assert said == "one node has CPUs: no CPU is far from the disk"
+    assert reason == "one node has CPUs: no CPU is far from the disk"
     host = _two_nodes(tmp_path)
-    told = locality.examine_directory(host, "/x", usable_cpus(host))
-    assert isinstance(told, str) and "captured" in told
+    captured_reason = locality.examine_directory(host, "/x", usable_cpus(host))
+    assert isinstance(captured_reason, str) and "captured" in captured_reason
 
 
 def test_other_requests_that_are_wrong(tmp_path: Path) -> None:
     host, large = _two_nodes(tmp_path), tmp_path / "large"
     with large.open("wb") as file:
         file.truncate(1 << 30)
-    _refused(host, {"bios": str(large)})
-    _refused(host, {"bios": str(tmp_path)})
-    _refused(host, {"bios": str(BIOS / "dell.json"), "redfish": "https://bmc"})
-    _refused(host, {"redfish": "https://bmc", "redfish-ca": str(large)})
-    _refused(host, {"redfish-ca": str(large)})
+    _check_refused(host, {"bios": str(large)})
+    _check_refused(host, {"bios": str(tmp_path)})
+    _check_refused(host, {"bios": str(BIOS / "dell.json"), "redfish": "https://bmc"})
+    _check_refused(host, {"redfish": "https://bmc", "redfish-ca": str(large)})
+    _check_refused(host, {"redfish-ca": str(large)})
 
 
-def _refused(host: Host, options: dict[str, Json]) -> None:
+def _check_refused(host: Host, options: dict[str, Json]) -> None:
     with pytest.raises(UsageError) as error:
         NumaScenario().prepare(host, Options(options))
     assert len(str(error.value).splitlines()) == 1
@@ -101,12 +101,12 @@ async def test_a_controller_that_does_not_answer_ends_the_run(
 ) -> None:
     monkeypatch.setenv(USER, "admin")
     monkeypatch.setenv(PASSWORD, "correct-horse")
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     scenario, host, options = NumaScenario(), _two_nodes(tmp_path), {"only": "read", "redfish": url}
     plan = scenario.prepare(host, Options(options, scenario.options)).plan
     run = FakeRun(host=host, options=options, declared=scenario.options, plan=plan)
     with pytest.raises(RunRefused) as error:
-        await conduct(scenario, run)
+        await conduct_fake(scenario, run)
     assert len(str(error.value).splitlines()) == 1
     assert "correct-horse" not in repr(run.events) + str(error.value) and not run.of(ev.RunStep)

@@ -12,7 +12,7 @@ CPU = "/sys/devices/system/cpu"
 
 
 @every_case(
-    ("files", "limit", "held"),
+    ("files", "limit", "holder"),
     [
         ({}, None, None),
         ({f"{P}/scaling_max_freq": 1_200_000}, 1_200_000, None),
@@ -36,7 +36,7 @@ CPU = "/sys/devices/system/cpu"
     ],
 )
 def test_what_keeps_the_clock_low(
-    tmp_path: Path, files: dict[str, str | int], limit: int | None, held: str | None
+    tmp_path: Path, files: dict[str, str | int], limit: int | None, holder: str | None
 ) -> None:
     tree = Tree(tmp_path)
     usual: dict[str, str | int] = {
@@ -49,4 +49,4 @@ def test_what_keeps_the_clock_low(
     for name, value in (usual | files).items():
         tree.put(f"{CPU}/{name}", f"{value}\n")
     host, clock = tree.host(), read_frequency(tree.host())
-    assert (limited_khz(host, clock), frequency_holder(host, clock)) == (limit, held)
+    assert (limited_khz(host, clock), frequency_holder(host, clock)) == (limit, holder)

@@ -66,30 +66,30 @@ def half_a_cpu() -> Iterator[Path]:
         above = Path(base + groups.get(controller, "/"))
         if not (above / "cgroup.procs").exists():
             continue
-        made = above / name
+        group = above / name
         try:
-            made.mkdir()
+            group.mkdir()
             for file, value in files.items():
                 # not write_text: that would create what a group without the controller does not have
-                fd = os.open(made / file, os.O_WRONLY)
+                fd = os.open(group / file, os.O_WRONLY)
                 try:
                     os.write(fd, value.encode())
                 finally:
                     os.close(fd)
         except OSError as error:
-            tried.append(f"{made}: {error.strerror}")
+            tried.append(f"{group}: {error.strerror}")
             with contextlib.suppress(OSError):
-                made.rmdir()
+                group.rmdir()
             continue
-        yield made
+        yield group
         until = time.monotonic() + 20
         while time.monotonic() < until:
             try:
-                made.rmdir()
+                group.rmdir()
                 return
             except OSError:
                 time.sleep(0.05)
-        made.rmdir()
+        group.rmdir()
         return
     not_here("; ".join(tried) or "no control group with a CPU controller may be made here")
 
@@ -109,10 +109,10 @@ async def test_a_competitor_on_one_cpu_is_said_with_that_cpu() -> None:
     host, cpus = Host(), sorted(os.sched_getaffinity(0))
     # not a child of this process: what we start ourselves is no competitor
     alone = f"{shlex.quote(sys.executable)} -c 'while True: pass' >/dev/null 2>&1 & echo $!"
-    started = subprocess.run(
+    done = subprocess.run(
         ["sh", "-c", alone], capture_output=True, text=True, check=True, start_new_session=True
     )
-    burner = int(started.stdout)
+    burner = int(done.stdout)
     # its CPU is its own whoever else is busy, so nobody uses more of all CPUs
     os.setpriority(os.PRIO_PROCESS, burner, BURNER_NICE)
     with contextlib.suppress(OSError):

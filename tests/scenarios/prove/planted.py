@@ -18,7 +18,7 @@ from hostdx.scenarios.prove.loads import ProofLoad
 from hostdx.scenarios.prove.results import ProofResult, ProvenSetting
 from hostdx.scenarios.prove.scenario import Prove
 from tests.fakes.noise import Noise, white
-from tests.fakes.run import FakeRun, conduct
+from tests.fakes.run import FakeRun, conduct_fake
 
 
 class MadeSettings:
@@ -53,21 +53,21 @@ class MadeSettings:
 class MadeRun(FakeRun):
     """Its changes go into the made settings."""
 
-    made: MadeSettings
+    settings: MadeSettings
 
     def apply_change(self, action: Action):  # type: ignore[no-untyped-def]
         return self._written(action) if action.kind == "attribute" else super().apply_change(action)
 
     @asynccontextmanager
     async def _written(self, action: Action) -> AsyncIterator[Applied]:
-        before = self.made.values[action.target]
-        self.made.values[action.target] = action.new or ""
-        self.made.switches += 1
+        before = self.settings.values[action.target]
+        self.settings.values[action.target] = action.new or ""
+        self.settings.switches += 1
         self.applied.append(action)
         try:
             yield Applied(id="a", action=action, value=action.new or "")
         finally:
-            self.made.values[action.target] = before
+            self.settings.values[action.target] = before
             self.reverted.append(action)
 
 
@@ -80,11 +80,9 @@ class MadeLoad:
 
     async def measure_block(self, seconds: float) -> Measured:
         await self.run.clock.sleep(seconds)
-        made = self.run.made
-        effect = math.fsum(e for path, e in made.effects.items() if made.values[path] == "1")
-        rate = (
-            1000 * math.exp(-effect if self.metric == "MB/s" else effect) * made.noise(self.run.clock.now())
-        )
+        own = self.run.settings
+        effect = math.fsum(e for path, e in own.effects.items() if own.values[path] == "1")
+        rate = 1000 * math.exp(-effect if self.metric == "MB/s" else effect) * own.noise(self.run.clock.now())
         return Measured(seconds=seconds, values={self.metric: rate}, operations=1000)
 
     async def wait_until_idle(self) -> None:
@@ -101,29 +99,29 @@ def planted_run(
     options: Mapping[str, Json] | None = None,
 ) -> MadeRun:
     """Conduct a run under the load `cpu-integer`, whose figures are made. `effects`: by setting, the log effect."""
-    made = MadeSettings(effects, noise or white(seed, 0.03))
+    settings = MadeSettings(effects, noise or white(seed, 0.03))
 
     @asynccontextmanager
     async def open_made(run: Run, proof_load: ProofLoad) -> AsyncIterator[MadeLoad]:
         assert isinstance(run, MadeRun)
         yield load(run, proof_load.workload.metrics[0].name)
 
-    patch.setattr("hostdx.scenarios.prove.request.parse_settings", lambda *_, **__: made.provable)
-    patch.setattr("hostdx.scenarios.prove.screening.read_setting", made.values.__getitem__)
+    patch.setattr("hostdx.scenarios.prove.request.parse_settings", lambda *_, **__: settings.provable)
+    patch.setattr("hostdx.scenarios.prove.screening.read_setting", settings.values.__getitem__)
     patch.setattr("hostdx.scenarios.prove.scenario.open_load", open_made)
     patch.setattr("hostdx.scenarios.prove.scenario.watch_for", lambda *_: None)
     patch.setattr("os.geteuid", lambda: 0)
     scenario = Prove()
     host = Host("/nonexistent-captured-tree")
     host.live = True
-    values: dict[str, Json] = {"setting": [s.label for s in made.provable], "load": "cpu-integer"}
+    values: dict[str, Json] = {"setting": [s.label for s in settings.provable], "load": "cpu-integer"}
     run = MadeRun(seed=seed, host=host, options=values | dict(options or {}), declared=scenario.options)
-    run.made = made
-    asyncio.run(conduct(scenario, run))
+    run.settings = settings
+    asyncio.run(conduct_fake(scenario, run))
     return run
 
 
-def proven(run: FakeRun) -> dict[str, ProvenSetting]:
+def proven_settings(run: FakeRun) -> dict[str, ProvenSetting]:
     """Return the lines of the answer by setting, without the kind."""
     [result] = run.of(ProofResult)
     return {line.setting.rpartition(".")[2]: line for line in result.value.settings}

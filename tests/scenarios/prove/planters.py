@@ -25,7 +25,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
-from tests.real.polled import within
+from tests.real.polled import happens
 
 GROUPS = Path("/sys/fs/cgroup")
 BURN = "import os,sys\nif sys.argv[1:]: os.sched_setaffinity(0, {int(sys.argv[1])})\nwhile True: pass"
@@ -69,7 +69,7 @@ class Plant(NamedTuple):
 
 
 @contextmanager
-def burning(*cpus: int | None) -> Iterator[list[subprocess.Popen[bytes]]]:
+def burn_cpus(*cpus: int | None) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Yield processes that compute, each on one CPU, or where it may."""
     words = [[sys.executable, "-c", BURN, *([] if cpu is None else [str(cpu)])] for cpu in cpus]
     burners = [subprocess.Popen(each) for each in words]
@@ -97,10 +97,10 @@ def own_groups(controller: str, *names: str) -> Iterator[list[Path]]:
         yield groups[1:]
     finally:
         for group in reversed(groups):
-            assert not group.exists() or within(lambda group=group: _removed(group))  # type: ignore[misc]
+            assert not group.exists() or happens(lambda group=group: _remove_group(group))  # type: ignore[misc]
 
 
-def _removed(group: Path) -> bool:
+def _remove_group(group: Path) -> bool:
     try:
         group.rmdir()
     except OSError:
@@ -122,7 +122,7 @@ def larger_share() -> Iterator[Plant]:
 def competing_groups(groups: list[Path], name: str, old: str, new: str) -> Iterator[Plant]:
     """A process of each group computes on one core; the first group's file gets another value."""
     cpu = max(os.sched_getaffinity(0))
-    with burning(cpu, cpu) as burners:
+    with burn_cpus(cpu, cpu) as burners:
         for group, burner in zip(groups, burners, strict=True):
             (group / "cgroup.procs").write_text(str(burner.pid))
         yield _group_plant(groups[0], name, old, new, burners[0].pid)
@@ -132,7 +132,7 @@ def competing_groups(groups: list[Path], name: str, old: str, new: str) -> Itera
 def busier_cpus() -> Iterator[Plant]:
     """A group that may use a core with one other process, or a core with three: 1 of 4 instead of 1 of 2."""
     few, many = sorted(os.sched_getaffinity(0))[-2:]
-    with own_groups("cpuset", "one") as [group], burning(None, few, many, many, many) as burners:
+    with own_groups("cpuset", "one") as [group], burn_cpus(None, few, many, many, many) as burners:
         (group / "cpuset.cpus").write_text(str(few))
         (group / "cgroup.procs").write_text(str(burners[0].pid))
         yield _group_plant(group, "cpuset.cpus", str(few), str(many), burners[0].pid)
@@ -141,8 +141,8 @@ def busier_cpus() -> Iterator[Plant]:
 @contextmanager
 def lonely_share() -> Iterator[Plant]:
     """A group that has its core alone: its share changes nothing."""
-    one, other = sorted(os.sched_getaffinity(0))[-2:]
-    with own_groups("cpu", "one") as [group], burning(one, other) as burners:
+    own_cpu, other_cpu = sorted(os.sched_getaffinity(0))[-2:]
+    with own_groups("cpu", "one") as [group], burn_cpus(own_cpu, other_cpu) as burners:
         (group / "cgroup.procs").write_text(str(burners[0].pid))
         yield _group_plant(group, "cpu.shares", "1024", "2048", burners[0].pid)
 
@@ -176,7 +176,7 @@ class _NiceValue(NamedTuple):
 def nicer_process() -> Iterator[Plant]:
     """One of two processes on a core gets the nice value -5: the weights are 3121 to 1024 (kernel/sched/core.c)."""
     cpu = max(os.sched_getaffinity(0))
-    with burning(cpu, cpu) as burners:
+    with burn_cpus(cpu, cpu) as burners:
         pid = burners[0].pid
         words = ("--pid", str(pid), "--progress", "cpu")
         yield Plant(f"nice:{pid}=-5", words, _NiceValue(pid), "0", "-5", lambda: cpu_ns(pid))
@@ -241,10 +241,10 @@ def long_way() -> Iterator[Plant]:
     file = Path("/proc/sys/net/ipv4/tcp_rmem")
     file.write_text(SMALL)
     near = _open_tunnel(NEAR, FAR)
-    mine, other = socket.socketpair()
+    own, other = socket.socketpair()
     with ExitStack() as stack:
         pids: list[int] = []
-        for work in (lambda: _serve_far(other), lambda: _relay(near, mine), pull_for_ever):
+        for work in (lambda: _serve_far(other), lambda: _relay_packets(near, own), pull_for_ever):
             pids.append(fork_worker(work))
             stack.callback(end_process, pids[-1])
         job = pids[-1]
@@ -297,7 +297,7 @@ def serve_zeros() -> None:
                 client.sendall(zeros)
 
 
-def _relay(near: int, channel: socket.socket) -> None:
+def _relay_packets(near: int, channel: socket.socket) -> None:
     _, [far], _, _ = socket.recv_fds(channel, 1, 1)
     other, waiting = {near: far, far: near}, collections.deque[tuple[float, int, bytes]]()
     while True:

@@ -139,8 +139,8 @@ def test_what_loses_packets_needs_a_word_of_its_own_on_a_card_with_connections(
 
 
 def test_the_form_shows_a_setting_of_every_kind_of_object() -> None:
-    shown = {word.partition(":")[0] for word in kinds.FORM.split() if ":" in word[1:]}
-    assert {"block", "sysctl", "ring", "qdisc", "nice", "mount", "sysfs"} <= shown
+    kinds_shown = {word.partition(":")[0] for word in kinds.FORM.split() if ":" in word[1:]}
+    assert {"block", "sysctl", "ring", "qdisc", "nice", "mount", "sysfs"} <= kinds_shown
 
 
 @pytest.mark.usefixtures("swappiness")

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.app.launcher import hostdx, started
+from tests.app.launcher import run_hostdx, start_hostdx
 from tests.needs import ROOT, needs, not_here
-from tests.real.polled import within
+from tests.real.polled import happens
 from tests.scenarios.prove.planters import GROUPS, Plant, larger_share
 
 
@@ -29,7 +29,7 @@ def planted_share() -> Iterator[Plant]:
 TRUE_RATIO = 4 / 3  # a share of 2 of 3 instead of 1 of 2
 
 
-def words(plant: Plant) -> tuple[str, ...]:
+def command_words(plant: Plant) -> tuple[str, ...]:
     return ("run", "prove", "--setting", plant.setting, *plant.words, "--budget", "90")
 
 
@@ -40,7 +40,7 @@ def words(plant: Plant) -> tuple[str, ...]:
     "stopped in the middle the share is as before; outcomes of planted effects in `test_scenario.py`"
 )
 def test_a_larger_share_of_a_core_helps_as_much_as_it_is_larger(tmp_path: Path, planted_share: Plant) -> None:
-    done = hostdx(tmp_path, *words(planted_share), "--yes", "--json", timeout=240)
+    done = run_hostdx(tmp_path, *command_words(planted_share), "--yes", "--json", timeout=240)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     [line] = document["settings"]["settings"]
@@ -53,16 +53,16 @@ def test_a_larger_share_of_a_core_helps_as_much_as_it_is_larger(tmp_path: Path, 
 @pytest.mark.real
 def test_stopped_in_the_middle_the_share_is_as_before(tmp_path: Path, planted_share: Plant) -> None:
     file = planted_share.file
-    refused = hostdx(tmp_path, *words(planted_share))
-    assert refused.returncode == 3 and file.read_text() == "1024\n"
+    done = run_hostdx(tmp_path, *command_words(planted_share))
+    assert done.returncode == 3 and file.read_text() == "1024\n"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    runner = started(tmp_path, *words(planted_share), "--yes", **quiet)
+    runner = start_hostdx(tmp_path, *command_words(planted_share), "--yes", **quiet)
     try:
-        assert within(lambda: file.read_text() == "2048\n", 60)
+        assert happens(lambda: file.read_text() == "2048\n", 60)
         began = time.monotonic()
         runner.kill()
         runner.wait()
-        assert within(lambda: file.read_text() == "1024\n", 30), time.monotonic() - began
+        assert happens(lambda: file.read_text() == "1024\n", 30), time.monotonic() - began
     finally:
         runner.kill()
         runner.wait()
@@ -85,17 +85,19 @@ def test_a_nice_value_is_put_back_after_a_kill_of_what_the_process_started_too(t
         setting = ("--setting", f"nice:{job.pid}=5", "--pid", str(job.pid), "--progress", "cpu")
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         own = os.getpriority(os.PRIO_PROCESS, job.pid)
-        runner = started(tmp_path, "run", "prove", *setting, "--budget", "90", "--yes", **quiet)
+        runner = start_hostdx(tmp_path, "run", "prove", *setting, "--budget", "90", "--yes", **quiet)
         try:
-            assert within(lambda: os.getpriority(os.PRIO_PROCESS, job.pid) == 5, 60)
+            assert happens(lambda: os.getpriority(os.PRIO_PROCESS, job.pid) == 5, 60)
             job.send_signal(signal.SIGUSR1)
             assert job.stdout is not None
             child = int(job.stdout.readline())
         finally:
             runner.kill()
             runner.wait()
-        assert within(lambda: {os.getpriority(os.PRIO_PROCESS, pid) for pid in (job.pid, child)} == {own}, 30)
-        assert within(lambda: not list((tmp_path / "state").glob("**/journal*/*")), 30)
+        assert happens(
+            lambda: {os.getpriority(os.PRIO_PROCESS, pid) for pid in (job.pid, child)} == {own}, 30
+        )
+        assert happens(lambda: not list((tmp_path / "state").glob("**/journal*/*")), 30)
     finally:
         job.kill()
         job.wait()

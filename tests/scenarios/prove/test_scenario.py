@@ -13,9 +13,9 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import RunRefused
 from hostdx.scenarios.prove.results import ProofResult, ScreeningResult
 from tests.every_case import every_case
-from tests.fakes.noise import Noise, autoregressive, product, replay, step, white
+from tests.fakes.noise import Noise, ar1_noise, noise_product, replay, step_noise, white
 from tests.fakes.run import FakeRun
-from tests.scenarios.prove.planted import MadeLoad, planted_run, proven
+from tests.scenarios.prove.planted import MadeLoad, planted_run, proven_settings
 
 EIGHT = {f"s{number}": 0.0 for number in range(8)}
 
@@ -29,7 +29,7 @@ def test_one_setting_is_judged_by_its_effect(
     monkeypatch: pytest.MonkeyPatch, effect: float, outcome: str
 ) -> None:
     run = planted_run(monkeypatch, {"one": effect})
-    line = proven(run)["one"]
+    line = proven_settings(run)["one"]
     assert line.outcome == outcome and line.stage == "alone"
     assert line.ci95 is not None and line.ci95[0] <= math.exp(effect) <= line.ci95[1]
     assert_all_put_back(run)
@@ -50,7 +50,7 @@ def test_a_setting_that_helps_one_load_and_harms_another_is_called_mixed(
 
 def test_of_eight_settings_the_two_with_an_effect_are_tried_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     run = planted_run(monkeypatch, EIGHT | {"s2": 0.12, "s5": -0.15})
-    lines = proven(run)
+    lines = proven_settings(run)
     assert lines["s2"].outcome == "helps" and lines["s5"].outcome == "harms"
     assert {lines["s2"].stage, lines["s5"].stage} == {"alone"}
     others = [line for name, line in lines.items() if name not in ("s2", "s5")]
@@ -66,7 +66,7 @@ def test_of_eight_settings_the_two_with_an_effect_are_tried_alone(monkeypatch: p
 NOISE = Path(__file__).parents[2] / "fixtures" / "noise"
 
 
-def recorded(name: str, seed: int) -> Noise:
+def replay_any(name: str, seed: int) -> Noise:
     """A recorded series from a place that the seed draws."""
     values = json.loads((NOISE / name).read_text())
     start = random.Random(seed).randrange(len(values))
@@ -77,9 +77,9 @@ def recorded(name: str, seed: int) -> Noise:
 def test_two_effects_among_eight_settings_are_found_and_no_dummy_is_called(
     monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
-    noise = recorded(("randread4k-qd1.json", "fsync4k-qd1.json")[seed % 2], seed)
+    noise = replay_any(("randread4k-qd1.json", "fsync4k-qd1.json")[seed % 2], seed)
     run = planted_run(monkeypatch, EIGHT | {"s2": 0.25, "s5": -0.25}, seed=seed, noise=noise)
-    lines = proven(run)
+    lines = proven_settings(run)
     assert lines["s2"].outcome == "helps" and lines["s5"].outcome == "harms"
     assert not {lines[name].outcome for name in EIGHT if name not in ("s2", "s5")} & {"helps", "harms"}
     [record] = [result.value for result in run.of(ScreeningResult)]
@@ -87,14 +87,14 @@ def test_two_effects_among_eight_settings_are_found_and_no_dummy_is_called(
 
 
 def test_without_any_effect_nothing_is_tried_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = planted_run(monkeypatch, EIGHT, noise=autoregressive(3, 0.58, 0.03))
+    run = planted_run(monkeypatch, EIGHT, noise=ar1_noise(3, 0.58, 0.03))
     assert not run.of(ev.RunVerdict)
-    assert {line.stage for line in proven(run).values()} == {"screening"}
+    assert {line.stage for line in proven_settings(run).values()} == {"screening"}
 
 
 def test_a_neighbour_that_arrives_is_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:
-    noise = product(autoregressive(5, 0.5, 0.02), step(60.0, 0.6))
-    lines = proven(planted_run(monkeypatch, EIGHT, noise=noise))
+    noise = noise_product(ar1_noise(5, 0.5, 0.02), step_noise(60.0, 0.6))
+    lines = proven_settings(planted_run(monkeypatch, EIGHT, noise=noise))
     assert not {line.outcome for line in lines.values()} & {"helps", "harms"}
 
 
@@ -109,7 +109,7 @@ class Meddled(MadeLoad):
     async def measure_block(self, seconds: float) -> Measured:
         measured = await super().measure_block(seconds)
         if self.run.clock.now() > 5:
-            self.run.made.values["/proc/sys/made/one"] = "7"
+            self.run.settings.values["/proc/sys/made/one"] = "7"
         return measured
 
 
@@ -125,7 +125,7 @@ class Stalling(MadeLoad):
 
     async def measure_block(self, seconds: float) -> Measured:
         measured = await super().measure_block(seconds)
-        if self.run.made.values["/proc/sys/made/one"] == "1":
+        if self.run.settings.values["/proc/sys/made/one"] == "1":
             return measured
         self.windows += 1
         rate = measured.values[self.metric] * (1.0 if self.windows % 11 else 0.1)
@@ -137,7 +137,7 @@ def test_rare_stalls_are_no_missing_difference(monkeypatch: pytest.MonkeyPatch) 
     run = planted_run(
         monkeypatch, {"one": 0.0}, load=Stalling, noise=white(1, 0.01), options={"budget": 300.0}
     )
-    assert proven(run)["one"].outcome == "undecided"
+    assert proven_settings(run)["one"].outcome == "undecided"
 
 
 class Redundant(MadeLoad):
@@ -145,9 +145,9 @@ class Redundant(MadeLoad):
 
     async def measure_block(self, seconds: float) -> Measured:
         await self.run.clock.sleep(seconds)
-        made = self.run.made
-        is_faster = "1" in list(made.values.values())[:3]
-        rate = (1150 if is_faster else 1000) * made.noise(self.run.clock.now())
+        settings = self.run.settings
+        is_faster = "1" in list(settings.values.values())[:3]
+        rate = (1150 if is_faster else 1000) * settings.noise(self.run.clock.now())
         return Measured(seconds=seconds, values={self.metric: rate}, operations=1000)
 
 
@@ -155,7 +155,7 @@ def test_settings_of_which_one_is_enough_are_tried_alone(monkeypatch: pytest.Mon
     budget = {"budget": 900.0}
     run = planted_run(monkeypatch, EIGHT, load=Redundant, noise=white(1, 0.005), options=budget)
     assert "prove.dummy" in {event.finding.id for event in run.of(ev.Found)}
-    lines = proven(run)
+    lines = proven_settings(run)
     assert {lines[name].outcome for name in ("s0", "s1", "s2")} == {"helps"}
     assert not {lines[name].outcome for name in ("s3", "s4", "s5", "s6", "s7")} & {"helps", "harms"}
     assert not any(line.outcome == "equal" for line in lines.values() if line.stage == "screening")

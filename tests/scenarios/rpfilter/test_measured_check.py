@@ -6,12 +6,12 @@ import pytest
 
 from hostdx.scenarios.contract import events as ev
 from tests.fakes.hosts.rulesets import FIB, nft_text
-from tests.fakes.streams.rpfilter_story import FIXTURES, Story, quieten, with_check
+from tests.fakes.streams.rpfilter_story import FIXTURES, Story, stop_guards, with_check
 
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    quieten(monkeypatch)
+    stop_guards(monkeypatch)
 
 
 async def test_without_the_iptables_tool_the_lookup_itself_is_measured(
@@ -33,8 +33,8 @@ async def test_a_check_for_forwarded_packets_is_measured_but_not_blamed(tmp_path
 
 
 async def test_the_check_that_is_loaded_is_measured_whatever_its_family(tmp_path: Path) -> None:
-    saved = (FIXTURES / "with" / "iptables-nft-ipv4-loose.save").read_text()
-    story = Story(tmp_path, with_check("iptables-nft-ipv4-loose"), {"all": True}, saved4=saved)
+    rules = (FIXTURES / "with" / "iptables-nft-ipv4-loose.save").read_text()
+    story = Story(tmp_path, with_check("iptables-nft-ipv4-loose"), {"all": True}, saved4=rules)
     await story.run()
     assert story.host.path_exists("/proc/net/if_inet6")
     assert (story.cost.subject, story.cost.answers) == ("IPv4", False)
@@ -69,7 +69,7 @@ async def test_without_ipv6_the_setting_is_measured_as_it_is(tmp_path: Path) -> 
     assert "rp_filter" in story.plan.variants[1].label
     assert next(t for t in story.bench.loaded if t.catches).rp_filter == 2
     assert "rp_filter" in story.cost.title
-    assert (story.cost.severity, story.told.loaded, story.cost.answers) == ("notice", True, False)
+    assert (story.cost.severity, story.cost_value.loaded, story.cost.answers) == ("notice", True, False)
     (off,) = story.cost.remedy
     assert off.commands == ("sysctl -w net/ipv4/conf/eth9/rp_filter=0",)
     assert "eth9" in off.warning

@@ -16,19 +16,19 @@ from tests.fakes.streams.rpfilter_story import Story
 LOADS = ("udp-ipv4", "tcp-offload-off")
 
 
-def beside(root: Path, words: tuple[Any, ...], **more: Any) -> Finding:
+def other_costs(root: Path, words: tuple[Any, ...], **more: Any) -> Finding:
     """One verdict of each load, in these words."""
     facts = read(Story(root).host)
     trials = {trial.workload.id: trial for trial in trials_of(facts, Options({"all": True}))}
-    judged = []
+    trials_judged = []
     for load, word in zip(LOADS, words, strict=True):
         trial = trials[load]
         variant = trial.compared[1].variant.id
         ratio = {"slower": 0.94, "no material difference": 1.0, "inconclusive": 0.8}.get(word)
         run_verdict = ev.RunVerdict(t=1.0, workload=load, metric=trial.workload.metrics[0].name, baseline="none",
                            variant=variant, verdict=word, ratio=ratio, groups=9, **more)  # fmt: skip
-        judged.append((trial, [run_verdict]))
-    further_costs_finding = cost.further_costs_finding(judged, facts, Absent("not counted"))
+        trials_judged.append((trial, [run_verdict]))
+    further_costs_finding = cost.further_costs_finding(trials_judged, facts, Absent("not counted"))
     assert further_costs_finding is not None
     return further_costs_finding
 
@@ -37,7 +37,7 @@ EQUAL = "no material difference"
 
 
 @every_case(
-    ("words", "severity", "confidence", "named"),
+    ("words", "severity", "confidence", "loads_named"),
     [
         ((EQUAL, EQUAL), "ok", "measured", ()),
         (("slower", "inconclusive"), "notice", "measured", (0, 1)),
@@ -47,11 +47,11 @@ EQUAL = "no material difference"
     ],
 )
 def test_green_only_where_every_verdict_is_equal_and_else_what_is_not_is_named(
-    tmp_path: Path, words: tuple[Any, ...], severity: str, confidence: str, named: tuple[int, ...]
+    tmp_path: Path, words: tuple[Any, ...], severity: str, confidence: str, loads_named: tuple[int, ...]
 ) -> None:
-    found = beside(tmp_path, words)
-    assert (found.severity, found.confidence) == (severity, confidence)
+    finding = other_costs(tmp_path, words)
+    assert (finding.severity, finding.confidence) == (severity, confidence)
     loads = ("64-byte IPv4 packets", "one TCP stream, offloads off")
-    places = [found.title.find(loads[number]) for number in named]
+    places = [finding.title.find(loads[number]) for number in loads_named]
     assert places == sorted(places) and -1 not in places
-    assert not any(load in found.title for number, load in enumerate(loads) if number not in named)
+    assert not any(load in finding.title for number, load in enumerate(loads) if number not in loads_named)

@@ -10,7 +10,7 @@ from tests.scenarios.rpfilter.test_rules import FIXTURES, firewalld, host
 
 
 @every_case(
-    ("files", "state", "its"),
+    ("files", "state", "has_firewalld"),
     [
         ({}, "inactive\n", False),
         ({}, "", False),  # no systemd, and no file
@@ -20,7 +20,7 @@ from tests.scenarios.rpfilter.test_rules import FIXTURES, firewalld, host
     ],
 )
 def test_firewalld_s_table_without_firewalld_is_changed_by_nft(
-    tmp_path: Path, files: dict[str, str], state: str, its: bool
+    tmp_path: Path, files: dict[str, str], state: str, has_firewalld: bool
 ) -> None:
     """Its file and its command would not be there."""
     text = (
@@ -32,10 +32,12 @@ def test_firewalld_s_table_without_firewalld_is_changed_by_nft(
     (finding,) = check_loaded_reverse_path_rules(host(tmp_path, text, files, **running))
     first = finding.remedy[0]
     lines = (*first.commands, *first.verify, *first.undo)
-    assert any("firewall-cmd" in line for line in lines) == any(CONF in line for line in lines) == its
-    where = "inet firewalld filter_PREROUTING"
+    assert (
+        any("firewall-cmd" in line for line in lines) == any(CONF in line for line in lines) == has_firewalld
+    )
+    chain = "inet firewalld filter_PREROUTING"
     statement = "'meta nfproto ipv6 fib saddr . mark . iif oif missing drop'"
-    if not its:
-        assert first.commands[0].startswith(f"nft -a list chain {where}  # ")
-        assert first.commands[1] == f"nft delete rule {where} handle 13"
-        assert first.undo == (f"nft add rule {where} index 0 {statement}",)
+    if not has_firewalld:
+        assert first.commands[0].startswith(f"nft -a list chain {chain}  # ")
+        assert first.commands[1] == f"nft delete rule {chain} handle 13"
+        assert first.undo == (f"nft add rule {chain} index 0 {statement}",)

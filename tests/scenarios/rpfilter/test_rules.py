@@ -33,7 +33,7 @@ def host(root: Path, ruleset: str | Absent, files: dict[str, str] | None = None,
     return Answering(root, commands, files)
 
 
-def captured(root: Path, name: str, files: dict[str, str] | None = None) -> Answering:
+def from_file(root: Path, name: str, files: dict[str, str] | None = None) -> Answering:
     (path,) = FIXTURES.glob(f"*/{name}.nft")
     return host(root, path.read_text(), files)
 
@@ -45,7 +45,7 @@ def firewalld(version: str, value: str, active: bool = True) -> dict[str, str]:
     }
 
 
-def card(mbit: int, mtu: int = 1500) -> dict[str, str]:
+def card_files(mbit: int, mtu: int = 1500) -> dict[str, str]:
     return {
         "/sys/class/net/eth9/device/vendor": "0x15b3\n",
         "/sys/class/net/eth9/speed": f"{mbit}\n",
@@ -54,7 +54,7 @@ def card(mbit: int, mtu: int = 1500) -> dict[str, str]:
     }
 
 
-def texts(finding: Finding) -> str:
+def all_text(finding: Finding) -> str:
     lines = [e.text for e in finding.evidence]
     for remedy in finding.remedy:
         lines += [remedy.title, remedy.warning, *remedy.commands, *remedy.persistent, *remedy.undo]
@@ -74,7 +74,7 @@ SPARED += ("docker-kube-nftables", "plain-nftables", "source-type", "empty")
 
 @every_case("name", SPARED)
 def test_where_not_every_packet_pays_nobody_is_accused(tmp_path: Path, name: str) -> None:
-    assert list(check_loaded_reverse_path_rules(captured(tmp_path, name))) == []
+    assert list(check_loaded_reverse_path_rules(from_file(tmp_path, name))) == []
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_where_not_every_packet_pays_nobody_is_accused(tmp_path: Path, name: str
 )
 def test_the_remedy_speaks_the_version_s_words(tmp_path: Path, version: str, value: str, off: str) -> None:
     (finding,) = check_loaded_reverse_path_rules(
-        captured(tmp_path, "firewalld-1.3", firewalld(version, value))
+        from_file(tmp_path, "firewalld-1.3", firewalld(version, value))
     )
     first = finding.remedy[0]
     assert f"IPv6_rpfilter={off}" in first.commands[1]
@@ -103,15 +103,17 @@ def test_with_the_iptables_backend_forward_is_never_advised(tmp_path: Path) -> N
         assert "IPv6_rpfilter=no/" in first.commands[1]
         assert first.verify[0].startswith("ip6tables-save")
     files = firewalld("2.3.0", f"IPv6_rpfilter=yes{backend}")
-    (its,) = check_loaded_reverse_path_rules(
+    (of_firewalld,) = check_loaded_reverse_path_rules(
         host(tmp_path / "its", (FIXTURES / "with" / "ip6tables-nft.nft").read_text(), files)
     )
-    assert "IPv6_rpfilter=no/" in its.remedy[0].commands[1]  # in mangle since 0.9.4, and its own to change
+    assert (
+        "IPv6_rpfilter=no/" in of_firewalld.remedy[0].commands[1]
+    )  # in mangle since 0.9.4, and its own to change
     (old,) = check_firewalld(host(tmp_path / "old", denied, firewalld("0.4.4", "IPv6_rpfilter=yes")))
     assert old.remedy[0].verify[0].startswith("ip6tables-save")
 
 
-def unreadable(text: Callable[..., str | Absent]) -> Callable[..., str | Absent]:
+def without_conf(text: Callable[..., str | Absent]) -> Callable[..., str | Absent]:
     """firewalld.conf is there, and may not be read."""
 
     def read(path: str, *more: Any, **words: Any) -> str | Absent:
@@ -124,16 +126,16 @@ def test_a_missing_key_is_appended_whatever_the_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """sed would change nothing, and the admin would believe it done."""
-    listed = "firewalld-1.3"
+    name = "firewalld-1.3"
     unknown = {"/etc/firewalld/firewalld.conf": "DefaultZone=public\n"}
-    (finding,) = check_loaded_reverse_path_rules(captured(tmp_path / "a", listed, unknown))
+    (finding,) = check_loaded_reverse_path_rules(from_file(tmp_path / "a", name, unknown))
     assert finding.remedy[0].commands[1].startswith("printf ")
     (finding,) = check_loaded_reverse_path_rules(
-        captured(tmp_path / "b", listed, {"/etc/firewalld/firewalld.conf": "IPv6_rpfilter=yes\n"})
+        from_file(tmp_path / "b", name, {"/etc/firewalld/firewalld.conf": "IPv6_rpfilter=yes\n"})
     )
     assert finding.remedy[0].commands[1].startswith("sed ")
-    hidden = captured(tmp_path / "c", listed)
-    monkeypatch.setattr(hidden, "read_file_text", unreadable(hidden.read_file_text))
+    hidden = from_file(tmp_path / "c", name)
+    monkeypatch.setattr(hidden, "read_file_text", without_conf(hidden.read_file_text))
     (finding,) = check_loaded_reverse_path_rules(hidden)
     conf = tmp_path / "firewalld.conf"
     command = finding.remedy[0].commands[1].replace("/etc/firewalld/firewalld.conf", str(conf))
@@ -151,18 +153,18 @@ def test_several_ways_out_and_forwarding_say_think_twice(tmp_path: Path) -> None
         for n in range(3)
     )
     files = {"/proc/net/ipv6_route": routes, "/proc/sys/net/ipv6/conf/all/forwarding": "1\n"}
-    (finding,) = check_loaded_reverse_path_rules(captured(tmp_path, "firewalld-1.3", files))
-    assert "forwards IPv6 for others" in texts(finding)
-    assert "3 interfaces (eth0, eth1, eth2)" in texts(finding)
+    (finding,) = check_loaded_reverse_path_rules(from_file(tmp_path, "firewalld-1.3", files))
+    assert "forwards IPv6 for others" in all_text(finding)
+    assert "3 interfaces (eth0, eth1, eth2)" in all_text(finding)
     (other,) = check_loaded_reverse_path_rules(
         host(tmp_path / "four", nft_text(f"{FIB} drop", family="ip"), files)
     )
-    assert "Think twice" not in texts(other) and "IPv6" not in other.evidence[1].text  # it is IPv4's alone
+    assert "Think twice" not in all_text(other) and "IPv6" not in other.evidence[1].text  # it is IPv4's alone
 
 
 def test_the_remedies_of_nft_and_iptables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    hidden = captured(tmp_path / "d", "firewalld-1.3")  # its table, and a configuration that cannot be read
-    monkeypatch.setattr(hidden, "read_file_text", unreadable(hidden.read_file_text))
+    hidden = from_file(tmp_path / "d", "firewalld-1.3")  # its table, and a configuration that cannot be read
+    monkeypatch.setattr(hidden, "read_file_text", without_conf(hidden.read_file_text))
     (unknown,) = check_loaded_reverse_path_rules(hidden)
     assert "IPv6_rpfilter=no" in unknown.remedy[0].title and "`strict-forward`" in unknown.remedy[0].title
     text = (FIXTURES / "with" / "firewalld-1.3.nft").read_text().replace("inet firewalld", "inet mine")
@@ -171,15 +173,15 @@ def test_the_remedies_of_nft_and_iptables(tmp_path: Path, monkeypatch: pytest.Mo
         c.endswith("'ct state new meta nfproto ipv6 fib saddr . mark . iif oif missing drop'")
         for c in native.remedy[0].commands
     )
-    (nixos,) = check_loaded_reverse_path_rules(captured(tmp_path / "b", "nixos"))
+    (nixos,) = check_loaded_reverse_path_rules(from_file(tmp_path / "b", "nixos"))
     assert nixos.remedy[0].commands[0].endswith("ct state established,related accept")
-    (tables,) = check_loaded_reverse_path_rules(captured(tmp_path / "c", "ip6tables-nft"))
+    (tables,) = check_loaded_reverse_path_rules(from_file(tmp_path / "c", "ip6tables-nft"))
     assert tables.remedy[0].commands[1] == (
         "ip6tables -t mangle -R PREROUTING NUMBER -m conntrack --ctstate NEW"
         " -m rpfilter --validmark --invert -j DROP"
     )
     (raw,) = check_loaded_reverse_path_rules(
-        captured(tmp_path / "e", "iptables-nft-ipv4-loose")
+        from_file(tmp_path / "e", "iptables-nft-ipv4-loose")
     )  # before connection tracking
     assert [c.split(" -m ")[0] for c in raw.remedy[0].commands] == [
         "iptables -t mangle -I PREROUTING",
@@ -191,20 +193,20 @@ def test_not_root_is_unreadable_and_the_configuration_still_speaks(tmp_path: Pat
     denied = Absent(
         "nft exited with status 1: Operation not permitted (you must be root)", "permission", "nft"
     )
-    asked = host(tmp_path, denied, firewalld("1.3.4", "IPv6_rpfilter=yes"))
+    host_ = host(tmp_path, denied, firewalld("1.3.4", "IPv6_rpfilter=yes"))
     with pytest.raises(Unreadable, match="must be root"):
-        list(check_loaded_reverse_path_rules(asked))
-    (finding,) = check_firewalld(asked)
+        list(check_loaded_reverse_path_rules(host_))
+    (finding,) = check_firewalld(host_)
     assert (finding.id, finding.confidence) == ("rpfilter.firewalld-asks", "hint")
-    assert "must be root" in texts(finding)
+    assert "must be root" in all_text(finding)
 
 
-@every_case(("state", "said"), [("active\n", True), ("inactive\n", False), ("", True)])
-def test_a_stopped_daemon_s_file_accuses_nobody(tmp_path: Path, state: str, said: bool) -> None:
+@every_case(("state", "accuses"), [("active\n", True), ("inactive\n", False), ("", True)])
+def test_a_stopped_daemon_s_file_accuses_nobody(tmp_path: Path, state: str, accuses: bool) -> None:
     denied = Absent("must be root", "permission", "nft")
     running = {"systemctl is-active firewalld.service": state} if state else {}
-    asked = host(tmp_path, denied, firewalld("1.3.4", "IPv6_rpfilter=yes"), **running)
-    assert [f.id for f in check_firewalld(asked)] == (["rpfilter.firewalld-asks"] if said else [])
+    host_ = host(tmp_path, denied, firewalld("1.3.4", "IPv6_rpfilter=yes"), **running)
+    assert [f.id for f in check_firewalld(host_)] == (["rpfilter.firewalld-asks"] if accuses else [])
 
 
 @every_case(
@@ -220,15 +222,15 @@ def test_a_stopped_daemon_s_file_accuses_nobody(tmp_path: Path, state: str, said
 def test_file_against_what_is_loaded(tmp_path: Path, name: str, value: str, titles: list[str]) -> None:
     (path,) = FIXTURES.glob(f"*/{name}.nft")
     active = {"systemctl is-active firewalld.service": "active\n"}
-    asked = host(tmp_path, path.read_text(), firewalld("1.3.4", value), **active)
-    found = list(check_firewalld(asked))
-    assert len(found) == len(titles)
-    for finding, part in zip(found, titles, strict=True):
+    host_ = host(tmp_path, path.read_text(), firewalld("1.3.4", value), **active)
+    findings = list(check_firewalld(host_))
+    assert len(findings) == len(titles)
+    for finding, part in zip(findings, titles, strict=True):
         assert part in finding.title
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "says"),
+    ("name", "value", "part"),
     [
         (
             "empty",
@@ -238,20 +240,20 @@ def test_file_against_what_is_loaded(tmp_path: Path, name: str, value: str, titl
         ("firewalld-1.3", "IPv6_rpfilter=no", "removes the check"),
     ],
 )
-def test_a_missing_reload_has_its_remedy(tmp_path: Path, name: str, value: str, says: str) -> None:
+def test_a_missing_reload_has_its_remedy(tmp_path: Path, name: str, value: str, part: str) -> None:
     (path,) = FIXTURES.glob(f"*/{name}.nft")
     active = {"systemctl is-active firewalld.service": "active\n"}
-    asked = host(tmp_path, path.read_text(), firewalld("1.3.4", value), **active)
-    (finding,) = (f for f in check_firewalld(asked) if f.id == "rpfilter.not-reloaded")
+    host_ = host(tmp_path, path.read_text(), firewalld("1.3.4", value), **active)
+    (finding,) = (f for f in check_firewalld(host_) if f.id == "rpfilter.not-reloaded")
     (remedy,) = finding.remedy
-    assert says in remedy.title and remedy.verify and remedy.undo and remedy.persistent
+    assert part in remedy.title and remedy.verify and remedy.undo and remedy.persistent
     assert ("firewall-cmd --reload" in remedy.commands) == (value == "IPv6_rpfilter=no")
     assert any("IPv6_rpfilter=no" in c for c in remedy.commands) == (value == "IPv6_rpfilter=yes")
 
 
 def test_a_stopped_daemon_is_not_said_to_want_a_reload(tmp_path: Path) -> None:
-    asked = host(tmp_path, EMPTY, firewalld("1.3.4", "IPv6_rpfilter=yes"))
-    assert list(check_firewalld(asked)) == []
+    host_ = host(tmp_path, EMPTY, firewalld("1.3.4", "IPv6_rpfilter=yes"))
+    assert list(check_firewalld(host_)) == []
 
 
 def conf(**values: int) -> dict[str, str]:

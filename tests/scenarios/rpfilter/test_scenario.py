@@ -17,13 +17,13 @@ from hostdx.scenarios.rpfilter.cost import cost_severity as severity_of
 from hostdx.scenarios.rpfilter.findings import list_cost_sentences
 from hostdx.scenarios.rpfilter.scenario import Rpfilter
 from tests.fakes.answering import Answering
-from tests.fakes.bench_network import FakeBench
-from tests.fakes.streams.rpfilter_story import BASE, EMPTY, Story, quieten, with_check
+from tests.fakes.bench_network import FakeNetwork
+from tests.fakes.streams.rpfilter_story import BASE, EMPTY, Story, stop_guards, with_check
 
 
 @pytest.fixture(autouse=True)
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    quieten(monkeypatch)
+    stop_guards(monkeypatch)
 
 
 async def test_what_is_loaded_is_said_also_where_its_cost_is_not_measured(tmp_path: Path) -> None:
@@ -38,9 +38,9 @@ async def test_no_rule_against_itself(tmp_path: Path) -> None:
     assert story.verdicts[("udp-ipv6", "none-again")] == "no material difference"
 
 
-@pytest.mark.parametrize(("asked", "count"), [(0, 0), (1, 1), (500, 500)])
-async def test_routes_are_scaled_as_asked(tmp_path: Path, asked: int, count: int) -> None:
-    story = Story(tmp_path, options={"routes": asked})
+@pytest.mark.parametrize(("routes", "count"), [(0, 0), (1, 1), (500, 500)])
+async def test_routes_are_scaled_as_asked(tmp_path: Path, routes: int, count: int) -> None:
+    story = Story(tmp_path, options={"routes": routes})
     await story.run()
     assert story.bench.routes is not None
     assert len(story.bench.routes.ipv6) == count
@@ -49,10 +49,10 @@ async def test_routes_are_scaled_as_asked(tmp_path: Path, asked: int, count: int
 async def test_no_namespaces_are_refused_with_the_reason_and_the_rules_still_speak(tmp_path: Path) -> None:
     story = Story(tmp_path, with_check("firewalld-1.3"))
 
-    async def refuse(name: str) -> FakeBench:
+    async def refuse_start(name: str) -> FakeNetwork:
         raise BenchRefused("no network namespace can be made here: Operation not permitted. Run it as root.")
 
-    story.scenario = Rpfilter(refuse)
+    story.scenario = Rpfilter(refuse_start)
     with pytest.raises(RunRefused, match="Operation not permitted"):
         await story.run()
     assert [e.finding.id for e in story.fake.of(ev.Found)] == ["rpfilter.loaded"]
@@ -79,7 +79,7 @@ async def test_without_root_the_user_namespace_is_said(tmp_path: Path) -> None:
     assert story.fake.of(ev.Note)
     assert any(a.kind == "permission" for a in story.fake.of(ev.AbsentFact))
     assert story.plan.variants[1].label
-    assert story.told.loaded is None
+    assert story.cost_value.loaded is None
     assert story.verdicts[("udp-ipv6", "check")] == "slower"
 
 

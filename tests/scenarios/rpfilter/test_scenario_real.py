@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.process_stat import read_own_stat
-from tests.app.launcher import hostdx, started
+from tests.app.launcher import run_hostdx, start_hostdx
 from tests.fakes.private_net import PrivateNet, private_net
 from tests.needs import NET_NAMESPACE, need, program
 from tests.real.network_state import namespaces_in_use, network_state
 
 pytestmark = pytest.mark.real
-SHORT = ("run", "rpfilter", "--yes", "--block", "0.1", "--routes", "3", "--rates", "0.1")
+BRIEF_RUN = ("run", "rpfilter", "--yes", "--block", "0.1", "--routes", "3", "--rates", "0.1")
 HOLDER = b"hostdx.scenarios.rpfilter.measurement.lab"
 FIREWALLD = Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "firewalld-1.3.nft"
 
@@ -30,8 +30,8 @@ def net() -> Iterator[PrivateNet]:
     """
     need(program("nft", "ip"), NET_NAMESPACE)
     before = network_state()
-    with private_net(FIREWALLD) as found:
-        inside = found.state()
+    with private_net(FIREWALLD) as private:
+        inside = private.state()
         for part in (
             "chain filter_PREROUTING",
             "fib saddr",
@@ -40,8 +40,8 @@ def net() -> Iterator[PrivateNet]:
             "core/rmem_max:",
         ):
             assert part in inside  # else nothing would be compared with nothing
-        yield found
-        assert found.state() == inside
+        yield private
+        assert private.state() == inside
     assert network_state() == before
 
 
@@ -64,7 +64,7 @@ def holder_of(runner: int) -> int:
     raise AssertionError("no process with namespaces was started")
 
 
-def measuring(process: subprocess.Popen[bytes], net: PrivateNet) -> tuple[int, str]:
+def wait_measuring(process: subprocess.Popen[bytes], net: PrivateNet) -> tuple[int, str]:
     """(holder, its namespace) once the experiment is under way."""
     assert process.stderr is not None
     for line in process.stderr:
@@ -89,7 +89,7 @@ def assert_gone(holder: int, namespace: str) -> None:
     assert not [n for n in (path.iterdir() if path.exists() else ()) if "hostdx" in n.name]
 
 
-def journal(place: Path) -> list[Path]:
+def list_journals(place: Path) -> list[Path]:
     return list((place / "state/hostdx/journal").iterdir())
 
 
@@ -97,7 +97,7 @@ def journal(place: Path) -> list[Path]:
     "two verdicts at 95 %", false_failures="5 % at most, computed (the verdict on the control); 0 of 4"
 )
 def test_to_its_end(tmp_path: Path, net: PrivateNet) -> None:
-    done = hostdx(tmp_path, *SHORT, "--budget", "8", "--json", timeout=120, preexec_fn=net.join)
+    done = run_hostdx(tmp_path, *BRIEF_RUN, "--budget", "8", "--json", timeout=120, preexec_fn=net.join)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
     assert document["rpfilter"]["loaded"] is True
@@ -110,44 +110,44 @@ def test_to_its_end(tmp_path: Path, net: PrivateNet) -> None:
         "inconclusive",
     )  # inconclusive on a machine that is busy with others
     assert by["trivial"]["verdict"] in ("no material difference", "inconclusive")
-    assert journal(tmp_path) == []
+    assert list_journals(tmp_path) == []
 
 
 @pytest.mark.soak("killed and undone")
 def test_told_to_stop(tmp_path: Path, net: PrivateNet) -> None:
-    process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
-    holder, namespace = measuring(process, net)
+    process = start_hostdx(tmp_path, *BRIEF_RUN, "--budget", "60", preexec_fn=net.join)
+    holder, namespace = wait_measuring(process, net)
     process.terminate()
     process.communicate(timeout=30)
     assert process.returncode == 143
     assert_gone(holder, namespace)
-    assert journal(tmp_path) == []
+    assert list_journals(tmp_path) == []
 
 
 def test_killed_and_undone(tmp_path: Path, net: PrivateNet) -> None:
-    process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
-    holder, namespace = measuring(process, net)
+    process = start_hostdx(tmp_path, *BRIEF_RUN, "--budget", "60", preexec_fn=net.join)
+    holder, namespace = wait_measuring(process, net)
     process.kill()
     process.communicate(timeout=30)
     assert_gone(holder, namespace)
     deadline = time.monotonic() + 20
-    while journal(tmp_path) and time.monotonic() < deadline:  # the supervisor may be at it
-        undone = hostdx(tmp_path, "undo")
-        assert undone.returncode in (0, 3), undone.stderr
+    while list_journals(tmp_path) and time.monotonic() < deadline:  # the supervisor may be at it
+        undo = run_hostdx(tmp_path, "undo")
+        assert undo.returncode in (0, 3), undo.stderr
         time.sleep(0.1)
-    assert journal(tmp_path) == []
+    assert list_journals(tmp_path) == []
 
 
 @pytest.mark.soak("killed and undone")
 def test_the_namespaces_end_under_it(tmp_path: Path, net: PrivateNet) -> None:
-    process = started(tmp_path, *SHORT, "--budget", "60", preexec_fn=net.join)
-    holder, namespace = measuring(process, net)
+    process = start_hostdx(tmp_path, *BRIEF_RUN, "--budget", "60", preexec_fn=net.join)
+    holder, namespace = wait_measuring(process, net)
     os.kill(holder, signal.SIGKILL)
     _, err = process.communicate(timeout=30)
     assert process.returncode == 3
     assert b"Traceback" not in err
     assert_gone(holder, namespace)
-    assert journal(tmp_path) == []
+    assert list_journals(tmp_path) == []
 
 
 @pytest.mark.soak("one to its end")
@@ -156,13 +156,13 @@ def test_two_at_once(tmp_path: Path, net: PrivateNet) -> None:
     places = [tmp_path / "one", tmp_path / "two"]
     for place in places:
         place.mkdir()
-    runs = [started(place, *SHORT, "--budget", "60", preexec_fn=net.join) for place in places]
-    found = [measuring(run, net) for run in runs]
-    assert found[0][1] != found[1][1]
+    runs = [start_hostdx(place, *BRIEF_RUN, "--budget", "60", preexec_fn=net.join) for place in places]
+    holders = [wait_measuring(run, net) for run in runs]
+    assert holders[0][1] != holders[1][1]
     for run in runs:
         run.send_signal(signal.SIGTERM)
     for run in runs:
         run.communicate(timeout=30)
     assert [run.returncode for run in runs] == [143, 143]
-    for holder, namespace in found:
+    for holder, namespace in holders:
         assert_gone(holder, namespace)

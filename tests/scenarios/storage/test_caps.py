@@ -15,7 +15,7 @@ from hostdx.scenarios.storage.throttling.caps import (
 from hostdx.scenarios.storage.throttling.detection import BlockCompletions
 from hostdx.scenarios.storage.throttling.findings import cap_words, cpu_pauses
 from tests.every_case import every_case
-from tests.fakes.throttled_disk import Meter, bucket, courses, serial, slices, unmetered
+from tests.fakes.throttled_disk import Meter, bucket, courses, no_meter, serial_meter, slice_meter
 from tests.needs import one_always
 
 MIB = 1 << 20
@@ -24,59 +24,59 @@ READS, QD16, STREAM, WRITES = "randread-4k-qd1", "randread-4k-qd16", "read-1m-qd
 PACE = {READS: (80e-6, 1), QD16: (250e-6, 16), STREAM: (7e-3, 8), WRITES: (8e-3, 8), "cpu": (300e-6, 1)}
 
 
-def measured(seed: int = 1, blocks: int = 14, **meters: Meter) -> dict[str, Sequence[BlockCompletions]]:
+def measure(seed: int = 1, blocks: int = 14, **meters: Meter) -> dict[str, Sequence[BlockCompletions]]:
     """By load, in the order of PACE; a load's meter goes by its id with underscores."""
-    found: dict[str, Sequence[BlockCompletions]] = {}
+    series: dict[str, Sequence[BlockCompletions]] = {}
     for name, (operation_s, workers) in PACE.items():
-        meter = meters.get(name.replace("-", "_"), unmetered)
-        drift = 0.0 if meter is not unmetered else 0.05
-        found[name] = courses(
+        meter = meters.get(name.replace("-", "_"), no_meter)
+        drift = 0.0 if meter is not no_meter else 0.05
+        series[name] = courses(
             meter, operation_s=operation_s, workers=workers, blocks=blocks, seed=seed, drift=drift
         )
-    return found
+    return series
 
 
-def said(
-    seen: Mapping[str, Sequence[BlockCompletions]], virtual: bool = True
+def throttle_values(
+    series: Mapping[str, Sequence[BlockCompletions]], virtual: bool = True
 ) -> dict[tuple[str, tuple[str, ...]], float]:
     return {
         (throttle.unit, throttle.loads): throttle.value
-        for throttle in find_throttles(seen, (), virtual=virtual)
+        for throttle in find_throttles(series, (), virtual=virtual)
     }
 
 
 def test_bytes_and_operations_are_told_apart() -> None:
-    seen = measured(
-        randread_4k_qd1=slices(2000, 0.1), randread_4k_qd16=slices(2000, 0.1),
-        read_1m_qd8=slices(190, 0.1), write_1m_qd8=slices(190, 0.1),
+    series = measure(
+        randread_4k_qd1=slice_meter(2000, 0.1), randread_4k_qd16=slice_meter(2000, 0.1),
+        read_1m_qd8=slice_meter(190, 0.1), write_1m_qd8=slice_meter(190, 0.1),
     )  # fmt: skip
-    assert said(seen, virtual=False) == {
+    assert throttle_values(series, virtual=False) == {
         ("IOPS", (READS, QD16)): pytest.approx(2000, rel=0.02),
         ("MB/s", (STREAM, WRITES)): pytest.approx(199, rel=0.02),
     }
 
 
 def test_small_and_large_operations_at_the_same_bytes_a_second_are_one_cap() -> None:
-    control = courses(unmetered, operation_s=300e-6, workers=1, blocks=14)
-    small = courses(slices(5120, 0.1), operation_s=250e-6, workers=16, blocks=14)
-    assert list(said({"cpu": control, QD16: small})) == [("IOPS", (QD16,))]
-    large = courses(slices(20, 0.25), operation_s=1e-3, workers=8, blocks=24)
-    assert said({"cpu": control, QD16: small, STREAM: large}) == {
+    control = courses(no_meter, operation_s=300e-6, workers=1, blocks=14)
+    small = courses(slice_meter(5120, 0.1), operation_s=250e-6, workers=16, blocks=14)
+    assert list(throttle_values({"cpu": control, QD16: small})) == [("IOPS", (QD16,))]
+    large = courses(slice_meter(20, 0.25), operation_s=1e-3, workers=8, blocks=24)
+    assert throttle_values({"cpu": control, QD16: small, STREAM: large}) == {
         ("MB/s", (QD16, STREAM)): pytest.approx(21, rel=0.05)
     }
 
 
 def test_one_even_load_proves_nothing_and_two_at_one_rate_do_on_a_virtual_disk_only() -> None:
-    alone = measured(read_1m_qd8=bucket(238, 24))
-    assert said(alone) == {}
-    pair = measured(read_1m_qd8=bucket(238, 24), write_1m_qd8=bucket(238, 24))
-    assert said(pair) == {("MB/s", (STREAM, WRITES)): pytest.approx(250, rel=0.02)}
-    assert said(pair, virtual=False) == {}
+    alone = measure(read_1m_qd8=bucket(238, 24))
+    assert throttle_values(alone) == {}
+    pair = measure(read_1m_qd8=bucket(238, 24), write_1m_qd8=bucket(238, 24))
+    assert throttle_values(pair) == {("MB/s", (STREAM, WRITES)): pytest.approx(250, rel=0.02)}
+    assert throttle_values(pair, virtual=False) == {}
 
 
 def test_an_even_load_at_a_published_cap_is_believed() -> None:
     gp3 = DiskLimit("IOPS", 3000.0, ("read", "write"), "gp3")
-    [throttle] = find_throttles(measured(randread_4k_qd16=bucket(3000, 300)), [gp3], virtual=False)
+    [throttle] = find_throttles(measure(randread_4k_qd16=bucket(3000, 300)), [gp3], virtual=False)
     assert (cap_words(throttle), throttle.limit) == ("3 k IOPS", gp3)
 
 
@@ -91,52 +91,52 @@ def test_the_kernels_own_limit_is_named_whatever_the_course_looks_like() -> None
     assert [(limit.unit, limit.value, limit.kinds, limit.file) for limit in limits] == [
         ("IOPS", 12500.0, ("read",), "/sys/fs/cgroup/job/io.max")
     ]
-    [throttle] = find_throttles(measured(), limits, virtual=False)
+    [throttle] = find_throttles(measure(), limits, virtual=False)
     assert throttle.loads == (READS,) and throttle.caps == () and throttle.limit == limits[0]
-    assert (
-        find_throttles(measured(), [DiskLimit("IOPS", 12500.0, ("read",), "an offer")], virtual=False) == []
-    )
+    assert find_throttles(measure(), [DiskLimit("IOPS", 12500.0, ("read",), "an offer")], virtual=False) == []
 
 
 def test_a_cpu_quota_is_not_the_disk_and_only_the_control_tells_them_apart() -> None:
-    throttled = measured(randread_4k_qd1=slices(2000, 0.1))
-    assert list(said(throttled)) == [("IOPS", (READS,))]
+    throttled = measure(randread_4k_qd1=slice_meter(2000, 0.1))
+    assert list(throttle_values(throttled)) == [("IOPS", (READS,))]
     assert watched_s(throttled) == pytest.approx(
         4 * 14 * 0.5, rel=0.05
     )  # of the loads that can run into a cap
     own = DiskLimit("IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max")
-    for control in ([], throttled["cpu"][:3], measured(cpu=slices(2000, 0.1))["cpu"]):
-        seen = throttled | {"cpu": control}
-        assert said(seen) == {} and watched_s(seen) == 0.0
-        [throttle] = find_throttles(seen, [own], virtual=True)
+    for control in ([], throttled["cpu"][:3], measure(cpu=slice_meter(2000, 0.1))["cpu"]):
+        series = throttled | {"cpu": control}
+        assert throttle_values(series) == {} and watched_s(series) == 0.0
+        [throttle] = find_throttles(series, [own], virtual=True)
         assert throttle.limit == own
 
 
 def test_pauses_while_cpu_time_is_withheld_are_no_cap_of_the_disk() -> None:
     """As on a virtual machine whose quota two CPUs use up, and the control's one does not."""
-    paused = measured(randread_4k_qd16=slices(2000, 0.1))
+    paused = measure(randread_4k_qd16=slice_meter(2000, 0.1))
     [throttle] = find_throttles(paused, (), virtual=True, withheld={QD16: 0.003})
     share = throttle.caps[0].pause_s / throttle.caps[0].period_s
-    held = {QD16: 0.25 * share, STREAM: 0.25 * share}
-    assert find_throttles(paused, (), virtual=True, withheld=held) == []
-    assert watched_s(paused, held) == pytest.approx(0.75 * watched_s(paused), rel=0.05)  # without that load
-    assert list(find_cpu_pauses(paused, held)) == [QD16] and find_cpu_pauses(paused, {}) == {}
-    [finding] = cpu_pauses(paused, held)
+    withheld = {QD16: 0.25 * share, STREAM: 0.25 * share}
+    assert find_throttles(paused, (), virtual=True, withheld=withheld) == []
+    assert watched_s(paused, withheld) == pytest.approx(
+        0.75 * watched_s(paused), rel=0.05
+    )  # without that load
+    assert list(find_cpu_pauses(paused, withheld)) == [QD16] and find_cpu_pauses(paused, {}) == {}
+    [finding] = cpu_pauses(paused, withheld)
     assert finding.id == "storage.cpu-pauses" and len(finding.evidence) == 1
     own = DiskLimit(
         "IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max"
     )  # which is known without the course
-    assert [each.limit for each in find_throttles(paused, [own], virtual=True, withheld=held)] == [own]
+    assert [each.limit for each in find_throttles(paused, [own], virtual=True, withheld=withheld)] == [own]
 
 
-def streams(
+def measure_streams(
     rate: float, operation_s: float, first: int, *meters: Meter
 ) -> dict[str, Sequence[BlockCompletions]]:
     """Reads and writes as a run of one directory has them: blocks of 200 operations, half a second to five each."""
     block_s = min(5.0, max(0.5, 200 / rate))
-    found = {"cpu": courses(unmetered, operation_s=2e-3, workers=1, blocks=7)}
+    series = {"cpu": courses(no_meter, operation_s=2e-3, workers=1, blocks=7)}
     for seed, (name, meter) in enumerate(zip((STREAM, WRITES), meters, strict=True), first):
-        found[name] = courses(
+        series[name] = courses(
             meter,
             operation_s=operation_s,
             workers=8,
@@ -144,7 +144,7 @@ def streams(
             block_s=block_s,
             seed=seed,
         )
-    return found
+    return series
 
 
 @pytest.mark.parametrize("scatter", [0.1, 0.2, 0.3, 0.5])
@@ -152,8 +152,8 @@ def streams(
 def test_a_disk_that_serves_one_after_another_is_not_capped(rate: int, scatter: float) -> None:
     """Its reads and writes have the same rate by themselves, and the slower it is the more even it looks."""
     for seed in range(20):
-        own = (serial(1 / rate, scatter, 2 * seed + side) for side in range(2))
-        assert find_throttles(streams(rate, 1e-4, 2 * seed, *own), (), virtual=True) == []
+        own = (serial_meter(1 / rate, scatter, 2 * seed + side) for side in range(2))
+        assert find_throttles(measure_streams(rate, 1e-4, 2 * seed, *own), (), virtual=True) == []
 
 
 @every_case("busy", [0.02, 0.1])  # of the time, were the disk not held back
@@ -161,5 +161,5 @@ def test_a_disk_that_serves_one_after_another_is_not_capped(rate: int, scatter: 
 def test_a_slow_cap_stays_found(rate: int, busy: float) -> None:
     for seed in range(4):
         own = (bucket(rate, rate / 10) for _ in range(2))
-        [throttle] = find_throttles(streams(rate, busy * 8 / rate, 2 * seed, *own), (), virtual=True)
+        [throttle] = find_throttles(measure_streams(rate, busy * 8 / rate, 2 * seed, *own), (), virtual=True)
         assert (throttle.unit, throttle.value) == ("MB/s", pytest.approx(rate * MIB / 1e6, rel=0.05))

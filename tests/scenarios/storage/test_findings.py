@@ -140,21 +140,23 @@ def test_same_leaves_are_noticed() -> None:
     assert scope_words(unlike, [target(), target(other, "B")]) == "this stack"
 
 
-def on(kind: str, letter: str, *devices: BlockDevice) -> ComparedDirectory:
-    one = target(letter=letter)
-    mount = msgspec.structs.replace(one.place.mount, fstype=kind)
-    place = msgspec.structs.replace(one.place, mount=mount, leaves=tuple(d.name for d in devices))
-    return msgspec.structs.replace(one, place=place, devices=devices)
+def target_on(kind: str, letter: str, *devices: BlockDevice) -> ComparedDirectory:
+    base = target(letter=letter)
+    mount = msgspec.structs.replace(base.place.mount, fstype=kind)
+    place = msgspec.structs.replace(base.place, mount=mount, leaves=tuple(d.name for d in devices))
+    return msgspec.structs.replace(base, place=place, devices=devices)
 
 
 def test_a_loop_device_is_no_disk() -> None:
     loop = msgspec.structs.replace(DISK, name="loop0", kind="loop")
     other = msgspec.structs.replace(DISK, name="loop1", kind="loop")
     plan = Plan(scenario="storage", title="", question="")
-    assert scope_words(plan, [on("ext4", "A", loop), on("ext4", "B", other)]).startswith("this stack")
+    assert scope_words(plan, [target_on("ext4", "A", loop), target_on("ext4", "B", other)]).startswith(
+        "this stack"
+    )
 
 
-def stacked(tree: Tree, letter: str, *names: str) -> Variant:
+def make_stacked(tree: Tree, letter: str, *names: str) -> Variant:
     """What a target with these layers shows, the leaf last."""
     host = tree.host()
     devices = block_devices(host)
@@ -173,17 +175,17 @@ def test_two_partitioned_disks_are_compared_as_disks_and_encryption_is_named(tre
     crypt, array = "/sys/devices/virtual/block/dm-0", "/sys/devices/virtual/block/md0"
     tree.disk(crypt, "253:0").files(f"{crypt}/dm", uuid="CRYPT-LUKS2-0011-home")
     tree.disk(array, "9:0").files(f"{array}/md", level="raid1")
-    plain = stacked(tree, "A", "sda1", "sda")
-    assert list_differences([plain, stacked(tree, "B", "sdb1", "sdb")]) == ()
-    closed = stacked(tree, "B", "dm-0", "sdb1", "sdb")
-    assert list_differences([plain, closed]) == ("layers: A partition, B crypt on partition",)
-    mirrored = stacked(tree, "B", "md0", "sdb1", "sda1", "sdb")
+    plain = make_stacked(tree, "A", "sda1", "sda")
+    assert list_differences([plain, make_stacked(tree, "B", "sdb1", "sdb")]) == ()
+    encrypted = make_stacked(tree, "B", "dm-0", "sdb1", "sdb")
+    assert list_differences([plain, encrypted]) == ("layers: A partition, B crypt on partition",)
+    mirrored = make_stacked(tree, "B", "md0", "sdb1", "sda1", "sdb")
     assert list_differences([plain, mirrored]) == ("layers: A partition, B raid1 on partition",)
 
 
 def test_a_single_directory_is_promised_only_what_can_be_held_against_it() -> None:
-    known = describe_yardsticks_of_single_target(target())
-    assert "SATA SSD" in known and "3.0 Gb/s" in known
+    yardsticks = describe_yardsticks_of_single_target(target())
+    assert "SATA SSD" in yardsticks and "3.0 Gb/s" in yardsticks
     virtual = msgspec.structs.replace(DISK, name="vda", transport="virtio", rotational=NONE, link=NONE)
     unknown = describe_yardsticks_of_single_target(target(virtual))
     assert "vda" in unknown and "SSD" not in unknown and "Gb/s" not in unknown
@@ -208,7 +210,7 @@ def test_a_side_that_falls_while_it_is_measured_is_a_finding_of_its_own() -> Non
     )  # fmt: skip
     [drift_finding] = drift_findings([verdict], ["/var/tmp", "/mnt/a disk"])
     assert drift_finding.id == "storage.drift"
-    assert all(said in drift_finding.title for said in ("340 k", "56 k ops/s", "21 s"))
+    assert all(figure in drift_finding.title for figure in ("340 k", "56 k ops/s", "21 s"))
     assert drift_finding.remedy[0].commands == (
         "hostdx run storage --dir /var/tmp --dir '/mnt/a disk' --budget 300",
     )

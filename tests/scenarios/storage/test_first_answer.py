@@ -47,15 +47,15 @@ HERE = Host("/nonexistent")
 
 
 def levels(device: BlockDevice = DISK, **changed: float) -> list[DirectoryLevel]:
-    found = []
+    made_levels = []
     for name, (value, unit, p50, p99) in SSD.items():
         counts = [(p50, 90), (p99, 10)]
         median = changed.get(name.replace("-", "_"), value)
-        found.append(build_level(target(device), name, unit, unit, median, None, 12, [], counts))
-    return found
+        made_levels.append(build_level(target(device), name, unit, unit, median, None, 12, [], counts))
+    return made_levels
 
 
-def throttled() -> Finding:
+def throttle() -> Finding:
     remedy = Remedy(title="Raise it", commands=("cat /limit", "second"), undo=("undone",))
     title = "sda is throttled to 200 MB/s"
     return Finding(id="storage.throttled", severity="warning", subject="sda", title=title, remedy=(remedy,))
@@ -72,21 +72,21 @@ def test_a_disk_as_its_class_should_be_is_ok_and_one_command_follows() -> None:
 
 
 def test_the_worst_that_was_found_decides_the_next_command() -> None:
-    def found(severity: Severity, *commands: str) -> Finding:
+    def fault(severity: Severity, *commands: str) -> Finding:
         return Finding(
             id="x", severity=severity, title=severity, remedy=(Remedy(title="r", commands=commands),)
         )
 
-    def command(*others: Finding) -> tuple[str, ...]:
+    def advice(*others: Finding) -> tuple[str, ...]:
         [answer] = first_answer(HERE, target(), levels(), others, 62.0, single=True)
         return answer.remedy[0].commands
 
-    assert command(found("notice", "echo 1")) == ("echo 1",)
-    assert command(found("notice", "echo 1"), throttled()) == ("cat /limit",)
-    assert command(found("warning", "echo 1"), throttled()) == ("cat /limit",)
-    assert command(throttled(), found("critical", "echo 2")) == ("echo 2",)
-    assert command(found("warning", "cat <<E\nx\nE", "echo 3"), found("notice", "echo 1")) == ("echo 3",)
-    [answer] = first_answer(HERE, target(), levels(), [found("warning"), throttled()], 62.0, single=True)
+    assert advice(fault("notice", "echo 1")) == ("echo 1",)
+    assert advice(fault("notice", "echo 1"), throttle()) == ("cat /limit",)
+    assert advice(fault("warning", "echo 1"), throttle()) == ("cat /limit",)
+    assert advice(throttle(), fault("critical", "echo 2")) == ("echo 2",)
+    assert advice(fault("warning", "cat <<E\nx\nE", "echo 3"), fault("notice", "echo 1")) == ("echo 3",)
+    [answer] = first_answer(HERE, target(), levels(), [fault("warning"), throttle()], 62.0, single=True)
     assert answer.remedy[0].undo == ("undone",)
     assert any("200 MB/s" in e.text for e in answer.evidence)
     assert not any("suspicious" in e.text for e in answer.evidence)  # a finding of its own says it, once
@@ -105,7 +105,7 @@ def test_nothing_measured_says_nothing() -> None:
     assert first_answer(HERE, target(letter="B"), levels(), (), 62.0, single=True) == []
 
 
-def machine(root: Path, **dmi: str) -> Host:
+def machine_host(root: Path, **dmi: str) -> Host:
     return Host(Tree(root).files("/sys/class/dmi/id", **dmi).root)
 
 
@@ -114,7 +114,7 @@ def test_a_clouds_volume_is_compared_with_what_is_published_of_it_and_is_no_ssd_
 ) -> None:
     assert disk_class(EBS) is None
     assert disk_class(msgspec.structs.replace(EBS, model="Samsung PM9A3")) is not None
-    amazon = machine(tmp_path, sys_vendor="Amazon EC2", product_name="m5.large")
+    amazon = machine_host(tmp_path, sys_vendor="Amazon EC2", product_name="m5.large")
     assert {cloud_disk.title for cloud_disk in cloud_disks(amazon, EBS)} == {
         "AWS gp3",
         "AWS gp2",
@@ -122,8 +122,8 @@ def test_a_clouds_volume_is_compared_with_what_is_published_of_it_and_is_no_ssd_
         "AWS sc1",
     }
     gp3 = levels(EBS, randread_4k_qd1=1900, randread_4k_qd16=3010, read_1m_qd8=131, write_1m_qd8=130)
-    (title, apart), *others = rank_classes(amazon, target(EBS), gp3)
-    assert title == "AWS gp3" and apart < 0.01 and {name.split()[0] for name, _ in others} == {"AWS"}
+    (title, distance), *others = rank_classes(amazon, target(EBS), gp3)
+    assert title == "AWS gp3" and distance < 0.01 and {name.split()[0] for name, _ in others} == {"AWS"}
     caps = {(limit.unit, limit.value) for limit in limits_below(amazon, target(EBS)) if "gp2" in limit.source}
     assert caps == {("IOPS", 1500.0), ("MB/s", 262.0)}
 
@@ -137,18 +137,18 @@ def test_every_class_offer_and_use_is_dated_and_sourced() -> None:
 
 
 def test_flushes_faster_than_the_medium_and_flash_that_is_said_to_turn_are_hints(tmp_path: Path) -> None:
-    def found(device: BlockDevice, rotational: int) -> dict[str, Finding]:
+    def suspicions(device: BlockDevice, rotational: int) -> dict[str, Finding]:
         tree = Tree(tmp_path / f"{device.name}{rotational}").put(
             f"{device.path}/queue/rotational", f"{rotational}\n"
         )
         return {f.id: f for f in suspicion_findings(Host(tree.root), target(device), levels(device))}
 
-    both = found(msgspec.structs.replace(DISK, rotational=True), 1)
+    both = suspicions(msgspec.structs.replace(DISK, rotational=True), 1)
     assert set(both) == {"storage.flush-too-fast", "storage.not-rotating"}
     assert all(f.confidence == "hint" for f in both.values())
-    assert found(DISK, 0) == {}
-    assert set(found(VIRTUAL, 1)) == {"storage.not-rotating"}
-    assert found(VIRTUAL, 0) == {}
+    assert suspicions(DISK, 0) == {}
+    assert set(suspicions(VIRTUAL, 1)) == {"storage.not-rotating"}
+    assert suspicions(VIRTUAL, 0) == {}
 
 
 def test_the_clouds_own_counters_are_told() -> None:

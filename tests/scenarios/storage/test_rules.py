@@ -24,83 +24,83 @@ PCI = "sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0"
 
 
 def asked_ncq(host: Host) -> list[Finding]:
-    return _asked(host, "storage.ncq")
+    return _ask_rule(host, "storage.ncq")
 
 
 def asked_smart(host: Host) -> list[Finding]:
-    return _asked(host, "storage.smart")
+    return _ask_rule(host, "storage.smart")
 
 
 def asked_downshifts(host: Host) -> list[Finding]:
-    return _asked(host, "storage.sata-downshift")
+    return _ask_rule(host, "storage.sata-downshift")
 
 
 def asked_pcie_link(host: Host) -> list[Finding]:
-    return _asked(host, "storage.pcie-link")
+    return _ask_rule(host, "storage.pcie-link")
 
 
 def asked_sata_link(host: Host) -> list[Finding]:
-    return _asked(host, "storage.sata-link")
+    return _ask_rule(host, "storage.sata-link")
 
 
 def asked_slot(host: Host) -> list[Finding]:
-    return _asked(host, "storage.slot")
+    return _ask_rule(host, "storage.slot")
 
 
-def _asked(host: Host, id: str) -> list[Finding]:
+def _ask_rule(host: Host, id: str) -> list[Finding]:
     return list(check_rule(next(rule for rule in written_rules().rules if rule.id == id), host))
 
 
-def put(root: Path, path: str, text: str) -> None:
+def write_file(root: Path, path: str, text: str) -> None:
     file = root / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
 
 
-def link(root: Path, path: str, target: str) -> None:
+def make_link(root: Path, path: str, target: str) -> None:
     file = root / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.symlink_to(target)
 
 
-def nvme(root: Path, width: str) -> Host:
-    put(root, f"{PCI}/nvme/nvme0/nvme0n1/size", "1953525168\n")
-    put(root, f"{PCI}/nvme/nvme0/nvme0n1/queue/rotational", "0\n")
-    put(root, f"{PCI}/nvme/nvme0/model", "Samsung PM9A3   \n")
-    put(root, f"{PCI}/nvme/nvme0/transport", "pcie\n")
+def nvme_host(root: Path, width: str) -> Host:
+    write_file(root, f"{PCI}/nvme/nvme0/nvme0n1/size", "1953525168\n")
+    write_file(root, f"{PCI}/nvme/nvme0/nvme0n1/queue/rotational", "0\n")
+    write_file(root, f"{PCI}/nvme/nvme0/model", "Samsung PM9A3   \n")
+    write_file(root, f"{PCI}/nvme/nvme0/transport", "pcie\n")
     for folder, lanes in ((PCI, width), (str(Path(PCI).parent), "4")):
-        put(root, f"{folder}/current_link_speed", "8.0 GT/s PCIe\n")
-        put(root, f"{folder}/max_link_speed", "8.0 GT/s PCIe\n")
-        put(root, f"{folder}/current_link_width", f"{lanes}\n")
-        put(root, f"{folder}/max_link_width", "4\n")
-    link(root, f"{PCI}/nvme/nvme0/device", "../../../0000:01:00.0")
-    link(root, f"{PCI}/nvme/nvme0/nvme0n1/device", "../../nvme0")
-    link(root, "sys/class/nvme/nvme0", f"../../../{PCI}/nvme/nvme0")
-    link(root, "sys/block/nvme0n1", f"../../{PCI}/nvme/nvme0/nvme0n1")
-    link(root, "sys/class/block/nvme0n1", f"../../../{PCI}/nvme/nvme0/nvme0n1")
+        write_file(root, f"{folder}/current_link_speed", "8.0 GT/s PCIe\n")
+        write_file(root, f"{folder}/max_link_speed", "8.0 GT/s PCIe\n")
+        write_file(root, f"{folder}/current_link_width", f"{lanes}\n")
+        write_file(root, f"{folder}/max_link_width", "4\n")
+    make_link(root, f"{PCI}/nvme/nvme0/device", "../../../0000:01:00.0")
+    make_link(root, f"{PCI}/nvme/nvme0/nvme0n1/device", "../../nvme0")
+    make_link(root, "sys/class/nvme/nvme0", f"../../../{PCI}/nvme/nvme0")
+    make_link(root, "sys/block/nvme0n1", f"../../{PCI}/nvme/nvme0/nvme0n1")
+    make_link(root, "sys/class/block/nvme0n1", f"../../../{PCI}/nvme/nvme0/nvme0n1")
     return Host(str(root))
 
 
 def test_a_link_with_half_its_lanes_is_named(tmp_path: Path) -> None:
-    found = list(asked_pcie_link(nvme(tmp_path, "2")))
-    assert [(f.id, f.subject, f.severity) for f in found] == [("storage.pcie-link", "nvme0n1", "warning")]
-    assert "x2" in found[0].title and "x4" in found[0].title
+    findings = list(asked_pcie_link(nvme_host(tmp_path, "2")))
+    assert [(f.id, f.subject, f.severity) for f in findings] == [("storage.pcie-link", "nvme0n1", "warning")]
+    assert "x2" in findings[0].title and "x4" in findings[0].title
 
 
 def test_a_full_link_is_not_accused(tmp_path: Path) -> None:
-    assert list(asked_pcie_link(nvme(tmp_path, "4"))) == []
+    assert list(asked_pcie_link(nvme_host(tmp_path, "4"))) == []
 
 
-def sata(root: Path, **files: str) -> Host:
+def sata_host(root: Path, **files: str) -> Host:
     base = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0"
-    put(root, f"{base}/block/sda/size", "976773168\n")
-    put(root, f"{base}/block/sda/queue/rotational", "0\n")
-    put(root, f"{base}/model", "Samsung SSD 870\n")
+    write_file(root, f"{base}/block/sda/size", "976773168\n")
+    write_file(root, f"{base}/block/sda/queue/rotational", "0\n")
+    write_file(root, f"{base}/model", "Samsung SSD 870\n")
     for name, text in files.items():
-        put(root, f"{base}/{name}", text)
-    link(root, f"{base}/block/sda/device", "../../../0:0:0:0")
-    link(root, "sys/block/sda", f"../../{base}/block/sda")
-    link(root, "sys/class/block/sda", f"../../../{base}/block/sda")
+        write_file(root, f"{base}/{name}", text)
+    make_link(root, f"{base}/block/sda/device", "../../../0:0:0:0")
+    make_link(root, "sys/block/sda", f"../../{base}/block/sda")
+    make_link(root, "sys/class/block/sda", f"../../../{base}/block/sda")
     return Host(str(root))
 
 
@@ -116,18 +116,18 @@ def sata(root: Path, **files: str) -> Host:
 def test_one_of_two_like_disks_without_its_write_cache(
     tmp_path: Path, guest: bool, caches: tuple[str, str], off: list[str] | None
 ) -> None:
-    sata(tmp_path)
+    sata_host(tmp_path)
     base = "sys/devices/pci0000:00/0000:00:1f.2/ata2/host1/target1:0:0/1:0:0:0"
-    put(tmp_path, f"{base}/block/sdb/size", "976773168\n")
-    put(tmp_path, f"{base}/model", "Samsung SSD 870\n")
-    link(tmp_path, f"{base}/block/sdb/device", "../../../1:0:0:0")
-    link(tmp_path, "sys/block/sdb", f"../../{base}/block/sdb")
-    link(tmp_path, "sys/class/block/sdb", f"../../../{base}/block/sdb")
+    write_file(tmp_path, f"{base}/block/sdb/size", "976773168\n")
+    write_file(tmp_path, f"{base}/model", "Samsung SSD 870\n")
+    make_link(tmp_path, f"{base}/block/sdb/device", "../../../1:0:0:0")
+    make_link(tmp_path, "sys/block/sdb", f"../../{base}/block/sdb")
+    make_link(tmp_path, "sys/class/block/sdb", f"../../../{base}/block/sdb")
     for name, cache in zip(("sda", "sdb"), caches, strict=True):
-        put(tmp_path, f"sys/block/{name}/queue/write_cache", f"{cache}\n")
+        write_file(tmp_path, f"sys/block/{name}/queue/write_cache", f"{cache}\n")
     if guest:
-        put(tmp_path, "proc/cpuinfo", "flags : fpu hypervisor\n")
-        put(tmp_path, "sys/class/dmi/id/sys_vendor", "QEMU\n")
+        write_file(tmp_path, "proc/cpuinfo", "flags : fpu hypervisor\n")
+        write_file(tmp_path, "sys/class/dmi/id/sys_vendor", "QEMU\n")
     if off is None:
         with pytest.raises(Inapplicable):
             list(storage.find_differing_caches(Host(str(tmp_path))))
@@ -137,15 +137,15 @@ def test_one_of_two_like_disks_without_its_write_cache(
 
 def test_a_queue_that_cannot_be_read_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable):
-        list(asked_ncq(sata(tmp_path)))
+        list(asked_ncq(sata_host(tmp_path)))
 
 
 @pytest.mark.parametrize(
     ("policy", "ids"), [("med_power_with_dipm\n", ["storage.link-power"]), ("max_performance\n", [])]
 )
 def test_a_sleeping_link_is_a_hint(tmp_path: Path, policy: str, ids: list[str]) -> None:
-    put(tmp_path, "sys/class/scsi_host/host0/link_power_management_policy", policy)
-    link_power = list(storage.check_link_power(sata(tmp_path)))
+    write_file(tmp_path, "sys/class/scsi_host/host0/link_power_management_policy", policy)
+    link_power = list(storage.check_link_power(sata_host(tmp_path)))
     assert [f.id for f in link_power] == ids
     assert all("echo max_performance" in f.remedy[0].commands[0] for f in link_power)
 
@@ -163,14 +163,14 @@ def with_smartctl(folder: Path, answer: str, status: int, monkeypatch: pytest.Mo
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     (folder / "tree").mkdir()
-    smart_disks = smart.list_smart_disks(sata(folder / "tree"))
+    smart_disks = smart.list_smart_disks(sata_host(folder / "tree"))
     monkeypatch.setattr(smart, "list_smart_disks", lambda _host: smart_disks)
     monkeypatch.setattr(smart, "os", SimpleNamespace(geteuid=lambda: 0))
     return Host()
 
 
 @every_case(
-    ("answer", "said"),
+    ("answer", "reason"),
     [
         (
             '{"smartctl": {"messages": [{"string": "Smartctl open device: Permission denied"}]}}',
@@ -182,9 +182,9 @@ def with_smartctl(folder: Path, answer: str, status: int, monkeypatch: pytest.Mo
     ],
 )
 def test_an_answer_without_health_is_unreadable_and_not_healthy(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, said: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, reason: str
 ) -> None:
-    with pytest.raises(Unreadable, match=said):
+    with pytest.raises(Unreadable, match=reason):
         list(asked_smart(with_smartctl(tmp_path, answer, 2, monkeypatch)))
 
 
@@ -219,23 +219,23 @@ def test_every_disk_is_asked_and_one_that_does_not_answer_is_not_fine(
 @pytest.mark.parametrize("driver", ["ata_piix", "pata_amd"])
 def test_a_parallel_disk_has_no_queue_to_miss(tmp_path: Path, driver: str) -> None:
     base = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0"
-    put(tmp_path, f"{base}/scsi_host/host0/proc_name", f"{driver}\n")
+    write_file(tmp_path, f"{base}/scsi_host/host0/proc_name", f"{driver}\n")
     with pytest.raises(Inapplicable):
-        list(asked_ncq(sata(tmp_path, queue_depth="1\n")))
+        list(asked_ncq(sata_host(tmp_path, queue_depth="1\n")))
 
 
 def test_a_link_of_which_one_end_is_silent_is_unknown(tmp_path: Path) -> None:
-    sata(tmp_path)
-    put(tmp_path, "sys/class/ata_link/link1/sata_spd", "6.0 Gbps\n")
+    sata_host(tmp_path)
+    write_file(tmp_path, "sys/class/ata_link/link1/sata_spd", "6.0 Gbps\n")
     with pytest.raises(Unreadable, match="sda: one end of its link"):
         list(asked_sata_link(Host(str(tmp_path))))
 
 
 def ata_link(root: Path, count: str, now: str = "6.0 Gbps") -> Host:
-    put(root, "sys/class/ata_link/link1/sata_spd", f"{now}\n")
+    write_file(root, "sys/class/ata_link/link1/sata_spd", f"{now}\n")
     if count:
-        put(root, "sys/class/ata_device/dev1.0/spdn_cnt", f"{count}\n")
-    return sata(root)
+        write_file(root, "sys/class/ata_device/dev1.0/spdn_cnt", f"{count}\n")
+    return sata_host(root)
 
 
 def test_a_link_that_came_down_and_went_back_is_told_with_its_count(tmp_path: Path) -> None:
@@ -255,12 +255,12 @@ def test_a_link_that_never_came_down_is_not_accused_and_one_without_a_count_unre
     with pytest.raises(Unreadable):
         list(asked_downshifts(ata_link(tmp_path / "b", "")))
     with pytest.raises(Inapplicable):
-        list(asked_downshifts(nvme(tmp_path / "c", "4")))
+        list(asked_downshifts(nvme_host(tmp_path / "c", "4")))
 
 
 def test_a_slot_that_is_slower_than_its_disk_is_a_notice_and_no_broken_link(tmp_path: Path) -> None:
-    host = nvme(tmp_path, "2")
-    put(tmp_path, f"{Path(PCI).parent}/max_link_width", "2\n")
+    host = nvme_host(tmp_path, "2")
+    write_file(tmp_path, f"{Path(PCI).parent}/max_link_width", "2\n")
     (slot,) = asked_slot(host)
     assert (slot.id, slot.severity) == ("storage.slot", "notice")
     assert "x4" in slot.title and "x2" in slot.title

@@ -17,7 +17,7 @@ from tests.fakes.watch import FakeWatch
 from tests.scenarios.storage.test_findings import target
 
 
-class Bench:
+class RaisingBench:
     """Blocks of half a second until `why` is raised."""
 
     def __init__(self, clock: FakeClock, blocks: int, why: Exception | None) -> None:
@@ -43,7 +43,7 @@ async def test_why_a_load_ended_is_one_line(blocks: int, why: Exception | None) 
     run = FakeRun(clock=clock)
     load = build_workloads(1 << 30, "/data", 1)[0]
     watch = FakeWatch(run, stop_after=None if why else max(1, blocks))
-    bench = cast(StorageBench, Bench(clock, blocks, why))
+    bench = cast(StorageBench, RaisingBench(clock, blocks, why))
     measurement = StorageMeasurement(run, [target()], [load], {"A": bench}, watch)
     await measurement.measure_loads(Budget(60.0, clock))
     [_, ended] = run.of(ev.RunStep)
@@ -54,11 +54,11 @@ async def test_why_a_load_ended_is_one_line(blocks: int, why: Exception | None) 
 async def test_a_block_that_ends_late_leaves_no_time_below_none() -> None:
     clock = FakeClock()
     run = FakeRun(clock=clock)
-    bench = Bench(clock, 99, None)
+    bench = RaisingBench(clock, 99, None)
     bench.late_s = 0.049  # the eleventh begins in time for half a second
     load = build_workloads(1 << 30, "/data", 1)[0]
     benches = {"A": cast(StorageBench, bench)}
     measurement = StorageMeasurement(run, [target()], [load], benches, FakeWatch(run))
     await measurement.measure_loads(Budget(6.0, clock))
-    left = [told.seconds_left for told in run.of(ev.Progress)]
+    left = [progress.seconds_left for progress in run.of(ev.Progress)]
     assert left[-1] == 0.0 and min(filter(None, left)) > 0

@@ -25,7 +25,7 @@ pytestmark = [
 V1, V2 = Path("/sys/fs/cgroup/blkio"), Path("/sys/fs/cgroup")
 
 
-def controllers() -> list[str]:
+def read_controllers() -> list[str]:
     try:
         return (V2 / "cgroup.subtree_control").read_text().split()
     except OSError:
@@ -36,7 +36,7 @@ def controllers() -> list[str]:
 def group(devno: str, bytes_s: int, iops: int) -> Iterator[Path]:
     """A control group of our own in which the device is throttled, version 1's or 2's."""
     first = (V1 / "blkio.throttle.read_bps_device").exists()
-    if not first and "io" not in controllers():
+    if not first and "io" not in read_controllers():
         not_here("no control group limits I/O here: neither blkio of version 1 nor io of version 2")
     own = (V1 if first else V2) / f"hostdx-test-{os.getpid()}"
     own.mkdir()
@@ -79,12 +79,12 @@ def run(directory: str, state: Path, own: Path | None, budget_s: int) -> list[di
 
 @pytest.mark.noisy("the caps are read off the course of the disk that all share", false_failures="1 of 1")
 def test_a_throttled_loop_device_is_named_with_its_caps_and_its_setting(tmp_path: Path) -> None:
-    with mounted_file(4096, "--direct-io=on") as mounted:
-        (leaf,) = block_leaves(mounted)
+    with mounted_file(4096, "--direct-io=on") as folder:
+        (leaf,) = block_leaves(folder)
         devno = block_devices(Host())[leaf].devno
         with group(devno, 200_000_000, 2000) as own:
-            found = run(mounted, tmp_path, own, 40)
-            [finding] = [f for f in found if f["id"] == "storage.throttled"]
+            findings = run(folder, tmp_path, own, 40)
+            [finding] = [f for f in findings if f["id"] == "storage.throttled"]
     assert leaf in str(finding["title"])
     caps = dict(reversed(pair) for pair in re.findall(r"([\d.]+) (k IOPS|MB/s)", str(finding["title"])))
     assert float(caps["k IOPS"]) == pytest.approx(2, rel=0.05)
@@ -95,5 +95,5 @@ def test_a_throttled_loop_device_is_named_with_its_caps_and_its_setting(tmp_path
 @pytest.mark.noisy("the caps are read off the course of the disk that all share", false_failures="0 of 1")
 def test_an_unthrottled_directory_has_no_such_finding(tmp_path: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="hostdx-test-", dir="/var/tmp") as directory:
-        found = run(directory, tmp_path, None, 20)
-    assert "storage.throttled" not in {f["id"] for f in found}
+        findings = run(directory, tmp_path, None, 20)
+    assert "storage.throttled" not in {f["id"] for f in findings}

@@ -19,23 +19,23 @@ from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 
-def speaks(host: Host) -> Iterator[Finding]:
+def find_fault(host: Host) -> Iterator[Finding]:
     yield Finding(id="x.y", severity="warning", title="something")
 
 
-def silent(host: Host) -> Iterator[Finding]:
+def find_nothing(host: Host) -> Iterator[Finding]:
     return iter(())
 
 
-def unreadable(host: Host) -> Iterator[Finding]:
+def raise_unreadable(host: Host) -> Iterator[Finding]:
     raise Unreadable("needs root")
 
 
-def inapplicable(host: Host) -> Iterator[Finding]:
+def raise_inapplicable(host: Host) -> Iterator[Finding]:
     raise Inapplicable("no disk")
 
 
-def broken(host: Host) -> Iterator[Finding]:
+def break_halfway(host: Host) -> Iterator[Finding]:
     yield Finding(id="x.z", severity="warning", title="half")
     raise ZeroDivisionError("a bug")
 
@@ -43,11 +43,11 @@ def broken(host: Host) -> Iterator[Finding]:
 @every_case(
     ("check", "state", "findings"),
     [
-        (speaks, "spoke", 1),
-        (silent, "ok", 0),
-        (unreadable, "unreadable", 0),
-        (inapplicable, "not applicable", 0),
-        (broken, "unreadable", 0),
+        (find_fault, "spoke", 1),
+        (find_nothing, "ok", 0),
+        (raise_unreadable, "unreadable", 0),
+        (raise_inapplicable, "not applicable", 0),
+        (break_halfway, "unreadable", 0),
     ],
 )
 def test_every_way_a_rule_can_end(check, state: str, findings: int) -> None:  # type: ignore[no-untyped-def]

@@ -27,12 +27,12 @@ pytestmark = pytest.mark.real("cpu")
 
 def perf_events() -> str:
     profile = CallProfile(sorted(os.sched_getaffinity(0)), set())
-    found, kernel = profile.call_result(), profile.kernel
+    result, kernel = profile.call_result(), profile.kernel
     profile.close()
-    return "" if found is not None and kernel else "perf events with the kernel's part are not allowed here"
+    return "" if result is not None and kernel else "perf events with the kernel's part are not allowed here"
 
 
-def measured(
+def measure_scripts(
     supervisors: Supervisors, scripts: tuple[str, str], cwd: Path, *, groups: int = 5, profile: bool = False
 ) -> tuple[Split, PathTree | None]:
     run = FakeRun()
@@ -54,11 +54,11 @@ def measured(
                 await blocks.measure("command", bench.variant, bench.measure_block, group=group)
 
     asyncio.run(all_groups())
-    counted = blocks.counted_blocks("command")
-    waits = {(bench.variant, wall_s): found for bench in benches for wall_s, found in bench.waited.items()}
-    time_split = split_wall_time(counted, "A", "B", waits)
+    counted_blocks = blocks.counted_blocks("command")
+    waits = {(bench.variant, wall_s): waits for bench in benches for wall_s, waits in bench.waited.items()}
+    time_split = split_wall_time(counted_blocks, "A", "B", waits)
     assert time_split is not None
-    return time_split, collect_profiles(counted, benches, ("A", "B")).build_tree(
+    return time_split, collect_profiles(counted_blocks, benches, ("A", "B")).build_tree(
         Symbols(), 1
     ) if profile else None
 
@@ -78,8 +78,8 @@ FAULTS = BURN + (
 @pytest.mark.noisy("waits of a shared disk", false_failures="0 of 4")
 @pytest.mark.soak("call paths hold the wait and the computing")
 def test_synced_writes_are_named(supervisors: Supervisors, tmp_path: Path) -> None:
-    found, _ = measured(supervisors, (BURN, FSYNC), tmp_path)
-    ranked = sorted(found.waits, key=lambda wait: -wait.difference_s)
+    split, _ = measure_scripts(supervisors, (BURN, FSYNC), tmp_path)
+    ranked = sorted(split.waits, key=lambda wait: -wait.difference_s)
     assert ranked[0].name in ("disk-sync", "journal") and set(ranked[0].calls) <= {"fsync"}
     assert ranked[0].hard
 
@@ -87,25 +87,25 @@ def test_synced_writes_are_named(supervisors: Supervisors, tmp_path: Path) -> No
 @pytest.mark.noisy("the same command measured several times, in turn", false_failures="0 of 1")
 @pytest.mark.soak("call paths hold the wait and the computing")
 def test_a_sleep_is_named_and_its_length_is_right(supervisors: Supervisors, tmp_path: Path) -> None:
-    found, _ = measured(supervisors, (BURN, SLEEP), tmp_path)
-    largest, _ = rank_moved_parts(found)
+    split, _ = measure_scripts(supervisors, (BURN, SLEEP), tmp_path)
+    largest, _ = rank_moved_parts(split)
     assert largest[0].name == "sleep" and largest[0].difference_s == pytest.approx(0.5, abs=0.1)
 
 
 @pytest.mark.noisy("the same command measured several times, in turn", false_failures="0 of 1")
 @pytest.mark.soak("call paths hold the wait and the computing")
 def test_page_faults_show_as_system_cpu(supervisors: Supervisors, tmp_path: Path) -> None:
-    found, _ = measured(supervisors, (BURN, FAULTS), tmp_path)
-    parts = {part.name: part for part in found.parts}
+    split, _ = measure_scripts(supervisors, (BURN, FAULTS), tmp_path)
+    parts = {part.name: part for part in split.parts}
     assert parts[SYSTEM].difference_s > 0
-    largest, _ = rank_moved_parts(found)
+    largest, _ = rank_moved_parts(split)
     assert largest[0].name in (SYSTEM, USER, WAITING), "touching each page is the program's own work too"
 
 
 @needs(ROOT, perf_events)
 @pytest.mark.noisy("waits of a shared disk", false_failures="0 of 4")
 def test_call_paths_hold_the_wait_and_the_computing(supervisors: Supervisors, tmp_path: Path) -> None:
-    _, tree = measured(supervisors, (BURN, FSYNC), tmp_path, profile=True)
+    _, tree = measure_scripts(supervisors, (BURN, FSYNC), tmp_path, profile=True)
     assert tree is not None and tree.kernel and tree.waits
     by_name = {node.name: node for node in tree.nodes if node.name.endswith("fsync")}
     assert sum(node.variant_s for node in by_name.values()) > 0

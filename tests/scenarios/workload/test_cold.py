@@ -21,7 +21,7 @@ from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs
 
 
-def ran(written: int, stopped: str = "") -> JobRun:
+def make_run(written: int, stopped: str = "") -> JobRun:
     zero: dict[str, object] = dict.fromkeys(JobRun.__struct_fields__, 0)
     return JobRun(**zero | {"written_bytes": written, "stopped": stopped})  # type: ignore[arg-type]
 
@@ -31,11 +31,11 @@ def test_regular_files_below_a_folder_are_dropped_and_links_are_not_followed(
 ) -> None:
     dropped: list[str] = []
 
-    def advise(descriptor: int, offset: int, length: int, advice: int) -> None:
+    def note_advice(descriptor: int, offset: int, length: int, advice: int) -> None:
         assert (offset, length, advice) == (0, 0, os.POSIX_FADV_DONTNEED)
         dropped.append(str(Path(f"/proc/self/fd/{descriptor}").readlink()))
 
-    monkeypatch.setattr(os, "posix_fadvise", advise)
+    monkeypatch.setattr(os, "posix_fadvise", note_advice)
     (tmp_path / "in/deep").mkdir(parents=True)
     (tmp_path / "in/one").write_bytes(b"x" * 10)
     (tmp_path / "in/deep/two").write_bytes(b"x" * 5)
@@ -53,13 +53,13 @@ def test_no_device_or_pipe_is_opened_behind_whatever_name(
     """A tape winds, a watchdog begins to count: what is opened with more than O_PATH is a file or a folder."""
     real = os.open
 
-    def watched(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+    def check_and_open(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
         descriptor = real(path, flags, mode, dir_fd=dir_fd)
         kind = os.fstat(descriptor).st_mode
         assert flags & os.O_PATH or stat.S_ISREG(kind) or stat.S_ISDIR(kind), path
         return descriptor
 
-    monkeypatch.setattr(os, "open", watched)
+    monkeypatch.setattr(os, "open", check_and_open)
     (tmp_path / "in").mkdir()
     (tmp_path / "in/file").write_bytes(b"xx")
     (tmp_path / "in/device").symlink_to("/dev/null")
@@ -82,14 +82,14 @@ def test_anothers_link_is_refused_and_the_plan_says_who_rules(tmp_path: Path) ->
         drop_cache.main([str(tmp_path / "alice/link")])
     scenario = load("workload")
 
-    def told(name: str) -> tuple[str, ...]:
+    def cold_sentences(name: str) -> tuple[str, ...]:
         values = {"cmd": "true", "variant": ["a:", "b: X=1"], "cold": [str(tmp_path / name)]}
         sentences = scenario.prepare(Host(), Options(values, scenario.options)).plan.sentences
         return tuple(s.replace(str(tmp_path), "") for s in sentences if str(tmp_path) in s)
 
-    assert len(told("data")) == 1
-    assert any("(/mine is /data)" in s for s in told("mine"))
-    assert any(s.startswith("/alice belongs to nobody (uid 65534), who") for s in told("alice"))
+    assert len(cold_sentences("data")) == 1
+    assert any("(/mine is /data)" in s for s in cold_sentences("mine"))
+    assert any(s.startswith("/alice belongs to nobody (uid 65534), who") for s in cold_sentences("alice"))
 
 
 def test_what_is_no_file_is_refused_before_anything_runs(tmp_path: Path) -> None:
@@ -98,13 +98,13 @@ def test_what_is_no_file_is_refused_before_anything_runs(tmp_path: Path) -> None
     (tmp_path / "link").symlink_to("/dev/null")
     scenario = load("workload")
 
-    def refused(*names: str) -> bool:
+    def is_refused(*names: str) -> bool:
         cold = [str(tmp_path / name) for name in names]
         values = {"cmd": "true", "variant": ["a:", "b: X=1"], "cold": cold}
         return bool(scenario.prepare(Host(), Options(values, scenario.options)).plan.refusal)
 
-    assert not refused("file", ".", "comes-with-prepare")
-    assert refused("file", "pipe") and refused("link") and refused("file/below")
+    assert not is_refused("file", ".", "comes-with-prepare")
+    assert is_refused("file", "pipe") and is_refused("link") and is_refused("file/below")
 
 
 def test_the_files_are_the_variants_own(tmp_path: Path, supervisors: Supervisors) -> None:
@@ -139,14 +139,14 @@ def test_the_whole_cache_is_dropped_with_consent_only(
 
 def test_what_is_written_by_all_of_them_is_bounded() -> None:
     allowance = Allowance(100)
-    allowance.charge_run(ran(60))
+    allowance.charge_run(make_run(60))
     allowance.check()
     assert allowance.left_bytes == 40
     with pytest.raises(WriteBudgetSpent, match="--most-bytes"):
-        allowance.charge_run(ran(45, "bytes"))
+        allowance.charge_run(make_run(45, "bytes"))
     with pytest.raises(WriteBudgetSpent, match="--most-bytes"):
         allowance.check()
     free = Allowance()
-    free.charge_run(ran(1 << 40))
+    free.charge_run(make_run(1 << 40))
     free.check()
     assert free.left_bytes == 0

@@ -24,20 +24,20 @@ from hostdx.scenarios.workload.variant_bench import (
 )
 from tests.fakes import FakeRun
 from tests.fakes.clock import FakeClock
-from tests.probes.engine.command.test_energy import zone
+from tests.probes.engine.command.test_energy import make_zone
 
 
-def ran(package_j: float | None, dram_j: float | None) -> JobRun:
+def make_run(package_j: float | None, dram_j: float | None) -> JobRun:
     zero: dict[str, object] = dict.fromkeys(JobRun.__struct_fields__, 0)
-    told = {"waits": (), "energy_package_j": package_j, "energy_dram_j": dram_j}
-    return JobRun(**zero | {"counts": {}, "slots": {}} | told)  # type: ignore[arg-type]
+    fields = {"waits": (), "energy_package_j": package_j, "energy_dram_j": dram_j}
+    return JobRun(**zero | {"counts": {}, "slots": {}} | fields)  # type: ignore[arg-type]
 
 
 def test_energy_is_packages_and_memory_and_never_nothing() -> None:
-    assert values_of(ran(20.0, 3.0))[ENERGY] == 23.0
-    assert values_of(ran(20.0, None))[ENERGY] == 20.0
-    assert ENERGY not in values_of(ran(None, None))
-    assert values_of(ran(0.0, None))[ENERGY] == MIN_ENERGY_J  # ended before the counters moved: no stall
+    assert values_of(make_run(20.0, 3.0))[ENERGY] == 23.0
+    assert values_of(make_run(20.0, None))[ENERGY] == 20.0
+    assert ENERGY not in values_of(make_run(None, None))
+    assert values_of(make_run(0.0, None))[ENERGY] == MIN_ENERGY_J  # ended before the counters moved: no stall
 
 
 class Burning:
@@ -64,14 +64,14 @@ def test_the_verdict_on_energy_where_rapl_is_there(
     there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if there:
-        zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
+        make_zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
     monkeypatch.setattr(asked, "is_readable", lambda: energy.is_readable(str(tmp_path)))
-    wanted = asked.parse_request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
+    request = asked.parse_request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
     clock, rng = FakeClock(), random.Random(1)
     run = FakeRun(clock=clock)
     benches = [Burning("A", 30.0, clock, rng), Burning("B", 36.0, clock, rng)]
     verdicts, _ = asyncio.run(
-        measure_workload(run, wanted.load, benches, budget_s=120.0, family=1, pairs=wanted.variant_pairs)
+        measure_workload(run, request.load, benches, budget_s=120.0, family=1, pairs=request.variant_pairs)
     )
     verdict_by_metric = {verdict.metric: verdict.verdict for verdict in verdicts}
     alike = "no material difference"
@@ -79,7 +79,7 @@ def test_the_verdict_on_energy_where_rapl_is_there(
     assert {verdict.alpha for verdict in verdicts} == {0.05 / len(verdicts)}
 
 
-def captured(root: Path, sda: int, sdb: int) -> None:
+def put_diskstats(root: Path, sda: int, sdb: int) -> None:
     line = "   8  {} {} 10 0 {} 5 20 0 {} 7 0 9 12\n"
     (root / "proc").mkdir(exist_ok=True)
     (root / "proc/diskstats").write_text(
@@ -88,13 +88,13 @@ def captured(root: Path, sda: int, sdb: int) -> None:
 
 
 def test_the_disks_below_a_run_move_everybodys_bytes(tmp_path: Path) -> None:
-    captured(tmp_path, 100, 100)
+    put_diskstats(tmp_path, 100, 100)
     below = LeafBytes(Host(str(tmp_path)), ())
     below.note_counters()
     assert below.bytes_moved() is None
     below.leaves = ("sda", "sdb")
     below.note_counters()
-    captured(tmp_path, 150, 101)
+    put_diskstats(tmp_path, 150, 101)
     assert below.bytes_moved() == BytesMoved(51 * 512, 102 * 512)
-    captured(tmp_path, 5, 101)
+    put_diskstats(tmp_path, 5, 101)
     assert below.bytes_moved() is None  # it was taken out and put in again

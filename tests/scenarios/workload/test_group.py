@@ -85,7 +85,7 @@ def test_a_group_without_the_memory_controller_counts_none_of_it(tmp_path: Path)
 
 
 @pytest.fixture
-def limited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
+def limited_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Host:
     """hostdx as root in /batch.slice/job, below a quota, memory limits and a cpuset."""
     monkeypatch.setattr(group.os, "geteuid", lambda: 0)
     monkeypatch.setattr(group.os, "access", lambda path, mode: True)
@@ -111,22 +111,22 @@ OWN = {
 }
 
 
-def test_a_variant_has_the_limits_of_the_callers_own_group(limited: Host) -> None:
+def test_a_variant_has_the_limits_of_the_callers_own_group(limited_host: Host) -> None:
     scenario = CommandUnderVariants()
     values = {"cmd": "true", "variant": ["asis:", "free: cpu.max=max"], "cwd": "/"}
-    plan = scenario.prepare(limited, Options(values, scenario.options)).plan
+    plan = scenario.prepare(limited_host, Options(values, scenario.options)).plan
     first, second = (action.parameters for action in plan.actions if action.resource == "cgroup")
     assert first == OWN and second == OWN | {"cpu.max": "max"} and not plan.refusal
-    own = carry_limits(limited, "/sys/fs/cgroup")
+    own = carry_limits(limited_host, "/sys/fs/cgroup")
     assert own.limits_sentence in plan.sentences and own.group == "/batch.slice/job"
 
 
-def test_the_run_makes_the_group_that_the_plan_shows(limited: Host) -> None:
-    async def made(run: FakeRun) -> None:
+def test_the_run_makes_the_group_that_the_plan_shows(limited_host: Host) -> None:
+    async def make_group(run: FakeRun) -> None:
         async with AsyncExitStack() as stay:
             await _make_group_and_get_path(run, stay, parse_variant("a: memory.max=2G", "true", "/"))
 
-    run = FakeRun(host=limited)
-    asyncio.run(made(run))
+    run = FakeRun(host=limited_host)
+    asyncio.run(make_group(run))
     [action] = run.applied
     assert action.parameters == OWN | {"memory.max": "2G"}

@@ -35,27 +35,27 @@ from hostdx.scenarios.workload.variant_bench import (
     CommandVariantBench,
 )
 from hostdx.scenarios.workload.variants import parse_variant
-from tests.fakes.run import FakeRun, conduct
+from tests.fakes.run import FakeRun, conduct_fake
 from tests.needs import TASKSTATS, needs, not_here
-from tests.scenarios.workload.test_variant_bench_real import PYTHON, runs
+from tests.scenarios.workload.test_variant_bench_real import PYTHON, run_bench
 
 pytestmark = pytest.mark.real("cpu")
 BIG, WRITTEN = 60 << 20, 8 << 20
 
 
-def difference(
-    run: FakeRun, one: CommandVariantBench, other: CommandVariantBench, groups: int = 2
+def difference_of(
+    run: FakeRun, first: CommandVariantBench, second: CommandVariantBench, groups: int = 2
 ) -> dict[str, TimePart]:
     """The parts of a few groups of both."""
     measured = GuardedBlocks(run)
 
     async def all_groups() -> None:
         for group in range(groups):
-            for bench in (one, other):
+            for bench in (first, second):
                 await measured.measure("command", bench.variant, bench.measure_block, group=group)
 
     asyncio.run(all_groups())
-    time_split = split_wall_time(measured.counted_blocks("command"), one.variant, other.variant)
+    time_split = split_wall_time(measured.counted_blocks("command"), first.variant, second.variant)
     assert time_split is not None
     return {part.name: part for part in time_split.parts}
 
@@ -77,12 +77,12 @@ def test_one_cpu_of_two_costs_wall_and_no_cpu_time(supervisors: Supervisors) -> 
         CommandVariantBench(run, parse_variant(f"{n}: cpus={c}", both, "/"), supervisors, at_most_s=60.0)
         for n, c in (("two", f"{cpus[0]},{cpus[1]}"), ("one", cpus[0]))
     ]
-    parts = difference(run, benches[0], benches[1])
+    parts = difference_of(run, benches[0], benches[1])
     assert max(list(parts.values())[1:], key=lambda part: part.difference_s).name == WAITING
     # the parts are shares of the wall time: what is used on two CPUs at once fills it half as long
     assert parts[WALL].difference_s > 0 and parts[WAITING].difference_s > parts[USER].difference_s
-    used = [runs(bench)[0].values[CPU] for bench in benches]
-    assert used[1] == pytest.approx(used[0], rel=0.25)
+    cpu_s = [run_bench(bench)[0].values[CPU] for bench in benches]
+    assert cpu_s[1] == pytest.approx(cpu_s[0], rel=0.25)
 
 
 @pytest.mark.noisy("the same command measured twice, in turn", false_failures="0 of 4")
@@ -101,7 +101,7 @@ def test_a_slower_algorithm_shows_as_user_cpu(supervisors: Supervisors) -> None:
         )
         for name, cpu_s in (("quick", 0.2), ("slow", 0.6))
     )
-    parts = difference(run, quick, slow)
+    parts = difference_of(run, quick, slow)
     assert parts[USER].difference_s + parts[SYSTEM].difference_s == pytest.approx(0.4, abs=0.1)
     assert (
         max(
@@ -124,12 +124,12 @@ def test_the_figures_are_those_of_gnu_time(tmp_path: Path, supervisors: Supervis
         "while time.process_time() < 0.2: pass\n"
         "child and os.wait()\n"
     )
-    told = tmp_path / "told"
-    command = f"{gnu} -o {told} -f '%e %U %S %M %R %w' {PYTHON} -S {script}"
-    values = runs(
+    time_file = tmp_path / "told"
+    command = f"{gnu} -o {time_file} -f '%e %U %S %M %R %w' {PYTHON} -S {script}"
+    values = run_bench(
         CommandVariantBench(FakeRun(), parse_variant("a:", command, "/"), supervisors, at_most_s=60.0)
     )[0].values
-    wall, user, system, peak, faults, waits = map(float, told.read_text().split())
+    wall, user, system, peak, faults, waits = map(float, time_file.read_text().split())
     assert values[WALL] == pytest.approx(wall, abs=0.1)  # GNU time's own start and end come on top
     assert values[USER] == pytest.approx(user, abs=0.03) and values[SYSTEM] == pytest.approx(system, abs=0.03)
     assert values["peak RSS"] == pytest.approx(peak * 1024, rel=0.01)
@@ -144,27 +144,29 @@ def test_the_figures_are_those_of_perf_stat(tmp_path: Path, supervisors: Supervi
     """One run, counted by both: perf runs inside of ours. Its own start and end are in ours and not in its figures."""
     if not (perf := shutil.which("perf")):
         not_here("perf is not installed")
-    script, told = tmp_path / "job.py", tmp_path / "told"
+    script, counts_file = tmp_path / "job.py", tmp_path / "told"
     script.write_text(
         "import os, time\nchild = os.fork()\na = bytearray(40 << 20)\n"
         "while time.process_time() < 0.3: pass\nfor _ in range(200): time.sleep(0)\n"
         "child and os.wait()\n"
     )
     events = "task-clock,context-switches,cpu-migrations,page-faults,major-faults"
-    counting = f"{perf} stat -x, -o {told} -e {events}"
+    counting = f"{perf} stat -x, -o {counts_file} -e {events}"
     if subprocess.run(shlex.split(f"{counting} true"), capture_output=True, check=False).returncode:
         paranoid = Path("/proc/sys/kernel/perf_event_paranoid").read_text().strip()
         not_here(f"perf events are not allowed (kernel.perf_event_paranoid={paranoid})")
 
     command, before = f"{counting} {PYTHON} -S {script}", _taken_s()
-    values = runs(
+    values = run_bench(
         CommandVariantBench(FakeRun(), parse_variant("a:", command, "/"), supervisors, at_most_s=60.0)
     )[0].values
-    its = {line.split(",")[2].partition(":")[0]: line.split(",")[0] for line in _figures(told)}
-    faults, switches = float(its["page-faults"]), float(its["context-switches"])
+    events_of = {
+        line.split(",")[2].partition(":")[0]: line.split(",")[0] for line in _figure_lines(counts_file)
+    }
+    faults, switches = float(events_of["page-faults"]), float(events_of["context-switches"])
     # perf's clock goes on while the host or an interrupt has the CPU, that of rusage does not (update_rq_clock_task)
-    clock, taken = float(its["task-clock"]) / 1e3, _taken_s() - before
-    assert clock - taken - 0.05 <= values[CPU] <= clock + 0.05
+    clock, stolen_s = float(events_of["task-clock"]) / 1e3, _taken_s() - before
+    assert clock - stolen_s - 0.05 <= values[CPU] <= clock + 0.05
     # perf itself: a process that starts, opens five counters and waits
     assert faults <= values["minor faults"] + values["major faults"] <= faults + 3000
     assert switches <= values["voluntary switches"] + values["involuntary switches"] <= switches + 60
@@ -176,8 +178,8 @@ def _taken_s() -> float:
     return sum(map(int, fields[6:9])) / os.sysconf("SC_CLK_TCK")
 
 
-def _figures(told: Path) -> list[str]:
-    return [line for line in told.read_text().splitlines() if line and not line.startswith("#")]
+def _figure_lines(file: Path) -> list[str]:
+    return [line for line in file.read_text().splitlines() if line and not line.startswith("#")]
 
 
 @contextmanager
@@ -199,7 +201,7 @@ def measured_in(group: Path, code: str, supervisors: Supervisors) -> dict[str, f
         at_most_s=60.0,
         group=str(group),
     )
-    return runs(bench)[0].values
+    return run_bench(bench)[0].values
 
 
 @pytest.mark.noisy("the same command measured twice, in turn", false_failures="0 of 4")
@@ -212,10 +214,10 @@ def test_the_figures_are_those_of_its_control_group(supervisors: Supervisors) ->
         spin = (
             "import os, time\nchild = os.fork()\nwhile time.process_time() < 0.2: pass\nchild and os.wait()"
         )
-        measured = measured_in(group, spin, supervisors)
-        told = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
-    assert measured[CPU] == pytest.approx(int(told["usage_usec"]) / 1e6, abs=0.05)
-    assert measured[USER] == pytest.approx(int(told["user_usec"]) / 1e6, abs=0.05)
+        figures = measured_in(group, spin, supervisors)
+        counters = dict(line.split() for line in (group / "cpu.stat").read_text().splitlines())
+    assert figures[CPU] == pytest.approx(int(counters["usage_usec"]) / 1e6, abs=0.05)
+    assert figures[USER] == pytest.approx(int(counters["user_usec"]) / 1e6, abs=0.05)
 
 
 @pytest.mark.noisy("the same command measured twice, in turn", false_failures="0 of 4")
@@ -232,20 +234,20 @@ def test_memory_and_bytes_are_those_of_its_control_group(tmp_path: Path, supervi
         f"os.write(fd, os.urandom({WRITTEN}))\nos.fsync(fd)"
     )
     with group_of_its_own(root) as group:
-        measured = measured_in(group, spin, supervisors)
+        figures = measured_in(group, spin, supervisors)
         device = tmp_path.stat().st_dev
         io = (group / "io.stat").read_text()
         peak = (group / "memory.peak").read_text() if (group / "memory.peak").exists() else ""
     if (
         peak
     ):  # anonymous memory and what it wrote, which is in the page cache; its libraries may be another group's
-        assert int(peak) == pytest.approx(measured["peak RSS"] + WRITTEN, abs=20 << 20)
+        assert int(peak) == pytest.approx(figures["peak RSS"] + WRITTEN, abs=20 << 20)
     lines = {line.split()[0]: dict(w.split("=") for w in line.split()[1:]) for line in io.splitlines()}
-    its = lines.get(f"{os.major(device)}:{os.minor(device)}")
-    if its is None:
+    line = lines.get(f"{os.major(device)}:{os.minor(device)}")
+    if line is None:
         not_here(f"{tmp_path} is on no block device that io.stat tells ({io.strip()[:80]!r})")
-    assert measured["written"] == pytest.approx(int(its["wbytes"]), rel=0.05, abs=256 << 10)
-    assert measured["written"] >= WRITTEN
+    assert figures["written"] == pytest.approx(int(line["wbytes"]), rel=0.05, abs=256 << 10)
+    assert figures["written"] >= WRITTEN
 
 
 def test_a_command_that_fails_half_the_time(tmp_path: Path) -> None:
@@ -261,7 +263,7 @@ def test_a_command_that_fails_half_the_time(tmp_path: Path) -> None:
     scenario = CommandUnderVariants()
     run = FakeRun(options=options, declared=scenario.options, clock=Monotonic())
     run.plan = Plan(scenario="workload", title="", question="", measuring_s=8.0)
-    asyncio.run(conduct(scenario, run))
+    asyncio.run(conduct_fake(scenario, run))
     texts = [note.text for note in run.of(ev.Note) if "status 1" in note.text]
     assert texts and len(texts) <= 6 and all("\n" not in text for text in texts)
     findings = [event.finding for event in run.of(ev.Found) if event.finding.id == "workload.failed"]

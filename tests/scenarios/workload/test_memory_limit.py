@@ -37,7 +37,7 @@ BOUND = FREE | {
 }
 
 
-def measured(one: dict[str, float], other: dict[str, float], noise: float = 0.02) -> list[ev.Block]:
+def make_blocks(a: dict[str, float], b: dict[str, float], noise: float = 0.02) -> list[ev.Block]:
     rng = random.Random(1)
     return [
         ev.Block(
@@ -50,40 +50,40 @@ def measured(one: dict[str, float], other: dict[str, float], noise: float = 0.02
             values={name: value * (1 + rng.gauss(0, noise)) for name, value in values.items()},
         )
         for group in range(4)
-        for variant, values in (("A", one), ("B", other), ("B", other), ("A", one))
+        for variant, values in (("A", a), ("B", b), ("B", b), ("A", a))
     ]
 
 
-def verdict(word: str) -> ev.RunVerdict:
+def make_verdict(word: str) -> ev.RunVerdict:
     return ev.RunVerdict(t=0.0, workload="command", metric=WALL, baseline="A", variant="B", verdict=word)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("swapped", "side"), [(False, "B"), (True, "A")])
 def test_reclaim_that_is_the_commands_own_system_cpu_is_the_limits(swapped: bool, side: str) -> None:
-    blocks = measured(BOUND, FREE) if swapped else measured(FREE, BOUND)
-    found, limit = split_wall_time(blocks, "A", "B"), find_limit_cause(blocks, "A", "B")
-    assert found is not None and limit is not None and limit.named and limit.side == side
-    assert max(found.parts[1:], key=lambda part: abs(part.difference_s)).name == SYSTEM  # what it used to say
-    finding = wall_finding(verdict("faster" if swapped else "slower"), found, limit)
+    blocks = make_blocks(BOUND, FREE) if swapped else make_blocks(FREE, BOUND)
+    split, limit = split_wall_time(blocks, "A", "B"), find_limit_cause(blocks, "A", "B")
+    assert split is not None and limit is not None and limit.named and limit.side == side
+    assert max(split.parts[1:], key=lambda part: abs(part.difference_s)).name == SYSTEM  # what it used to say
+    finding = wall_finding(make_verdict("faster" if swapped else "slower"), split, limit)
     assert finding.title.endswith(f" {side}")
-    text = "\n".join(one.text for one in finding.evidence)
+    text = "\n".join(evidence.text for evidence in finding.evidence)
     assert "times a run" in text and "swapped in" in text and SYSTEM in text
     assert abs(limit.paid.difference_s) == pytest.approx(1.96, abs=0.1)
 
 
 def test_without_psi_it_is_told_and_not_named() -> None:
-    blocks = measured(*({k: v for k, v in side.items() if k != MEMORY} for side in (FREE, BOUND)))
+    blocks = make_blocks(*({k: v for k, v in side.items() if k != MEMORY} for side in (FREE, BOUND)))
     limit = find_limit_cause(blocks, "A", "B")
     assert limit is not None and not limit.named
 
 
 @every_case(
-    ("one", "other"),
+    ("a", "b"),
     [
         (FREE, BOUND | {HITS: 0.0}),
         (FREE | {HITS: 1000.0}, BOUND),  # both are at their limits
         ({k: v for k, v in FREE.items() if k != HITS}, BOUND),  # no control group of its own
     ],
 )
-def test_without_the_groups_word_nothing_is_said(one: dict[str, float], other: dict[str, float]) -> None:
-    assert find_limit_cause(measured(one, other), "A", "B") is None
+def test_without_the_groups_word_nothing_is_said(a: dict[str, float], b: dict[str, float]) -> None:
+    assert find_limit_cause(make_blocks(a, b), "A", "B") is None

@@ -28,8 +28,8 @@ def test_the_runs_that_must_fit_are_in_the_plan(series: int, variants: list[str]
     """Two runs a group of each of three variants, four groups; a series has no groups."""
     scenario = load("workload")
     options = Options({"cmd": "true", "variant": variants, "series": series or None}, scenario.options)
-    wanted = parse_request(options, "/")
-    assert wanted.fewest_runs == runs == 2 * len(wanted.jobs) * (0 if series else wanted.load.min_groups)
+    request = parse_request(options, "/")
+    assert request.fewest_runs == runs == 2 * len(request.jobs) * (0 if series else request.load.min_groups)
     plan = scenario.prepare(Host(), options).plan
     assert any(f"({runs} runs)" in line for line in plan.sentences) == bool(runs)
 

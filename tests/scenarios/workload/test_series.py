@@ -17,30 +17,30 @@ from tests.fakes.run import FakeRun
 PLAN = Plan(scenario="workload", title="", question="", measuring_s=1e6)
 
 
-def walls(slower: float, given_back: float, runs: int = 20, every: int = 5) -> list[float]:
+def draw_walls(slower: float, given_back: float, runs: int = 20, every: int = 5) -> list[float]:
     """Each run `slower` than the one before; each treatment gives a share back."""
     draw = random.Random(3)
-    level, found = 1.0, []
+    level, seconds = 1.0, []
     for i in range(runs):
         if i and i % every == 0:
             level *= 1 - given_back
-        found.append(level * draw.gauss(1.0, 0.004))
+        seconds.append(level * draw.gauss(1.0, 0.004))
         level *= 1 + slower
-    return found
+    return seconds
 
 
-def judged(found: list[float]) -> tuple[ev.SeriesVerdict, FakeRun]:
+def judge_series(seconds: list[float]) -> tuple[ev.SeriesVerdict, FakeRun]:
     run = FakeRun()
-    judge_and_emit_trend(run, "command", found, {5, 10, 15})
+    judge_and_emit_trend(run, "command", seconds, {5, 10, 15})
     return run.of(ev.SeriesVerdict)[0], run
 
 
 def test_a_treatment_that_breaks_the_trend_is_named() -> None:
-    verdict, run = judged(walls(0.03, 0.14))
-    (found,) = run.of(ev.Found)
+    verdict, run = judge_series(draw_walls(0.03, 0.14))
+    (event,) = run.of(ev.Found)
     assert verdict.verdict == "slower" and verdict.explain
-    assert found.finding.answers and found.finding.id == "workload.treatment"
-    assert "trim" not in verdict.explain + found.finding.title
+    assert event.finding.answers and event.finding.id == "workload.treatment"
+    assert "trim" not in verdict.explain + event.finding.title
 
 
 class Treated(CommandVariantBench):
@@ -60,8 +60,8 @@ class Treated(CommandVariantBench):
 def test_treated_between_the_runs_that_count(supervisors: Supervisors) -> None:
     options = Options({"cmd": "true", "series": 7, "treat": "true", "every": 3})
     run = FakeRun(plan=PLAN)
-    wanted = parse_request(options, "/")
-    bench = Treated(run, wanted.jobs[0], supervisors, at_most_s=1.0)
+    request = parse_request(options, "/")
+    bench = Treated(run, request.jobs[0], supervisors, at_most_s=1.0)
     bench.order = []
-    asyncio.run(measure_series(run, wanted, bench))
+    asyncio.run(measure_series(run, request, bench))
     assert " ".join(bench.order) == "run run run --treat run run run run --treat run"

@@ -29,32 +29,35 @@ class Writes(FakeRun):
 
 
 def test_each_variant_meets_its_own_and_the_others_the_hosts(tmp_path: Path) -> None:
-    one, other = tmp_path / "one", tmp_path / "other"
-    one.write_text("1\n")
-    other.write_text("none [bfq]\n")
-    a, b = attribute_change(str(one), "1", "7", risk=""), attribute_change(str(other), "bfq", "none", risk="")
+    number, choice = tmp_path / "one", tmp_path / "other"
+    number.write_text("1\n")
+    choice.write_text("none [bfq]\n")
+    a, b = (
+        attribute_change(str(number), "1", "7", risk=""),
+        attribute_change(str(choice), "bfq", "none", risk=""),
+    )
 
-    async def stays() -> list[tuple[str, str]]:
-        seen = []
+    async def switch() -> list[tuple[str, str]]:
+        read_values = []
         async with Stay(Writes(), (a, b)) as stay:
             for changes in ((), (a,), (a, b), (b,), ()):
                 await stay.switch_to(changes)
-                seen.append((read_setting(str(one)), read_setting(str(other))))
-        return seen
+                read_values.append((read_setting(str(number)), read_setting(str(choice))))
+        return read_values
 
-    assert asyncio.run(stays()) == [("1", "bfq"), ("7", "bfq"), ("7", "none"), ("1", "none"), ("1", "bfq")]
-    assert (one.read_text(), other.read_text()) == ("1\n", "none [bfq]\n")
+    assert asyncio.run(switch()) == [("1", "bfq"), ("7", "bfq"), ("7", "none"), ("1", "none"), ("1", "bfq")]
+    assert (number.read_text(), choice.read_text()) == ("1\n", "none [bfq]\n")
 
 
 def test_what_somebody_else_changes_is_not_measured(tmp_path: Path) -> None:
     path = tmp_path / "one"
     path.write_text("1\n")
 
-    async def changed() -> None:
+    async def change_and_check() -> None:
         async with Stay(Writes(), (attribute_change(str(path), "1", "7", risk=""),)) as stay:
             await stay.switch_to(())
             path.write_text("3\n")
             stay.check()
 
     with pytest.raises(RunRefused, match="is 3 where 1 was in force"):
-        asyncio.run(changed())
+        asyncio.run(change_and_check())

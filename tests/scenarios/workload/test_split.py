@@ -97,14 +97,14 @@ def test_one_group_tells_nothing() -> None:
 
 
 def test_reclaim_that_each_task_told_is_memory_and_not_system_cpu_as_well() -> None:
-    told = {WALL: 2.0, USER: 0.4, SYSTEM: 1.0, MEMORY: 1.2, OWN_RECLAIM: 0.7}
-    time = divide_wall_time(told, (USER, SYSTEM, MEMORY))
+    seconds = {WALL: 2.0, USER: 0.4, SYSTEM: 1.0, MEMORY: 1.2, OWN_RECLAIM: 0.7}
+    time = divide_wall_time(seconds, (USER, SYSTEM, MEMORY))
     assert time[SYSTEM] == pytest.approx(0.3) and time[MEMORY] == 1.2 and time[REST] == pytest.approx(0.1)
-    assert divide_wall_time(told | {OWN_RECLAIM: 3.0}, (USER, SYSTEM, MEMORY))[SYSTEM] == 0.0
-    assert divide_wall_time(told, (USER, SYSTEM))[SYSTEM] == 1.0  # memory is not known of all runs
+    assert divide_wall_time(seconds | {OWN_RECLAIM: 3.0}, (USER, SYSTEM, MEMORY))[SYSTEM] == 0.0
+    assert divide_wall_time(seconds, (USER, SYSTEM))[SYSTEM] == 1.0  # memory is not known of all runs
 
 
-def waits(**seconds: float) -> tuple[Waited, ...]:
+def make_waits(**seconds: float) -> tuple[Waited, ...]:
     """In D on a directory lock, asleep for a socket."""
     return (
         Waited("directory-lock", True, {"unlink": seconds["lock"]}, seconds["lock"], 0.0),
@@ -113,14 +113,16 @@ def waits(**seconds: float) -> tuple[Waited, ...]:
 
 
 def test_waits_divide_the_exact_parts_and_the_first_line_names_the_largest() -> None:
-    blocks, told = [], {}
+    blocks, waits = [], {}
     for group, noise in enumerate((0.0, 0.1, -0.1, 0.05, 0.02)):
         for variant, lock in (("A", 0.0), ("B", 4.0)):
-            one = block(variant, group, wall=10 + lock + noise, user=6.0, system=1.0, waited=0.0, blocked=0.0)
-            one.values[OTHER_D] = lock
-            blocks.append(one)
-            told[variant, one.values[WALL]] = waits(lock=lock / 3, socket=0.3)  # seen a third of the time
-    time_split = split_wall_time(blocks, "A", "B", told)
+            run = block(variant, group, wall=10 + lock + noise, user=6.0, system=1.0, waited=0.0, blocked=0.0)
+            run.values[OTHER_D] = lock
+            blocks.append(run)
+            waits[variant, run.values[WALL]] = make_waits(
+                lock=lock / 3, socket=0.3
+            )  # seen a third of the time
+    time_split = split_wall_time(blocks, "A", "B", waits)
     assert time_split is not None
     by_name = {wait.name: wait for wait in time_split.waits}
     assert by_name["directory-lock"].difference_s == pytest.approx(4.0)
@@ -137,20 +139,20 @@ def test_waits_divide_the_exact_parts_and_the_first_line_names_the_largest() -> 
 @every_case("least_s", [0.0, 0.5, 3.0])
 def test_each_view_of_the_time_sums_to_the_wall_time(least_s: float) -> None:
     """By state and by call are two views of the same seconds: in one column they were 25 s of 14.5 s."""
-    blocks, told = [], {}
+    blocks, waits = [], {}
     for group, noise in enumerate((0.0, 0.1, -0.1, 0.05, 0.02)):
         for variant, lock in (("A", 0.2), ("B", 4.0)):
-            one = block(variant, group, wall=10 + lock + noise, user=6.0, system=1.0, waited=0.1, blocked=0.3)
-            one.values[OTHER_D] = lock
-            blocks.append(one)
-            told[variant, one.values[WALL]] = waits(lock=lock / 3, socket=0.3)
-    time_split = split_wall_time(blocks, "A", "B", told)
+            run = block(variant, group, wall=10 + lock + noise, user=6.0, system=1.0, waited=0.1, blocked=0.3)
+            run.values[OTHER_D] = lock
+            blocks.append(run)
+            waits[variant, run.values[WALL]] = make_waits(lock=lock / 3, socket=0.3)
+    time_split = split_wall_time(blocks, "A", "B", waits)
     assert time_split is not None
-    whole = time_split.parts[0]
+    total = time_split.parts[0]
     for lines in (lines_by_state(time_split, least_s), lines_by_call(time_split, least_s)):
         assert min(min(line.baseline_s, line.variant_s) for line in lines) >= 0
-        assert math.fsum(line.baseline_s for line in lines) == pytest.approx(whole.baseline_s, rel=2e-3)
-        assert math.fsum(line.variant_s for line in lines) == pytest.approx(whole.variant_s, rel=2e-3)
+        assert math.fsum(line.baseline_s for line in lines) == pytest.approx(total.baseline_s, rel=2e-3)
+        assert math.fsum(line.variant_s for line in lines) == pytest.approx(total.variant_s, rel=2e-3)
     assert {line.name for line in lines_by_state(time_split)} != {
         line.name for line in lines_by_call(time_split)
     }
@@ -181,21 +183,21 @@ def test_as_many_cpu_seconds_with_less_at_once_are_not_the_cause() -> None:
 
 
 @every_case(
-    ("more", "named"),
+    ("more", "is_named"),
     [
         (300_000, True),
         (10_000, False),  # 100 µs each: something else takes the system CPU
         (-300_000, False),  # fewer, and more system CPU
     ],
 )
-def test_page_faults_are_named_where_they_can_be_the_system_cpu(more: int, named: bool) -> None:
+def test_page_faults_are_named_where_they_can_be_the_system_cpu(more: int, is_named: bool) -> None:
     blocks = [
         block(v, g, wall=3.0, user=1.0, system=1.0 + b + g / 1000, faults=400_000 + more * b)
         for b, v in enumerate("AB")
         for g in range(4)
     ]
     time_split = split_wall_time(blocks, "A", "B")
-    assert time_split is not None and time_split.faults == (more if named else None)
+    assert time_split is not None and time_split.faults == (more if is_named else None)
 
 
 def test_what_the_cpus_counters_say_is_told_with_intervals() -> None:
@@ -204,10 +206,10 @@ def test_what_the_cpus_counters_say_is_told_with_intervals() -> None:
     for group in range(6):
         noise = 1 + 0.004 * math.sin(group)
         for variant, cycles, back in (("A", 1e9, 0.2), ("B", 1.25e9, 0.32)):
-            one = block(variant, group, wall=cycles * noise / 1e9, user=cycles * noise / 1e9, system=0.0)
-            counted = {"cycles": cycles * noise, "instructions": 2e9, "cache misses": 1e6 * noise}
+            run = block(variant, group, wall=cycles * noise / 1e9, user=cycles * noise / 1e9, system=0.0)
+            counters = {"cycles": cycles * noise, "instructions": 2e9, "cache misses": 1e6 * noise}
             slots = {"retiring": 0.8 - back, "back-end bound": back * noise, "front-end bound": 0.2 * noise}
-            blocks.append(msgspec.structs.replace(one, values={**one.values, **counted, **slots}))
+            blocks.append(msgspec.structs.replace(run, values={**run.values, **counters, **slots}))
     time_split = split_wall_time(blocks, "A", "B")
     assert time_split is not None
     rates_by_name = {rate.name: rate for rate in time_split.rates}
@@ -229,14 +231,14 @@ def test_what_the_cpus_counters_say_is_told_with_intervals() -> None:
 
 def test_a_rest_that_holds_the_waiting_for_a_cpu_is_not_all_of_the_waits() -> None:
     """A user's short processes: 0.3 s were seen asleep, 0.2 s more may have been a CPU's."""
-    blocks, told = [], {}
+    blocks, waits = [], {}
     for group, noise in enumerate((0.0, 0.01, -0.01, 0.005)):
         for variant, slept in (("A", 0.0), ("B", 0.3)):
-            one = block(variant, group, wall=0.7 + slept + noise, user=0.4, system=0.1)
-            one.values[OTHER_D] = 0.0
-            blocks.append(one)
-            told[variant, one.values[WALL]] = (Waited("sleep", False, {"nanosleep": slept}, slept, slept),)
-    time_split = split_wall_time(blocks, "A", "B", told)
+            run = block(variant, group, wall=0.7 + slept + noise, user=0.4, system=0.1)
+            run.values[OTHER_D] = 0.0
+            blocks.append(run)
+            waits[variant, run.values[WALL]] = (Waited("sleep", False, {"nanosleep": slept}, slept, slept),)
+    time_split = split_wall_time(blocks, "A", "B", waits)
     assert time_split is not None
     by_name = {wait.name: wait for wait in time_split.waits}
     assert by_name["sleep"].difference_s == pytest.approx(0.3)

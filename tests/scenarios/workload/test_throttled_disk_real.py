@@ -18,18 +18,15 @@ from hostdx.scenarios.workload.variants import parse_variant
 from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs, not_here
 from tests.real.trim_disk import TrimDisk
-from tests.scenarios.workload.test_known_truths_real import difference
+from tests.scenarios.workload.test_known_truths_real import difference_of
 
-pytestmark = [
-    pytest.mark.real("cpu"),
-    needs(ROOT),
-]
+pytestmark = [pytest.mark.real("cpu"), needs(ROOT)]
 BLKIO = Path("/sys/fs/cgroup/blkio")
 READS, A_SECOND = 60, 50
 
 
 @contextmanager
-def folder(path: Path) -> Iterator[Path]:
+def make_folder(path: Path) -> Iterator[Path]:
     path.mkdir()
     try:
         yield path
@@ -37,7 +34,7 @@ def folder(path: Path) -> Iterator[Path]:
         path.rmdir()
 
 
-def throttled(stay: ExitStack, device: str, groups: dict[str, str]) -> str:
+def throttle_command(stay: ExitStack, device: str, groups: dict[str, str]) -> str:
     """The command's wrapper that puts it under the limit: io.max of its own group, or a group of version 1."""
     number = Path(f"/sys/block/{device}/dev").read_text().strip()
     if groups and not explain_missing(Host(), str(Path(groups["slow"]).parent), {"io.max": ""}):
@@ -45,7 +42,7 @@ def throttled(stay: ExitStack, device: str, groups: dict[str, str]) -> str:
         return ""
     if not (BLKIO / "blkio.throttle.read_iops_device").exists():
         not_here("neither the io controller of version 2 nor blkio.throttle of version 1 is here")
-    own = stay.enter_context(folder(BLKIO / f"hostdx-test-{os.getpid()}"))
+    own = stay.enter_context(make_folder(BLKIO / f"hostdx-test-{os.getpid()}"))
     (own / "blkio.throttle.read_iops_device").write_text(f"{number} {A_SECOND}")
     return f"sh -c 'echo $$ > {own}/cgroup.procs; exec \"$@\"' sh"
 
@@ -62,9 +59,9 @@ def test_it_shows_as_block_io_of_the_size_that_it_must_have(tmp_path: Path, supe
         groups: dict[str, str] = {}
         if not isinstance(root, Absent):
             for name in ("free", "slow"):
-                made = stay.enter_context(folder(Path(root) / f"hostdx-test-{name}-{os.getpid()}"))
-                groups[name] = str(made)
-        wrap = throttled(stay, disk.device, groups)
+                group = stay.enter_context(make_folder(Path(root) / f"hostdx-test-{name}-{os.getpid()}"))
+                groups[name] = str(group)
+        wrap = throttle_command(stay, disk.device, groups)
         command = f"dd if={disk.mountpoint}/f of=/dev/null bs=4k count={READS} iflag=direct"
         run = FakeRun()
         free, slow = (
@@ -77,12 +74,12 @@ def test_it_shows_as_block_io_of_the_size_that_it_must_have(tmp_path: Path, supe
             )
             for name, before in (("free", ""), ("slow", wrap))
         )
-        parts = difference(run, free, slow, groups=4)
+        parts = difference_of(run, free, slow, groups=4)
     due_s = READS / A_SECOND
     assert parts[WALL].difference_s == pytest.approx(due_s, rel=0.25)
     waits = [parts[name].difference_s for name in (BLOCKED, OTHER_D) if name in parts]
     assert sum(waits) == pytest.approx(due_s, rel=0.3)  # what was not seen as I/O was seen in state D
     if BLOCKED in parts:
-        named = max((part for name, part in parts.items() if name != WALL), key=lambda p: p.difference_s)
-        assert named.name == BLOCKED and named.ci95_s[0] > 0
+        largest = max((part for name, part in parts.items() if name != WALL), key=lambda p: p.difference_s)
+        assert largest.name == BLOCKED and largest.ci95_s[0] > 0
     assert parts[REST].difference_s < 0.3 * due_s

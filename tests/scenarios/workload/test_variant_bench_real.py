@@ -27,22 +27,22 @@ SPIN = f'{PYTHON} -S -c "import time\nwhile time.process_time() < 0.2: pass"'
 
 
 @contextmanager
-def competitors(cpu: int, count: int) -> Iterator[None]:
+def run_competitors(cpu: int, count: int) -> Iterator[None]:
     """Busy loops on that CPU, a session each: all of one session get what the job gets (sched(7), autogroup)."""
     loop = f"import os\nos.sched_setaffinity(0, [{cpu}])\nprint(flush=True)\nwhile True: pass"
     argv = [PYTHON, "-S", "-c", loop]
     busy = [subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True) for _ in range(count)]
     try:
-        for one in busy:
-            assert one.stdout is not None and one.stdout.readline()
+        for process in busy:
+            assert process.stdout is not None and process.stdout.readline()
         yield
     finally:
-        for one in busy:
-            one.kill()
-            one.communicate()
+        for process in busy:
+            process.kill()
+            process.communicate()
 
 
-def runs(bench: CommandVariantBench, count: int = 1) -> list[Measured]:
+def run_bench(bench: CommandVariantBench, count: int = 1) -> list[Measured]:
     async def all_of_them() -> list[Measured]:
         return [await bench.measure_block() for _ in range(count)]
 
@@ -60,13 +60,13 @@ def test_a_competitor_shows_as_waiting_for_a_cpu(supervisors: Supervisors) -> No
     )
     measured = GuardedBlocks(run)
 
-    async def groups() -> None:
+    async def measure_groups() -> None:
         for group in range(3):
             await measured.measure("command", "free", free.measure_block, group=group)
-            with competitors(cpu, 4):
+            with run_competitors(cpu, 4):
                 await measured.measure("command", "busy", busy.measure_block, group=group)
 
-    asyncio.run(groups())
+    asyncio.run(measure_groups())
     time_split = split_wall_time(measured.counted_blocks("command"), "free", "busy")
     assert time_split is not None and WAITING not in time_split.unknown
     parts = {part.name: part for part in time_split.parts}
@@ -77,23 +77,23 @@ def test_a_competitor_shows_as_waiting_for_a_cpu(supervisors: Supervisors) -> No
 
 def test_a_command_that_fails_now_and_then(tmp_path: Path, supervisors: Supervisors) -> None:
     script = tmp_path / "flaky"
-    said = "disk on fire"
+    message = "disk on fire"
     script.write_text(
-        f"#!/bin/sh\n[ -e {tmp_path}/ran ] || {{ : > {tmp_path}/ran; echo {said} >&2; exit 1; }}\n"
+        f"#!/bin/sh\n[ -e {tmp_path}/ran ] || {{ : > {tmp_path}/ran; echo {message} >&2; exit 1; }}\n"
     )
     script.chmod(0o755)
     run = FakeRun()
-    first, second = runs(
+    first, second = run_bench(
         CommandVariantBench(run, parse_variant(f"a: cmd={script}", "", "/"), supervisors, at_most_s=60.0), 2
     )
     assert not first.values and second.values[CPU] > 0
-    assert [note.text for note in run.of(ev.Note) if "status 1" in note.text and said in note.text]
+    assert [note.text for note in run.of(ev.Note) if "status 1" in note.text and message in note.text]
 
 
 def test_a_command_that_always_fails_is_given_up(supervisors: Supervisors) -> None:
     bench = CommandVariantBench(FakeRun(), parse_variant("a:", "false", "/"), supervisors, at_most_s=60.0)
     with pytest.raises(NotApplicable, match="3 runs in a row failed"):
-        runs(bench, 9)
+        run_bench(bench, 9)
     assert bench.runs == 3
 
 
@@ -107,9 +107,9 @@ def test_the_score_and_what_prepares_it(tmp_path: Path, supervisors: Supervisors
         score=ScoreReader("score ([0-9.]+)"),
         prepare=("sh", "-c", "echo score 4.5 > $FILE"),
     )
-    assert [run.values[SCORE] for run in runs(bench, 2)] == [4.5, 4.5]
+    assert [run.values[SCORE] for run in run_bench(bench, 2)] == [4.5, 4.5]
     assert (
-        runs(
+        run_bench(
             CommandVariantBench(
                 FakeRun(),
                 parse_variant("a:", "echo no", "/"),
@@ -129,13 +129,13 @@ def test_the_memory_of_all_at_once_and_what_a_short_run_does_not_tell(
     script.write_text(
         "import os, time\nchild = os.fork()\na = bytearray(40 << 20)\ntime.sleep(2)\nchild and os.wait()\n"
     )
-    values = runs(
+    values = run_bench(
         CommandVariantBench(
             FakeRun(), parse_variant(f"a: cmd='{PYTHON} -S {script}'", "", "/"), supervisors, at_most_s=60.0
         )
     )
     assert 80 << 20 < values[0].values["peak PSS"] < 160 << 20
-    short = runs(
+    short = run_bench(
         CommandVariantBench(FakeRun(), parse_variant("a:", "true", "/"), supervisors, at_most_s=60.0)
     )
     assert "peak PSS" not in short[0].values

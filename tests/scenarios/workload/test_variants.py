@@ -22,8 +22,8 @@ def test_all_words_of_a_variant(tmp_path: Path) -> None:
     assert variant.argv == ("env", "-u", "B", "echo", "x")
     assert (variant.cpus, variant.nice, variant.ionice) == ((CPU,), 5, (2, 7))
     assert "PATH" not in variant.own and variant.own["TMPDIR"] == "/data"
-    beside = variant.make_order(("true",), at_most_s=1.0)
-    assert beside.env["TMPDIR"] == "/data" and not beside.cpus and not beside.nice
+    order = variant.make_order(("true",), at_most_s=1.0)
+    assert order.env["TMPDIR"] == "/data" and not order.cpus and not order.nice
 
 
 @every_case(
@@ -83,10 +83,10 @@ def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
         '[[variant]]\nname = "a"\nTMPDIR = "/x"\n[[variant]]\nname = "b"\nnice = 3\n'
     )
     from_file = parse_request(Options({"file": str(file)}), "/tmp")
-    typed = parse_request(
+    from_words = parse_request(
         Options({"cmd": "true", "cwd": "/", "at-most": 5.0, "variant": ["a: TMPDIR=/x", "b: nice=3"]}), "/tmp"
     )
-    assert from_file == typed and typed.variant_pairs == [("a", "b")]
+    assert from_file == from_words and from_words.variant_pairs == [("a", "b")]
     with pytest.raises(UsageError, match="give it once"):
         parse_request(Options({"file": str(file), "cmd": "true"}), "/tmp")
 
@@ -127,8 +127,8 @@ def test_a_file_has_bytes_and_files_to_drop_in_the_words_of_the_command_line(tmp
         ("most-bytes = 4096\ncold = ['x', 'y']", 4096, ("x", "y")),
     ):
         file.write_text(start + text)
-        found = parse_request(Options({"file": str(file)}), "/")
-        assert (found.most_bytes, found.cold) == (most, cold)
+        request = parse_request(Options({"file": str(file)}), "/")
+        assert (request.most_bytes, request.cold) == (most, cold)
 
 
 @every_case(

@@ -15,7 +15,7 @@ from tests.every_case import every_case
 
 @pytest.fixture
 def two_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fetched(into: Path) -> list[Path]:
+    def write_wheels(into: Path) -> list[Path]:
         pure, compiled = (
             into / "Pure_Part-1.0-py3-none-any.whl",
             into / "core-2-cp312-cp312-manylinux_2_28_aarch64.whl",
@@ -24,7 +24,7 @@ def two_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
         compiled.write_bytes(build.make_archive({"core.so": b"elf"}, build.OLDEST_S))
         return [pure, compiled]
 
-    monkeypatch.setattr(build, "fetch_wheels", fetched)
+    monkeypatch.setattr(build, "fetch_wheels", write_wheels)
 
 
 def test_it_is_reproducible(two_wheels: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,9 +40,9 @@ def test_it_is_reproducible(two_wheels: None, monkeypatch: pytest.MonkeyPatch) -
 @every_case("epoch", ["yesterday", "-1", "0", "99999999999"])
 def test_an_epoch_that_is_none_is_refused(epoch: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(build.EPOCH, epoch)
-    with pytest.raises(Failure) as refused:
+    with pytest.raises(Failure) as error:
         build.build_portable_archive()
-    assert refused.value.status == USAGE
+    assert error.value.status == USAGE
 
 
 def test_what_pip_says_is_the_reason(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

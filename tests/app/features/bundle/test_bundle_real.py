@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 
 from hostdx.app.features.bundle.unpack import STARTED_AS
-from tests.app.launcher import environment
+from tests.app.launcher import own_env
 from tests.needs import LOOP, ROOT, needs, one_always
 from tests.real.iosched_kill import kill_all, killed_while_switched, left_behind
 from tests.real.loop_disk import LoopDisk
-from tests.real.polled import within
+from tests.real.polled import happens
 
 pytestmark = [pytest.mark.real]
 
@@ -32,53 +32,42 @@ def _environment(place: Path) -> dict[str, str]:
     other = place / "other/hostdx"
     other.mkdir(parents=True, exist_ok=True)
     (other / "__init__.py").touch()
-    return environment(place) | {"XDG_CACHE_HOME": str(place / "cache"), "PYTHONPATH": str(other.parent)}
+    return own_env(place) | {"XDG_CACHE_HOME": str(place / "cache"), "PYTHONPATH": str(other.parent)}
 
 
-def ran(bundle: Path, place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_bundle(bundle: Path, place: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, str(bundle), *arguments],
         env=_environment(place), capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL, cwd="/",
     )  # fmt: skip
 
 
-def asked(bundle: Path, place: Path, *arguments: str) -> Any:
-    done = ran(bundle, place, *arguments)
+def read_json(bundle: Path, place: Path, *arguments: str) -> Any:
+    done = run_bundle(bundle, place, *arguments)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 @pytest.mark.soak("a killed run is undone from it")
 def test_it_measures_and_its_children_are_its_own(bundle: Path, place: Path) -> None:
-    assert ran(bundle, place, "--version").stdout.startswith("hostdx ")
-    document = asked(
-        bundle,
-        place,
-        "run",
-        "null",
-        "--dir",
-        str(place),
-        "--budget",
-        "6",
-        "--size",
-        "64M",
-        "--yes",
-        "--json",
+    assert run_bundle(bundle, place, "--version").stdout.startswith("hostdx ")
+    document = read_json(
+        bundle, place, "run", "null", "--dir", str(place), "--budget", "6", "--size", "64M", "--yes", "--json"
     )
     assert document["status"] == "done" and document["verdicts"]
-    shown = asked(bundle, place, "report", "demo:storage", "--format", "json")
+    report = read_json(bundle, place, "report", "demo:storage", "--format", "json")
     own = subprocess.run(
         [sys.executable, "-P", "-m", "hostdx.app.cli", "report", "demo:storage", "--format", "json"],
-        env=environment(place), capture_output=True, text=True, check=True,
+        env=own_env(place), capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert shown == json.loads(own.stdout)
+    assert report == json.loads(own.stdout)
 
 
 @pytest.mark.soak("a killed run is undone from it")
 def test_a_users_command_does_not_inherit_how_it_was_started(bundle: Path, place: Path) -> None:
-    said = place / "said"
-    command = f"sh -c 'env > {said}'"
-    done = ran(
+    env_file = place / "said"
+    command = f"sh -c 'env > {env_file}'"
+    done = run_bundle(
         bundle,
         place,
         "run",
@@ -94,7 +83,9 @@ def test_a_users_command_does_not_inherit_how_it_was_started(bundle: Path, place
         "--yes",
     )
     names = (
-        [line.partition("=")[0] for line in said.read_text().splitlines()] if said.exists() else [done.stderr]
+        [line.partition("=")[0] for line in env_file.read_text().splitlines()]
+        if env_file.exists()
+        else [done.stderr]
     )
     assert "PATH" in names and STARTED_AS not in names
 
@@ -107,5 +98,5 @@ def test_a_killed_run_is_undone_from_it(bundle: Path, place: Path, supervisor_to
         killed_while_switched([sys.executable, str(bundle)], _environment(place), place, disk)
         if supervisor_too:
             kill_all(place)
-            ran(bundle, place, "undo")
-        assert within(lambda: not left_behind(place, disk, before), 60), left_behind(place, disk, before)
+            run_bundle(bundle, place, "undo")
+        assert happens(lambda: not left_behind(place, disk, before), 60), left_behind(place, disk, before)

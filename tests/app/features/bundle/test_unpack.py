@@ -57,43 +57,43 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_it_is_unpacked_once_and_for_its_owner_alone(bundle: Path, place: Path) -> None:
-    opened = Bundle(str(bundle))
-    folder = Path(unpack_if_needed(opened, str(place)))
+    archive = Bundle(str(bundle))
+    folder = Path(unpack_if_needed(archive, str(place)))
     assert place.stat().st_mode & 0o777 == folder.stat().st_mode & 0o777 == 0o700
     assert not [p for p in folder.rglob("*") if p.stat().st_mode & 0o077]
     status = (folder / "hostdx/app").stat()
-    assert Path(unpack_if_needed(opened, str(place))) == folder and (folder / "hostdx/app").stat() == status
+    assert Path(unpack_if_needed(archive, str(place))) == folder and (folder / "hostdx/app").stat() == status
     assert {p.name for p in place.iterdir()} == {"lock", folder.name}
 
 
 @pytest.mark.parametrize("harm", one_always("edited", "gone", "link", "cut off"))
 def test_what_was_tampered_with_is_made_anew(bundle: Path, place: Path, harm: str) -> None:
-    opened = Bundle(str(bundle))
-    folder = unpack_if_needed(opened, str(place))
+    archive = Bundle(str(bundle))
+    folder = unpack_if_needed(archive, str(place))
     file = Path(folder, "hostdx/app/cli/__init__.py")
     before = file.read_bytes()
     if harm == "edited":
         file.write_bytes(before[::-1])
     elif harm == "cut off":
         file.write_bytes(before[:10])
-        os.utime(file, (opened.time_s, opened.time_s))
+        os.utime(file, (archive.time_s, archive.time_s))
     else:
         file.unlink()
         if harm == "link":
             file.symlink_to("/etc/passwd")
-    assert unpack_if_needed(opened, str(place)) == folder
+    assert unpack_if_needed(archive, str(place)) == folder
     assert file.read_bytes() == before and not file.is_symlink()
     assert {p.name for p in place.iterdir()} == {"lock", Path(folder).name}
 
 
 def test_what_a_killed_one_left_and_what_is_old_goes(bundle: Path, place: Path) -> None:
     (place / ".new/app").mkdir(parents=True)
-    old, used = place / "hostdx-0.0.1-abc-cp311-x86_64", place / "hostdx-0.0.2-abc-cp311-x86_64"
-    for folder in (old, used):
+    old, recent = place / "hostdx-0.0.1-abc-cp311-x86_64", place / "hostdx-0.0.2-abc-cp311-x86_64"
+    for folder in (old, recent):
         folder.mkdir()
     os.utime(old, (1e9, 1e9))
     folder = unpack_if_needed(Bundle(str(bundle)), str(place))
-    assert {p.name for p in place.iterdir()} == {"lock", used.name, Path(folder).name}
+    assert {p.name for p in place.iterdir()} == {"lock", recent.name, Path(folder).name}
 
 
 def test_what_a_process_still_runs_from_stays(bundle: Path, place: Path, tmp_path: Path) -> None:
@@ -213,11 +213,11 @@ def test_where_none_will_do_one_line_says_why(
     (tmp_path / "file").touch()
     monkeypatch.setattr(unpack, "candidate_places", lambda: iter([f"{tmp_path}/file/hostdx", "relative"]))
     monkeypatch.setattr(unpack, "__file__", f"{bundle}/hostdx_unpack.py")
-    with (tmp_path / "said").open("w+") as said:
+    with (tmp_path / "said").open("w+") as error_file:
         with pytest.raises(SystemExit) as end:
-            unpack.main(said)
-        said.seek(0)
-        assert end.value.code == 3 and len(said.readlines()) == 1
+            unpack.main(error_file)
+        error_file.seek(0)
+        assert end.value.code == 3 and len(error_file.readlines()) == 1
 
 
 def test_an_old_python_reads_the_stub() -> None:

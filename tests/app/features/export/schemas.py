@@ -32,7 +32,7 @@ def _fields_of(kind: type[msgspec.Struct], *names: str) -> Fields:
 def _make_report() -> type[msgspec.Struct]:
     verdict = _fields_of(ev.RunVerdict, *json_document._VERDICT)
     assert len(verdict) == len(json_document._VERDICT)
-    told: Fields = [("values", list[float | None]), ("explain", str)]
+    value_fields: Fields = [("values", list[float | None]), ("explain", str)]
     finding = msgspec.defstruct(
         "FindingDocument",
         [
@@ -50,7 +50,7 @@ def _make_report() -> type[msgspec.Struct]:
             ("scenario", str),
             ("status", ev.Status),
             ("reason", str | None),
-            ("verdicts", list[msgspec.defstruct("VerdictDocument", verdict + told)]),  # type: ignore[misc]
+            ("verdicts", list[msgspec.defstruct("VerdictDocument", verdict + value_fields)]),  # type: ignore[misc]
             ("latency", list[latency]),
             ("series", list[series]),
             ("findings", list[finding]),
@@ -68,10 +68,10 @@ def _make_listing(name: str, entry: str, fields: Fields, *more: tuple[str, Any])
 
 
 def _make_lists() -> dict[str, tuple[str, Any]]:
-    listed = _fields_of(
+    fields = _fields_of(
         ListedRecording, "name", "state", "scenario", "host", "wall", "seconds", "pid", "reason"
     )
-    listed += [("path", str), ("label", str), ("bytes", int)]
+    fields += [("path", str), ("label", str), ("bytes", int)]
     offers = _fields_of(ev.ScenarioOffer, "id", "title", "question", "takes_s", "needs", "answers", "blocked")
     offers.append(("options", list[Option]))
     rule: Fields = [("id", str), ("title", str), ("detail", list[str])]
@@ -81,17 +81,17 @@ def _make_lists() -> dict[str, tuple[str, Any]]:
     result = [f for f in _all_fields(ImportResult) if f[0] not in ("series", "detail")]
     result_document = msgspec.defstruct("ResultDocument", [*result, ("detail", dict[str, Any] | None, None)])
     file += [("findings", list[Finding]), ("result", result_document), *_fields_of(Imported, "timeline")]
-    refused = msgspec.defstruct("RefusedFile", [("file", str), ("reason", str)])
-    beside: Fields = [("together", str | None), ("pile", list[Finding]), ("refused", list[refused])]  # type: ignore[valid-type]
+    refusal = msgspec.defstruct("RefusedFile", [("file", str), ("reason", str)])
+    file_fields: Fields = [("together", str | None), ("pile", list[Finding]), ("refused", list[refusal])]  # type: ignore[valid-type]
     return {
         "recordings": (
             "`recordings --json`",
-            _make_listing("recordings", "Listed", listed, ("demos", list[str])),
+            _make_listing("recordings", "Listed", fields, ("demos", list[str])),
         ),
         "scenarios": ("`scenarios --json`", _make_listing("scenarios", "Offer", offers)),
         "rules": ("`rules --json`", _make_listing("rules", "Rule", rule, ("problems", list[str]))),
         "baselines": ("`baseline list --json`", _make_listing("baselines", "Baseline", baseline)),
-        "import": ("`import --json`", _make_listing("imported", "ReadFile", file, *beside)),
+        "import": ("`import --json`", _make_listing("imported", "ReadFile", file, *file_fields)),
         "undo": ("`undo --json`", ChangeReport),
     }
 
@@ -101,7 +101,7 @@ def published_schemas() -> dict[str, str]:
     history = msgspec.defstruct(
         "HistoryDocument", [("schema", str), ("findings", list[Finding]), *_all_fields(HostHistory)]
     )
-    compared = msgspec.defstruct("CompareDocument", [("schema", str), *_all_fields(ComparedRecordings)])
+    compare = msgspec.defstruct("CompareDocument", [("schema", str), *_all_fields(ComparedRecordings)])
     load = msgspec.defstruct("LoadDocument", [*get_type_hints(LoadStanding).items(), ("slow", bool)])
     checked = msgspec.defstruct(
         "HealthDocument",
@@ -123,7 +123,7 @@ def published_schemas() -> dict[str, str]:
         ),
         "report": ("`report --format json`, `run --json` and `triage --json`", _make_report()),
         "history": ("`history --format json`", history),
-        "compare": ("`compare --format json`", compared),
+        "compare": ("`compare --format json`", compare),
         "health": ("`health --format json`", checked),
         "fleet-judge": ("`fleet judge --json`", FleetJudgement),
         **_make_lists(),
@@ -138,7 +138,7 @@ def _spell_schema(schema: dict[str, Any]) -> str:
     """A line a definition, so that a diff names what changed."""
     _clean_descriptions(schema)
     definitions = ",\n".join(
-        f" {json.dumps(name)}: {json.dumps(it)}" for name, it in schema.pop("$defs").items()
+        f" {json.dumps(name)}: {json.dumps(definition)}" for name, definition in schema.pop("$defs").items()
     )
     return f'{json.dumps(schema)[:-1]}, "$defs": {{\n{definitions}\n}}}}\n'
 

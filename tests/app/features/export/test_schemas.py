@@ -42,7 +42,7 @@ def validator(name: str) -> jsonschema.Draft202012Validator:
     return jsonschema.Draft202012Validator(schema)
 
 
-def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> object:
+def read_printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> object:
     assert run_command_line(arguments) == 0
     return json.loads(capsys.readouterr().out)
 
@@ -56,16 +56,16 @@ def shape_of(value: object) -> object:
 
 def test_reports_and_events_of_bundled_recordings(capsys: pytest.CaptureFixture[str]) -> None:
     """An event of each shape: the same keys with values of the same types."""
-    seen: set[object] = set()
+    shapes: set[object] = set()
     for name in store.list_demos():
-        validator("report").validate(printed(capsys, "report", name, "--format", "json"))
+        validator("report").validate(read_printed(capsys, "report", name, "--format", "json"))
         types = Counter[str]()
         for line in store.resolve_recording(name).read_bytes().splitlines():
             event = json.loads(line)
             types[event["type"]] += 1
             shape = (event["type"], shape_of(event))
-            if event["type"] != FORMER and shape not in seen:
-                seen.add(shape)
+            if event["type"] != FORMER and shape not in shapes:
+                shapes.add(shape)
                 validator(RESULTS if "." in event["type"] else "events").validate(event)
         assert types["run"] == types["end"] == 1, name
 
@@ -80,22 +80,22 @@ def test_checks_of_nodes(answer: Answer) -> None:
 
 
 def test_other_documents(capsys: pytest.CaptureFixture[str]) -> None:
-    demos = [str(store.resolve_recording(f"demo:kernel{which}")) for which in ("", "-5-10", "-6-1")]
-    validator("history").validate(printed(capsys, "history", *demos, "--format", "json"))
-    validator("compare").validate(printed(capsys, "compare", *demos[1:], "--format", "json"))
-    validator("fleet-judge").validate(printed(capsys, "fleet", "judge", *demos, "--json"))
+    demos = [str(store.resolve_recording(f"demo:kernel{kernel}")) for kernel in ("", "-5-10", "-6-1")]
+    validator("history").validate(read_printed(capsys, "history", *demos, "--format", "json"))
+    validator("compare").validate(read_printed(capsys, "compare", *demos[1:], "--format", "json"))
+    validator("fleet-judge").validate(read_printed(capsys, "fleet", "judge", *demos, "--json"))
 
 
 def test_lists_and_undone_changes(capsys: pytest.CaptureFixture[str]) -> None:
     demo = "demo:null"
     assert run_command_line(["baseline", "save", "before", demo]) == 0
     capsys.readouterr()
-    validator("baselines").validate(printed(capsys, "baseline", "list", "--json"))
+    validator("baselines").validate(read_printed(capsys, "baseline", "list", "--json"))
     for command in ("recordings", "scenarios", "rules"):
-        validator(command).validate(printed(capsys, command, "--json"))
+        validator(command).validate(read_printed(capsys, command, "--json"))
     change = UndoneChange(title="sysctl a 1 → 2", state="failed", reason="read-only")
     validator("undo").validate(json.loads(encode_document(ChangeReport(schema=SCHEMA, changes=(change,)))))
-    validator("undo").validate(printed(capsys, "undo", "--json"))
+    validator("undo").validate(read_printed(capsys, "undo", "--json"))
 
 
 def test_imports_of_every_kind(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -117,5 +117,5 @@ def test_a_wrong_document_is_refused() -> None:
 
 def test_the_command_prints_them(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     for name in document_names():
-        assert printed(capsys, "export", "--document", name) == json.loads(document_schema(name))
+        assert read_printed(capsys, "export", "--document", name) == json.loads(document_schema(name))
     assert run_command_line(["export", "--document", "../../x"]) == 2

@@ -36,13 +36,13 @@ def export(*arguments: object, status: int = 0) -> None:
     assert run_command_line(["export", *map(str, arguments)]) == status
 
 
-def ndjson(folder: Path, table: str) -> Rows:
+def read_ndjson(folder: Path, table: str) -> Rows:
     return [json.loads(line) for line in (folder / f"{table}.ndjson").read_text("utf-8").splitlines()]
 
 
 def export_rows(folder: Path, *arguments: object, status: int = 0) -> Callable[[str], Rows]:
     export(*arguments, "--format", "ndjson", "-o", folder, status=status)
-    return lambda table: ndjson(folder, table)
+    return lambda table: read_ndjson(folder, table)
 
 
 def test_each_table_holds_what_the_recordings_hold(demos: Path, tmp_path: Path) -> None:
@@ -55,8 +55,8 @@ def test_each_table_holds_what_the_recordings_hold(demos: Path, tmp_path: Path) 
     assert len(rows("groups")) == sum(len(group.log_ratios) for group in groups) > 100
     guards = [row for row in rows("interference") if row["record"] == "guard"]
     assert len(guards) == sum(len(s.guards) for s in sessions) > 0
-    told = sum(len(look.told) for s in sessions for look in s.watched)
-    assert 0 < len(rows("interference")) - len(guards) <= told
+    disturbances = sum(len(look.told) for s in sessions for look in s.watched)
+    assert 0 < len(rows("interference")) - len(guards) <= disturbances
     evidence = [max(1, len(f.evidence)) for s in sessions for f in s.findings.values()]
     assert len(rows("findings")) == sum(evidence)
     assert len(rows("latencies")) > 0 and len(rows("time_breakdown")) > 5
@@ -68,11 +68,11 @@ def test_each_table_holds_what_the_recordings_hold(demos: Path, tmp_path: Path) 
 
 def test_counted_groups_are_those_of_the_verdict(demos: Path, tmp_path: Path) -> None:
     rows = export_rows(tmp_path / "out", demos / "storage.jsonl")
-    counted = [(r["workload"], r["metric"], r["variant"]) for r in rows("groups") if r["counted"]]
-    judged = [row for row in rows("effects") if row["ratio"] is not None]
-    assert len(judged) > 3
-    for effect in judged:
-        assert counted.count((effect["workload"], effect["metric"], effect["variant"])) == effect["groups"]
+    keys = [(r["workload"], r["metric"], r["variant"]) for r in rows("groups") if r["counted"]]
+    effects = [row for row in rows("effects") if row["ratio"] is not None]
+    assert len(effects) > 3
+    for effect in effects:
+        assert keys.count((effect["workload"], effect["metric"], effect["variant"])) == effect["groups"]
 
 
 def test_forms_hold_the_same(demos: Path, tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_forms_hold_the_same(demos: Path, tmp_path: Path) -> None:
     for form in ("csv", "ndjson", "parquet"):
         export(demos, "--format", form, "-o", tmp_path / form)
     for table, columns in COLUMNS.items():
-        lines = ndjson(tmp_path / "ndjson", table)
+        lines = read_ndjson(tmp_path / "ndjson", table)
         with (tmp_path / "csv" / f"{table}.csv").open(newline="", encoding="utf-8") as file:
             cells = list(csv.DictReader(file))
         arrow = parquet.read_table(tmp_path / "parquet" / f"{table}.parquet")
@@ -178,8 +178,8 @@ def test_root_follows_no_link_of_another_user(demos: Path, tmp_path: Path) -> No
 def test_a_cell_is_no_formula(tmp_path: Path, demos: Path) -> None:
     data = (demos / "storage.jsonl").read_bytes()
     began = json.loads(data.splitlines()[0])
-    changed = json.dumps({**began, "host": "=cmd|' /C calc'!A0\x1b[2J"}).encode()
-    (demos / "storage.jsonl").write_bytes(changed + b"\n" + data.partition(b"\n")[2])
+    head = json.dumps({**began, "host": "=cmd|' /C calc'!A0\x1b[2J"}).encode()
+    (demos / "storage.jsonl").write_bytes(head + b"\n" + data.partition(b"\n")[2])
     export(demos / "storage.jsonl", "--format", "csv", "-o", tmp_path / "out")
     with (tmp_path / "out" / "runs.csv").open(newline="", encoding="utf-8") as file:
         (row,) = csv.DictReader(file)
@@ -198,13 +198,13 @@ def test_every_reader_gets_the_same_sums(demos: Path, tmp_path: Path) -> None:
         file = str(tmp_path / "out" / f"{table}.parquet")
         for column in (c for c in columns if c.type in ("real", "integer")):
             query = f"select count(*), sum(\"{column.name}\") from read_parquet('{file}')"
-            (counted, summed) = duckdb.sql(query).fetchall()[0]
+            (count, summed) = duckdb.sql(query).fetchall()[0]
             series, lazy = pandas.read_parquet(file)[column.name], polars.read_parquet(file)[column.name]
-            assert counted == len(series) == len(lazy)
+            assert count == len(series) == len(lazy)
             assert series.sum() == pytest.approx(summed or 0, rel=1e-12)
             assert lazy.sum() == pytest.approx(summed or 0, rel=1e-12)
-    joined = duckdb.sql(
+    rows_joined = duckdb.sql(
         f"select r.scenario, count(*) from read_parquet('{tmp_path}/out/runs.parquet') r "
         f"join read_parquet('{tmp_path}/out/groups.parquet') g using (run_id) group by 1 order by 1"
     ).fetchall()
-    assert [scenario for scenario, _ in joined] == ["box", "storage", "workload"]
+    assert [scenario for scenario, _ in rows_joined] == ["box", "storage", "workload"]

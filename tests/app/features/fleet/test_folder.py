@@ -27,9 +27,9 @@ def test_the_last_word_on_a_node_and_round(tmp_path: Path) -> None:
 
 def test_one_that_holds_something_is_not_written_over(tmp_path: Path) -> None:
     FleetFolder.make_new(tmp_path / "f", HEAD)
-    with pytest.raises(Failure) as refused:
+    with pytest.raises(Failure) as error:
         FleetFolder.make_new(tmp_path / "f", HEAD)
-    assert refused.value.status == USAGE
+    assert error.value.status == USAGE
 
 
 @every_case("text", ["", "{}", '{"schema": "hostdx-fleet/9"', "[" * 5000])

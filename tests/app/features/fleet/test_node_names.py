@@ -5,7 +5,7 @@ from tests.every_case import every_case
 
 
 @every_case(
-    ("words", "name", "meant"),
+    ("words", "name", "is_meant"),
     [
         ("node[001-003]", "node002", True),
         ("node[001-003]", "node2", False),  # another name
@@ -18,9 +18,9 @@ from tests.every_case import every_case
         ("!node002", "gpu3", True),
     ],
 )
-def test_who_is_meant(words: str, name: str, meant: bool) -> None:
+def test_who_is_meant(words: str, name: str, is_meant: bool) -> None:
     fits = _matcher_without_clustershell(words)
-    assert fits is not None and fits(name) is meant
+    assert fits is not None and fits(name) is is_meant
 
 
 @every_case("words", ["node[1-3", "node[a]", "node[1-]", "@group"])

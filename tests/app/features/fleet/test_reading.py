@@ -21,7 +21,7 @@ DEMO = store.resolve_recording("demo:kernel").read_text(encoding="utf-8").splitl
 HOSTILE = "node\x1b]0;owned\x07[red]<script>alert(1)</script>/../../etc/passwd"
 
 
-def recording(path: Path, host: str, scale: float = 1.0, facts: dict[str, Any] | None = None) -> Path:
+def write_run(path: Path, host: str, scale: float = 1.0, facts: dict[str, Any] | None = None) -> Path:
     """The demo as another host's, each block's values times `scale`."""
     lines = []
     for line in DEMO:
@@ -40,7 +40,7 @@ def recording(path: Path, host: str, scale: float = 1.0, facts: dict[str, Any] |
     return path
 
 
-def triage(path: Path, host: str, **facts: Any) -> Path:
+def write_triage(path: Path, host: str, **facts: Any) -> Path:
     document = {
         "schema": "hostdx/1", "scenario": "triage", "status": "done", "absent": [{"fact": "cpu governor"}],
         "facts": {"host name": host, "cpu model": "a model", **facts}, "findings": [{"id": "host.pressure"}],
@@ -51,7 +51,7 @@ def triage(path: Path, host: str, **facts: Any) -> Path:
 
 def test_nodes_are_named_by_their_hosts(tmp_path: Path) -> None:
     for n in range(6):
-        recording(tmp_path / f"job-{n}" / "run.jsonl", f"host{n}")
+        write_run(tmp_path / f"job-{n}" / "run.jsonl", f"host{n}")
     fleet = read_fleet([str(tmp_path)])
     assert sorted(fleet.rounds[0]) == [f"host{n}" for n in range(6)] and not fleet.missing
     assert list(fleet.scenario_names) == ["kernel"] and len(fleet.judge_answers(0.05).measures) > 10
@@ -59,13 +59,13 @@ def test_nodes_are_named_by_their_hosts(tmp_path: Path) -> None:
 
 def test_nodes_of_one_name_are_named_by_their_paths(tmp_path: Path) -> None:
     for n in range(6):
-        recording(tmp_path / f"n{n}" / "run.jsonl", "localhost")
+        write_run(tmp_path / f"n{n}" / "run.jsonl", "localhost")
     assert sorted(read_fleet([str(tmp_path)]).rounds[0]) == [f"n{n}" for n in range(6)]
 
 
 def test_several_runs_of_a_node_are_one_measure(tmp_path: Path) -> None:
-    recordings = [recording(tmp_path / f"{n}.jsonl", "a", scale) for n, scale in enumerate((1.0, 1.0, 8.0))]
-    recording(tmp_path / "b.jsonl", "b")
+    recordings = [write_run(tmp_path / f"{n}.jsonl", "a", scale) for n, scale in enumerate((1.0, 1.0, 8.0))]
+    write_run(tmp_path / "b.jsonl", "b")
     fleet = read_fleet([str(tmp_path)])
     a, b = fleet.rounds[0]["a"], fleet.rounds[0]["b"]
     assert len(recordings) == 3 and len(fleet.rounds[0]) == 2
@@ -74,25 +74,25 @@ def test_several_runs_of_a_node_are_one_measure(tmp_path: Path) -> None:
 
 def test_what_is_no_answer_of_a_node_is_missing_or_passed_over(tmp_path: Path) -> None:
     for name, change in {"a": {}, "other": {"scenario": "x"}, "skipped": {"status": "skipped"}}.items():
-        path = triage(tmp_path / f"{name}.json", name)
+        path = write_triage(tmp_path / f"{name}.json", name)
         path.write_text(json.dumps(json.loads(path.read_text()) | change))
-    triage(tmp_path / ".hidden.json", "hidden")
+    write_triage(tmp_path / ".hidden.json", "hidden")
     fleet = read_fleet([str(tmp_path)])
     assert list(fleet.rounds[0]) == ["a"]
-    assert {(one.node, one.state) for one in fleet.missing} == {
+    assert {(node.node, node.state) for node in fleet.missing} == {
         ("other.json", "unreadable"),
         ("skipped", "skipped"),
     }
 
 
 def test_a_fleet_runs_folder_with_its_rounds_and_who_did_not_answer(tmp_path: Path) -> None:
-    elsewhere = recording(tmp_path / "elsewhere.jsonl", "another")
+    elsewhere = write_run(tmp_path / "elsewhere.jsonl", "another")
     tmp_path = tmp_path / "fleet"
     lines = []
     for n in range(6):
-        recording(tmp_path / "nodes" / f"n{n}" / "round-0.jsonl", "same")
+        write_run(tmp_path / "nodes" / f"n{n}" / "round-0.jsonl", "same")
         lines.append({"node": f"n{n}", "round": 0, "state": "answered", "file": f"nodes/n{n}/round-0.jsonl"})
-    recording(tmp_path / "nodes" / "n1" / "round-1.jsonl", "same", 0.5)
+    write_run(tmp_path / "nodes" / "n1" / "round-1.jsonl", "same", 0.5)
     lines += [
         {"node": "n1", "round": 1, "state": "answered", "file": "nodes/n1/round-1.jsonl"},
         {"node": "n6", "round": 0, "state": "hung", "reason": "in D state", "seconds": 60},
@@ -105,72 +105,72 @@ def test_a_fleet_runs_folder_with_its_rounds_and_who_did_not_answer(tmp_path: Pa
     (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, lines)) + '\n{"half')
     fleet = read_fleet([str(tmp_path)])
     assert sorted(fleet.rounds[0]) == [f"n{n}" for n in range(6)] and list(fleet.rounds[1]) == ["n1"]
-    states = {one.node: one.state for one in fleet.missing}
+    states = {node.node: node.state for node in fleet.missing}
     assert states == {"n6": "hung", "n7": "rubbish", "n8": "rubbish", "n9": "interrupted"}
 
 
 @every_case(
-    "what",
+    "content",
     [
         b"", b"{", b"[]", b"\x00" * 100, b"[" * 100_000, b'{"type":"run"}\n', b"\xff\xfe\n", b"Permission denied\n",
         gzip.compress(b"0" * (8 << 20)),
     ],
 )  # fmt: skip
 @every_case("name", ["bad.jsonl", "bad.json", "bad.jsonl.gz"])
-def test_rubbish_is_a_node_without_an_answer(tmp_path: Path, name: str, what: bytes) -> None:
-    (tmp_path / name).write_bytes(what)
+def test_rubbish_is_a_node_without_an_answer(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
     for n in range(2):
-        recording(tmp_path / f"{n}.jsonl", f"host{n}")
+        write_run(tmp_path / f"{n}.jsonl", f"host{n}")
     fleet = read_fleet([str(tmp_path)])
-    assert [(one.node, one.state) for one in fleet.missing] == [(name, "unreadable")]
+    assert [(node.node, node.state) for node in fleet.missing] == [(name, "unreadable")]
     assert len(fleet.rounds[0]) == 2 and fleet.missing[0].reason
 
 
 def test_what_is_too_large_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(summary, "MAX_JSON_BYTES", 1000)
-    triage(tmp_path / "a.json", "a", **{"x y": "z" * 2000})
-    triage(tmp_path / "b.json", "b")
+    write_triage(tmp_path / "a.json", "a", **{"x y": "z" * 2000})
+    write_triage(tmp_path / "b.json", "b")
     fleet = read_fleet([str(tmp_path)])
-    assert [one.node for one in fleet.missing] == ["a.json"] and list(fleet.rounds[0]) == ["b"]
+    assert [node.node for node in fleet.missing] == ["a.json"] and list(fleet.rounds[0]) == ["b"]
 
 
 @every_case("scale", [1e-300, 1e-24, 1e20])
 def test_wild_figures_end_nothing(tmp_path: Path, scale: float) -> None:
     """As few nodes as are judged: the interval of a retest is as wide as it can be."""
     for n in range(5):
-        recording(tmp_path / "nodes" / f"{n}.jsonl", f"host{n}", scale ** (n / 4))
+        write_run(tmp_path / "nodes" / f"{n}.jsonl", f"host{n}", scale ** (n / 4))
     answers = read_fleet([str(tmp_path / "nodes")]).judge_answers(0.05)
     again = read_fleet([str(tmp_path / "nodes")])
     again.rounds |= dict.fromkeys((1, 2, 3), again.rounds[0])
-    for one in (answers, again.judge_answers(0.05)):
+    for judgement in (answers, again.judge_answers(0.05)):
         for render in (markdown.render_markdown, html.render_html):
-            assert render(fleet_document(one))
-        assert list(judgement_rows(one)) and not one.odd
+            assert render(fleet_document(judgement))
+        assert list(judgement_rows(judgement)) and not judgement.odd
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "answers"
-    recording(tmp_path / "elsewhere" / "secret.jsonl", "secret")
-    recording(folder / "a.jsonl", "a")
+    write_run(tmp_path / "elsewhere" / "secret.jsonl", "secret")
+    write_run(folder / "a.jsonl", "a")
     (folder / "link.jsonl").symlink_to(tmp_path / "elsewhere" / "secret.jsonl")
     (folder / "folder").symlink_to(tmp_path / "elsewhere")
     os.mkfifo(folder / "pipe.jsonl")
     fleet = read_fleet([str(folder)])
     assert list(fleet.rounds[0]) == ["a"]
-    reasons = {one.node: one.reason for one in fleet.missing}
+    reasons = {node.node: node.reason for node in fleet.missing}
     assert set(reasons) == {"link.jsonl", "pipe.jsonl"} and len(set(reasons.values())) == 2
     head = {"schema": "hostdx-fleet/1", "scenario": "kernel", "seed": 1, "started": "", "nodes": ["a", "b"]}
     (folder / "fleet.json").write_text(json.dumps(head))
     answers = [{"node": "a", "round": 0, "state": "answered", "file": "link.jsonl"},
                {"node": "b", "round": 0, "state": "answered", "file": "folder/secret.jsonl"}]  # fmt: skip
     (folder / "answers.jsonl").write_text("\n".join(map(json.dumps, answers)))
-    assert [one.state for one in read_fleet([str(folder)]).missing] == ["rubbish", "rubbish"]
+    assert [node.state for node in read_fleet([str(folder)]).missing] == ["rubbish", "rubbish"]
 
 
 def test_names_are_data(tmp_path: Path) -> None:
     for n in range(5):
-        recording(tmp_path / f"{n}.jsonl", f"host{n}")
-    recording(tmp_path / "hostile.jsonl", HOSTILE, 0.5)
+        write_run(tmp_path / f"{n}.jsonl", f"host{n}")
+    write_run(tmp_path / "hostile.jsonl", HOSTILE, 0.5)
     assert HOSTILE in read_fleet([str(tmp_path)]).rounds[0]
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         *(f"{n}.jsonl" for n in range(5)),
@@ -180,7 +180,7 @@ def test_names_are_data(tmp_path: Path) -> None:
 
 def test_many_are_read_by_several_processes_alike(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for n in range(8):
-        triage(tmp_path / f"{n}.json", f"host{n}", **{"os name": "Debian"})
+        write_triage(tmp_path / f"{n}.json", f"host{n}", **{"os name": "Debian"})
     (tmp_path / "x.json").write_text("no JSON")
     alone = read_fleet([str(tmp_path)])
     monkeypatch.setattr(reading, "_ALONE", 2)

@@ -34,5 +34,5 @@ def test_rates_add_up_and_times_do_not() -> None:
     (table,) = (part for part in section.parts if isinstance(part, Table))
     assert table.rows == (("easy", "2", "400 /s", "300 /s", "75 %", "25 %"),)
     assert len(sum_words(fleet.sums)) == 1 and "400 /s" in " ".join(lead_sentences(fleet))
-    apart = judge_fleet(nodes, FactTable(), loads)
-    assert not apart.sums and not together_sections(apart.sums)
+    without_start = judge_fleet(nodes, FactTable(), loads)
+    assert not without_start.sums and not together_sections(without_start.sums)

@@ -131,8 +131,8 @@ def test_the_dashboard_asks_for_gauges_that_are_written() -> None:
     written |= {"hostdx_watch_load_ratio", "hostdx_watch_load_cusum"}  # once a baseline is whole
     dashboard = json.loads((BATCH / "grafana-dashboard.json").read_text("utf-8"))
     queries = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
-    asked = {name for query in queries for name in re.findall(r"hostdx_\w+", query)}
-    assert len(asked) > 6 and asked <= written
+    gauges = {name for query in queries for name in re.findall(r"hostdx_\w+", query)}
+    assert len(gauges) > 6 and gauges <= written
     answers = {answer for query in queries for answer in re.findall(r'answer="([^"]+)"', query)}
     assert answers <= {str(answer) for answer in Answer}
     assert len({panel["id"] for panel in dashboard["panels"]}) == len(dashboard["panels"])

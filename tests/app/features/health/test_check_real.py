@@ -28,7 +28,7 @@ def write_class(path: Path, level: float, spread: float) -> str:
     return str(path)
 
 
-def health(*arguments: str) -> tuple[int, dict[str, object], float]:
+def run_health(*arguments: str) -> tuple[int, dict[str, object], float]:
     """Exit status, document and seconds, in a process of its own, as a batch system starts it."""
     began = time.monotonic()
     done = subprocess.run(
@@ -38,7 +38,7 @@ def health(*arguments: str) -> tuple[int, dict[str, object], float]:
     return done.returncode, json.loads(done.stdout), time.monotonic() - began
 
 
-def parts(document: dict[str, object]) -> set[tuple[str, str]]:
+def parts_and_answers(document: dict[str, object]) -> set[tuple[str, str]]:
     reasons = document["reasons"]
     assert isinstance(reasons, list)
     return {(reason["part"], reason["answer"]) for reason in reasons}
@@ -49,8 +49,8 @@ def test_a_mount_that_never_answers_is_the_answer(tmp_path: Path) -> None:
     place = tmp_path / "dead"
     place.mkdir()
     with dead_mount(place):
-        status, document, seconds = health("--within", "15s")
-    assert status == 1 and ("mount", "not fit") in parts(document)
+        status, document, seconds = run_health("--within", "15s")
+    assert status == 1 and ("mount", "not fit") in parts_and_answers(document)
     assert seconds < 15
 
 
@@ -81,11 +81,11 @@ def test_a_directory_that_never_answers_ends_in_time(tmp_path: Path) -> None:
 @pytest.mark.soak("a directory that never answers; the speed against a class: test_speed.py")
 def test_a_slow_node_is_told_from_a_fit_one(tmp_path: Path) -> None:
     """The class's level is far above, then far below what this machine gives."""
-    status, document, seconds = health("--class", write_class(tmp_path / "c.json", math.log(1e9), 0.005))
-    assert (status, seconds < 15) == (1, True) and ("speed", "not fit") in parts(document)
-    assert not {answer for part, answer in parts(document) if part == "time"}
-    _, document, _ = health("--class", write_class(tmp_path / "c.json", math.log(1.0), 0.005))
-    assert "speed" not in {part for part, _ in parts(document)}
+    status, document, seconds = run_health("--class", write_class(tmp_path / "c.json", math.log(1e9), 0.005))
+    assert (status, seconds < 15) == (1, True) and ("speed", "not fit") in parts_and_answers(document)
+    assert not {answer for part, answer in parts_and_answers(document) if part == "time"}
+    _, document, _ = run_health("--class", write_class(tmp_path / "c.json", math.log(1.0), 0.005))
+    assert "speed" not in {part for part, _ in parts_and_answers(document)}
     state = Path(os.environ["XDG_STATE_HOME"]) / "hostdx"
     assert [path.name for path in (state / "health").glob("*.jsonl")] == ["last.jsonl"]
     assert not [*(state / "journal").glob("*.jsonl")]
@@ -100,18 +100,18 @@ def test_what_a_job_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         os.chown(tmp_path / name, uid, uid)
     monkeypatch.setattr(leftovers, "FOLDERS", (str(tmp_path),))
     monkeypatch.setattr(leftovers, "GRAVE_SHARE", 1e-6)
-    started = subprocess.run(  # an orphan: a child of this process would be of our own family
+    orphan = subprocess.run(  # an orphan: a child of this process would be of our own family
         ["/bin/sh", "-c", "(while :; do :; done) >/dev/null 2>&1 & echo $!"],
         user=65002, group=65002, capture_output=True, text=True, timeout=10, check=True,
     )  # fmt: skip
-    pid = int(started.stdout)
+    pid = int(orphan.stdout)
     try:
         time.sleep(0.2)
-        found = [leftover for leftover in leftovers.find_leftovers(Host()) if "uid 6500" in leftover.text]
+        remains = [leftover for leftover in leftovers.find_leftovers(Host()) if "uid 6500" in leftover.text]
     finally:
         os.kill(pid, signal.SIGKILL)
-    assert [(left.kind, left.grave) for left in found] == [("processes", True), ("files", True)]
-    assert f"[{pid}]" in found[0].text and "65001" in found[1].text
+    assert [(leftover.kind, leftover.grave) for leftover in remains] == [("processes", True), ("files", True)]
+    assert f"[{pid}]" in remains[0].text and "65001" in remains[1].text
     time.sleep(0.2)
     assert not [leftover for leftover in leftovers.find_leftovers(Host()) if f"[{pid}]" in leftover.text]
 
@@ -121,7 +121,7 @@ def test_children_that_never_answer_nor_end_are_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rules, the look at leftovers and the run each hang, and none takes a signal that can be ignored."""
-    started: list[subprocess.Popen[bytes]] = []
+    children: list[subprocess.Popen[bytes]] = []
 
     def start_deaf_child(*_module: str) -> subprocess.Popen[bytes]:
         command = [
@@ -129,13 +129,13 @@ def test_children_that_never_answer_nor_end_are_given_up(
             "-c",
             "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(60)",
         ]
-        started.append(subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True))
-        return started[-1]
+        children.append(subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True))
+        return children[-1]
 
     monkeypatch.setattr(check, "_start_child", start_deaf_child)
     write_class(tmp_path / "c.json", 8.0, 0.01)
     began = time.monotonic()
     node = check.check_node(began, 6.0, read_class(str(tmp_path / "c.json")), "")
     assert time.monotonic() - began < 6.0
-    assert node.answer is check.Answer.NOT_SURE and len(started) == 3
-    assert all(child.poll() is not None for child in started)
+    assert node.answer is check.Answer.NOT_SURE and len(children) == 3
+    assert all(child.poll() is not None for child in children)

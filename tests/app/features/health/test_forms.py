@@ -32,12 +32,12 @@ def check(*answers: Answer) -> HealthCheck:
     ],
 )
 def test_answers_and_statuses(answers: tuple[Answer, ...], answer: str, status: int, nagios: int) -> None:
-    made = check(*answers)
-    assert made.answer == answer
-    assert {form: exit_status_of(made, form) for form in FORMS} == {
+    result = check(*answers)
+    assert result.answer == answer
+    assert {form: exit_status_of(result, form) for form in FORMS} == {
         form: nagios if form == "nagios" else status for form in FORMS
     }
-    document = json.loads(spell_check(made, "json"))
+    document = json.loads(spell_check(result, "json"))
     assert document["answer"] == answer and len(document["reasons"]) == len(answers)
     assert document["loads"][0]["ratio"] == 0.7512
 

@@ -43,7 +43,7 @@ def free_port() -> int:
 
 
 @contextmanager
-def running(*command: str, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+def run_daemon(*command: str, environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
     child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         yield child
@@ -75,7 +75,7 @@ class Cluster:
         munge = [f"--{name}-file={folder}/munge/{name}" for name in ("key", "log", "pid", "seed")]
         socket_path = folder / "munge" / "socket"
         stack.enter_context(
-            running("munged", "-F", "-f", f"--socket={socket_path}", *munge, environment=self.environment)
+            run_daemon("munged", "-F", "-f", f"--socket={socket_path}", *munge, environment=self.environment)
         )
         own = ("SLURM_CONF", "HOSTDX_HEALTH_CONF", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
         exports = "".join(
@@ -95,14 +95,16 @@ class Cluster:
             f"PartitionName=p Nodes={NODE} Default=YES MaxTime=60 State=UP\n"
         )
         self.wait_for(socket_path.exists, 20)
-        stack.enter_context(running("slurmctld", "-D", environment=self.environment))
-        self.slurmd = stack.enter_context(running("slurmd", "-D", "-N", NODE, environment=self.environment))
+        stack.enter_context(run_daemon("slurmctld", "-D", environment=self.environment))
+        self.slurmd = stack.enter_context(
+            run_daemon("slurmd", "-D", "-N", NODE, environment=self.environment)
+        )
 
-    def wait_for(self, holds: object, seconds: float) -> bool:
-        assert callable(holds)
+    def wait_for(self, condition: object, seconds: float) -> bool:
+        assert callable(condition)
         until = time.monotonic() + seconds
         while time.monotonic() < until:
-            if holds():
+            if condition():
                 return True
             time.sleep(0.5)
         return False

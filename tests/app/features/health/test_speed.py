@@ -41,7 +41,7 @@ def node_class(spread: float, *, nodes: int = 30, scatter: float = 0.01) -> Node
     return NodeClass(schema="hostdx-class/1", name="c", loads=(make_load(KEY, levels, [scatter] * nodes),))
 
 
-def rounds(ratio: float, count: int = FULL_ROUNDS) -> dict[tuple[str, str], list[float]]:
+def rounds_at(ratio: float, count: int = FULL_ROUNDS) -> dict[tuple[str, str], list[float]]:
     return {KEY: [5 + math.log(ratio) + 0.001 * n for n in range(count)]}
 
 
@@ -50,7 +50,7 @@ def rounds(ratio: float, count: int = FULL_ROUNDS) -> dict[tuple[str, str], list
 )
 def test_a_node_of_an_even_class(ratio: float, slow: bool, fit: bool) -> None:
     even = node_class(0.01)
-    (standing,) = standings = compare_rounds(even, rounds(ratio))
+    (standing,) = standings = compare_rounds(even, rounds_at(ratio))
     assert (standing.is_slow, is_surely_fit(even, standings)) == (slow, fit)
     assert standing.decides and standing.ratio == pytest.approx(ratio, rel=0.02)
 
@@ -58,7 +58,7 @@ def test_a_node_of_an_even_class(ratio: float, slow: bool, fit: bool) -> None:
 def test_few_rounds_decide_nothing() -> None:
     even = node_class(0.01)
     for ratio in (1.0, 0.5):
-        (standing,) = standings = compare_rounds(even, rounds(ratio, MIN_ROUNDS - 1))
+        (standing,) = standings = compare_rounds(even, rounds_at(ratio, MIN_ROUNDS - 1))
         assert not standing.is_slow and not is_surely_fit(even, standings)
     assert not is_surely_fit(even, [])
 
@@ -86,9 +86,9 @@ def test_a_class_is_kept_and_read(tmp_path: Path) -> None:
     runs = [(f"n{number}", session) for number in range(MIN_RUNS)]
     for name in ("wn", str(tmp_path / "wn.json")):
         save_class(name, runs)
-        kept = read_class(name)
-        assert {own.load for own in kept.loads} == set(LOADS) and all(
-            own.runs == MIN_RUNS for own in kept.loads
+        speed_class = read_class(name)
+        assert {own.load for own in speed_class.loads} == set(LOADS) and all(
+            own.runs == MIN_RUNS for own in speed_class.loads
         )
     with pytest.raises(Failure):
         save_class("few", [("n1", session)] * MIN_RUNS)  # one node

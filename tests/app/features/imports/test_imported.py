@@ -12,14 +12,9 @@ from hostdx.app.report.forms import html, markdown
 from hostdx.app.report.full_report import report
 from hostdx.app.report.results.result_parts import result_parts
 from hostdx.scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxCorner
-from hostdx.scenarios.analysis.imported.results import (
-    Boxes,
-    Histories,
-    HistoriesResult,
-    WorkloadHistory,
-)
+from hostdx.scenarios.analysis.imported.results import Boxes, Histories, HistoriesResult, WorkloadHistory
 from hostdx.scenarios.contract.results.document import Picture
-from tests.probes.imports import originals as made
+from tests.probes.imports import originals as texts
 
 TABLE = "ior_hard_GiBps\tior_easy_GiBps\tmdtest_hard_kIOPS\tmdtest_easy_kIOPS\n"
 
@@ -30,15 +25,15 @@ def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
 
 
-def files(tmp_path: Path, **texts: str) -> list[str]:
+def write_files(tmp_path: Path, **texts: str) -> list[str]:
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
     return [str(tmp_path / name) for name in texts]
 
 
-@pytest.mark.parametrize("kind", made.ALL)
+@pytest.mark.parametrize("kind", texts.ALL)
 def test_every_kind_becomes_a_recording_that_loads_and_reports(kind: str, tmp_path: Path) -> None:
-    assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, result=made.ALL[kind])]) == 0
+    assert run_command_line(["import", "-o", "r.jsonl", *write_files(tmp_path, result=texts.ALL[kind])]) == 0
     session = load_recording(Path("r.jsonl"))
     assert session.ended is not None and session.ended.status == "done"
     assert session.began is not None and session.began.scenario == "import"
@@ -51,7 +46,7 @@ def test_every_kind_becomes_a_recording_that_loads_and_reports(kind: str, tmp_pa
 def test_each_file_has_its_own_recording_and_all_have_one_together(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = files(tmp_path, **{f"r{n}": made.hepscore() for n in range(7)})
+    names = write_files(tmp_path, **{f"r{n}": texts.hepscore() for n in range(7)})
     assert run_command_line(["import", *names]) == 0
     entries = list((tmp_path / "state/hostdx/recordings").iterdir())
     assert len(entries) == 8 and sum("together" in p.name for p in entries) == 1
@@ -62,7 +57,7 @@ def test_each_file_has_its_own_recording_and_all_have_one_together(
 
 def test_the_odd_runs_are_the_answer_and_the_box_is_drawn(tmp_path: Path) -> None:
     rows = "".join(f"0.9\t{0.47 if n % 2 else 1.9}\t11\t130\n" for n in range(9))
-    assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, t=TABLE + rows)]) == 0
+    assert run_command_line(["import", "-o", "r.jsonl", *write_files(tmp_path, t=TABLE + rows)]) == 0
     document = report(load_recording(Path("r.jsonl")), "r.jsonl")
     text, page = markdown.render_markdown(document), html.render_html(document)
     assert "IOR easy lies below IOR hard in 4 of 9 runs: runs 2, 4, 6, 8" in text.splitlines()[0]
@@ -71,8 +66,8 @@ def test_the_odd_runs_are_the_answer_and_the_box_is_drawn(tmp_path: Path) -> Non
 
 
 def test_a_summary_of_another_run_is_contradicted(tmp_path: Path) -> None:
-    other = made.PRMON_JSON.replace('"wtime": 4', '"wtime": 40')
-    names = files(tmp_path, **{"job.txt": made.PRMON_TEXT, "job.json": other})
+    other = texts.PRMON_JSON.replace('"wtime": 4', '"wtime": 40')
+    names = write_files(tmp_path, **{"job.txt": texts.PRMON_TEXT, "job.json": other})
     assert run_command_line(["import", *names]) == 0
     paths = (tmp_path / "state/hostdx/recordings").glob("import-prmon-json*")
     findings = load_recording(next(paths)).findings.values()
@@ -82,7 +77,7 @@ def test_a_summary_of_another_run_is_contradicted(tmp_path: Path) -> None:
 def test_what_is_refused_is_one_line_and_the_rest_is_imported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = files(tmp_path, good=made.IO500, bad="error: failed to setup shm segment\n")
+    names = write_files(tmp_path, good=texts.IO500, bad="error: failed to setup shm segment\n")
     assert run_command_line(["import", *names]) == 3
     out, err = capsys.readouterr()
     assert err.count("\n") == 1 and "bad: is 35 B of text, and of no kind" in err
@@ -99,33 +94,33 @@ def test_exit_statuses(arguments: list[str], status: int, capsys: pytest.Capture
 
 
 def test_an_existing_file_is_not_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    name, other = files(tmp_path, f=made.IO500, r="mine")
+    name, other = write_files(tmp_path, f=texts.IO500, r="mine")
     assert run_command_line(["import", "-o", other, name]) == 3
     assert Path(other).read_text() == "mine" and "exists already" in capsys.readouterr().err
 
 
 def test_json_has_values_findings_and_refusals(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    names = files(tmp_path, f=made.fio(made.fio_job()), bad="x")
+    names = write_files(tmp_path, f=texts.fio(texts.fio_job()), bad="x")
     assert run_command_line(["import", "--json", *names]) == 3
     document = json.loads(capsys.readouterr().out)
-    [imported] = document["imported"]
-    measure = imported["result"]["measures"][0]
+    [file] = document["imported"]
+    measure = file["result"]["measures"][0]
     assert (measure["workload"], measure["metric"], measure["value"]) == ("job read", "IOPS", 10000.0)
     assert measure["conditions"]["iodepth"] == "8" and measure["conditions"]["block size"] == "4 KiB"
-    assert Path(imported["recording"]).exists() and document["refused"][0]["file"].endswith("bad")
+    assert Path(file["recording"]).exists() and document["refused"][0]["file"].endswith("bad")
 
 
 def test_hostile_names_in_a_file_reach_no_terminal(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     name = "\x1b]0;owned\x07\u202e[red]<script>"
-    text = made.fio(made.fio_job(name)).replace("3.33", "3.33\\u001b[2J")
-    assert run_command_line(["import", "-o", "r.jsonl", *files(tmp_path, f=text)]) == 0
+    text = texts.fio(texts.fio_job(name)).replace("3.33", "3.33\\u001b[2J")
+    assert run_command_line(["import", "-o", "r.jsonl", *write_files(tmp_path, f=text)]) == 0
     out, err = capsys.readouterr()
     document = report(load_recording(Path("r.jsonl")), "r.jsonl")
     page = html.render_html(document)
-    for shown in (out, err, markdown.render_markdown(document), page):
-        assert "\x1b" not in shown and "\x07" not in shown and "\u202e" not in shown
+    for output in (out, err, markdown.render_markdown(document), page):
+        assert "\x1b" not in output and "\x07" not in output and "\u202e" not in output
     assert "<script" not in page
 
 

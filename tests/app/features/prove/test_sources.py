@@ -28,7 +28,7 @@ BASE = "[sysctl]\nvm.swappiness=40\nvm.dirty_ratio=30\n"
 
 
 @pytest.fixture
-def allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+def all_switchable(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every setting of this host's is one that could be switched, but for kernel.panic and what is no file."""
 
     def parse(_host: Host, text: str, **_: object) -> None:
@@ -44,7 +44,7 @@ def finding(**fields: object) -> Finding:
     return Finding(**usual | fields)  # type: ignore[arg-type]
 
 
-@pytest.mark.usefixtures("allowed")
+@pytest.mark.usefixtures("all_switchable")
 def test_a_profile_gives_its_settings_and_those_it_includes(tmp_path: Path) -> None:
     for name, text in (("mine", PROFILE), ("base", BASE)):
         folder = tmp_path / "usr/lib/tuned" / name
@@ -61,21 +61,21 @@ def test_a_profile_gives_its_settings_and_those_it_includes(tmp_path: Path) -> N
         sources.settings_of_profile(Host(str(tmp_path)), "none")
 
 
-@pytest.mark.usefixtures("allowed")
+@pytest.mark.usefixtures("all_switchable")
 def test_a_finding_gives_its_remedy_its_load_and_its_key() -> None:
     choice = sources.settings_of_finding(Host(), finding(load="page-fault", subject="x"))
     assert choice.settings == ("sysctl:vm.swappiness=10",) and choice.is_applied_whole
     assert (choice.load, choice.finding) == ("page-fault", "memory.swappiness|x")
 
 
-@pytest.mark.usefixtures("allowed")
+@pytest.mark.usefixtures("all_switchable")
 def test_all_findings_give_each_file_once() -> None:
     other = finding(id="b.c", remedy=(Remedy(title="", settings={"vm.swappiness": "1", "/sys/a": "2"}),))
     choice = sources.settings_of_findings(Host(), [finding(), other])
     assert choice.settings == ("sysctl:vm.swappiness=10", "sysfs:/sys/a=2")
 
 
-@pytest.mark.usefixtures("allowed")
+@pytest.mark.usefixtures("all_switchable")
 def test_a_remedy_may_set_what_is_no_file() -> None:
     ring = Remedy(
         title="enlarge it", commands=("ethtool -G eth2 rx 4096",), settings={"ring:eth2/rx": "4096"}
@@ -90,15 +90,15 @@ def test_a_finding_is_found_by_its_id_or_its_key() -> None:
     assert sources.find_finding([first], "memory") is None
 
 
-@pytest.mark.usefixtures("allowed")
+@pytest.mark.usefixtures("all_switchable")
 def test_a_remedy_that_cannot_be_switched_offers_another_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    def examine(findings: list[Finding]) -> None:
+    def set_findings(findings: list[Finding]) -> None:
         monkeypatch.setattr("hostdx.scenarios.triage.triage.examine_live_host", lambda _: ([], findings))
 
-    examine([finding(remedy=(), prove="storage", prove_options=("--dir", "/data"))])
+    set_findings([finding(remedy=(), prove="storage", prove_options=("--dir", "/data"))])
     with pytest.raises(Failure, match="hostdx run storage --dir /data"):
         command._choose_settings(Host(), "memory.swappiness", "")
-    examine([finding(remedy=())])
+    set_findings([finding(remedy=())])
     with pytest.raises(Failure, match="hostdx baseline save"):
         command._choose_settings(Host(), "memory.swappiness", "")
 
@@ -123,7 +123,7 @@ def test_triage_says_what_the_newest_proof_gave() -> None:
     [(key, words)] = ProofResult(t=1.0, value=proof).proofs.items()
     assert key == finding().key and "38 %" in words
     event = ev.Found(t=0.0, finding=finding(evidence=(Evidence("a"),)))
-    told = add_proofs(event, {key: Fact(key, "proved", words, "recording")}).finding
-    assert told.evidence[0].text == words and len(told.evidence) == 2
+    with_proof = add_proofs(event, {key: Fact(key, "proved", words, "recording")}).finding
+    assert with_proof.evidence[0].text == words and len(with_proof.evidence) == 2
     assert add_proofs(event, {}) is event
     assert not ProofResult(t=1.0, value=Proof(settings=(line,))).proofs

@@ -24,7 +24,7 @@ from hostdx.app.features.watch.incidents.summaries import FILE_NAME, read_summar
 from hostdx.probes.system.running.host_looks import CloseLook, HostLook, LookState, ProcessUse
 from hostdx.scenarios.analysis.incidents.hours import HOUR_S, HourSummary
 from hostdx.scenarios.analysis.incidents.looks import find_process, judge_looks
-from tests.app.launcher import hostdx, started
+from tests.app.launcher import run_hostdx, start_hostdx
 from tests.every_case import every_case
 from tests.fakes.looks import STEP_S, make_close_look, make_looks
 from tests.needs import ROOT, needs, program
@@ -138,7 +138,7 @@ def _hour_of(day: datetime) -> int:
 def test_many_nodes_answers_are_judged_together(folder: Path, tmp_path: Path) -> None:
     """As any launcher leaves them: `hostdx incident --format json` of each node in one folder."""
     write(folder, make_looks(400, is_busy))
-    done = hostdx(tmp_path, "incident", "--format", "json")
+    done = run_hostdx(tmp_path, "incident", "--format", "json")
     assert done.returncode == 0
     answer = msgspec.json.decode(done.stdout.encode())
     answers = tmp_path / "answers"
@@ -146,14 +146,16 @@ def test_many_nodes_answers_are_judged_together(folder: Path, tmp_path: Path) ->
     for number in range(4):
         (answers / f"{number}.json").write_bytes(msgspec.json.encode(answer | {"host": f"n{number}"}))
     (answers / "other.json").write_text('{"schema": 1}')
-    done = hostdx(tmp_path, "fleet", "judge", str(answers), "--json")
+    done = run_hostdx(tmp_path, "fleet", "judge", str(answers), "--json")
     assert done.returncode == 0
-    judged = msgspec.json.decode(done.stdout.encode())
-    (shared,) = judged["shared"]
+    document = msgspec.json.decode(done.stdout.encode())
+    (incident,) = document["shared"]
     assert (
-        judged["nodes"] == 4 and shared["nodes"] == ["n0", "n1", "n2", "n3"] and shared["culprit"] == "rsync"
+        document["nodes"] == 4
+        and incident["nodes"] == ["n0", "n1", "n2", "n3"]
+        and incident["culprit"] == "rsync"
     )
-    assert judged["alone"] == {} and len(judged["findings"]) == 1
+    assert document["alone"] == {} and len(document["findings"]) == 1
 
 
 def test_a_killed_writer_leaves_one_line_that_is_left_out(folder: Path) -> None:
@@ -180,8 +182,8 @@ def test_rubbish_in_the_folder_is_counted_and_harmless(folder: Path) -> None:
 
 def test_a_clock_that_was_set_moves_no_look(folder: Path) -> None:
     looks = make_looks(500)
-    moved = [msgspec.structs.replace(look, wall_s=look.wall_s - 7200) for look in looks[:420]]
-    write(folder, [*moved, *looks[420:]])
+    earlier = [msgspec.structs.replace(look, wall_s=look.wall_s - 7200) for look in looks[:420]]
+    write(folder, [*earlier, *looks[420:]])
     assert len(segments(folder)) == 2
     times = [look.wall_s for look in read_book(folder).looks]
     assert times == pytest.approx([look.wall_s for look in looks])
@@ -222,16 +224,16 @@ def test_a_full_disk_loses_looks_and_the_recorder_goes_on_when_there_is_room(tmp
                 os.write(file.fileno(), bytes(4096))
         for look in looks[200:400]:
             writer.append(look)
-        lost = writer.lost
+        lost_looks = writer.lost
         full, files = read_book(folder), segments(folder)
         filling.unlink()
         for look in looks[400:]:
             writer.append(look)
         writer.close()
         book = read_book(folder)
-    assert 100 < lost < 200, "what is left of the last block holds some looks"
-    assert len(full.looks) == 400 - lost and len(files) <= 2, "no new file for each lost look"
-    assert writer.lost == lost and len(book.looks) == 600 - lost and book.unreadable == 0
+    assert 100 < lost_looks < 200, "what is left of the last block holds some looks"
+    assert len(full.looks) == 400 - lost_looks and len(files) <= 2, "no new file for each lost look"
+    assert writer.lost == lost_looks and len(book.looks) == 600 - lost_looks and book.unreadable == 0
     assert [look.boot_s for look in book.looks[-200:]] == [look.boot_s for look in looks[400:]]
 
 
@@ -259,7 +261,7 @@ def test_a_full_disk_loses_looks_and_not_the_book(folder: Path, monkeypatch: pyt
     assert [look.boot_s for look in book.looks] == [look.boot_s for look in looks[:30] + looks[60:]]
 
 
-class Clock:
+class WaitingClock:
     """Time passes where somebody waits. `pressure`: when a trigger fires."""
 
     def __init__(self, pressure: tuple[float, ...] = ()) -> None:
@@ -286,22 +288,22 @@ class Kept(BookWriter):
         self.looks.append(look)
 
 
-def record(clock: Clock, looks: list[HostLook]) -> tuple[list[float], list[float]]:
+def record(clock: WaitingClock, looks: list[HostLook]) -> tuple[list[float], list[float]]:
     """Return when it looked, and when closely."""
-    kept, made = Kept(), iter(looks)
+    book, remaining = Kept(), iter(looks)
     at: dict[str, list[float]] = {"look": [], "close": []}
     state = LookState(0.0, 0.0, None, {}, {}, None, None, None, None)  # type: ignore[arg-type]
 
     def compare(before: LookState, after: LookState) -> HostLook:
         at["look"].append(clock.now_s)
-        return next(made)
+        return next(remaining)
 
     def close() -> CloseLook:
         at["close"].append(clock.now_s)
         return make_close_look(0)
 
     recorder = Recorder(
-        kept,
+        book,
         clock.wait,
         sleep=clock.sleep,
         clock=lambda: clock.now_s,
@@ -310,12 +312,12 @@ def record(clock: Clock, looks: list[HostLook]) -> tuple[list[float], list[float
         look=close,
     )
     recorder.record(len(looks))
-    assert len(kept.looks) == len(at["look"]) + len(at["close"])
+    assert len(book.looks) == len(at["look"]) + len(at["close"])
     return at["look"], at["close"]
 
 
 def test_a_crossed_limit_starts_half_a_minute_of_close_looks_and_looks_go_on() -> None:
-    looks, close = record(Clock(), make_looks(60, lambda n: n >= 10))
+    looks, close = record(WaitingClock(), make_looks(60, lambda n: n >= 10))
     assert looks == pytest.approx([LOOK_S * n for n in range(1, 61)])
     first = [at for at in close if at < 110 + CLOSE_S]
     assert first[0] == 110 and len(first) == CLOSE_S / 0.25
@@ -324,14 +326,14 @@ def test_a_crossed_limit_starts_half_a_minute_of_close_looks_and_looks_go_on() -
 
 
 def test_after_a_quiet_look_the_next_alarm_waits_a_minute_only() -> None:
-    _, close = record(Clock(), make_looks(60, lambda n: n in (10, 20)))
+    _, close = record(WaitingClock(), make_looks(60, lambda n: n in (10, 20)))
     assert close[0] == 110
     second = next(at for at in close if at > 110 + CLOSE_S)
     assert second == 210 >= 110 + CLOSE_S + SHORT_REST_S
 
 
 def test_pressure_ends_the_wait_and_is_not_asked_in_a_circle() -> None:
-    clock = Clock(pressure=tuple(3.0 + n / 100 for n in range(5000)))
+    clock = WaitingClock(pressure=tuple(3.0 + n / 100 for n in range(5000)))
     looks, close = record(clock, make_looks(40))
     assert close[0] == 3.0 and len(looks) == 40
     assert looks == pytest.approx([LOOK_S * n for n in range(1, 41)])
@@ -346,14 +348,14 @@ def test_without_pressure_files_the_wait_is_a_wait(tmp_path: Path) -> None:
 
 @every_case("arguments", [["--at", "25:00"], ["--since", "soon"], ["--since", "0m"]])
 def test_wrong_times_are_refused(tmp_path: Path, arguments: list[str]) -> None:
-    assert hostdx(tmp_path, "incident", *arguments).returncode == 2
+    assert run_hostdx(tmp_path, "incident", *arguments).returncode == 2
 
 
 def test_a_killed_recorder_leaves_a_readable_book(tmp_path: Path, folder: Path) -> None:
-    recorder = started(tmp_path, "watch", "--incidents")
+    recorder = start_hostdx(tmp_path, "watch", "--incidents")
     try:
         assert recorder.stderr is not None and recorder.stderr.readline(), "it has begun"
-        again = hostdx(tmp_path, "watch", "--incidents")
+        again = run_hostdx(tmp_path, "watch", "--incidents")
         assert again.returncode != 0, "a second recorder would write everything twice"
     finally:
         recorder.kill()
@@ -361,22 +363,22 @@ def test_a_killed_recorder_leaves_a_readable_book(tmp_path: Path, folder: Path) 
     assert read_book(folder).unreadable == 0
 
 
-@every_case("moved, named", [(0.1, False), (0.4, True)])
+@every_case("share, is_culprit", [(0.1, False), (0.4, True)])
 def test_who_writes_to_another_disk_is_not_named_for_the_slow_one(
-    tmp_path: Path, moved: float, named: bool
+    tmp_path: Path, share: float, is_culprit: bool
 ) -> None:
     """`rsync` writes 80 MB/s; the slow disk moved this share of it."""
     looks = []
     for look in make_looks(400, is_busy):
         disk = look.values["disk:sda"]
-        slow = disk | {"write rate": disk["write rate"] * moved}
+        slow = disk | {"write rate": disk["write rate"] * share}
         looks.append(msgspec.structs.replace(look, values=look.values | {"disk:sda": slow}))
-    book = tmp_path / f"{named}"
+    book = tmp_path / f"{is_culprit}"
     write(book, list(looks))
     ((incident, _),) = choose_incidents(answer_of(read_book(book), book))
-    assert incident.cause == "disk" and (incident.culprit is not None) == named
+    assert incident.cause == "disk" and (incident.culprit is not None) == is_culprit
     suspect = None if incident.suspect is None else (incident.suspect.name, incident.suspect.reason)
-    assert suspect == (None if named else ("rsync", "other-disks")), "it is said why he is not named"
+    assert suspect == (None if is_culprit else ("rsync", "other-disks")), "it is said why he is not named"
 
 
 def test_the_user_is_said_with_his_share_where_several_use_a_command() -> None:

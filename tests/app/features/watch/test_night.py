@@ -19,7 +19,7 @@ from hostdx.app.recordings import baselines
 from hostdx.app.terminal.failure import Failure
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
-from tests.fakes.streams.small_recordings import recorded
+from tests.fakes.streams.small_recordings import record_small
 
 pytestmark = pytest.mark.usefixtures("own_state")
 START = datetime(2026, 3, 1, 2, 30, tzinfo=UTC)
@@ -40,8 +40,8 @@ class Clocked:
     def measure(self, recording: Path, blocked: str) -> ev.RunEnded:
         if self.full:
             raise Failure(f"{recording}: cannot record there: no space left on device")
-        made = recorded(self.tmp, "now", self.rates.pop(0) if self.rates else self.rate)
-        lines = [msgspec.json.decode(line) for line in made.read_bytes().splitlines()]
+        source = record_small(self.tmp, "now", self.rates.pop(0) if self.rates else self.rate)
+        lines = [msgspec.json.decode(line) for line in source.read_bytes().splitlines()]
         lines[0]["wall"] = f"{self.now:%Y-%m-%dT%H:%M:%SZ}"
         ended: dict[str, Any] = {"type": "end", "t": 2.0, "status": "done"}
         if blocked:
@@ -57,9 +57,9 @@ class Clocked:
             busy=lambda: self.busy, now=lambda: self.now,
         )  # fmt: skip
 
-    def nights(self, count: int, **given: Any) -> nights.Tonight:
+    def nights(self, count: int, **changes: Any) -> nights.Tonight:
         for _ in range(count):
-            night = self.night(**given)
+            night = self.night(**changes)
             self.now += timedelta(days=1)
         return night
 
@@ -102,9 +102,9 @@ def test_a_clock_that_was_moved_loses_no_night_and_no_order(host: Clocked, by: t
     if by == timedelta(days=-1):
         host.now -= timedelta(hours=12)
     host.rate = 900.0
-    found = host.nights(2)
-    assert found.history.measured_count == 4
-    assert [round(value, -2) for _, value in found.history.loads[0].values] == [1000, 1000, 900, 900]
+    tonight = host.nights(2)
+    assert tonight.history.measured_count == 4
+    assert [round(value, -2) for _, value in tonight.history.loads[0].values] == [1000, 1000, 900, 900]
 
 
 def test_a_busy_night_is_recorded_as_skipped_and_the_next_one_runs(host: Clocked) -> None:
@@ -136,7 +136,7 @@ def test_another_night_under_way_is_not_disturbed(host: Clocked, monkeypatch: py
     inner: list[type[BaseException]] = []
     measure = host.measure
 
-    def twice(recording: Path, blocked: str) -> ev.RunEnded:
+    def measure_twice(recording: Path, blocked: str) -> ev.RunEnded:
         host.measure = measure  # type: ignore[method-assign]
         try:
             host.night()
@@ -144,22 +144,22 @@ def test_another_night_under_way_is_not_disturbed(host: Clocked, monkeypatch: py
             inner.append(type(why))
         return measure(recording, blocked)
 
-    host.measure = twice  # type: ignore[method-assign]
+    host.measure = measure_twice  # type: ignore[method-assign]
     assert host.night().history.measured_count == 1 and len(inner) == 1
 
 
 def test_a_low_night_is_measured_once_more(later_host: Clocked) -> None:
     later_host.rates = [700.0, 1000.0]
-    found = later_host.nights(1)
-    assert len(found.recordings) == 2 and found.history.nights[-1].runs == 2
-    assert not found.history.loads[0].slow
+    tonight = later_host.nights(1)
+    assert len(tonight.recordings) == 2 and tonight.history.nights[-1].runs == 2
+    assert not tonight.history.loads[0].slow
     later_host.rate = 900.0
     assert later_host.nights(4).history.lasting_slowdowns
 
 
 def test_the_oldest_nights_go_and_the_baseline_stays(later_host: Clocked) -> None:
-    found = later_host.nights(21, keep=10)
-    assert found.history.measured_count == 38 and found.history.baselines == 1
+    tonight = later_host.nights(21, keep=10)
+    assert tonight.history.measured_count == 38 and tonight.history.baselines == 1
     assert len(Nights(nights.nights_folder()).recording_paths) == 38
 
 
@@ -174,23 +174,23 @@ def test_its_baseline_is_a_baseline_as_any_other(later_host: Clocked, tmp_path: 
     later_host.nights(6)
     assert len(baselines.baseline_recordings(baselines.WATCH)) == 28
     assert [baseline.name for baseline in baselines.list_baselines()] == [baselines.WATCH]
-    assert baselines.compare_since(baselines.WATCH, recorded(tmp_path, "later", 800.0)).a.runs == 28
+    assert baselines.compare_since(baselines.WATCH, record_small(tmp_path, "later", 800.0)).a.runs == 28
     with pytest.raises(Failure):
-        baselines.save_baseline(baselines.WATCH, [recorded(tmp_path, "mine", 1.0)])
+        baselines.save_baseline(baselines.WATCH, [record_small(tmp_path, "mine", 1.0)])
 
 
 def test_open_metrics_are_written_in_one_step(later_host: Clocked, tmp_path: Path) -> None:
     target = tmp_path / "hostdx.prom"
-    found = later_host.nights(1, textfile=str(target))
+    tonight = later_host.nights(1, textfile=str(target))
     written = target.read_text()
-    assert written == metrics_text(found.history, "done") and written.endswith("# EOF\n")
+    assert written == metrics_text(tonight.history, "done") and written.endswith("# EOF\n")
     samples = dict(line.rsplit(" ", 1) for line in written.splitlines() if not line.startswith("#"))
     assert float(samples["hostdx_watch_nights"]) == 30 and float(samples["hostdx_watch_slower_loads"]) == 0
     assert samples['hostdx_watch_last_night{state="done"}'] == "1"
     assert len([name for name in samples if name.startswith("hostdx_watch_load_ratio{")]) == 1
     assert target.stat().st_mode & 0o777 == 0o644 and not list(tmp_path.glob(".*new"))
     with pytest.raises(Failure):
-        nights.write_metrics(found.history, tmp_path / "none" / "hostdx.prom")
+        nights.write_metrics(tonight.history, tmp_path / "none" / "hostdx.prom")
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_installed_it_stays_until_it_is_removed(timer: WatchTimer, tmp_path: Pat
     journal.close()
     with pytest.raises(Failure):
         timers.install_timer(timer, yes=True)
-    assert [one.outcome.state for one in timers.remove_timer()] == ["reverted"] * 4
+    assert [change.outcome.state for change in timers.remove_timer()] == ["reverted"] * 4
     assert (
         list(units.iterdir()) == []
         and list_journals(journal_dir()) == []
@@ -79,7 +79,7 @@ def test_the_service_of_incidents_is_installed_and_removed_alone(timer: WatchTim
         timers.install_timer(incident_service, yes=True)
     with pytest.raises(Failure):
         timers.remove_timer()
-    assert [one.outcome.state for one in timers.remove_timer(REMOVE_INCIDENTS)] == ["reverted"] * 3
+    assert [change.outcome.state for change in timers.remove_timer(REMOVE_INCIDENTS)] == ["reverted"] * 3
     assert list((tmp_path / "units").iterdir()) == [] and timers.find_installation(REMOVE_INCIDENTS) is None
 
 
@@ -105,7 +105,7 @@ def test_a_unit_that_somebody_changed_is_left(timer: WatchTimer, tmp_path: Path)
     timers.install_timer(timer, yes=True)
     unit = tmp_path / "units" / f"{NAME}.service"
     unit.write_text(timer.service_unit + "# mine\n")
-    assert sorted(one.outcome.state for one in timers.remove_timer()) == [
+    assert sorted(change.outcome.state for change in timers.remove_timer()) == [
         "kept",
         "reverted",
         "reverted",
@@ -151,8 +151,8 @@ def test_the_unit_names_the_program_that_runs_now(
     genuine.write_text("#!/bin/sh\n")
     genuine.chmod(0o755)
     (tmp_path / "link").symlink_to(genuine)
-    for started in (str(genuine), str(tmp_path / "link"), "hostdx"):
-        monkeypatch.setattr("sys.argv", [started])
+    for command in (str(genuine), str(tmp_path / "link"), "hostdx"):
+        monkeypatch.setattr("sys.argv", [command])
         assert str(other_hostdx) not in timer.service_unit + timer.cron_line
     monkeypatch.setattr("sys.argv", [str(tmp_path / "link")])
     assert timer.night_command[0] == str(genuine)

@@ -5,12 +5,12 @@ from hostdx.app.report.figures.latency import latency_histograms
 from hostdx.scenarios.contract import events as ev
 
 
-def session(*blocks: tuple[str, list[tuple[int, int]]], disturbed: bool = False) -> RunSession:
+def make_session(*blocks: tuple[str, list[tuple[int, int]]], disturbed: bool = False) -> RunSession:
     run_session = RunSession()
-    for n, (variant, found) in enumerate(blocks):
+    for n, (variant, counts) in enumerate(blocks):
         run_session.apply(
             ev.Block(
-                t=n, workload="w", index=n, group=n, seconds=1.0, variant=variant, values={}, histogram=found,
+                t=n, workload="w", index=n, group=n, seconds=1.0, variant=variant, values={}, histogram=counts,
                 phase="warmup" if disturbed else "steady",
             )
         )  # fmt: skip
@@ -18,5 +18,5 @@ def session(*blocks: tuple[str, list[tuple[int, int]]], disturbed: bool = False)
 
 
 def test_a_duration_that_no_operation_took_is_on_no_axis() -> None:
-    (latency_histogram,) = latency_histograms(session(("A", [(1000, 500), (1 << 60, 0)])), "w")
+    (latency_histogram,) = latency_histograms(make_session(("A", [(1000, 500), (1 << 60, 0)])), "w")
     assert sum(latency_histogram.rows[0][1]) == 500 and latency_histogram.high_ns < 2000

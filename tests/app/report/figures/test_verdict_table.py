@@ -23,12 +23,12 @@ from tests.every_case import every_case
 DEMOS = Path(__file__).parents[4] / "app" / "recordings" / "demos"
 
 
-def verdict(workload: str, word: str, ratio: float | None, **more: object) -> ev.RunVerdict:
-    given = {"t": 9.0, "metric": "IOPS", "baseline": "A", "variant": "B", "groups": 6 if ratio else 0, **more}
-    return ev.RunVerdict(workload=workload, verdict=word, ratio=ratio, **given)  # type: ignore[arg-type]
+def make_verdict(workload: str, word: str, ratio: float | None, **more: object) -> ev.RunVerdict:
+    base = {"t": 9.0, "metric": "IOPS", "baseline": "A", "variant": "B", "groups": 6 if ratio else 0, **more}
+    return ev.RunVerdict(workload=workload, verdict=word, ratio=ratio, **base)  # type: ignore[arg-type]
 
 
-def session(*events: ev.AnyEvent) -> RunSession:
+def make_session(*events: ev.AnyEvent) -> RunSession:
     run_session = RunSession()
     loads = tuple(
         Workload(
@@ -47,64 +47,56 @@ def session(*events: ev.AnyEvent) -> RunSession:
     return run_session
 
 
-def block(variant: str, value: float, group: int, **more: object) -> ev.Block:
-    given = {"t": 1.0, "workload": "large", "index": group, "seconds": 0.5, **more}
-    return ev.Block(variant=variant, group=group, values={"IOPS": value}, **given)  # type: ignore[arg-type]
+def make_block(variant: str, value: float, group: int, **more: object) -> ev.Block:
+    base = {"t": 1.0, "workload": "large", "index": group, "seconds": 0.5, **more}
+    return ev.Block(variant=variant, group=group, values={"IOPS": value}, **base)  # type: ignore[arg-type]
 
 
 @every_case(
-    ("value", "unit", "shown"),
+    ("value", "unit", "text"),
     [
         (8136, "IOPS", "8.14 k IOPS"), (213_000, "ns", "213 µs"), (0.0021, "s", "2.1 ms"), (98.4, "MB/s", "98.4 MB/s"),
         (12, "1/s", "12/s"), (512, "ns/packet", "512 ns/packet"), (float("inf"), "IOPS", "? IOPS"),
     ],
 )  # fmt: skip
-def test_a_value_has_its_unit(value: float, unit: str, shown: str) -> None:
-    assert str(units.metric_quantity(value, unit)) == shown
+def test_a_value_has_its_unit(value: float, unit: str, text: str) -> None:
+    assert str(units.metric_quantity(value, unit)) == text
 
 
 @every_case(
-    ("events", "state", "says"),
+    ("events", "state", "part"),
     [
-        ((verdict("c", "no material difference", 1.0, control=True),), "ok", "control equal (load c)"),
-        ((verdict("c", "slower", 0.9, control=True),), "critical", "10 % slower): do not use this run"),
-        ((verdict("c", "inconclusive", 0.9, control=True),), "unknown", "control inconclusive"),
-        ((verdict("c", "not measured", None, control=True),), "unknown", "control not measured"),
+        ((make_verdict("c", "no material difference", 1.0, control=True),), "ok", "control equal (load c)"),
+        ((make_verdict("c", "slower", 0.9, control=True),), "critical", "10 % slower): do not use this run"),
+        ((make_verdict("c", "inconclusive", 0.9, control=True),), "unknown", "control inconclusive"),
+        ((make_verdict("c", "not measured", None, control=True),), "unknown", "control not measured"),
         ((ev.Group(t=1, workload="large", index=0, order="ABBA"),), "ok", "0 of 1 groups disturbed"),
         (
             (ev.Group(t=1, workload="large", index=0, order="ABBA", disturbed=(Disturbance("cpu"),)),),
             "critical",
             "1 of 1 groups disturbed, measured again",
         ),
-        ((block("A", 1.0, 0, bytes=100, device_bytes=99),), "ok", "reached the disk"),
-        ((block("A", 1.0, 0, bytes=100, device_bytes=40),), "notice", "load large 40 %"),
+        ((make_block("A", 1.0, 0, bytes=100, device_bytes=99),), "ok", "reached the disk"),
+        ((make_block("A", 1.0, 0, bytes=100, device_bytes=40),), "notice", "load large 40 %"),
         (
-            (verdict("small", "slower", 0.5, drift={"A": (400.0, 100.0)}),),
+            (make_verdict("small", "slower", 0.5, drift={"A": (400.0, 100.0)}),),
             "notice",
             "A falls from 400 to 100",
         ),
         ((), "ok", "no load halved or doubled"),
-        (
-            (verdict("small", "inconclusive", 1.0, smallest_effect=0.03, groups=12),),
-            "ok",
-            " 3 % ",
-        ),
-        (
-            (verdict("small", "inconclusive", 1.0, smallest_effect=0.16, groups=12),),
-            "unknown",
-            " 16 % ",
-        ),
+        ((make_verdict("small", "inconclusive", 1.0, smallest_effect=0.03, groups=12),), "ok", " 3 % "),
+        ((make_verdict("small", "inconclusive", 1.0, smallest_effect=0.16, groups=12),), "unknown", " 16 % "),
     ],
 )
-def test_each_sign_of_trust(events: tuple[ev.AnyEvent, ...], state: str, says: str) -> None:
-    told = session(verdict("large", "slower", 0.5), *events)
-    assert any(sign.state == state and says in sign.text for sign in list_trust_signs(told)), (
-        list_trust_signs(told)
+def test_each_sign_of_trust(events: tuple[ev.AnyEvent, ...], state: str, part: str) -> None:
+    session = make_session(make_verdict("large", "slower", 0.5), *events)
+    assert any(sign.state == state and part in sign.text for sign in list_trust_signs(session)), (
+        list_trust_signs(session)
     )
 
 
 @every_case(
-    ("of_a", "of_b", "word", "ci95", "freed", "apart"),
+    ("of_a", "of_b", "word", "ci95", "freed", "expected"),
     [
         ([100.0] * 6, [50.0] * 6, Word.SLOWER, (0.45, 0.55), "", None),  # medians as the effect
         ([100.0] * 4 + [400.0] * 2, [90.0] * 2 + [45.0] * 4, Word.SLOWER, (0.7, 0.9), "", 0.55),
@@ -120,19 +112,19 @@ def test_two_regimes_are_told_where_the_medians_lie_outside_of_the_interval(
     word: Word,
     ci95: tuple[float, float],
     freed: str,
-    apart: float | None,
+    expected: float | None,
 ) -> None:
-    told = session(
-        *(block(side, value, n) for n, pair in enumerate(zip(of_a, of_b, strict=True))
+    session = make_session(
+        *(make_block(side, value, n) for n, pair in enumerate(zip(of_a, of_b, strict=True))
           for side, value in zip("AB", pair, strict=True)),
-        verdict("large", word, 0.8, ci95=ci95),
+        make_verdict("large", word, 0.8, ci95=ci95),
     )  # fmt: skip
-    assert told.plan is not None
-    loads = [msgspec.structs.replace(load, freed_from=freed) for load in told.plan.workloads]
-    told.plan = msgspec.structs.replace(told.plan, workloads=tuple(loads))
-    [judged] = told.verdicts.values()
-    assert medians_apart_from_effect(told, judged) == (apart and pytest.approx(apart))
-    assert len(notes_on_values(told)) == (1 if freed or apart else 0)
+    assert session.plan is not None
+    loads = [msgspec.structs.replace(load, freed_from=freed) for load in session.plan.workloads]
+    session.plan = msgspec.structs.replace(session.plan, workloads=tuple(loads))
+    [verdict] = session.verdicts.values()
+    assert medians_apart_from_effect(session, verdict) == (expected and pytest.approx(expected))
+    assert len(notes_on_values(session)) == (1 if freed or expected else 0)
 
 
 @every_case("path", sorted(DEMOS.glob("*.jsonl")))
@@ -140,30 +132,30 @@ def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
     recording = load_recording(path)
     pasted = {command for step in list_remedies(recording) for command in step.commands}  # a line each, whole
 
-    def words(width: int, *, charts: bool = False) -> list[str]:
+    def words_at(width: int, *, charts: bool = False) -> list[str]:
         lines = ["".join(text for text, _ in line) for line in summary_lines(recording, None, width)]
         longest = max(len(word) for line in lines for word in line.split())
         assert all(len(line) <= max(width, 20 + longest) or line.strip() in pasted for line in lines)
         drawn = set("◂▸░┄├┤○●")  # a chart is as wide as there is room
         return sorted(word for line in lines if charts or not drawn & set(line) for word in line.split())
 
-    narrow, wide = words(80), words(WIDE - 1)
-    lost = set(wide) - set(narrow)
-    assert not lost
+    narrow, wide = words_at(80), words_at(WIDE - 1)
+    missing = set(wide) - set(narrow)
+    assert not missing
     # a row of which only the wider one has room for a bar
-    assert set(narrow) <= set(words(WIDE - 1, charts=True))
+    assert set(narrow) <= set(words_at(WIDE - 1, charts=True))
 
 
 def test_what_was_stopped_before_its_first_group_is_not_measured() -> None:
-    none, open_one = verdict("a", "inconclusive", None), verdict("a", "inconclusive", 1.0, groups=3)
+    none, open_one = make_verdict("a", "inconclusive", None), make_verdict("a", "inconclusive", 1.0, groups=3)
     assert word_without_figures(none) is Word.NOT_MEASURED and not is_measured(none) and is_measured(open_one)
-    assert word_without_figures(verdict("a", "not applicable", None)) == Word.NOT_APPLICABLE
+    assert word_without_figures(make_verdict("a", "not applicable", None)) == Word.NOT_APPLICABLE
 
 
 def test_what_the_variants_lie_on_together_is_a_sign() -> None:
-    told = session(verdict("large", "slower", 0.5))
-    assert told.plan is not None and not any("vda" in sign.text for sign in list_trust_signs(told))
-    told = session(verdict("large", "slower", 0.5))
-    assert told.plan is not None
-    told.plan = msgspec.structs.replace(told.plan, common=("A and B use vda",))
-    assert [sign.state for sign in list_trust_signs(told) if "vda" in sign.text] == ["notice"]
+    session = make_session(make_verdict("large", "slower", 0.5))
+    assert session.plan is not None and not any("vda" in sign.text for sign in list_trust_signs(session))
+    session = make_session(make_verdict("large", "slower", 0.5))
+    assert session.plan is not None
+    session.plan = msgspec.structs.replace(session.plan, common=("A and B use vda",))
+    assert [sign.state for sign in list_trust_signs(session) if "vda" in sign.text] == ["notice"]

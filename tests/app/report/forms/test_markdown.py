@@ -43,36 +43,38 @@ HOSTILE = st.one_of(
 )  # fmt: skip
 
 
-def parsed(source: str) -> list[Token]:
+def parse(source: str) -> list[Token]:
     return PARSER.parse(source)
 
 
-def flat(tokens: list[Token]) -> list[Token]:
+def flatten(tokens: list[Token]) -> list[Token]:
     return [inner for token in tokens for inner in (token.children or [token])]
 
 
-def squeezed(text: str) -> str:
+def squeeze_spaces(text: str) -> str:
     return re.sub(r"\s+", " ", text).strip()
 
 
 @settings(deadline=None, max_examples=60)
 @given(HOSTILE)
 def test_text_is_a_paragraph_of_text(value: str) -> None:
-    kinds = {token.type for token in flat(parsed(escape_text(value)))}
+    kinds = {token.type for token in flatten(parse(escape_text(value)))}
     assert kinds <= {"paragraph_open", "paragraph_close", "text", "text_special"}, kinds
-    text = "".join(t.content for t in flat(parsed(escape_text(value))) if t.type.startswith("text"))
-    assert squeezed(text) == squeezed(make_printable(value).strip())
+    text = "".join(t.content for t in flatten(parse(escape_text(value))) if t.type.startswith("text"))
+    assert squeeze_spaces(text) == squeeze_spaces(make_printable(value).strip())
 
 
 @settings(deadline=None, max_examples=60)
 @given(HOSTILE, HOSTILE)
-def test_words_of_one_paragraph_or_row_mean_nothing_together(one: str, other: str) -> None:
-    words = (one, Mono("x"), Strong("y"), other, one)
+def test_words_of_one_paragraph_or_row_mean_nothing_together(text: str, other: str) -> None:
+    words = (text, Mono("x"), Strong("y"), other, text)
     section = ReportSection(
-        "", (paragraph_of(*words), Bullets(((*words,),)), Table(("a", "b"), ((one, other),)))
+        "", (paragraph_of(*words), Bullets(((*words,),)), Table(("a", "b"), ((text, other),)))
     )
     source = render_markdown(ReportDocument("", (), (section,)))
-    kinds = [token.type for token in flat(parsed(source)) if not token.type.startswith(("text", "softbreak"))]
+    kinds = [
+        token.type for token in flatten(parse(source)) if not token.type.startswith(("text", "softbreak"))
+    ]
     plain = source.replace("\\", "")
     assert kinds.count("code_inline") == 2 and kinds.count("strong_open") == 2, plain
     assert not {"em_open", "s_open", "link_open", "html_inline", "html_block", "image", "fence"} & {*kinds}, (
@@ -103,22 +105,22 @@ def test_what_means_nothing_is_not_escaped(plain: str) -> None:
 @settings(deadline=None, max_examples=60)
 @given(HOSTILE)
 def test_code_is_code(value: str) -> None:
-    tokens = flat(parsed(f"x {inline_code(value)} y"))
+    tokens = flatten(parse(f"x {inline_code(value)} y"))
     kinds = {token.type for token in tokens} - {"paragraph_open", "paragraph_close", "text"}
     contents = [token.content for token in tokens if token.type == "code_inline"]
     if make_printable(value).strip():
         assert kinds == {"code_inline"}
-        assert squeezed(contents[0]) == squeezed(make_printable(value))
+        assert squeeze_spaces(contents[0]) == squeeze_spaces(make_printable(value))
 
 
 @settings(deadline=None, max_examples=60)
 @given(HOSTILE)
 def test_block_stays_one_block(value: str) -> None:
-    tokens = parsed(f"{fenced_block(value)}\n\nafter")
+    tokens = parse(f"{fenced_block(value)}\n\nafter")
     assert [token.type for token in tokens] == ["fence", "paragraph_open", "inline", "paragraph_close"]
 
 
-def document(value: str) -> ReportDocument:
+def make_document(value: str) -> ReportDocument:
     return ReportDocument(
         value,
         (value,),
@@ -140,16 +142,16 @@ def document(value: str) -> ReportDocument:
 @settings(deadline=None, max_examples=60)
 @given(HOSTILE.filter(lambda value: bool(make_printable(value).strip())))
 def test_a_document_keeps_its_shape(value: str) -> None:
-    shape = [t.type for t in parsed(render_markdown(document(value))) if t.type != "inline"]
-    assert shape == [t.type for t in parsed(render_markdown(document("plain"))) if t.type != "inline"]
-    inner = {t.type for t in flat(parsed(render_markdown(document(value))))}
+    shape = [t.type for t in parse(render_markdown(make_document(value))) if t.type != "inline"]
+    assert shape == [t.type for t in parse(render_markdown(make_document("plain"))) if t.type != "inline"]
+    inner = {t.type for t in flatten(parse(render_markdown(make_document(value))))}
     assert not inner & {"html_inline", "html_block", "image", "link_open"}
 
 
 @settings(deadline=None, max_examples=60)
 @given(HOSTILE)
 def test_a_page_keeps_its_tags(value: str) -> None:
-    def tags(page: str) -> list[str]:
+    def find_tags(page: str) -> list[str]:
         return re.findall(r"<[^>]*>", page)
 
-    assert tags(html(document(value))) == tags(html(document("plain")))
+    assert find_tags(html(make_document(value))) == find_tags(html(make_document("plain")))

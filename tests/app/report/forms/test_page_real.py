@@ -12,32 +12,32 @@ from hostdx.app.report.results.comparison import comparison_document
 from hostdx.scenarios.analysis.compare.comparison import compare_recordings
 from hostdx.scenarios.contract.results.document import ReportDocument
 from tests.needs import needs, one_always, some_always
-from tests.real.browser import BROWSER, overflowing, sheets
+from tests.real.browser import BROWSER, count_sheets, find_overflows
 
 pytestmark = [pytest.mark.real, needs(BROWSER)]
 
 
-def documents() -> dict[str, ReportDocument]:
-    made = {name: report(load_recording(resolve_recording(name)), name) for name in list_demos()}
+def make_documents() -> dict[str, ReportDocument]:
+    reports = {name: report(load_recording(resolve_recording(name)), name) for name in list_demos()}
     sides = (read_run_summaries([resolve_recording(name)]) for name in ("demo:kernel-5-10", "demo:kernel"))
-    return made | {"compare": comparison_document(compare_recordings(*sides))}
+    return reports | {"compare": comparison_document(compare_recordings(*sides))}
 
 
 @pytest.mark.parametrize("widths", one_always((400, 1000), (640, 700, 1400)))
 def test_nothing_is_cut_from_a_telephone_to_a_screen(widths: tuple[int, ...]) -> None:
-    pages = {name: html.render_html(made) for name, made in documents().items()}
-    found = overflowing(pages, widths)
-    assert len(found) == len(widths) * len(pages)
-    assert {where: what for where, what in found.items() if what} == {}
+    pages = {name: html.render_html(document) for name, document in make_documents().items()}
+    overflows = find_overflows(pages, widths)
+    assert len(overflows) == len(widths) * len(pages)
+    assert {page: overflow for page, overflow in overflows.items() if overflow} == {}
 
 
 def test_the_measure_sees_what_stands_over() -> None:
     wide = "<!doctype html><body><div style='width:900px'>wide</div>"
-    assert overflowing({"wide": wide}, (400, 1000))["wide at 400"]
+    assert find_overflows({"wide": wide}, (400, 1000))["wide at 400"]
 
 
 @pytest.mark.parametrize("name", some_always(("demo:box",), list_demos()))
 def test_the_first_page_prints_on_one_sheet(name: str) -> None:
-    made = report(load_recording(resolve_recording(name)), name)
-    front = tuple(section for section in made.sections if not section.appendix)
-    assert sheets(html.render_html(msgspec.structs.replace(made, sections=front))) == 1
+    document = report(load_recording(resolve_recording(name)), name)
+    front = tuple(section for section in document.sections if not section.appendix)
+    assert count_sheets(html.render_html(msgspec.structs.replace(document, sections=front))) == 1

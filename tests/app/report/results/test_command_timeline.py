@@ -12,7 +12,7 @@ from hostdx.app.tui.screens.live import LiveScreen
 from hostdx.app.tui.screens.verdict import VerdictScreen
 from hostdx.scenarios.contract import events as ev
 from tests.fakes.streams.stories import write
-from tests.fakes.terminals.screen import grid, keys, opened
+from tests.fakes.terminals.screen import grid, keys, run_app
 
 CPU, PSS, THREADS, READ, WRITTEN, HEAT, CLOCK = FIELDS
 MIB = 1 << 20
@@ -53,7 +53,7 @@ def block(t: float, variant: str, seconds: float, phase: ev.Phase = "steady", **
     )
 
 
-def story(a: str = "A", b: str = "B") -> list[ev.AnyEvent]:
+def make_story(a: str = "A", b: str = "B") -> list[ev.AnyEvent]:
     """A warm-up and a failed run of A that do not count, one run of A, two of B, and one of A under way."""
     return [
         ev.Began(
@@ -83,7 +83,7 @@ def story(a: str = "A", b: str = "B") -> list[ev.AnyEvent]:
     ]
 
 
-def session(events: list[ev.AnyEvent]) -> RunSession:
+def make_session(events: list[ev.AnyEvent]) -> RunSession:
     run_session = RunSession()
     for event in events:
         run_session.apply(event)
@@ -92,10 +92,10 @@ def session(events: list[ev.AnyEvent]) -> RunSession:
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])
 async def test_the_curves_on_the_screen_live_and_after_the_end(size: str, tmp_path: Path) -> None:
-    events = story()
+    events = make_story()
     feed = RunFeed(write(tmp_path / "r.jsonl", [*events, ev.RunEnded(t=40.0, status="done")]))
     feed.playback.seek(30.0)
-    async with opened(tmp_path, run=feed, size=size) as (app, pilot):
+    async with run_app(tmp_path, run=feed, size=size) as (app, pilot):
         assert isinstance(app.screen, LiveScreen)
         await keys(pilot, "i")
         assert isinstance(app.screen, InsideScreen)

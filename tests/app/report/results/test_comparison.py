@@ -9,15 +9,15 @@ from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings, com
 from hostdx.scenarios.analysis.compare.run_summary import RunSummary
 from hostdx.scenarios.analysis.compare.snapshot import summarise_import
 from hostdx.scenarios.contract.results.document import Effects, Intervals
-from tests.fakes.streams.takes import boots, take
+from tests.fakes.streams.takes import boots, summary
 
 LOADS = [f"syscall-{n}" for n in range(8)]
 
 
-def drawn(found: ComparedRecordings) -> Intervals:
-    parts = [part for section in comparison_document(found).sections for part in section.parts]
-    (one,) = (part.drawn for part in parts if isinstance(part, Effects))
-    return one
+def find_intervals(compared: ComparedRecordings) -> Intervals:
+    parts = [part for section in comparison_document(compared).sections for part in section.parts]
+    (intervals,) = (part.drawn for part in parts if isinstance(part, Effects))
+    return intervals
 
 
 def test_a_control_that_moved_is_said() -> None:
@@ -30,7 +30,7 @@ def test_a_control_that_moved_is_said() -> None:
 
 def test_host_text_is_data_in_every_format() -> None:
     facts = {("kernel", "release"): "<script>alert(1)</script>`x`"}
-    recordings = compare_recordings([take({"a": 1.0})], [take({"a": 1.0}, name="b", facts=facts)])
+    recordings = compare_recordings([summary({"a": 1.0})], [summary({"a": 1.0}, name="b", facts=facts)])
     assert "<script>" not in html.render_html(comparison_document(recordings))
     text = markdown.render_markdown(comparison_document(recordings))
     assert text.count("<script>") == text.count("\\<script>") > 0
@@ -39,22 +39,24 @@ def test_host_text_is_data_in_every_format() -> None:
 def test_the_title_says_what_tells_the_sides_apart() -> None:
     old = {("kernel", "release"): "6.1.0", ("kernel", "parameters"): "none"}
     new = old | {("kernel", "parameters"): "mitigations=off"}
-    recordings = compare_recordings([take({"x": 1.0}, facts=old)], [take({"x": 1.0}, name="b", facts=new)])
+    recordings = compare_recordings(
+        [summary({"x": 1.0}, facts=old)], [summary({"x": 1.0}, name="b", facts=new)]
+    )
     assert comparison_document(recordings).lead[0] == "6.1.0, none (A) against 6.1.0, mitigations=off (B)"
 
 
 def test_a_change_of_memory_stands_in_the_headline() -> None:
-    def of(name: str, mib: float) -> RunSummary:
-        named: dict[Better, tuple[str, float, str]] = {
+    def make_summary(name: str, mib: float) -> RunSummary:
+        figures: dict[Better, tuple[str, float, str]] = {
             "more": ("rate", 1000.0, "1/s"),
             "less": ("max pss", mib * 2**20, "B"),
         }
         measures = [
             ImportedMeasure(workload="other", metric=metric, value=value, unit=unit, better=better)
-            for better, (metric, value, unit) in named.items()
+            for better, (metric, value, unit) in figures.items()
         ]
         return summarise_import(ImportResult(kind="prmon", tool="prmon", measures=tuple(measures)), name)
 
-    text = headline_text(compare_recordings([of("a", 977)], [of("b", 586)]))
+    text = headline_text(compare_recordings([make_summary("a", 977)], [make_summary("b", 586)]))
     assert "1 of 1 figures of memory less" in text and "40 % less" in text
     assert "none of 1 load" in text

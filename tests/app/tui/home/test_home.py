@@ -23,25 +23,25 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import bundled_cards
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from tests.every_case import every_case
-from tests.fakes.hosts.facts import parted
+from tests.fakes.hosts.facts import split_fact_name
 from tests.fakes.streams.stories import FACTS, HOSTILE, OFFERS
-from tests.fakes.terminals.screen import SIZES, grid, keys, opened, settled
+from tests.fakes.terminals.screen import SIZES, grid, keys, run_app, settle
 from tests.needs import one_always, some_always
 
 both = pytest.mark.parametrize("size", one_always("narrow", "wide"))
 
 
-def session(*removed: str, **more: object) -> RunSession:
+def make_session(*removed: str, **more: object) -> RunSession:
     """The made-up host; `more` are facts by name, an `AbsentFact` among them."""
     run_session = RunSession()
     for short, (value, source, unit) in FACTS.items():
         if not short.startswith(removed or ("nothing",)):
-            subject, name = parted(short)
+            subject, name = split_fact_name(short)
             run_session.apply(
                 ev.FactRead(t=0.0, subject=subject, name=name, value=value, source=source, unit=unit)
             )
     for short, value in more.items():
-        subject, name = parted(short)
+        subject, name = split_fact_name(short)
         if isinstance(value, ev.AbsentFact):
             run_session.apply(msgspec.structs.replace(value, subject=subject, name=name))
         else:
@@ -49,18 +49,18 @@ def session(*removed: str, **more: object) -> RunSession:
     return run_session
 
 
-def words(line: Line) -> str:
+def text_of(line: Line) -> str:
     return "".join(part for part, _ in line)
 
 
-def whole(app: Shell) -> str:
+def cursor_text(app: Shell) -> str:
     """What is said of the item under the cursor, in one line."""
-    drawn = app.screen_stack[0].query_one(Whole)._drawn
-    inner = drawn[1:-1] if words(drawn[0]).startswith("╭") else drawn
-    return " ".join(" ".join(words(line) for line in inner).replace("│", " ").split())
+    lines = app.screen_stack[0].query_one(Whole)._drawn
+    inner = lines[1:-1] if text_of(lines[0]).startswith("╭") else lines
+    return " ".join(" ".join(text_of(line) for line in inner).replace("│", " ").split())
 
 
-def marked(app: Shell) -> str:
+def cursor_row(app: Shell) -> str:
     """The list's line with the cursor."""
     return next(row for line in grid(app).splitlines() if "▸" in (row := line.partition("││")[0])).strip(" │")
 
@@ -73,13 +73,13 @@ async def test_the_first_screen_is_painted_at_most_twice(
     paints: list[object] = []
     display = Shell._display
 
-    def counted(self: Shell, screen: Screen[object], renderable: object) -> None:
+    def count_paints(self: Shell, screen: Screen[object], renderable: object) -> None:
         if isinstance(renderable, LayoutUpdate):  # not a line that came later: on a busy machine one may
             paints.append(renderable)
         display(self, screen, renderable)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Shell, "_display", counted)
-    async with opened(tmp_path, size=size, drawn=True) as (app, pilot):
+    monkeypatch.setattr(Shell, "_display", count_paints)
+    async with run_app(tmp_path, size=size, is_drawn=True) as (app, pilot):
         await pilot.pause(0.1)
         assert 1 <= len(paints) <= 2
         assert isinstance(app.screen, HomeScreen)
@@ -89,10 +89,10 @@ async def test_the_first_screen_is_painted_at_most_twice(
 async def test_the_first_screen_has_the_ground_of_the_theme_that_was_kept(name: str, tmp_path: Path) -> None:
     (tmp_path / "hostdx").mkdir()
     (tmp_path / "hostdx" / theme.KEPT).write_text(name)
-    async with opened(tmp_path) as (app, pilot):
+    async with run_app(tmp_path) as (app, pilot):
         assert app.screen.styles.background.hex.lower() == theme.role_style(name, "text").bgcolor.name  # type: ignore[union-attr]
         await pilot.press("ctrl+t")
-        await settled(pilot)
+        await settle(pilot)
         assert app.theme != name
         if app.theme != theme.TERMINAL_NAME:
             ground = theme.role_style(app.theme, "text").bgcolor
@@ -101,23 +101,23 @@ async def test_the_first_screen_has_the_ground_of_the_theme_that_was_kept(name: 
 
 @both
 async def test_all_of_every_scenario_can_be_read_without_leaving_home(size: str, tmp_path: Path) -> None:
-    left = {offer[0]: offer for offer in OFFERS}
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    offers = {offer[0]: offer for offer in OFFERS}
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         heights = set()
         for _ in app.screen.query_one(ScenarioList).build_rows():
-            row = f"{marked(app)} "
-            ident = next((name for name in left if f" {name} " in row), "")
+            row = f"{cursor_row(app)} "
+            ident = next((name for name in offers if f" {name} " in row), "")
             if ident:  # each stands once: under its question, else by its title
-                _, title, question, answers, takes, needs, blocked = left.pop(ident)
+                _, title, question, answers, takes, needs, blocked = offers.pop(ident)
                 assert (f"{takes:.0f} s" if takes < 120 else f"{takes / 60:.0f} min") in row
                 assert title in row or any(question.words in row for question in list_questions())
-                said = whole(app)
+                item = cursor_text(app)
                 for text in (question, answers, blocked, needs if blocked else ""):
-                    assert text in said, (ident, text)
-                assert bool(blocked) is ("✗ cannot run here" in said)
+                    assert text in item, (ident, text)
+                assert bool(blocked) is ("✗ cannot run here" in item)
             heights.add(app.screen.query_one("#whole").size.height)
             await keys(pilot, "down")
-        assert not left
+        assert not offers
         assert len(heights) == 1  # nothing moves while the cursor does
 
 
@@ -126,14 +126,14 @@ async def test_every_item_can_be_reached_at_every_height(
     rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(SIZES, "low", (60, rows))
-    async with opened(tmp_path, triage="triage", size="low") as (app, pilot):
+    async with run_app(tmp_path, triage="triage", size="low") as (app, pilot):
         assert "SUSPECTS" in grid(app) and "WHAT IS WRONG?" in grid(app) and "RECORDINGS" in grid(app)
         offers = app.home_session().offers
         offers += [
             msgspec.structs.replace(offers[0], id=f"site{n}") for n in range(9)
         ]  # third parties' scenarios
         app.draw()
-        await settled(pilot)
+        await settle(pilot)
         for question in list_questions():
             assert f"▸ {question.key or ' '} {question.words}" in grid(app)
             offer = next((o for o in OFFERS if o[0] in [card.id for card in question.cards]), None)
@@ -142,15 +142,15 @@ async def test_every_item_can_be_reached_at_every_height(
                 await keys(pilot, "enter")
             assert offer is None or " ".join(offer[2].split()[:4]) in grid(app)
             await keys(pilot, "down")
-        assert "site0" in marked(app) and " ".join(OFFERS[0][2].split()[:4]) in grid(app)
+        assert "site0" in cursor_row(app) and " ".join(OFFERS[0][2].split()[:4]) in grid(app)
         await keys(pilot, "end")
-        assert "site8" in marked(app) and "RECORDINGS" in grid(app)
+        assert "site8" in cursor_row(app) and "RECORDINGS" in grid(app)
         await keys(pilot, "tab", "end")
         assert "▸ · notice" in grid(app)
 
 
 async def test_what_is_too_long_even_then_says_where_the_rest_is(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         long = Finding(
             id="x.y", severity="critical", title="t", evidence=tuple(Evidence(f"line {n}") for n in range(20))
         )
@@ -171,7 +171,9 @@ async def test_what_is_too_long_even_then_says_where_the_rest_is(tmp_path: Path)
         await keys(pilot, "enter")
         assert isinstance(app.screen, FindingScreen)
         await keys(pilot, "escape", "tab", "end")
-        assert marked(app).startswith("▸   z") and whole(app).endswith("cannot run here: cannot be loaded: x")
+        assert cursor_row(app).startswith("▸   z") and cursor_text(app).endswith(
+            "cannot run here: cannot be loaded: x"
+        )
 
 
 def test_what_firewall_there_is_in_a_few_words() -> None:
@@ -183,21 +185,15 @@ def test_what_firewall_there_is_in_a_few_words() -> None:
         ({}, "firewalld, rpfilter"),
         ({"firewall.service_running": False}, "firewalld, not running, rpfilter"),
         (none, "no firewall"),
-        (
-            {**none, "firewall.rule_count": 9},
-            "nftables 9 rules",
-        ),
-        (
-            {**none, "firewall.iptables_legacy": "IPv4 filter"},
-            "iptables",
-        ),
+        ({**none, "firewall.rule_count": 9}, "nftables 9 rules"),
+        ({**none, "firewall.iptables_legacy": "IPv4 filter"}, "iptables"),
     ):
-        assert words(devices_line(session(**facts), 100)).endswith(f" · {expected}"), expected
-    unread = session("firewall", **{"firewall.service": "none", "firewall.rules": denied})
-    assert words(devices_line(unread, 100)).endswith(" · firewall ? needs root")
+        assert text_of(devices_line(make_session(**facts), 100)).endswith(f" · {expected}"), expected
+    unread = make_session("firewall", **{"firewall.service": "none", "firewall.rules": denied})
+    assert text_of(devices_line(unread, 100)).endswith(" · firewall ? needs root")
     assert missing_reason(unread, "firewall", "rules") == "needs root"
     assert ("? rules: needs root", "unknown") in firewall_words(unread)
-    assert words(devices_line(session("firewall", "disk", "nic"), 100)) == ""  # nothing was read yet
+    assert text_of(devices_line(make_session("firewall", "disk", "nic"), 100)) == ""  # nothing was read yet
 
 
 def test_many_disks_are_counted_and_push_nothing_out() -> None:
@@ -206,10 +202,10 @@ def test_many_disks_are_counted_and_push_nothing_out() -> None:
         name = f"disk.sd{chr(97 + number % 26)}{number // 26}"
         many |= {f"{name}.transport": "sas", f"{name}.file_systems": ["xfs"], f"{name}.size": 18 * 10**12}
     many |= {"disk.loop0.transport": "loop", "disk.dm-0.transport": "sas", "disk.dm-0.kind": "lvm"}
-    host = session("disk", **many)
-    line = words(devices_line(host, 78))
+    host = make_session("disk", **many)
+    line = text_of(devices_line(host, 78))
     assert line.startswith("30 × sas xfs · ens1f0 100 Gbit/s") and line.endswith("firewalld, rpfilter")
-    rows = [words(row) for row in draw_table(host, 44, 16)]
+    rows = [text_of(row) for row in draw_table(host, 44, 16)]
     assert len(rows) == 16
     assert any("lines more: f" in row for row in rows)
     for word in ("firewalld 1.3.4, running", "ens1f0", "/scratch", "18 TB"):
@@ -218,15 +214,15 @@ def test_many_disks_are_counted_and_push_nothing_out() -> None:
 
 @every_case("width", [58, 78, 100, 118])
 def test_the_host_s_lines_fit_and_what_says_least_gives_way(width: int) -> None:
-    host = session()
+    host = make_session()
     host.apply(
         ev.Began(
             t=0.0, schema=ev.SCHEMA, version="0", scenario="triage", command=[], seed=0, pid=1, pid_start=1,
             boot_id="", wall="", host="worker-017.rack42.example.org",
         )
     )  # fmt: skip
-    first, second = (words(line) for line in host_lines(host, width))
-    assert max(len(first), len(second), len(words(devices_line(host, width)))) <= width
+    first, second = (text_of(line) for line in host_lines(host, width))
+    assert max(len(first), len(second), len(text_of(devices_line(host, width)))) <= width
     assert "5.14.0-427.13.1.el9_4.x86_64" in first and "worker-017" in first
     assert "512 GiB" in second and "2 nodes" in second
     assert ("rack42" in first) is (width > 78)
@@ -234,16 +230,16 @@ def test_the_host_s_lines_fit_and_what_says_least_gives_way(width: int) -> None:
 
 def test_parts_are_not_torn_where_a_line_ends() -> None:
     rows = flow_parts([("1.92 TB", "text"), ("ext4", "dim"), ("scheduler none", "text")], 14, "  ")
-    assert [words(row) for row in rows] == ["1.92 TB  ext4", "scheduler none"]
+    assert [text_of(row) for row in rows] == ["1.92 TB  ext4", "scheduler none"]
     rows = flow_parts([("a word that is far too long for it", "text"), ("日本語", "dim")], 10)
-    assert all(cell_width(row) <= 10 for row in rows) and words(rows[-1]) == "it 日本語"
+    assert all(cell_width(row) <= 10 for row in rows) and text_of(rows[-1]) == "it 日本語"
     assert flow_parts([], 10) == [] and flow_parts([("", "text")], 10) == []
     assert value_words(1500, "B") == "1500 B" and value_words(4096, "B") == "4 KiB"
     assert value_words(9000, "B") == "9000 B" and value_words(2**30 + 1, "B") == "1 GiB"
 
 
 async def test_names_of_the_host_are_harmless_in_the_glance(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+    async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
         for subject, name in (
             (f"disk:{HOSTILE}", "transport"),
             (f"nic:{HOSTILE}", "speed"),
@@ -255,7 +251,7 @@ async def test_names_of_the_host_are_harmless_in_the_glance(tmp_path: Path) -> N
             app.home_session().apply(fact)
         for size in ((120, 40), (80, 24)):
             await pilot.resize_terminal(*size)
-            await settled(pilot)
+            await settle(pilot)
             rows = grid(app)
             assert "\x1b" not in rows and "\x07" not in rows and "\u202e" not in rows
             assert isinstance(app.screen.query_one("#scenarios"), Picker | ScenarioList)
@@ -275,9 +271,9 @@ def test_what_could_not_be_read_stands_before_the_facts() -> None:
 @both
 async def test_the_list_has_all_its_rows_before_the_host_is_read(size: str, tmp_path: Path) -> None:
     """A row that comes later moves what End or a number of steps down lead to."""
-    async with opened(tmp_path, size=size) as (app, _pilot):
+    async with run_app(tmp_path, size=size) as (app, _pilot):
         before = [row.key for row in app.screen.query_one(ScenarioList).build_rows()]
-    async with opened(tmp_path, triage="triage", size=size) as (app, _pilot):
+    async with run_app(tmp_path, triage="triage", size=size) as (app, _pilot):
         assert [row.key for row in app.screen.query_one(ScenarioList).build_rows()] == before
     assert {card.id for card in bundled_cards()} <= {
         card.id for question in list_questions() for card in question.cards
@@ -286,22 +282,22 @@ async def test_the_list_has_all_its_rows_before_the_host_is_read(size: str, tmp_
 
 @both
 async def test_no_all_clear_while_the_host_is_read_again(size: str, tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "f", "escape")
         assert app.triage is not None and app.triage.ended
         app.triage = None  # what a second reading has told so far: nothing
         app.draw()
-        await settled(pilot)
+        await settle(pilot)
         assert "reading the host" in grid(app)
         assert "no rule found" not in grid(app) and "checks found" not in grid(app)
 
 
 async def test_a_small_screen_says_what_to_press_once_the_host_waits(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         assert "NEXT STEP" not in grid(app)
         app.pulses.append(
             ev.Pulse(t=3.0, load1=9.0, cpu=1.0, psi_cpu=0.9, psi_io=0.0, psi_memory=0.0, devices={})
         )
         app.draw()
-        await settled(pilot)
+        await settle(pilot)
         assert "NEXT STEP  ▲ tasks wait for a CPU now: press 6" in grid(app)

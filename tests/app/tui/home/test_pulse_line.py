@@ -11,20 +11,20 @@ Rates = dict[str, tuple[float, float, float]]
 MIB = float(1 << 20)
 
 
-def session(devices: Rates, ours: dict[str, tuple[float, float]], plan: Plan | None = None) -> RunSession:
+def session(devices: Rates, own: dict[str, tuple[float, float]], plan: Plan | None = None) -> RunSession:
     run_session = RunSession()
     if plan is not None:
         run_session.apply(ev.Planned(t=0, plan=plan))
-    run_session.apply(ev.Pulse(t=1, load1=0.5, cpu=0.1, devices=devices, ours=ours))
+    run_session.apply(ev.Pulse(t=1, load1=0.5, cpu=0.1, devices=devices, ours=own))
     return run_session
 
 
-def words(told: RunSession) -> list[tuple[str, str]]:
-    return [span for line in pulse_lines(told, 200) for span in line]
+def pulse_spans(session: RunSession) -> list[tuple[str, str]]:
+    return [span for line in pulse_lines(session, 200) for span in line]
 
 
 @every_case(
-    ("devices", "ours", "expected"),
+    ("devices", "own", "expected"),
     [
         ({"vda": (300 * MIB, 0, 1.0)}, {"vda": (300 * MIB, 0.0)}, 0.0),
         ({"vda": (300 * MIB, 0, 1.0)}, {"vda": (200 * MIB, 0.0)}, 100 * MIB),
@@ -41,8 +41,8 @@ def words(told: RunSession) -> list[tuple[str, str]]:
         ({"sda": (0, 0, 0), "sdb": (50 * MIB, 0, 1.0)}, {"sda": (0.0, 0.0)}, 50 * MIB),
     ],
 )
-def test_whose_it_is(devices: Rates, ours: dict[str, tuple[float, float]], expected: float | None) -> None:
-    assert others(session(devices, ours)) == expected
+def test_whose_it_is(devices: Rates, own: dict[str, tuple[float, float]], expected: float | None) -> None:
+    assert others(session(devices, own)) == expected
 
 
 def test_a_run_without_files_of_its_own_only_sees_others() -> None:
@@ -53,4 +53,4 @@ def test_a_run_without_files_of_its_own_only_sees_others() -> None:
 def test_a_per_cent_of_steal_is_no_warning() -> None:
     run_session = RunSession()
     run_session.apply(ev.Pulse(t=1, load1=0.5, cpu=0.1, steal=0.012))
-    assert (" 1 %", "text") in words(run_session) or ("1 %", "text") in words(run_session)
+    assert (" 1 %", "text") in pulse_spans(run_session) or ("1 %", "text") in pulse_spans(run_session)

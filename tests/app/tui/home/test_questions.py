@@ -11,8 +11,7 @@ from textual import events
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.tui.children.event_child import CommandOutcome
-from hostdx.app.tui.questions import card_for, fill_in_options
-from hostdx.app.tui.questions import list_questions as known
+from hostdx.app.tui.questions import card_for, fill_in_options, list_questions
 from hostdx.app.tui.screens.ask import AskScreen, Words
 from hostdx.app.tui.screens.before.directories import NONE_SUCH, PATH_HINT, DirectoriesScreen
 from hostdx.app.tui.screens.before.plan import PlanScreen
@@ -27,12 +26,12 @@ from hostdx.scenarios.contract.card import card_of
 from hostdx.scenarios.contract.finding import Finding, SuggestedStep
 from hostdx.scenarios.contract.results.result import Item
 from tests.every_case import every_case
-from tests.fakes.terminals.screen import grid, keys, opened, planned, recorded, settled, until
+from tests.fakes.terminals.screen import child_of, fake_plan, grid, keys, run_app, settle, wait
 
 
 def host(*mounts: str, blocked: str = "", finding: Finding | None = None) -> RunSession:
     session = RunSession()
-    for name in (card.id for question in known() for card in question.cards):
+    for name in (card.id for question in list_questions() for card in question.cards):
         why = "needs root" if name == blocked else ""
         session.apply(ev.ScenarioOffer(t=0.0, id=name, title=name, question="?", takes_s=60.0, blocked=why))
     for mount in mounts:
@@ -46,17 +45,17 @@ def host(*mounts: str, blocked: str = "", finding: Finding | None = None) -> Run
     return session
 
 
-def pulse(cpu: float = 0.0, io: float = 0.0, **devices: tuple[float, float, float]) -> ev.Pulse:
+def make_pulse(cpu: float = 0.0, io: float = 0.0, **devices: tuple[float, float, float]) -> ev.Pulse:
     return ev.Pulse(t=3.0, load1=3.1, cpu=0.4, psi_cpu=cpu, psi_io=io, psi_memory=0.0, devices=devices)
 
 
 def test_a_digit_opens_the_same_scenario_whatever_the_host_does() -> None:
     """6 opened what names the culprit on a busy CPU, and what switches schedulers on a busy disk."""
     for session in (host(), RunSession(), host(blocked="iosched")):
-        assert [card_for(question, session).id for question in known()[:9]] == [
+        assert [card_for(question, session).id for question in list_questions()[:9]] == [
             "checkup", "storage", "fstrim", "rpfilter", "dstate", "cpuwatch", "kernel", "box", "fullstack",
         ]  # fmt: skip
-    assert all(len(question.cards) == 1 for question in known())
+    assert all(len(question.cards) == 1 for question in list_questions())
 
 
 ROOT, DATA, FAST = (
@@ -74,7 +73,7 @@ ROOT, DATA, FAST = (
         ("storage", (ROOT, "/boot ext4 on /dev/vda2 (rw)", "/r xfs on /dev/sdc (ro)", "/n nfs on a:/n (rw)"), None, []),
         ("checkup", (ROOT, DATA, FAST), None, ["--dir=/var/tmp", "--dir=/data", "--dir=/fast"]),
         ("fstrim", (ROOT, DATA), None, []),  # a trim cannot be undone
-        ("iosched", (ROOT, DATA, FAST), pulse(sdb=(1.0, 1.0, 0.1), nvme0n1=(9.0, 9.0, 0.9)), ["--dir=/fast"]),
+        ("iosched", (ROOT, DATA, FAST), make_pulse(sdb=(1.0, 1.0, 0.1), nvme0n1=(9.0, 9.0, 0.9)), ["--dir=/fast"]),
         ("rpfilter", (ROOT,), None, []),
     ],
 )  # fmt: skip
@@ -90,7 +89,7 @@ def test_the_plan_is_filled_in_as_far_as_the_host_tells(
 
 
 @every_case(
-    ("scenario", "mounts", "named", "expected"),
+    ("scenario", "mounts", "subject", "expected"),
     [
         (
             "storage",
@@ -106,10 +105,10 @@ def test_the_plan_is_filled_in_as_far_as_the_host_tells(
     ],
 )
 def test_what_a_finding_names_is_compared_with_the_usual_directory(
-    scenario: str, mounts: tuple[str, ...], named: str, expected: list[str]
+    scenario: str, mounts: tuple[str, ...], subject: str, expected: list[str]
 ) -> None:
-    finding = Finding(id="storage.x", severity="warning", title="x", subject=named, prove="storage",
-                    prove_options=("--dir", named) if named.startswith("/") else ())  # fmt: skip
+    finding = Finding(id="storage.x", severity="warning", title="x", subject=subject, prove="storage",
+                    prove_options=("--dir", subject) if subject.startswith("/") else ())  # fmt: skip
     assert fill_in_options(card_of(scenario), host(*mounts, finding=finding), None) == [
         f"--dir={path}" for path in expected
     ]
@@ -118,24 +117,24 @@ def test_what_a_finding_names_is_compared_with_the_usual_directory(
 async def test_a_number_opens_the_plan_and_the_pulse_changes_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = planned(monkeypatch, "storage")
+    calls = fake_plan(monkeypatch, "storage")
     monkeypatch.setattr(
         "hostdx.app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: None
     )
-    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
-        app.pulses.append(pulse(io=0.22))
+    async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
+        app.pulses.append(make_pulse(io=0.22))
         app.draw()  # the next step has seen that tasks wait
-        await settled(pilot)
+        await settle(pilot)
         before = grid(app).splitlines()
-        app.pulses.append(pulse(io=0.22, sda=(12e6, 3e6, 0.45)))
+        app.pulses.append(make_pulse(io=0.22, sda=(12e6, 3e6, 0.45)))
         app.screen.query_one(LiveLine).redraw()
-        await settled(pilot)
-        changed = [new for old, new in zip(before, grid(app).splitlines(), strict=True) if old != new]
-        assert len(changed) == 1
+        await settle(pilot)
+        changes = [new for old, new in zip(before, grid(app).splitlines(), strict=True) if old != new]
+        assert len(changes) == 1
         for words in ("load 3.1", "40 %", "15 MB/s", "45 %", "22 %"):
-            assert words in changed[0], words
+            assert words in changes[0], words
         await keys(pilot, "2")
-        assert isinstance(app.screen, DirectoriesScreen) and asked[-1][0] == "storage"
+        assert isinstance(app.screen, DirectoriesScreen) and calls[-1][0] == "storage"
         await keys(pilot, "escape", "escape", "4")
         assert "cannot run here: nft is not installed" in grid(app)
 
@@ -171,23 +170,23 @@ PLACES = [
 async def test_directories_are_marked_in_order_typed_and_completed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[list[str]] = []
+    calls: list[list[str]] = []
 
     def planner(argv: list[str]) -> object:
-        asked.append(list(argv))
-        return recorded("storage")
+        calls.append(list(argv))
+        return child_of("storage")
 
-    def child(shell: Any, argv: list[str], then: Callable[[CommandOutcome], None]) -> None:
+    def answer_places(shell: Any, argv: list[str], then: Callable[[CommandOutcome], None]) -> None:
         done = {"text": "/mnt/one disk", "choices": []}
-        told: Any = PLACES if "--mounts" in argv else done if argv[1] == "--complete=/mnt/o" else []
-        then(CommandOutcome(msgspec.json.encode(told).decode(), ""))
+        answer: Any = PLACES if "--mounts" in argv else done if argv[1] == "--complete=/mnt/o" else []
+        then(CommandOutcome(msgspec.json.encode(answer).decode(), ""))
 
     monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", planner)
-    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", child)
-    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", child)
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", answer_places)
+    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", answer_places)
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         app.open_plan("storage")
-        await until(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)
+        await wait(pilot, lambda: isinstance(app.screen, PlanScreen) and app.screen.is_plan_final)
         await keys(pilot, "d")
         rows = grid(app)
         for words in ("nvme0n1", "PM9A3", "xfs", "1 TiB", "76 GiB", "✗ a file server", "directory", "free"):
@@ -200,28 +199,28 @@ async def test_directories_are_marked_in_order_typed_and_completed(
         await keys(pilot, "slash", *"mnt/o", "tab", "enter")
         assert "[C] /mnt/one disk" in grid(app)
         await keys(pilot, "home", "down", "down", "space", "enter")
-        assert asked[-1] == ["storage", "--dir=/scratch", "--dir=/mnt/one disk"]
+        assert calls[-1] == ["storage", "--dir=/scratch", "--dir=/mnt/one disk"]
 
 
 async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refused = PLACES[2] | {"path": "/srv/none", "refusal": "/srv/none does not exist"}
+    missing = PLACES[2] | {"path": "/srv/none", "refusal": "/srv/none does not exist"}
 
-    def child(shell: Any, argv: list[str], then: Callable[[CommandOutcome], None]) -> None:
-        told: Any = PLACES if "--mounts" in argv else [refused] if argv[-1] == "/srv/none" else []
+    def answer_places(shell: Any, argv: list[str], then: Callable[[CommandOutcome], None]) -> None:
+        answer: Any = PLACES if "--mounts" in argv else [missing] if argv[-1] == "/srv/none" else []
         if argv[1].startswith("--complete"):
-            told = {"text": "/srv/data", "choices": []}
-        then(CommandOutcome(msgspec.json.encode(told).decode(), ""))
+            answer = {"text": "/srv/data", "choices": []}
+        then(CommandOutcome(msgspec.json.encode(answer).decode(), ""))
 
-    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
-    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", child)
-    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", child)
-    taken: list[list[str]] = []
-    async with opened(tmp_path, triage="triage") as (app, pilot):
-        screen = DirectoriesScreen(["/var/tmp"], True, taken.append)
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: child_of("storage"))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", answer_places)
+    monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", answer_places)
+    chosen: list[list[str]] = []
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
+        screen = DirectoriesScreen(["/var/tmp"], True, chosen.append)
         app.push_screen(screen)
-        await settled(pilot)
+        await settle(pilot)
         await keys(pilot, "slash", "enter")
         assert isinstance(app.screen, AskScreen)  # nothing is dropped, and / itself is not meant
         await keys(pilot, *"srv/da", "tab")
@@ -232,16 +231,16 @@ async def test_a_slash_begins_a_path_and_what_cannot_be_added_is_said(
         await keys(pilot, "enter")
         assert app.screen is screen and screen.marked == ["/var/tmp", "/srv/data"]
         await keys(pilot, "slash", *"srv/none", "enter")
-        assert screen.marked == ["/var/tmp", "/srv/data"] and refused["refusal"] in app.message
+        assert screen.marked == ["/var/tmp", "/srv/data"] and missing["refusal"] in app.message
         screen.post_message(events.Paste("/srv/pasted\n"))
-        await until(pilot, lambda: isinstance(app.screen, AskScreen))
+        await wait(pilot, lambda: isinstance(app.screen, AskScreen))
         await keys(pilot, "enter", "enter")
-        await settled(pilot)
-        late = CommandOutcome(msgspec.json.encode([refused]).decode(), "")
+        await settle(pilot)
+        late = CommandOutcome(msgspec.json.encode([missing]).decode(), "")
         screen._show_typed_path(
             ["/var/tmp"], late
         )  # the answer about a path comes when the screen has been left
-    assert taken == [["/var/tmp", "/srv/data", "/srv/pasted"]]
+    assert chosen == [["/var/tmp", "/srv/data", "/srv/pasted"]]
 
 
 async def test_an_answer_may_come_while_a_screen_goes(
@@ -255,10 +254,10 @@ async def test_an_answer_may_come_while_a_screen_goes(
         )
     monkeypatch.setattr(Shell, "import_file", lambda app, path, then: awaited.append(lambda _: then()))
     answer = CommandOutcome(msgspec.json.encode(PLACES).decode(), "")
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         for screen in (DirectoriesScreen([], True, lambda _: None), RecordingsScreen(), UndoScreen([])):
             app.push_screen(screen)
-            await settled(pilot)
+            await settle(pilot)
             if isinstance(screen, DirectoriesScreen):
                 screen._add_and_examine_path("/srv/typed")
             elif isinstance(screen, RecordingsScreen):
@@ -279,22 +278,22 @@ async def test_an_answer_may_come_while_a_screen_goes(
 async def test_the_plan_is_filled_in_while_the_host_is_read_until_the_user_sets_something(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = planned(monkeypatch, "storage")
+    calls = fake_plan(monkeypatch, "storage")
     proposed: list[str] = []
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         assert app.triage is not None
         app.triage.ended = False
         app.open_plan("storage", [], lambda: proposed)
-        await settled(pilot)
-        assert asked[-1] == ["storage"]
+        await settle(pilot)
+        assert calls[-1] == ["storage"]
         proposed.append("--dir=/scratch")
-        await until(pilot, lambda: asked[-1] == ["storage", "--dir=/scratch"])
+        await wait(pilot, lambda: calls[-1] == ["storage", "--dir=/scratch"])
         screen = app.screen
         assert isinstance(screen, PlanScreen)
         screen.set_option(next(o for o in screen.offer.options if o.name == "budget"), "90")
         proposed.append("--dir=/data")
         screen._poll_triage_and_child()
-        assert asked[-1] == ["storage", "--dir=/scratch", "--budget=90"]
+        assert calls[-1] == ["storage", "--dir=/scratch", "--budget=90"]
 
 
 def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None:
@@ -305,14 +304,14 @@ def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None
         Item(scenario="s", state="open", rank=2, words="the disk: no yardstick [red]x[/]", following=(step,)),
     ]
     session.apply(CheckupAnswer(t=1.0, value=tuple(items)))
-    brief, whole = (
+    brief, full = (
         ["".join(part for part, _ in row) for row in checkup_lines(session, 78, room)] for room in (2, 1000)
     )
-    assert len(brief) == 2 and all(len(row) <= 78 for row in [*brief, *whole])
+    assert len(brief) == 2 and all(len(row) <= 78 for row in [*brief, *full])
     assert (
         brief[0].startswith("▲ 1. the firewall: slow") and brief[1] == "? 2. the disk: no yardstick [red]x[/]"
     )
-    assert "     next: compare it  hostdx run storage --dir /a --dir /b" in whole
+    assert "     next: compare it  hostdx run storage --dir /a --dir /b" in full
     assert checkup_lines(RunSession(), 78) == []
     led = RunSession()
     led.apply(CheckupAnswer(t=1.0, value=(items[1], items[0])))
@@ -323,7 +322,7 @@ def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None
 
 
 @pytest.mark.parametrize(
-    ("several", "pressed", "taken"),
+    ("several", "pressed", "expected"),
     [
         (False, ("down", "enter"), [["/data"]]),  # the row, without a space before
         (True, ("down", "enter"), [["/scratch"]]),  # what is marked
@@ -334,7 +333,7 @@ def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None
 async def test_enter_takes_the_row_where_nothing_was_chosen(
     several: bool,
     pressed: tuple[str, ...],
-    taken: list[list[str]],
+    expected: list[list[str]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -343,11 +342,11 @@ async def test_enter_takes_the_row_where_nothing_was_chosen(
         "hostdx.app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: then(answer)
     )
     took: list[list[str]] = []
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         app.push_screen(DirectoriesScreen(["/scratch"], several, took.append, proposed=True))
-        await settled(pilot)
+        await settle(pilot)
         await keys(pilot, *pressed)
-        assert took == taken
+        assert took == expected
 
 
 async def test_a_scenario_that_needs_a_directory_opens_the_picker(
@@ -356,9 +355,9 @@ async def test_a_scenario_that_needs_a_directory_opens_the_picker(
     monkeypatch.setattr(
         "hostdx.app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: None
     )
-    planned(monkeypatch, "storage")
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    fake_plan(monkeypatch, "storage")
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         for key in ("2", "3"):
             await keys(pilot, key)
-            await until(pilot, lambda: isinstance(app.screen, DirectoriesScreen))
+            await wait(pilot, lambda: isinstance(app.screen, DirectoriesScreen))
             await keys(pilot, "escape", "escape")

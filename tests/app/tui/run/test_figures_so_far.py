@@ -18,10 +18,10 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding, Remedy
 from hostdx.scenarios.contract.plan import Plan, Variant, Workload
 from tests.every_case import every_case
-from tests.fakes.terminals.screen import grid, opened
+from tests.fakes.terminals.screen import grid, run_app
 
 
-def words(lines: list[Line]) -> list[str]:
+def texts_of(lines: list[Line]) -> list[str]:
     return ["".join(part for part, _ in line).rstrip() for line in lines]
 
 
@@ -39,8 +39,8 @@ def test_figures_of_a_kind_stand_together_by_name_in_whatever_order_they_were_re
     )
     for series, unit in read:
         session.apply(sample(series, 3.0, unit, "one core", 0))
-    shown = [line.split("  ")[0] for line in words(figure_lines(session, 78, 11)[1])[1:]]
-    assert shown == ["copy, 0 to 0", "copy, 0 to 1", "latency, 0 to 0", "latency, 1 to 1"]
+    names = [line.split("  ")[0] for line in texts_of(figure_lines(session, 78, 11)[1])[1:]]
+    assert names == ["copy, 0 to 0", "copy, 0 to 1", "latency, 0 to 0", "latency, 1 to 1"]
 
 
 def test_a_plots_title_has_a_whole_name_instead_of_a_torn_label() -> None:
@@ -53,22 +53,22 @@ def test_a_watchs_figures_have_their_course_and_what_has_no_room_is_counted() ->
     session = RunSession()
     for series in range(9):
         session.apply(sample(f"figure {series}", 0.25, "share", block=series))
-    lines = words(figure_lines(session, 78, 5)[1])
+    lines = texts_of(figure_lines(session, 78, 5)[1])
     assert len(lines) == 5 and "25 %" in lines[0] and lines[-1] == "and 5 more in the report"
 
 
 async def test_a_run_without_findings_is_not_said_to_be_reading_the_host(tmp_path: Path) -> None:
     run = RunFeed(store.resolve_recording("demo:fstrim"))
     run.playback.seek(60.0)
-    async with opened(tmp_path, run=run, size="wide") as (app, _):
+    async with run_app(tmp_path, run=run, size="wide") as (app, _):
         assert not run.session.findings and "check" not in grid(app).partition("host")[2].partition("\n")[0]
 
 
-def scaling(*values: ScalingCurve) -> RunSession:
+def scaling_session(*values: ScalingCurve) -> RunSession:
     """A run of `contention` under way."""
-    session = began("contention")
+    session = begin_session("contention")
     loads = tuple(
-        Workload(id=one, title="CPU only", metrics=(), control=True) for one in ("cpu", "create", "sockets")
+        Workload(id=load, title="CPU only", metrics=(), control=True) for load in ("cpu", "create", "sockets")
     )
     plan = Plan(
         scenario="contention",
@@ -89,23 +89,23 @@ def test_what_compares_no_sides_shows_its_own_figures_and_no_effect(state: str) 
     level = WorkersLevel(workers=1, rate=5.4e3, ci95=None, queued=0.0, system_share=0.1, switches=0.0)
     curve = ScalingCurve(load="create", title="create", side="xfs", serial=False, groups=1, levels=(level,), steps=(),
                   scales_to=None, stops_after=None, usl=None, waits=())  # fmt: skip
-    session = scaling(*([curve] if state != "begun" else []))
+    session = scaling_session(*([curve] if state != "begun" else []))
     if state == "ended":
         session.apply(ev.RunEnded(t=14.0, status="done"))
-    text = "\n".join(words(LoadsPanel(lambda: session).draw_session(session, 118, 20)))
+    text = "\n".join(texts_of(LoadsPanel(lambda: session).draw_session(session, 118, 20)))
     assert ("5.4 k" in text) == (state != "begun")
     assert "not measured" not in text and "waiting" not in text and not has_comparison(session)
 
 
-def began(scenario: str) -> RunSession:
+def begin_session(scenario: str) -> RunSession:
     session = RunSession()
     session.apply(ev.Began(t=0.0, schema=ev.SCHEMA, version="1", scenario=scenario, command=[], host="h", wall="",
                            seed=1, pid=1, pid_start=1, boot_id="", options={}))  # fmt: skip
     return session
 
 
-def stopped(*findings: Finding) -> RunSession:
-    session = began("dstate")
+def stopped_run(*findings: Finding) -> RunSession:
+    session = begin_session("dstate")
     for finding in findings:
         session.apply(ev.Found(t=1.0, finding=finding))
     session.apply(ev.RunEnded(t=14.0, status="interrupted", reason="stopped by request"))
@@ -120,11 +120,11 @@ def test_a_watch_that_was_stopped_still_says_what_it_found_and_what_to_do() -> N
         title="touch waits for /mnt to be thawed",
         remedy=(Remedy(title="thaw it", commands=("fsfreeze -u /mnt",)),),
     )
-    answer = find_answer(stopped(frozen))
+    answer = find_answer(stopped_run(frozen))
     assert frozen.title in answer.sentence and answer.weight == "warning"
-    assert [step.command for step in next_steps_for(stopped(frozen))] == ["fsfreeze -u /mnt"]
-    assert (find_answer(stopped()).weight, find_answer(stopped()).finding) == ("warning", None)
-    assert [step.command for step in next_steps_for(stopped())] == ["hostdx run dstate"]
+    assert [step.command for step in next_steps_for(stopped_run(frozen))] == ["fsfreeze -u /mnt"]
+    assert (find_answer(stopped_run()).weight, find_answer(stopped_run()).finding) == ("warning", None)
+    assert [step.command for step in next_steps_for(stopped_run())] == ["hostdx run dstate"]
 
 
 def test_the_line_of_now_has_room_for_all_that_a_busy_host_says() -> None:
@@ -132,5 +132,5 @@ def test_the_line_of_now_has_room_for_all_that_a_busy_host_says() -> None:
         t=0.0, cpu=1.0, load1=15.5, psi_cpu=0.93, psi_io=0.37, psi_memory=0.0, steal=0.0,
         devices={"vda": (1.0e8, 1.05e8, 0.56)},
     )  # fmt: skip
-    line = words([pulse_strip([pulse], 74)])[0]
+    line = texts_of([pulse_strip([pulse], 74)])[0]
     assert len(line) <= 74 and line.endswith("disk waits 37 %")

@@ -22,7 +22,7 @@ from hostdx.app.tui.widgets.measuring.load_cards import draw_card, level_rows
 from hostdx.app.tui.widgets.measuring.standing import pairs_of
 from hostdx.app.tui.widgets.word_list import read_words
 from hostdx.scenarios.contract import events as ev
-from tests.fakes.terminals.screen import grid, opened, settled
+from tests.fakes.terminals.screen import grid, run_app, settle
 from tests.needs import one_always, some_always
 
 MAX_FREE_ROWS = 8
@@ -41,7 +41,7 @@ DEMOS = (
 )
 
 
-def words(lines: list[Line]) -> list[str]:
+def texts_of(lines: list[Line]) -> list[str]:
     return ["".join(part for part, _ in line) for line in lines]
 
 
@@ -49,14 +49,14 @@ def lit_cells(rows: list[str]) -> set[tuple[int, int]]:
     return {(y, x) for y, row in enumerate(rows) for x, sign in enumerate(row) if sign != " "}
 
 
-def at(demo: str, share: float) -> RunFeed:
+def feed_at(demo: str, share: float) -> RunFeed:
     run = RunFeed(store.resolve_recording(f"demo:{demo}"))
     run.playback.seek(run.playback.end * share)
     return run
 
 
 def test_the_host_has_the_whole_run_and_not_its_last_seconds() -> None:
-    session = at("iosched", 1.0).session
+    session = feed_at("iosched", 1.0).session
     points = host_graphs(session)[0].points
     assert points[-1][0] - points[0][0] > 0.9 * session.time
 
@@ -90,11 +90,11 @@ def test_a_value_that_is_none_leaves_a_gap() -> None:
 
 def test_graphs_of_one_group_share_a_scale_and_zeros_are_left_out() -> None:
     fast, slow = (Graph(n, "a", "B/s", [(0, v), (9, v)], "disk") for n, v in (("fast", 1e9), ("slow", 1e6)))
-    lines = words(draw_graphs([fast, slow, Graph("none", "a", "B/s", [(0, 0.0)])], 9.0, 80, 9))
+    lines = texts_of(draw_graphs([fast, slow, Graph("none", "a", "B/s", [(0, 0.0)])], 9.0, 80, 9))
     assert sum("1 GB/s" in line and "┤" in line for line in lines) == 2 and not any(
         "none" in line for line in lines
     )
-    led = words(draw_graphs([Graph("none", "a", "B/s", [(0, 0.0)], leads=True)], 9.0, 80, 9))
+    led = texts_of(draw_graphs([Graph("none", "a", "B/s", [(0, 0.0)], leads=True)], 9.0, 80, 9))
     assert any("none" in line for line in led)
     assert draw_graphs([fast], 9.0, 80, 2) == []  # less than a graph with its axis
 
@@ -109,16 +109,16 @@ def test_a_checkup_draws_the_part_under_way() -> None:
     for t in (3.0, 4.0):
         session.apply(ev.SampleTaken(t=t, series="null: reads", variant="", block=0, value=t, unit="IOPS"))
         session.apply(ev.SampleTaken(t=t, series="storage: reads", variant="", block=0, value=t, unit="IOPS"))
-    lines = "\n".join(words(run_graph_lines(session, 100, 20)))
+    lines = "\n".join(texts_of(run_graph_lines(session, 100, 20)))
     assert "storage: reads" in lines and "null: reads" not in lines
 
 
 def test_levels_of_several_rows_are_a_line_and_no_slab() -> None:
     rows = level_rows([0.5] * 40, 40, 3)
     assert len(rows) == 3 and len(lit_cells(rows)) <= 40  # 120 cells were full
-    session = at("rpfilter", 0.6).session
+    session = feed_at("rpfilter", 0.6).session
     load, standings = pairs_of(session)[0]
-    card = "\n".join(words(draw_card(session, load, standings, 118, 26)))
+    card = "\n".join(texts_of(draw_card(session, load, standings, 118, 26)))
     assert card.count("↑") == card.count("↓") == 3 and "████" not in card
 
 
@@ -126,12 +126,12 @@ def test_levels_of_several_rows_are_a_line_and_no_slab() -> None:
 @pytest.mark.parametrize("size", one_always("narrow", "wide"))
 async def test_every_live_view_earns_its_screen(demo: str, size: str, tmp_path: Path) -> None:
     """Forty to seventy of a hundred rows were the question, the plan and a glossary."""
-    run = at(demo, 0.2)
-    async with opened(tmp_path, run=run, size=size) as (app, pilot):
+    run = feed_at(demo, 0.2)
+    async with run_app(tmp_path, run=run, size=size) as (app, pilot):
         for share in (0.2, 0.6, 0.95):
             run.playback.seek(run.playback.end * share)
             app.show_run("live")
-            await settled(pilot)
+            await settle(pilot)
             rows = grid(app)
             free = [row for row in rows.splitlines() if not row.strip(" │")]
             assert len(free) <= MAX_FREE_ROWS, (share, len(free))

@@ -23,24 +23,17 @@ from hostdx.app.tui.widgets.picker import Picker
 from hostdx.scenarios.contract import events as ev
 from tests import screenshots
 from tests.every_case import every_case
-from tests.fakes.streams.stories import HOSTILE, hostile
+from tests.fakes.streams.stories import HOSTILE, hostile_run
 from tests.fakes.streams.story import RECORDINGS, iosched, storage
-from tests.fakes.terminals.screen import environment, feed, grid, keys, opened, settled
+from tests.fakes.terminals.screen import feed, grid, keys, run_app, set_environment, settle
 
 
-def without_transport(shown: str) -> str:
+def without_transport(screen: str) -> str:
     """Before the end, the line that tells live from replay may differ, and the keys that go with it."""
-    return "\n".join(shown.splitlines()[:-2])
+    return "\n".join(screen.splitlines()[:-2])
 
 
-@pytest.mark.parametrize(
-    ("story", "size"),
-    [
-        (storage, "narrow"),
-        (iosched, "wide"),
-        (hostile, "narrow"),
-    ],
-)
+@pytest.mark.parametrize(("story", "size"), [(storage, "narrow"), (iosched, "wide"), (hostile_run, "narrow")])
 async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
     story: object, size: str, tmp_path: Path
 ) -> None:
@@ -53,7 +46,7 @@ async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
     half = len(lines) // 2
     path.write_bytes(b"".join(lines[:half]))
     live = RunFeed(path, live=True)
-    async with opened(tmp_path, run=live, size=size) as (app, pilot):
+    async with run_app(tmp_path, run=live, size=size) as (app, pilot):
         assert isinstance(app.screen, LiveScreen) and "● live" in grid(app)
         midway = without_transport(grid(app))
         with path.open("ab") as file:
@@ -65,19 +58,19 @@ async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
                 app.run_feed.poll()
                 app.settle_view()
                 await pilot.pause()
-        await settled(pilot)
+        await settle(pilot)
         at_end = grid(app)
         again = RunFeed(path, speed=float("inf"))
         app.open_feed(again)
         again.playback.seek(run[half - 1].t)
         app.settle_view()
-        await settled(pilot)
+        await settle(pilot)
         if again.playback.position == half:
             assert without_transport(grid(app)) == midway
         await keys(pilot, "0", "space")
         while again.playback.playing:
             await pilot.pause(0.02)
-        await settled(pilot)
+        await settle(pilot)
         assert isinstance(app.screen, VerdictScreen)
         assert grid(app) == at_end and "‖ at the end" in at_end
         await keys(pilot, "minus")
@@ -85,27 +78,27 @@ async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
 
 
 async def test_too_small_says_so_and_a_resize_keeps_the_place(tmp_path: Path) -> None:
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         await keys(pilot, "tab", "home", "down", "down")
         picker = app.screen.query_one("#suspects", Picker)
         chosen = picker.selected_key
         for size in ((59, 24), (80, 19), (10, 5)):
             await pilot.resize_terminal(*size)
-            await settled(pilot)
+            await settle(pilot)
             assert "60x20"[: size[0]] in grid(app) or size[0] < 20
             assert "SUSPECTS" not in grid(app)
         for size in ((60, 20), (120, 40), (200, 60), (80, 24)):
             await pilot.resize_terminal(*size)
-            await settled(pilot)
+            await settle(pilot)
             rows = grid(app)
             assert "SUSPECTS" in rows and len(rows.splitlines()) <= size[1]
             assert picker.has_focus and picker.selected_key == chosen
             row = next(line for line in rows.splitlines() if "▸" in line)
             assert "x2 of x4" in row or "nvme1n1" in row
-    async with opened(tmp_path, run=feed("storage", 30.0)) as (app, pilot):
+    async with run_app(tmp_path, run=feed("storage", 30.0)) as (app, pilot):
         for size in ((60, 20), (300, 80), (61, 21), (110, 32), (80, 24)):
             await pilot.resize_terminal(*size)
-            await settled(pilot)
+            await settle(pilot)
             assert "00:30 / 01:02" in grid(app)
 
 
@@ -113,14 +106,14 @@ async def test_too_small_says_so_and_a_resize_keeps_the_place(tmp_path: Path) ->
 async def test_a_closed_terminal_ends_the_app_and_leaves_the_runner(
     number: signal.Signals, tmp_path: Path
 ) -> None:
-    sent: list[int] = []
-    async with opened(tmp_path, run=feed("storage", 30.0)) as (app, pilot):
-        app.run_feed.stop = lambda: sent.append(1) or ""  # type: ignore[method-assign, func-returns-value]
+    signals: list[int] = []
+    async with run_app(tmp_path, run=feed("storage", 30.0)) as (app, pilot):
+        app.run_feed.stop = lambda: signals.append(1) or ""  # type: ignore[method-assign, func-returns-value]
         os.kill(os.getpid(), number)
         await pilot.pause(0.05)
-        [last_resort] = [one for one in threading.enumerate() if isinstance(one, threading.Timer)]
+        [last_resort] = [thread for thread in threading.enumerate() if isinstance(thread, threading.Timer)]
         last_resort.cancel()
-    assert sent == []
+    assert signals == []
     status = 0 if number == signal.SIGHUP else 143
     assert app.return_code == status
     assert (last_resort.function, tuple(last_resort.args)) == (os._exit, (status,))
@@ -128,10 +121,10 @@ async def test_a_closed_terminal_ends_the_app_and_leaves_the_runner(
 
 def test_an_ssh_line_gets_fewer_frames_and_nothing_moves_by_itself() -> None:
     names = ("TEXTUAL_FPS", "TEXTUAL_ANIMATIONS", "TEXTUAL_SMOOTH_SCROLL")
-    with environment(SSH_CONNECTION="1 2 3 4", **dict.fromkeys(names)):
+    with set_environment(SSH_CONNECTION="1 2 3 4", **dict.fromkeys(names)):
         prepare_environment()
         assert os.environ["TEXTUAL_FPS"] == "10" and os.environ["TEXTUAL_ANIMATIONS"] == "none"
-    with environment(
+    with set_environment(
         SSH_CONNECTION=None, TEXTUAL_FPS=None, TEXTUAL_ANIMATIONS="basic", TEXTUAL_SMOOTH_SCROLL=None
     ):
         prepare_environment()
@@ -175,12 +168,12 @@ def test_text_of_the_host_is_harmless() -> None:
 
 def test_plot_title_estimate_and_time_left_are_of_the_same_load() -> None:
     """At the change of loads the head said the next one while plot and estimate still showed the last."""
-    one = feed("storage")
-    planned = {w.id: w.title for w in one.session.plan.workloads} if one.session.plan else {}
+    run = feed("storage")
+    titles = {w.id: w.title for w in run.session.plan.workloads} if run.session.plan else {}
     session, changes = RunSession(), 0
-    for event in one.playback.events:
+    for event in run.playback.events:
         session.apply(event)
-        if isinstance(event, ev.RunStep) and event.state == "started" and event.id in planned:
+        if isinstance(event, ev.RunStep) and event.state == "started" and event.id in titles:
             changes += 1
             assert session.workload == event.id
             assert (

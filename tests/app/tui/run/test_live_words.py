@@ -17,19 +17,19 @@ from hostdx.app.tui.widgets.measuring.group_plot import WAY, PlotSubject, group_
 from hostdx.app.tui.widgets.measuring.variants import leading_metric_and_unit
 from tests.every_case import every_case
 from tests.fakes.streams.story import RECORDINGS
-from tests.fakes.terminals.screen import grid, keys, opened, planned, ready
+from tests.fakes.terminals.screen import fake_plan, grid, keys, run_app, wait_plan
 
 RUNS = ("storage", "rpfilter", "iosched", "null", "workload")
 
 
-def at(demo: str, seconds: float) -> RunSession:
+def session_at(demo: str, seconds: float) -> RunSession:
     play = Playback()
     play.extend(list(read_events(store.resolve_recording(f"demo:{demo}"))))
     play.seek(seconds)
     return play.session
 
 
-def words(lines: list[Line]) -> str:
+def text_of(lines: list[Line]) -> str:
     return "\n".join("".join(part for part, _ in line).rstrip() for line in lines)
 
 
@@ -38,36 +38,36 @@ def test_the_next_look_is_never_one_that_is_over(demo: str) -> None:
     """`12 of at most 48 groups … next interim look after 10 groups`: of a pair that had been decided before."""
     play = Playback()
     play.extend(list(read_events(store.resolve_recording(f"demo:{demo}"))))
-    seen = 0
+    count = 0
     for second in range(int(play.end)):
         play.seek(float(second))
         session = play.session
         match = re.search(r"after (\d+) groups", describe_outlook(session))
         if match:
-            seen += 1
-            taken = [g for g in session.groups.get(session.workload, ()) if not g.disturbed]
-            assert int(match[1]) > len(taken), second
-    assert seen or demo == "null"
+            count += 1
+            counted = [g for g in session.groups.get(session.workload, ()) if not g.disturbed]
+            assert int(match[1]) > len(counted), second
+    assert count or demo == "null"
 
 
 @every_case("width", [58, 78, 118, 198])
 @every_case("demo", ["storage", "rpfilter", "iosched"])
 def test_a_plot_of_ratios_always_says_which_way_is_slower(demo: str, width: int) -> None:
-    session = at(demo, {"storage": 60.0, "rpfilter": 12.0, "iosched": 300.0}[demo])
+    session = session_at(demo, {"storage": 60.0, "rpfilter": 12.0, "iosched": 300.0}[demo])
     chosen = PlotSubject(session.workload, leading_metric_and_unit(session, session.workload)[0])
     ratios = pair_ratios(session, *chosen)
     title, *_, foot = group_plot_lines(session, chosen.workload, ratios, chosen.metric, width, 12)
-    assert words([title]).count(ratios[0].baseline) == 1 and ("…" not in words([title]) or width == 58)
-    assert WAY in words([foot]) and "group" in words([foot])
+    assert text_of([title]).count(ratios[0].baseline) == 1 and ("…" not in text_of([title]) or width == 58)
+    assert WAY in text_of([foot]) and "group" in text_of([foot])
 
 
 async def test_a_plan_on_a_broad_screen_has_its_steps_beside_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    planned(monkeypatch, "storage")
-    async with opened(tmp_path, triage="triage", size="huge") as (app, pilot):
+    fake_plan(monkeypatch, "storage")
+    async with run_app(tmp_path, triage="triage", size="huge") as (app, pilot):
         app.open_plan("storage")
-        await ready(app, pilot)
+        await wait_plan(app, pilot)
         first = grid(app).splitlines()[1]
         assert "Is one of these disks slower" in first[:111] and first[111:].strip() == "STEPS"
         assert "fio" in "".join(row[111:] for row in grid(app).splitlines())
@@ -81,11 +81,11 @@ async def test_a_plan_on_a_broad_screen_has_its_steps_beside_it(
 
 
 async def test_a_run_that_was_killed_is_not_playing_and_has_no_time_left(tmp_path: Path) -> None:
-    whole = (RECORDINGS / "storage.jsonl").read_text("utf-8").splitlines(keepends=True)
-    (path := tmp_path / "killed.jsonl").write_text("".join(whole[: len(whole) * 2 // 3]), "utf-8")
+    lines = (RECORDINGS / "storage.jsonl").read_text("utf-8").splitlines(keepends=True)
+    (path := tmp_path / "killed.jsonl").write_text("".join(lines[: len(lines) * 2 // 3]), "utf-8")
     run = RunFeed(path)
     run.playback.seek_end()
     assert run.dead
-    async with opened(tmp_path / "state", run=run) as (app, _pilot):
-        shown = grid(app)
-    assert " left" not in shown and "cut off after" in shown and "▶ 1×" not in shown
+    async with run_app(tmp_path / "state", run=run) as (app, _pilot):
+        screen = grid(app)
+    assert " left" not in screen and "cut off after" in screen and "▶ 1×" not in screen

@@ -17,18 +17,18 @@ from hostdx.app.tui.widgets.panel import PacedPanel, _spell_ascii
 from hostdx.scenarios.checkup.results import CheckupAnswer
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results.result import Item
-from tests.fakes.terminals.screen import feed, grid, keys, opened, settled
+from tests.fakes.terminals.screen import feed, grid, keys, run_app, settle
 from tests.needs import some_always
 
-MOST_BLANK = 9
+MAX_BLANK_ROWS = 9
 
 
 FRAMES = frozenset(" │┤├┬┴┼╭╮╰╯─└┘┌┐")
 
 
-def blank(shown: str, height: int) -> int:
+def count_blank_rows(screen: str, height: int) -> int:
     """Rows with nothing but spaces and glyphs of a frame; a frame's own edge is none of them."""
-    rows = shown.splitlines()
+    rows = screen.splitlines()
     edges = sum(row.strip() != "" and not row.strip(" ╭╮╰╯─") for row in rows)
     return height - len(rows) + sum(set(row) <= FRAMES for row in rows) - edges
 
@@ -46,8 +46,7 @@ def feed_of(demo: str) -> RunFeed:
 
 
 @pytest.mark.parametrize(
-    "demo",
-    some_always(("storage",), (name.removeprefix("demo:") for name in store.list_demos())),
+    "demo", some_always(("storage",), (name.removeprefix("demo:") for name in store.list_demos()))
 )
 async def test_both_screens_are_filled_at_every_moment_of_a_replay(demo: str, tmp_path: Path) -> None:
     """Up to 28 of 40 rows were blank in the first seconds of live, 20 of one load's chart, 31 of a verdict so far."""
@@ -55,20 +54,20 @@ async def test_both_screens_are_filled_at_every_moment_of_a_replay(demo: str, tm
     first, end = 0.05, run.playback.end
     if run.session.scenario_card.role == "import":  # nothing of it was ever under way
         first = end
-    async with opened(tmp_path, run=run, size="wide") as (app, pilot):
+    async with run_app(tmp_path, run=run, size="wide") as (app, pilot):
         for part in range(5):
             run.playback.seek(first + (end - first) * part / 4)  # from before the plan on
             for screen in ("live", "verdict"):
                 app.show_run(screen)
-                await settled(pilot)
-                assert blank(grid(app), 40) <= MOST_BLANK, (screen, run.playback.time)
+                await settle(pilot)
+                assert count_blank_rows(grid(app), 40) <= MAX_BLANK_ROWS, (screen, run.playback.time)
 
 
 async def test_the_verdict_of_a_narrow_screen_leaves_no_step_out_while_rows_are_free(tmp_path: Path) -> None:
     """Thirteen rows were blank below the first of two commands; a battery showed none of its figures."""
     for demo, least in (("dstate", 1), ("kernel", 3)):
-        async with opened(tmp_path, run=feed_of(demo), size="narrow") as (app, _):
-            assert blank(grid(app), 24) <= 3, demo
+        async with run_app(tmp_path, run=feed_of(demo), size="narrow") as (app, _):
+            assert count_blank_rows(grid(app), 24) <= 3, demo
             assert len(app.screen.query_one(Next).shown_steps) == least, demo
 
 
@@ -82,41 +81,41 @@ async def test_the_next_step_stands_on_every_verdict_of_a_narrow_screen(tmp_path
     """What was found about the run and its tables took all of 24 rows; in the middle of a run 10 to 18 were blank."""
     for demo in ("box", "workload"):
         run = feed_of(demo)
-        async with opened(tmp_path, run=run, size="narrow") as (app, pilot):
+        async with run_app(tmp_path, run=run, size="narrow") as (app, pilot):
             rows = grid(app).splitlines()
             assert any(row.startswith(" NEXT ") for row in rows), demo
             assert sum(row.startswith((" NEXT ", " FINDINGS ")) for row in rows[:-3]) == 2, demo
             run.playback.seek(run.playback.end * 0.3)
             app.show_run("verdict")
-            await settled(pilot)
-            assert blank(grid(app), 24) <= 4, demo
+            await settle(pilot)
+            assert count_blank_rows(grid(app), 24) <= 4, demo
 
 
 async def test_a_replay_in_the_middle_is_under_way_too(tmp_path: Path) -> None:
     run = RunFeed(store.resolve_recording("demo:storage"))
     run.playback.seek(15.0)
-    async with opened(tmp_path, run=run, size="wide") as (app, pilot):
+    async with run_app(tmp_path, run=run, size="wide") as (app, pilot):
         await keys(pilot, "v")
         assert find_answer(run.session, growing=True).sentence[:60] in " ".join(grid(app).split())
 
 
 async def test_what_is_proposed_does_not_flip_with_every_pulse(tmp_path: Path) -> None:
     """Key 6 went between two scenarios under the cursor as pressures crossed."""
-    async with opened(tmp_path, triage="triage", size="wide") as (app, pilot):
+    async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
         app.first_pulse = ev.Pulse(t=0.0, load1=1.0, cpu=0.5, psi_cpu=0.4, psi_io=0.1)
-        listed = app.screen.query_one(ScenarioList)
-        before = [row.searched for row in listed.build_rows()]
+        listing = app.screen.query_one(ScenarioList)
+        before = [row.searched for row in listing.build_rows()]
         app.pulses.append(ev.Pulse(t=1.0, load1=1.0, cpu=0.5, psi_cpu=0.1, psi_io=0.4))
-        await settled(pilot)
-        assert [row.searched for row in listed.build_rows()] == before
+        await settle(pilot)
+        assert [row.searched for row in listing.build_rows()] == before
 
 
 async def test_a_run_opened_over_another_goes_back_to_it(tmp_path: Path) -> None:
     """`1` in a checkup's verdict, then `q`, lost the ranked list."""
-    async with opened(tmp_path, run=feed("storage"), size="wide") as (app, pilot):
+    async with run_app(tmp_path, run=feed("storage"), size="wide") as (app, pilot):
         before, under = app.screen, app.run_feed
         app.open_recording(store.resolve_recording("demo:null"), over=True)
-        await settled(pilot)
+        await settle(pilot)
         assert app.run_feed is not under
         await keys(pilot, "q")
         assert app.screen is before and app.run_feed is under
@@ -126,11 +125,11 @@ async def test_a_row_is_copied_a_text_searched_and_a_screen_saved(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    async with opened(tmp_path, run=feed("storage"), size="wide") as (app, pilot):
-        copied: list[str] = []
-        app.copy_to_clipboard = copied.append  # type: ignore[method-assign]
+    async with run_app(tmp_path, run=feed("storage"), size="wide") as (app, pilot):
+        texts: list[str] = []
+        app.copy_to_clipboard = texts.append  # type: ignore[method-assign]
         await keys(pilot, "y")
-        assert len(copied) == 1 and "synced write 4k" in copied[0]
+        assert len(texts) == 1 and "synced write 4k" in texts[0]
         await keys(pilot, "p")
         assert (tmp_path / "hostdx-verdict.svg").read_text("utf-8").lstrip().startswith("<svg")
         app.push_screen(FactsScreen(app.run_feed.session))
@@ -139,12 +138,12 @@ async def test_a_row_is_copied_a_text_searched_and_a_screen_saved(
 
 
 async def test_the_end_of_a_run_that_took_long_is_told(tmp_path: Path) -> None:
-    async with opened(tmp_path, run=feed("storage"), size="wide") as (app, _):
+    async with run_app(tmp_path, run=feed("storage"), size="wide") as (app, _):
         written: list[str] = []
         assert app._driver is not None
         app._driver.write = written.append  # type: ignore[method-assign]
         app._tell_end(app.run_feed)
-        assert [one.startswith("\x07\x1b]9;") for one in written] == [True]
+        assert [text.startswith("\x07\x1b]9;") for text in written] == [True]
 
 
 def test_plus_minus_takes_two_cells_in_ascii_and_no_edge_moves() -> None:
@@ -152,10 +151,10 @@ def test_plus_minus_takes_two_cells_in_ascii_and_no_edge_moves() -> None:
     assert "".join(part for part, _ in edged) == "│ within +-5 %     │"
     ruled = _spell_ascii([("╭─ ±: as measured ", "title"), ("─────╮", "rule")])
     assert "".join(part for part, _ in ruled) == "╭─ +-: as measured ────╮"
-    beside = _spell_ascii([("╭─ a ─── within ±5 % ─╮╭─ b ── within ±5 % ─╮", "text")])
-    assert "".join(part for part, _ in beside) == "╭─ a ── within +-5 % ─╮╭─ b ─ within +-5 % ─╮"
-    whole: Line = [("no such sign", "text")]
-    assert _spell_ascii(whole) is whole
+    panels = _spell_ascii([("╭─ a ─── within ±5 % ─╮╭─ b ── within ±5 % ─╮", "text")])
+    assert "".join(part for part, _ in panels) == "╭─ a ── within +-5 % ─╮╭─ b ─ within +-5 % ─╮"
+    plain: Line = [("no such sign", "text")]
+    assert _spell_ascii(plain) is plain
 
 
 async def test_a_checkup_under_way_leaves_no_block_of_rows_blank(tmp_path: Path) -> None:
@@ -164,21 +163,21 @@ async def test_a_checkup_under_way_leaves_no_block_of_rows_blank(tmp_path: Path)
     run.playback.seek(10.0)
     item = Item(scenario="w", state="cause", severity="warning", rank=1, words="the firewall")
     run.session.apply(CheckupAnswer(t=10.0, value=(item,)))
-    async with opened(tmp_path, run=run, size="wide") as (app, pilot):
+    async with run_app(tmp_path, run=run, size="wide") as (app, pilot):
         app.show_run("live")
-        await settled(pilot)
-        assert "the firewall" in grid(app) and blank(grid(app), 40) <= MOST_BLANK
+        await settle(pilot)
+        assert "the firewall" in grid(app) and count_blank_rows(grid(app), 40) <= MAX_BLANK_ROWS
         app.show_run("verdict")
-        await settled(pilot)
+        await settle(pilot)
         assert grid(app).count("ANSWER") == 1
 
 
 def test_a_plot_is_drawn_once_a_second_while_time_goes_by_itself() -> None:
-    session, shown = RunSession(), SimpleNamespace(is_playing=True)
+    session, shell_ = RunSession(), SimpleNamespace(is_playing=True)
 
     class Plot(PacedPanel):
         ID = "plot"
-        shell = shown  # type: ignore[assignment]
+        shell = shell_  # type: ignore[assignment]
         drawn = 0
 
         def redraw_key(self, session: RunSession) -> object:
@@ -195,6 +194,6 @@ def test_a_plot_is_drawn_once_a_second_while_time_goes_by_itself() -> None:
     session.workload = "next"
     plot.draw(80, 10)
     assert plot.drawn == 2
-    shown.is_playing = False
+    shell_.is_playing = False
     plot.draw(80, 10)
     assert plot.drawn == 3

@@ -21,7 +21,7 @@ from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.events import ScenarioOffer
 from hostdx.scenarios.contract.plan import Option, Plan
 from tests.every_case import every_case
-from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, settled, until
+from tests.fakes.terminals.screen import child_of, grid, keys, run_app, settle, wait, wait_plan
 from tests.needs import one_always
 from tests.syntax import ROOT
 
@@ -45,42 +45,42 @@ OFFER = ScenarioOffer(
 async def test_what_is_needed_is_asked_for_before_anything_is_planned(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[list[str]] = []
+    calls: list[list[str]] = []
 
     def planner(argv: Sequence[str]) -> EventChild:
-        asked.append(list(argv))
-        return recorded("iosched")
+        calls.append(list(argv))
+        return child_of("iosched")
 
     monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", planner)
     monkeypatch.setattr(
         "hostdx.app.tui.screens.before.directories.run_hostdx", lambda *_: None
     )  # the mounts are told by a child
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         app.push_screen(PlanScreen(OFFER, {}))
-        await settled(pilot)
-        assert "one thing must be named" in grid(app) and not asked
+        await settle(pilot)
+        assert "one thing must be named" in grid(app) and not calls
         assert "Enter name it" in grid(app) and "Enter start" not in grid(app)
         await keys(pilot, "enter", "slash")  # from the list of mounts to a path of one's own
         for key in (*"/dot", "enter"):  # a slow line brings what is typed in one piece
             app.post_message(events.Key(key, key if len(key) == 1 else None))
-        await until(pilot, lambda: "/dot" in grid(app))
+        await wait(pilot, lambda: "/dot" in grid(app))
         await keys(pilot, "enter")
-        await until(pilot, lambda: bool(asked))
-        await ready(app, pilot)
-        assert asked == [["iosched", "--dir=/dot"]]
+        await wait(pilot, lambda: bool(calls))
+        await wait_plan(app, pilot)
+        assert calls == [["iosched", "--dir=/dot"]]
         assert "Enter start" in grid(app) and "Enter name it" not in grid(app)
         await keys(pilot, "b")
         assert "; now 200" in grid(app)
         await keys(pilot, *"340", "enter")
-        assert asked[-1] == ["iosched", "--dir=/dot", "--budget=340"]
+        assert calls[-1] == ["iosched", "--dir=/dot", "--budget=340"]
 
 
 @both
 async def test_options_are_explained_whole_and_changed_in_place(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("iosched"))
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: child_of("iosched"))
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         app.push_screen(PlanScreen(OFFER, {}))
         await keys(pilot, "O")
         assert isinstance(app.screen, OptionsScreen)
@@ -99,7 +99,7 @@ async def test_options_are_explained_whole_and_changed_in_place(
 
 
 @every_case(
-    ("kind", "words", "value", "seen"),
+    ("kind", "words", "value", "text"),
     [
         ("number", "340", 340, "340"),
         ("number", "0.05", 0.05, "0.05"),
@@ -107,13 +107,13 @@ async def test_options_are_explained_whole_and_changed_in_place(
         ("flag", "yes", True, "yes"),
     ],
 )
-def test_a_value_is_shown_as_it_was_typed(kind: str, words: str, value: object, seen: str) -> None:
+def test_a_value_is_shown_as_it_was_typed(kind: str, words: str, value: object, text: str) -> None:
     option = Option(name="x", kind=kind, help="x")  # type: ignore[arg-type]
-    got = parse_value(option, words)
-    assert got == value and format_value(option, {"x": got}) == seen
+    parsed = parse_value(option, words)
+    assert parsed == value and format_value(option, {"x": parsed}) == text
 
 
-def consent(*actions: Action) -> str:
+def consent_text(*actions: Action) -> str:
     plan = Plan(scenario="fstrim", title="t", question="q", actions=actions)
     rows: list[Line] = ConsentScreen(plan)._consent_lines(78)
     return "\n".join("".join(part for part, _ in row) for row in rows)
@@ -130,28 +130,28 @@ def test_consent_never_says_that_a_trim_is_undone() -> None:
     )
     other = Action(kind="attribute", title="set", target="/sys/x", old="1", new="2", consent=True)
     quiet = Action(kind="resource", resource="directory", title="own", target="/data/.hostdx-*")
-    said = consent(trim, quiet)
+    text = consent_text(trim, quiet)
     assert (
-        "1 change to this host" in said and "It cannot be undone." in said and "undone at the end" not in said
+        "1 change to this host" in text and "It cannot be undone." in text and "undone at the end" not in text
     )
-    said = consent(trim, other, quiet)
-    assert "1 of them cannot be undone." in said and "Every other one is recorded in the undo journal" in said
-    said = consent(other, quiet)
-    assert "It is recorded in the undo journal" in said and "cannot be undone" not in said
+    text = consent_text(trim, other, quiet)
+    assert "1 of them cannot be undone." in text and "Every other one is recorded in the undo journal" in text
+    text = consent_text(other, quiet)
+    assert "It is recorded in the undo journal" in text and "cannot be undone" not in text
 
 
 @both
 async def test_e_shows_the_page_of_the_scenario_as_explain_prints_it(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("iosched"))
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: child_of("iosched"))
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         app.push_screen(PlanScreen(OFFER, {"dir": "/x"}))
-        await ready(app, pilot)
+        await wait_plan(app, pilot)
         assert "e explain" in grid(app)
         await keys(pilot, "e")
-        await until(pilot, lambda: isinstance(app.screen, ExplainScreen))
-        await settled(pilot)
+        await wait(pilot, lambda: isinstance(app.screen, ExplainScreen))
+        await settle(pilot)
         written = (ROOT / "scenarios/iosched/README.md").read_text()
         assert isinstance(app.screen, ExplainScreen) and app.screen.page.split() == written.split()
         title = written.splitlines()[0].removeprefix("# ")
@@ -164,16 +164,16 @@ async def test_a_plan_opened_before_the_host_was_read_gets_its_options(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A key typed in the first second left a plan without `d` and `b`, and asked for nothing that it needs."""
-    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _: recorded("iosched"))
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _: child_of("iosched"))
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         offers = [o for o in app.home_session().offers if o.id != "iosched"]
         app.home_session().offers[:] = offers
         app.open_plan("iosched", ["--budget=90"])
-        await settled(pilot)
+        await settle(pilot)
         assert isinstance(app.screen, PlanScreen) and app.screen.title_words == "plan"
         assert not app.screen.check_action("budget", ())
         app.home_session().offers.append(OFFER)
-        await until(pilot, lambda: "one thing must be named" in grid(app))
+        await wait(pilot, lambda: "one thing must be named" in grid(app))
         assert app.screen.check_action("budget", ()) and app.screen.offer is OFFER
 
 
@@ -181,16 +181,16 @@ async def test_a_plan_opened_before_the_host_was_read_gets_its_options(
 async def test_a_plan_that_is_refused_offers_no_start(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _: recorded("iosched"))
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _: child_of("iosched"))
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         screen = PlanScreen(OFFER, {"dir": "/x"})
         app.push_screen(screen)
-        await ready(app, pilot)
+        await wait_plan(app, pilot)
         assert "Enter start" in grid(app)
-        refused = Plan(scenario="iosched", title="t", question="q", refusal="no space")
-        monkeypatch.setattr(PlanScreen, "plan", refused)
+        plan = Plan(scenario="iosched", title="t", question="q", refusal="no space")
+        monkeypatch.setattr(PlanScreen, "plan", plan)
         screen.show()
-        await settled(pilot)
+        await settle(pilot)
         assert "Enter start" not in grid(app) and "d directory" in grid(app)
 
 
@@ -203,28 +203,28 @@ async def test_a_plan_is_not_started_beside_a_run_that_measures(
     monkeypatch.setattr(
         "hostdx.app.tui.screens.before.plan.measuring_holder", lambda: now[0] if now else None
     )
-    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _: recorded("storage"))
-    started: list[str] = []
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _: child_of("storage"))
+    runs: list[str] = []
     offer = msgspec.structs.replace(OFFER, id="storage", options=())
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
-        app.start_run = lambda scenario, *_: started.append(scenario)  # type: ignore[method-assign, misc, assignment]
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.start_run = lambda scenario, *_: runs.append(scenario)  # type: ignore[method-assign, misc, assignment]
         screen = PlanScreen(offer, {})
         app.push_screen(screen)
-        await ready(app, pilot)
+        await wait_plan(app, pilot)
         assert screen.plan is not None and screen.plan.measuring_s > 0 and screen.blocking_run == now[0]
         assert not screen.check_action("start", ()) and screen.check_action("attach", ())
         await keys(pilot, "enter", "enter")
-        assert not started and not screen.waits_for_end  # asked for, and taken back
+        assert not runs and not screen.waits_for_end  # asked for, and taken back
         await keys(pilot, "enter")
         app.push_screen(ExplainScreen("storage", "# storage"))
-        await settled(pilot)
+        await settle(pilot)
         now.clear()
         screen._check_busy()
-        assert not started and screen.waits_for_end  # never below another page
+        assert not runs and screen.waits_for_end  # never below another page
         app.pop_screen()
-        await settled(pilot)
+        await settle(pilot)
         screen._check_busy()
-        assert started == ["storage"] and not screen.check_action("attach", ())
+        assert runs == ["storage"] and not screen.check_action("attach", ())
 
 
 @every_case("able", [frozenset(), frozenset({"directories"}), frozenset({"directories", "budget"})])
@@ -232,8 +232,8 @@ def test_a_panel_names_no_key_that_does_nothing(able: frozenset[str]) -> None:
     """A watch takes neither directories nor a budget."""
     plan = Plan(scenario="s", title="t", question="q", seconds=30.0, measuring_s=30.0)
     lines = panel_lines(plan, 118, 40, [], "hostdx run s", {}, able)
-    drawn = "\n".join("".join(part for part, _ in line) for line in lines)
-    assert ("d directories" in drawn, "b budget" in drawn) == ("directories" in able, "budget" in able)
+    text = "\n".join("".join(part for part, _ in line) for line in lines)
+    assert ("d directories" in text, "b budget" in text) == ("directories" in able, "budget" in able)
 
 
 def test_a_plan_that_cannot_run_says_so_in_place_of_its_costs() -> None:
@@ -266,21 +266,21 @@ async def test_what_is_typed_before_the_options_are_known_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A path went to the plan as single keys, and the run used its default directory."""
-    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("iosched"))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: child_of("iosched"))
     monkeypatch.setattr("hostdx.app.tui.screens.before.directories.run_hostdx", lambda *_: None)
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         assert app.triage is not None
         app.triage.ended = False  # it goes on
         app.push_screen(PlanScreen(msgspec.structs.replace(OFFER, options=()), {}))
-        await settled(pilot)
+        await settle(pilot)
         plan = app.screen
         assert isinstance(plan, PlanScreen)
         for key in ("d", "slash", *"/dot", "enter"):
             app.post_message(events.Key(key, key if len(key) == 1 else None))
-        await until(pilot, lambda: len(plan._held_keys) == 7)
+        await wait(pilot, lambda: len(plan._held_keys) == 7)
         assert app.screen is plan and "kept" in grid(app)
         plan.offer = OFFER
-        await until(pilot, lambda: "/dot" in grid(app))
+        await wait(pilot, lambda: "/dot" in grid(app))
         assert not plan._held_keys
         app.triage.ended = True
 
@@ -289,10 +289,10 @@ async def test_what_is_typed_before_the_options_are_known_is_kept(
 async def test_the_key_that_starts_says_what_is_written_where(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: child_of("storage"))
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         app.open_plan("storage")
-        await ready(app, pilot)
+        await wait_plan(app, pilot)
         plan = app.screen
         assert isinstance(plan, PlanScreen) and plan.plan is not None
         item = plan.plan.writes[0]
@@ -303,12 +303,12 @@ async def test_the_key_that_starts_says_what_is_written_where(
 async def test_escape_keeps_the_plan_before_a_change_that_is_being_planned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    children = [recorded("iosched"), EventChild(["sleep", "60"])]
+    children = [child_of("iosched"), EventChild(["sleep", "60"])]
     monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: children.pop(0))
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         plan = PlanScreen(OFFER, {"dir": "/dot"})
         app.push_screen(plan)
-        await ready(app, pilot)
+        await wait_plan(app, pilot)
         await keys(pilot, "b", *"340", "enter")
         assert plan.is_made_again and "made again" in grid(app) and "Enter start" not in grid(app)
         await keys(pilot, "escape")

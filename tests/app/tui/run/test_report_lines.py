@@ -45,13 +45,13 @@ WIDE = ReportDocument(
 )
 
 
-def letters(document: ReportDocument) -> Counter[str]:
+def count_letters(document: ReportDocument) -> Counter[str]:
     """Every letter of every text in it, in any order; a drawing is cut at the edge, not folded."""
-    found: list[str] = []
+    parts: list[str] = []
 
     def walk(value: object) -> None:
         if isinstance(value, str):
-            found.extend(value)
+            parts.extend(value)
         elif isinstance(value, dict) and value.get("type") not in DRAWN:
             for key, inner in value.items():
                 if key not in ("type", "language", "right", "role", "drawn"):
@@ -61,7 +61,7 @@ def letters(document: ReportDocument) -> Counter[str]:
                 walk(inner)
 
     walk(msgspec.to_builtins(document))
-    return Counter(re.sub(r"\W", "", "".join(found)).lower())
+    return Counter(re.sub(r"\W", "", "".join(parts)).lower())
 
 
 @every_case("width", [40, 57, 78, 118])
@@ -73,7 +73,7 @@ def test_words_survive_the_folding(demo: str, width: int) -> None:
     lines = document_lines(document, width)
     assert max(cell_width(line) for line in lines) <= width
     text = "".join(part for line in lines for part, _ in line)
-    missing = letters(document) - Counter(re.sub(r"\W", "", text).lower())
+    missing = count_letters(document) - Counter(re.sub(r"\W", "", text).lower())
     assert not missing, missing
 
 

@@ -22,7 +22,7 @@ from hostdx.app.tui.shell import Shell
 from hostdx.scenarios.contract.results.document import Mono, ReportDocument, ReportSection, Table
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import storage
-from tests.fakes.terminals.screen import grid, keys, opened, ready, recorded, settled, until
+from tests.fakes.terminals.screen import child_of, grid, keys, run_app, settle, wait, wait_plan
 from tests.needs import one_always
 
 both = pytest.mark.parametrize("size", one_always("narrow", "wide"))
@@ -38,7 +38,7 @@ DOCUMENT = msgspec.json.encode(
 async def test_a_run_is_started_followed_left_and_stopped(
     size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: child_of("storage"))
     code = (
         "import sys,signal,time\n"
         "path=sys.argv[sys.argv.index('--recording')+1]\n"
@@ -54,9 +54,9 @@ async def test_a_run_is_started_followed_left_and_stopped(
     )
     cut = write(tmp_path / "cut.jsonl", storage(cut="live")[:9])
     monkeypatch.setattr(launch, "HOSTDX", (sys.executable, "-c", code, str(cut), "hostdx.app.cli"))
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         app.open_plan("storage")
-        await ready(app, pilot)
+        await wait_plan(app, pilot)
         await keys(pilot, "enter")
         assert isinstance(app.screen, LiveScreen)
         for _ in range(1000):
@@ -68,7 +68,7 @@ async def test_a_run_is_started_followed_left_and_stopped(
         await keys(pilot, "q")
         assert isinstance(app.screen, HomeScreen)
         app.look_for_runs()
-        await settled(pilot)
+        await settle(pilot)
         assert "a follows it" in grid(app) and "storage" in grid(app)
         await keys(pilot, "a")
         assert isinstance(app.screen, LiveScreen) and app.run_feed.playback.live and "● live" in grid(app)
@@ -81,18 +81,18 @@ async def test_a_run_is_started_followed_left_and_stopped(
             await pilot.pause(0.01)
             if app.run_feed.session.ended is not None and isinstance(app.screen, VerdictScreen):
                 break
-        await settled(pilot)
+        await settle(pilot)
         assert "interrupted" in grid(app)
 
 
 async def test_a_runner_refused_at_once_is_quoted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: recorded("storage"))
+    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: child_of("storage"))
     monkeypatch.setattr(
         launch, "HOSTDX", ("sh", "-c", "echo 'hostdx: run storage: someone else measures' >&2; exit 3")
     )
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         app.open_plan("storage")
-        await ready(app, pilot)
+        await wait_plan(app, pilot)
         await keys(pilot, "enter")
         for _ in range(1000):
             await pilot.pause(0.01)
@@ -122,34 +122,34 @@ async def test_recordings_reports_and_saving(
         ),
     )
     monkeypatch.chdir(tmp_path)
-    async with opened(tmp_path, triage="triage", size=size) as (app, pilot):
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
         await keys(pilot, "r")
         assert isinstance(app.screen, RecordingsScreen)
         rows = grid(app)
         assert "▲ killed" in rows
         await keys(pilot, "o")
-        await until(pilot, lambda: isinstance(app.screen, ReportScreen))
+        await wait(pilot, lambda: isinstance(app.screen, ReportScreen))
         assert "Is it the disk?" in grid(app)
         await keys(pilot, "c")
         assert app.clipboard.startswith("# Is it the disk?")
         await keys(pilot, "m")
-        saved = tmp_path / "hostdx-20261120T140210Z-storage-abc123.md"
-        assert saved.read_text().startswith("# Is it the disk?") and "saved" in grid(app)
-        saved.write_text("somebody's notes")
+        report = tmp_path / "hostdx-20261120T140210Z-storage-abc123.md"
+        assert report.read_text().startswith("# Is it the disk?") and "saved" in grid(app)
+        report.write_text("somebody's notes")
         await keys(pilot, "m")
-        assert saved.read_text() == "somebody's notes"
+        assert report.read_text() == "somebody's notes"
         assert (tmp_path / "hostdx-20261120T140210Z-storage-abc123-2.md").exists()
         await keys(pilot, "escape", "m")
-        await until(pilot, lambda: "saved" in app.message)
+        await wait(pilot, lambda: "saved" in app.message)
         await keys(pilot, "slash", *"killed", "enter")
         await keys(pilot, "slash", *["backspace"] * 6, *"dead", "enter", "enter")
         assert isinstance(app.screen, LiveScreen) and "the runner is gone" in grid(app)
         await keys(pilot, "o")
-        await until(pilot, lambda: isinstance(app.screen, ReportScreen))
+        await wait(pilot, lambda: isinstance(app.screen, ReportScreen))
         await keys(pilot, "escape", "v", "m")
-        await until(pilot, lambda: "saved" in app.message)
+        await wait(pilot, lambda: "saved" in app.message)
         await keys(pilot, "M")
-        await until(pilot, lambda: [page.read_text() for page in tmp_path.glob("*-page.md")] == ["one page"])
+        await wait(pilot, lambda: [page.read_text() for page in tmp_path.glob("*-page.md")] == ["one page"])
         await keys(pilot, "escape")
         assert isinstance(app.screen, RecordingsScreen)
         await keys(pilot, "R", "slash", *["backspace"] * 4, "enter", "home", "0")
@@ -164,19 +164,19 @@ async def test_two_marked_recordings_are_compared(tmp_path: Path, monkeypatch: p
     script = f"echo \"$@\" > asked; printf %s '{DOCUMENT}'"
     monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", script, "sh"))
     monkeypatch.chdir(tmp_path)
-    async with opened(tmp_path, triage="triage") as (app, pilot):
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
         await keys(pilot, "r", "C")
         assert "mark two recordings" in app.message
         await keys(pilot, "space", "down", "space")
         assert "A storage" in grid(app) and "B storage" in grid(app)
         await keys(pilot, "C")
-        await until(pilot, lambda: isinstance(app.screen, ReportScreen))
+        await wait(pilot, lambda: isinstance(app.screen, ReportScreen))
         words = (tmp_path / "asked").read_text().split()
         await keys(pilot, "M")
-        await until(pilot, lambda: bool(list(tmp_path.glob("*-page.md"))))
+        await wait(pilot, lambda: bool(list(tmp_path.glob("*-page.md"))))
         page = (tmp_path / "asked").read_text().split()
         await keys(pilot, "B")
-        await until(pilot, lambda: (tmp_path / "hostdx-comparison.html").exists())
+        await wait(pilot, lambda: (tmp_path / "hostdx-comparison.html").exists())
     assert words[0] == "compare" and words[1].endswith("abc122.jsonl")
     assert (tmp_path / "asked").read_text().split() == [word.replace("document", "html") for word in words]
     assert [word for word in page if word != "--one-page"] == [
@@ -197,15 +197,15 @@ async def test_a_left_over_change_is_offered_to_be_undone(
     monkeypatch.setattr(Shell, "read_host", lambda self: again.append(1))
     monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", script, "sh"))
     monkeypatch.chdir(tmp_path)
-    async with opened(tmp_path, triage="triage") as (app, pilot):
-        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
+        await wait(pilot, lambda: isinstance(app.screen, UndoScreen))
         assert "scheduler of sda" in grid(app) and not (tmp_path / "done").exists()
         await keys(pilot, "n")
         assert "1 change not undone" in grid(app)
         await keys(pilot, "u")
-        await until(pilot, lambda: isinstance(app.screen, UndoScreen))
+        await wait(pilot, lambda: isinstance(app.screen, UndoScreen))
         await keys(pilot, "y")
-        await until(pilot, lambda: "✓ scheduler of sda: reverted" in grid(app))
+        await wait(pilot, lambda: "✓ scheduler of sda: reverted" in grid(app))
         assert (tmp_path / "done").exists() and again == [1]
         assert "y undo" not in grid(app) and "Nothing is left to undo." in grid(app)
         await keys(pilot, "escape")
@@ -215,23 +215,23 @@ async def test_a_left_over_change_is_offered_to_be_undone(
 async def test_a_file_is_imported_from_the_recordings_screen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked: list[list[str]] = []
+    calls: list[list[str]] = []
 
-    def instead(
+    def import_twice(
         _shell: object, argv: list[str], then: Callable[[CommandOutcome], None], _timeout: float
     ) -> None:
-        asked.append(list(argv))
+        calls.append(list(argv))
         then(
             CommandOutcome("", "import: x: is empty; import another")
-            if len(asked) == 1
+            if len(calls) == 1
             else CommandOutcome("x: IO500", "")
         )
 
-    async with opened(tmp_path, triage="triage") as (app, pilot):
-        monkeypatch.setattr(requests, "run_hostdx", instead)
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
+        monkeypatch.setattr(requests, "run_hostdx", import_twice)
         await keys(pilot, "r", "I", "slash", "x", "enter")
         assert "not imported: x: is empty; import another" in grid(app)
         write(tmp_path / "hostdx" / "recordings" / "import-io500-1.jsonl", storage())
         await keys(pilot, "I", "slash", "x", "enter")
-        assert asked == [["import", "--", "/x"]] * 2
+        assert calls == [["import", "--", "/x"]] * 2
         assert "x: IO500" in grid(app) and "1 recorded here" in grid(app)

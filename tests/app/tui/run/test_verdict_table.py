@@ -17,16 +17,11 @@ from hostdx.app.tui.screens.verdict import VerdictScreen
 from hostdx.app.tui.widgets.answer import headline_lines
 from hostdx.app.tui.widgets.measuring.group_plot import PairRatios, group_plot_lines, pair_ratios
 from hostdx.app.tui.widgets.measuring.standing import list_standings
-from hostdx.app.tui.widgets.verdict_list import (
-    VerdictList,
-    effect_text,
-    lay_out_columns,
-    list_effects,
-)
+from hostdx.app.tui.widgets.verdict_list import VerdictList, effect_text, lay_out_columns, list_effects
 from hostdx.scenarios.contract import events as ev
 from tests.every_case import every_case
 from tests.fakes.streams.story import RECORDINGS
-from tests.fakes.terminals.screen import feed, grid, keys, opened
+from tests.fakes.terminals.screen import feed, grid, keys, run_app
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +34,10 @@ def storage() -> RunSession:
 def test_no_width_cuts_the_effects_words(demo: str, width: int) -> None:
     effects = list_effects(load_recording(store.resolve_recording(demo)))
     at = lay_out_columns(effects, width)
-    whole = at.name + sum(
+    total_cells = at.name + sum(
         2 + c for c in (at.left.total_cells, at.right.total_cells, at.bar, at.size, at.interval) if c
     )
-    assert whole <= width
+    assert total_cells <= width
     wide = width >= 96
     assert at.size == max(len(effect_text(e, wide=wide)) for e in effects if e.measured)
     assert not wide or all(effect_text(e, wide=wide) == e.size for e in effects)
@@ -67,26 +62,26 @@ def test_the_next_look_is_a_planned_one_and_decides_only_beyond_the_margin() -> 
     for n in range(4):
         session.apply(ev.Group(t=2.0 * (n + 1), workload="w", index=n, order="ABBA"))
 
-    def estimate(low: float, high: float) -> ev.RunningEstimate:
+    def make_estimate(low: float, high: float) -> ev.RunningEstimate:
         return ev.RunningEstimate(
             t=8.0, workload="w", metric="IOPS", baseline="A", variant="B", groups=4, ratio=(low + high) / 2,
             ci95=(low, high), planned_groups=30,
         )  # fmt: skip
 
-    clear = find_next_analysis(session, estimate(0.7, 0.8), 0.05)
+    clear = find_next_analysis(session, make_estimate(0.7, 0.8), 0.05)
     assert clear is not None and clear.groups == 6 and clear.decides and clear.seconds > 0
     next_analysis = find_next_analysis(
-        session, msgspec.structs.replace(estimate(0.7, 0.8), next_look=8), 0.05
+        session, msgspec.structs.replace(make_estimate(0.7, 0.8), next_look=8), 0.05
     )
     assert (
         next_analysis is not None and next_analysis.groups == 8
     )  # of places, which the planned groups alone do not tell
-    vague = find_next_analysis(session, estimate(0.8, 1.1), 0.05)
+    vague = find_next_analysis(session, make_estimate(0.8, 1.1), 0.05)
     assert vague is not None and not vague.decides
 
 
 async def test_a_row_is_chosen_with_j_and_k_and_enter_opens_its_groups(tmp_path: Path) -> None:
-    async with opened(tmp_path, run=feed("storage"), size="wide") as (app, pilot):
+    async with run_app(tmp_path, run=feed("storage"), size="wide") as (app, pilot):
         table = app.screen.query_one(VerdictList)
         first = table.selected_key
         await keys(pilot, "j")
@@ -102,7 +97,7 @@ async def test_a_row_is_chosen_with_j_and_k_and_enter_opens_its_groups(tmp_path:
         assert "Enter: groups" in grid(app)
 
 
-def at(path: Path, seconds: float) -> RunSession:
+def session_at(path: Path, seconds: float) -> RunSession:
     run = RunFeed(path)
     run.playback.seek(seconds)
     return run.session
@@ -111,14 +106,14 @@ def at(path: Path, seconds: float) -> RunSession:
 def test_estimates_of_one_pair_are_told_apart_by_their_metric() -> None:
     path = store.resolve_recording("demo:workload")
     first = min(event.t for event in read_events(path) if isinstance(event, ev.RunVerdict))
-    standings = list_standings(at(path, first - 0.1), "command")
+    standings = list_standings(session_at(path, first - 0.1), "command")
     assert len(standings) > 1 and len({e.name for e in standings}) == len(standings)
 
 
 async def test_a_wide_screen_shows_the_values_under_the_ratios(tmp_path: Path) -> None:
     run = RunFeed(RECORDINGS / "storage-loop.jsonl")
     run.playback.seek_end()
-    async with opened(tmp_path, run=run, size="huge") as (app, _):
+    async with run_app(tmp_path, run=run, size="huge") as (app, _):
         assert app.screen.query_one("#values").size.height > 10
 
 
@@ -139,8 +134,8 @@ def test_an_axis_far_from_one_is_broken_and_has_the_interval_as_a_band() -> None
     signs = [{sign for words, role in line if role != "dim" for sign in words} for line in lines[:21]]
     gaps = [n for n, line in enumerate(lines[:21]) if any("≈" in words for words, _ in line)]
     assert gaps == [1] and "░" in signs[0]
-    band = [n for n, drawn in enumerate(signs) if "▒" in drawn]
-    (estimate,) = (n for n, drawn in enumerate(signs) if "─" in drawn)
+    band = [n for n, row in enumerate(signs) if "▒" in row]
+    (estimate,) = (n for n, row in enumerate(signs) if "─" in row)
     assert band[0] < estimate < band[-1]
-    dots = [n for n, drawn in enumerate(signs) if drawn & set("▀▄█")]
+    dots = [n for n, row in enumerate(signs) if row & set("▀▄█")]
     assert len(dots) >= 6  # spread over the plot

@@ -25,19 +25,19 @@ from hostdx.scenarios.contract.finding import Finding, Remedy
 from hostdx.scenarios.contract.plan import Option
 from tests.every_case import every_case
 from tests.fakes.terminals import screen as screens
-from tests.fakes.terminals.screen import grid, keys, opened
+from tests.fakes.terminals.screen import grid, keys, run_app
 
 ADVISING = ["rpfilter", "null", "numa", "kernel"]
 HIGH = ["box", "storage", "dstate", "io500"]
 
 
-def ended(demo: str) -> RunFeed:
+def ended_feed(demo: str) -> RunFeed:
     run = RunFeed(store.resolve_recording(f"demo:{demo}"))
     run.playback.seek_end()
     return run
 
 
-def words(lines: list[Line]) -> list[str]:
+def texts_of(lines: list[Line]) -> list[str]:
     return ["".join(part for part, _ in line) for line in lines]
 
 
@@ -45,10 +45,10 @@ async def on_screens(
     demos: Sequence[str], size: str, place: Path
 ) -> AsyncIterator[tuple[str, Shell, Pilot[int]]]:
     """Each demo's verdict, in one app: to start one costs more than what is looked at."""
-    async with opened(place, run=ended(demos[0]), size=size) as (app, pilot):
+    async with run_app(place, run=ended_feed(demos[0]), size=size) as (app, pilot):
         for demo in demos:
-            app.open_feed(ended(demo))
-            await screens.settled(pilot)
+            app.open_feed(ended_feed(demo))
+            await screens.settle(pilot)
             yield demo, app, pilot
 
 
@@ -57,14 +57,14 @@ async def test_on_a_high_screen_what_to_do_stands_below_the_answer(tmp_path: Pat
     wrong = []
     async for demo, app, _ in on_screens(HIGH, "wide", tmp_path):
         rows = grid(app)
-        if "─ FINDINGS ─" not in rows or ("─ NEXT ─" in rows) != bool(advised_steps(ended(demo))):
+        if "─ FINDINGS ─" not in rows or ("─ NEXT ─" in rows) != bool(advised_steps(ended_feed(demo))):
             wrong.append(demo)
     assert wrong == []
 
 
 async def test_on_a_low_screen_stand_the_first_command_and_the_first_finding(tmp_path: Path) -> None:
     async for demo, app, pilot in on_screens(ADVISING, "narrow", tmp_path):
-        first = advised_steps(ended(demo))[0].commands[0]
+        first = advised_steps(ended_feed(demo))[0].commands[0]
         lines = grid(app).splitlines()
         assert "… …" not in grid(app), demo  # a sentence cut twice: `(OLD:… …`
         # it says where a sentence goes on: not `21 % faster; not  Enter`
@@ -81,32 +81,32 @@ async def test_on_a_low_screen_stand_the_first_command_and_the_first_finding(tmp
 
 
 async def test_what_to_do_appears_on_a_verdict_that_is_open_when_the_run_ends(tmp_path: Path) -> None:
-    run = ended("null")
-    async with opened(tmp_path, run=run, size="narrow") as (app, pilot):
+    run = ended_feed("null")
+    async with run_app(tmp_path, run=run, size="narrow") as (app, pilot):
         run.playback.seek(1.0)
         app.show_run("verdict")
-        await screens.settled(pilot)
+        await screens.settle(pilot)
         assert not app.screen.query_one(Next).display
         run.playback.seek_end()
         app.draw()
-        await screens.settled(pilot)
+        await screens.settle(pilot)
         assert app.screen.query_one(Next).display
 
 
 async def test_c_copies_the_next_step_where_no_finding_has_a_remedy(tmp_path: Path) -> None:
-    async with opened(tmp_path, run=ended("null"), size="narrow") as (app, pilot):
-        copied: list[str] = []
-        app.copy_to_clipboard = copied.append  # type: ignore[method-assign]
+    async with run_app(tmp_path, run=ended_feed("null"), size="narrow") as (app, pilot):
+        texts: list[str] = []
+        app.copy_to_clipboard = texts.append  # type: ignore[method-assign]
         await keys(pilot, "c")
-        assert copied and copied[0].endswith("\nhostdx run checkup")
+        assert texts and texts[0].endswith("\nhostdx run checkup")
 
 
 async def test_a_digit_opens_the_plan_of_the_next_step_and_q_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    screens.planned(monkeypatch, "storage")
+    screens.fake_plan(monkeypatch, "storage")
     monkeypatch.setattr(Shell, "read_host", lambda _self: None)
-    async with opened(tmp_path, run=ended("null"), size="wide") as (app, pilot):
+    async with run_app(tmp_path, run=ended_feed("null"), size="wide") as (app, pilot):
         before = app.screen
         await keys(pilot, "1")
         assert isinstance(app.screen, PlanScreen) and app.screen.offer.id == "checkup"
@@ -149,20 +149,20 @@ def test_a_digit_opens_no_other_run_than_the_one_beside_it(commands: list[str], 
     )
 
 
-def run_on(host: str, found: Finding | None = None, **options: Json) -> RunSession:
+def run_on(host: str, finding: Finding | None = None, **options: Json) -> RunSession:
     session = RunSession()
     session.apply(ev.Began(t=0.0, schema=ev.SCHEMA, version="1", scenario="storage", command=[], host=host, wall="",
                            seed=1, pid=1, pid_start=1, boot_id="", options=options))  # fmt: skip
-    if found is not None:
-        session.apply(ev.Found(t=0.0, finding=found))
+    if finding is not None:
+        session.apply(ev.Found(t=0.0, finding=finding))
     return session
 
 
 def test_a_process_that_is_known_is_not_asked_for() -> None:
     waits = Finding(id="a.b", severity="notice", title="", prove="storage", prove_options=("--pid", "17"))
-    none, seen = run_on("h"), run_on("h", waits)
-    assert pid_to_measure("storage", none, seen) == "17" and pid_to_measure("numa", none, seen) == ""
-    assert pid_to_measure("storage", run_on("h", pid=[4]), seen) == "4"
+    none, of_pid = run_on("h"), run_on("h", waits)
+    assert pid_to_measure("storage", none, of_pid) == "17" and pid_to_measure("numa", none, of_pid) == ""
+    assert pid_to_measure("storage", run_on("h", pid=[4]), of_pid) == "4"
     assert pid_to_measure("storage", run_on("another", pid=[4]), none) == ""  # a number of another machine
     step = Remedy(title="", commands=("hostdx run storage --pid PID",))
     offer = msgspec.structs.replace(
@@ -173,7 +173,7 @@ def test_a_process_that_is_known_is_not_asked_for() -> None:
 
 
 async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path) -> None:
-    async with opened(tmp_path, run=ended("storage"), size="narrow") as (app, pilot):
+    async with run_app(tmp_path, run=ended_feed("storage"), size="narrow") as (app, pilot):
         await keys(pilot, "question_mark", "tab")
         rows = grid(app)
         for _ in terms():
@@ -190,23 +190,23 @@ async def test_below_the_keys_stand_the_words_that_a_verdict_uses(tmp_path: Path
 @pytest.mark.parametrize("demo", ["fstrim", "iosched", "storage"])
 async def test_after_a_resize_stands_what_a_start_at_that_size_shows(demo: str, tmp_path: Path) -> None:
     """Four to five rows stayed empty, while steps and findings were hidden."""
-    async with opened(tmp_path, run=ended(demo), size="narrow") as (app, pilot):
-        await screens.settled(pilot)
-        started, steps = grid(app), app.screen.query_one(Next).shown_steps
-        note = "".join(words([app.screen.query_one(Next)._key_line(steps)]))
-        hidden = len(advised_steps(ended(demo))) - len(steps)
+    async with run_app(tmp_path, run=ended_feed(demo), size="narrow") as (app, pilot):
+        await screens.settle(pilot)
+        first, steps = grid(app), app.screen.query_one(Next).shown_steps
+        note = "".join(texts_of([app.screen.query_one(Next)._key_line(steps)]))
+        hidden = len(advised_steps(ended_feed(demo))) - len(steps)
         assert (str(hidden) in note.partition(": o")[0]) == (hidden > 0)
-    async with opened(tmp_path, run=ended(demo), size="wide") as (app, pilot):
-        await screens.settled(pilot)
+    async with run_app(tmp_path, run=ended_feed(demo), size="wide") as (app, pilot):
+        await screens.settle(pilot)
         await pilot.resize_terminal(*screens.SIZES["narrow"])
-        await screens.settled(pilot)
+        await screens.settle(pilot)
         assert app.screen.query_one(Next).shown_steps == steps
-        assert grid(app) == started
+        assert grid(app) == first
 
 
 async def test_a_list_of_one_row_says_how_many_are_out_of_sight(tmp_path: Path) -> None:
-    async with opened(tmp_path, run=ended("storage"), size="narrow") as (app, pilot):
-        await screens.settled(pilot)
-        found = app.screen.query_one(Suspects)
-        (row,) = words(found.draw(78, 2))[1:]
-        assert re.search(rf"\b{len(found.shown_rows) - 1}\b", row[40:])
+    async with run_app(tmp_path, run=ended_feed("storage"), size="narrow") as (app, pilot):
+        await screens.settle(pilot)
+        suspects = app.screen.query_one(Suspects)
+        (row,) = texts_of(suspects.draw(78, 2))[1:]
+        assert re.search(rf"\b{len(suspects.shown_rows) - 1}\b", row[40:])

@@ -20,7 +20,7 @@ from hostdx.app.undo.change_report import UndoneChange
 from hostdx.scenarios.contract import events as ev
 from tests.fakes.streams import hostile
 from tests.fakes.streams.story import RECORDINGS
-from tests.fakes.terminals.screen import COPY, SIZES, grid, keys, opened, ready, settled, until
+from tests.fakes.terminals.screen import COPY, SIZES, grid, keys, run_app, settle, wait, wait_plan
 from tests.fakes.terminals.terminal import Terminal
 from tests.needs import one_always
 
@@ -36,24 +36,24 @@ def said_by(path: Path) -> EventChild:
 
 
 @asynccontextmanager
-async def on(
-    tmp_path: Path, size: str, monkeypatch: pytest.MonkeyPatch, **how: object
+async def hostile_app(
+    tmp_path: Path, size: str, monkeypatch: pytest.MonkeyPatch, **settings: object
 ) -> AsyncIterator[tuple[Shell, Pilot[int]]]:
     monkeypatch.setitem(SIZES, "tall", TALL)
-    async with opened(tmp_path, size=size, **how) as (app, pilot):  # type: ignore[arg-type]
+    async with run_app(tmp_path, size=size, **settings) as (app, pilot):  # type: ignore[arg-type]
         yield app, pilot
 
 
-def harmless(app: Shell) -> bool:
+def is_harmless(app: Shell) -> bool:
     """Whether hostile text is there to be seen; fails where it is more than that."""
-    shown = grid(app)
-    assert hostile.leaks(shown) == [], f"{type(app.screen).__name__}: {shown!r:.2000}"
+    screen = grid(app)
+    assert hostile.find_leaks(screen) == [], f"{type(app.screen).__name__}: {screen!r:.2000}"
     assert all(strip.cell_length <= app.size.width for strip in app.screen._compositor.render_strips())
-    return "\\x1b" in shown
+    return "\\x1b" in screen
 
 
 @pytest.mark.parametrize(
-    "shown",
+    "stream_and_size",
     one_always(
         ("done", "tall"),
         ("interrupted", "narrow"),
@@ -62,64 +62,68 @@ def harmless(app: Shell) -> bool:
         ("dstate", "narrow"),
     ),
 )
-async def test_run_screens(shown: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stream, size = shown
+async def test_run_screens(
+    stream_and_size: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream, size = stream_and_size
     own = stream in ("done", "interrupted")
-    events = hostile.stream(stream) if own else hostile.attacked(RECORDINGS / f"{stream}.jsonl")  # type: ignore[arg-type]
+    events = hostile.stream(stream) if own else hostile.attack(RECORDINGS / f"{stream}.jsonl")  # type: ignore[arg-type]
     path = hostile.write(tmp_path / "hostdx" / "recordings" / "r.jsonl", events)
-    async with on(tmp_path, size, monkeypatch, run=RunFeed(path)) as (app, pilot):
+    async with hostile_app(tmp_path, size, monkeypatch, run=RunFeed(path)) as (app, pilot):
         for at in (0.0, 3.5, 1e6):
-            for which in ("live", "verdict"):
+            for view in ("live", "verdict"):
                 app.run_feed.playback.seek(at)
-                app.show_run(which)
-                await settled(pilot)
-                assert harmless(app) or at == 0.0
+                app.show_run(view)
+                await settle(pilot)
+                assert is_harmless(app) or at == 0.0
         await keys(pilot, "f")
-        assert harmless(app) or not app.run_feed.session.facts
+        assert is_harmless(app) or not app.run_feed.session.facts
         await keys(pilot, "escape", "question_mark")
-        harmless(app)
+        is_harmless(app)
         await keys(pilot, "escape")
         if size == "tall":
             await keys(pilot, "o")
-            await until(pilot, lambda: type(app.screen).__name__ == "ReportScreen")
-            assert harmless(app)
-            copied: list[str] = []
-            monkeypatch.setattr(app, "copy_to_clipboard", copied.append)
+            await wait(pilot, lambda: type(app.screen).__name__ == "ReportScreen")
+            assert is_harmless(app)
+            texts: list[str] = []
+            monkeypatch.setattr(app, "copy_to_clipboard", texts.append)
             await keys(pilot, "c")
-            assert copied and hostile.leaks(copied[0]) == []
+            assert texts and hostile.find_leaks(texts[0]) == []
             await keys(pilot, "escape")
         for finding in list(app.run_feed.session.findings.values())[:3]:
             app.push_screen(FindingScreen(finding, app.run_feed.session))
-            await settled(pilot)
-            assert harmless(app)
+            await settle(pilot)
+            assert is_harmless(app)
             await keys(pilot, "escape")
 
 
-@pytest.mark.parametrize("shown", one_always(("made", "narrow"), ("made", "tall"), ("triage", "tall")))
+@pytest.mark.parametrize(
+    "stream_and_size", one_always(("made", "narrow"), ("made", "tall"), ("triage", "tall"))
+)
 async def test_home_plan_and_the_rest(
-    shown: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    stream_and_size: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stream, size = shown
-    events = hostile.stream() if stream == "made" else hostile.attacked(RECORDINGS / "triage.jsonl")
+    stream, size = stream_and_size
+    events = hostile.stream() if stream == "made" else hostile.attack(RECORDINGS / "triage.jsonl")
     path = hostile.write(tmp_path / "hostdx" / "recordings" / "r.jsonl", events)
-    monkeypatch.setattr("tests.fakes.terminals.screen.recorded", lambda _name: said_by(path))
+    monkeypatch.setattr("tests.fakes.terminals.screen.child_of", lambda _name: said_by(path))
     monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _argv: said_by(path))
-    async with on(tmp_path, size, monkeypatch, triage="triage") as (app, pilot):
-        assert harmless(app)
+    async with hostile_app(tmp_path, size, monkeypatch, triage="triage") as (app, pilot):
+        assert is_harmless(app)
         for key in ("f", "r", "ctrl+p"):
             await keys(pilot, key)
-            assert harmless(app) or key == "ctrl+p"
+            assert is_harmless(app) or key == "ctrl+p"
             while len(app.screen_stack) > 1:
                 await keys(pilot, "escape")
         for finding in list(app.home_session().findings.values())[:2]:
             app.push_screen(FindingScreen(finding, app.home_session()))
-            await settled(pilot)
-            assert harmless(app)
+            await settle(pilot)
+            assert is_harmless(app)
             await keys(pilot, "escape")
         for offer in app.home_session().offers[:3]:
             app.open_plan(offer.id)
-            await settled(pilot)
-            assert harmless(app)
+            await settle(pilot)
+            assert is_harmless(app)
             while len(app.screen_stack) > 1:
                 await keys(pilot, "escape")
 
@@ -127,27 +131,27 @@ async def test_home_plan_and_the_rest(
 async def test_plan_consent_and_undo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = hostile.write(tmp_path / "r.jsonl", hostile.stream())
     monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda _argv: said_by(path))
-    monkeypatch.setattr("tests.fakes.terminals.screen.recorded", lambda _name: said_by(path))
-    async with on(tmp_path, "tall", monkeypatch, triage="triage") as (app, pilot):
+    monkeypatch.setattr("tests.fakes.terminals.screen.child_of", lambda _name: said_by(path))
+    async with hostile_app(tmp_path, "tall", monkeypatch, triage="triage") as (app, pilot):
         home = app.home_session()
         home.offers[:] = [
             ev.ScenarioOffer(t=0.0, id="free", title=hostile.ATTACK, question=hostile.ATTACK, takes_s=1.0,
                      options=tuple(o for offer in home.offers for o in offer.options if not o.required)),
         ]  # fmt: skip
         app.open_plan("free")
-        await ready(app, pilot)
-        for pressed in ("", "x", "O"):
-            await keys(pilot, *filter(None, [pressed]))
-            assert harmless(app)
+        await wait_plan(app, pilot)
+        for key in ("", "x", "O"):
+            await keys(pilot, *filter(None, [key]))
+            assert is_harmless(app)
         app.push_screen(ConsentScreen(hostile.plan()))
-        await settled(pilot)
-        assert harmless(app)
+        await settle(pilot)
+        assert is_harmless(app)
         app.push_screen(UndoScreen([UndoneChange(title=hostile.ATTACK, state="open", would=hostile.ATTACK)]))
-        await settled(pilot)
-        assert harmless(app)
+        await settle(pilot)
+        assert is_harmless(app)
         app.show_message(hostile.ATTACK)
-        await settled(pilot)
-        assert harmless(app)
+        await settle(pilot)
+        assert is_harmless(app)
 
 
 @pytest.mark.real
@@ -157,7 +161,7 @@ def test_what_reaches_a_terminal(tmp_path: Path) -> None:
     terminal = Terminal([*HOSTDX, "replay", str(path), "--speed", "64"], (160, 60), places, may_fork=True)
     try:
         terminal.wait("verdict")
-        terminal.until(lambda: "at the end" in terminal.shown, "the end")
+        terminal.expect(lambda: "at the end" in terminal.content, "the end")
         for key, words in (
             ("f", "FACTS"),
             ("q", "at the end"),
@@ -174,8 +178,8 @@ def test_what_reaches_a_terminal(tmp_path: Path) -> None:
     finally:
         terminal.close()
     raw = bytes(terminal.raw)
-    assert hostile.leaks(_SEQUENCES.sub("", raw.decode()).replace("\r", "")) == []
-    (copied,) = _CLIPBOARD.findall(raw)
-    on_clipboard = base64.b64decode(copied).decode()
-    assert "owned" in on_clipboard and hostile.leaks(on_clipboard) == []
+    assert hostile.find_leaks(_SEQUENCES.sub("", raw.decode()).replace("\r", "")) == []
+    (text,) = _CLIPBOARD.findall(raw)
+    on_clipboard = base64.b64decode(text).decode()
+    assert "owned" in on_clipboard and hostile.find_leaks(on_clipboard) == []
     assert raw.count(b"]0;owned") > 3  # as letters: it was there to be seen

@@ -16,7 +16,7 @@ from hostdx.app.undo.change_report import UndoneChange
 from hostdx.scenarios.contract import events as ev
 from tests.fakes.streams.stories import write
 from tests.fakes.streams.story import storage
-from tests.fakes.terminals.screen import SIZES, feed, grid, keys, opened
+from tests.fakes.terminals.screen import SIZES, feed, grid, keys, run_app
 from tests.needs import some_always
 
 KEYS = (
@@ -30,9 +30,9 @@ async def nothing_said(argv: Sequence[str], _timeout_s: float = 0) -> CommandOut
 
 
 @pytest.mark.parametrize("height", some_always((24, 15, 12), range(12, 25)))
-@pytest.mark.parametrize("where", ["home", "run"])
+@pytest.mark.parametrize("start", ["home", "run"])
 async def test_any_keys_at_any_height(
-    where: str, height: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start: str, height: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(SIZES, "small", (80, height))
     monkeypatch.chdir(tmp_path)  # p saves pictures
@@ -44,11 +44,11 @@ async def test_any_keys_at_any_height(
     monkeypatch.setattr(
         "hostdx.app.tui.screens.before.plan.start_planner", lambda _argv: EventChild(["true"])
     )
-    rng = random.Random(f"{where}{height}")
-    shown = {"triage": "triage"} if where == "home" else {"run": feed("storage", 3.0)}
-    async with opened(tmp_path, size="small", **shown) as (app, pilot):  # type: ignore[arg-type]
+    rng = random.Random(f"{start}{height}")
+    settings = {"triage": "triage"} if start == "home" else {"run": feed("storage", 3.0)}
+    async with run_app(tmp_path, size="small", **settings) as (app, pilot):  # type: ignore[arg-type]
         for _ in range(12):
-            await keys(pilot, rng.choice([key for key in KEYS if where == "home" or key not in ("s",)]))
+            await keys(pilot, rng.choice([key for key in KEYS if start == "home" or key not in ("s",)]))
             if app._exit:
                 break
             assert max(len(row) for row in grid(app).splitlines()) <= 80
@@ -60,8 +60,8 @@ async def test_no_key_acts_on_what_is_not_shown(
 ) -> None:
     monkeypatch.setitem(SIZES, "small", (80, 18))
     done: list[object] = []
-    monkeypatch.setattr("hostdx.app.tui.screens.undo.run_hostdx", lambda *said: done.append(said))
-    async with opened(tmp_path, size="small", triage="triage") as (app, pilot):
+    monkeypatch.setattr("hostdx.app.tui.screens.undo.run_hostdx", lambda *arguments: done.append(arguments))
+    async with run_app(tmp_path, size="small", triage="triage") as (app, pilot):
         app.push_screen(UndoScreen([UndoneChange(title="set", state="open", would="write it back")]))
         await keys(pilot, key)
         assert done == [] and isinstance(app.screen, UndoScreen) and "60x20" in grid(app)
@@ -77,16 +77,16 @@ async def test_no_key_acts_on_what_is_not_shown(
 async def test_a_crash_is_one_line_and_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def broken(*_: object) -> Widget:
+    def raise_error(*_: object) -> Widget:
         secret = "hunter2"
         raise RuntimeError(f"two\nlines {len(secret)}")
 
     path = write(tmp_path / "r.jsonl", storage())
     with pytest.raises(RuntimeError, match="two"):
-        async with opened(tmp_path, run=RunFeed(path)) as (app, pilot):
-            monkeypatch.setattr(Panel, "redraw", broken)
+        async with run_app(tmp_path, run=RunFeed(path)) as (app, pilot):
+            monkeypatch.setattr(Panel, "redraw", raise_error)
             await keys(pilot, "v", "f")
-    (saved,) = (tmp_path / "hostdx" / "bugs").iterdir()
+    (report,) = (tmp_path / "hostdx" / "bugs").iterdir()
     text = "".join(capsys.readouterr())
-    assert "hunter2" not in text + saved.read_text() and text.count("Traceback") == 0
-    assert app.return_code == 3 and "RuntimeError" in saved.read_text()
+    assert "hunter2" not in text + report.read_text() and text.count("Traceback") == 0
+    assert app.return_code == 3 and "RuntimeError" in report.read_text()

@@ -14,13 +14,10 @@ import pytest
 
 from tests.fakes.terminals.terminal import Terminal
 from tests.needs import needs, program
-from tests.real.polled import within
+from tests.real.polled import happens
 
 SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-pytestmark = [
-    pytest.mark.real,
-    needs(program("sshd", "ssh", "ssh-keygen")),
-]
+pytestmark = [pytest.mark.real, needs(program("sshd", "ssh", "ssh-keygen"))]
 WATCHED_S = 300  # longer than any login takes: the second one stops it
 
 
@@ -42,8 +39,8 @@ def line(tmp_path: Path) -> Iterator[list[str]]:
         f"AuthorizedKeysFile {tmp_path}/user.pub\nStrictModes no\nUsePAM no\nPasswordAuthentication no\n"
         "PermitRootLogin prohibit-password\nPrintMotd no\n"
     )
-    made = os.geteuid() == 0 and not Path("/run/sshd").exists()
-    if made:
+    is_own_folder = os.geteuid() == 0 and not Path("/run/sshd").exists()
+    if is_own_folder:
         Path("/run/sshd").mkdir(mode=0o755)
     with (tmp_path / "sshd.log").open("wb") as log:
         server = subprocess.Popen([SSHD, "-D", "-e", "-f", str(config)], stderr=log, stdin=subprocess.DEVNULL)
@@ -62,22 +59,22 @@ def line(tmp_path: Path) -> Iterator[list[str]]:
     finally:
         server.terminate()
         server.wait(10)
-        if made:
+        if is_own_folder:
             Path("/run/sshd").rmdir()
 
 
-def ours(mark: str) -> dict[int, list[str]]:
+def list_own(mark: str) -> dict[int, list[str]]:
     """Processes that carry the test's directory in their environment: the app, the runner and its helpers."""
-    found = {}
+    commands = {}
     for process in psutil.process_iter():
         try:
             if process.environ().get("XDG_STATE_HOME") == mark and "hostdx.app.cli" in " ".join(
                 process.cmdline()
             ):
-                found[process.pid] = process.cmdline()
+                commands[process.pid] = process.cmdline()
         except (psutil.Error, OSError):
             continue
-    return found
+    return commands
 
 
 def test_a_cut_line_loses_nothing(line: list[str], tmp_path: Path) -> None:
@@ -90,30 +87,32 @@ def test_a_cut_line_loses_nothing(line: list[str], tmp_path: Path) -> None:
     first.wait("WHAT IS WRONG?")
     first.wait("checks found")
     first.press("/dstate\r")
-    first.until(lambda: "/dstate" in first.shown and "rpfilter" not in first.shown, "the filtered list")
+    first.expect(lambda: "/dstate" in first.content and "rpfilter" not in first.content, "the filtered list")
     first.press("\r")
     first.wait("Enter start")
     first.wait("takes")
     first.press("O")
     first.wait("OPTIONS")
     first.press("/seconds\r")
-    first.until(lambda: "/seconds" in first.shown, "the option")
+    first.expect(lambda: "/seconds" in first.content, "the option")
     first.press("\r")
     first.wait("seconds:")
     first.press("\x7f" * 6 + f"{WATCHED_S}\r")
-    first.until(lambda: "Enter change" in first.shown and f" {WATCHED_S} " in first.shown, "the value taken")
+    first.expect(
+        lambda: "Enter change" in first.content and f" {WATCHED_S} " in first.content, "the value taken"
+    )
     first.press("\x1b")  # the filter
-    first.until(lambda: "/seconds" not in first.shown, "all options")
+    first.expect(lambda: "/seconds" not in first.content, "all options")
     first.press("\x1b")
     first.wait(f"--seconds={WATCHED_S}")
     first.press("\r")
     first.wait("● live")
-    runner = {pid for pid, argv in ours(state).items() if "run" in argv}
-    assert runner, ours(state)
+    runner = {pid for pid, argv in list_own(state).items() if "run" in argv}
+    assert runner, list_own(state)
 
     first.close(hang_up=True)  # the client dies, the server hangs up on the app
-    assert within(lambda: all("run" in argv for argv in ours(state).values()), 60.0), ours(state)
-    assert runner <= set(ours(state)), "the runner went down with the line"
+    assert happens(lambda: all("run" in argv for argv in list_own(state).values()), 60.0), list_own(state)
+    assert runner <= set(list_own(state)), "the runner went down with the line"
 
     again = Terminal([*line, command], (100, 30))
     try:
@@ -129,14 +128,14 @@ def test_a_cut_line_loses_nothing(line: list[str], tmp_path: Path) -> None:
         again.wait("saved")
         reports = list(tmp_path.glob("hostdx-*-dstate-*.md"))
         assert len(reports) == 1
-        again.until(lambda: reports[0].name in "".join(again.shown.split()), "the whole path")
+        again.expect(lambda: reports[0].name in "".join(again.content.split()), "the whole path")
         assert "Which tasks hang in D" in reports[0].read_text()
         again.press("q")
         again.wait("WHAT IS WRONG?")
         again.press("q")
     finally:
         again.close()
-    assert within(lambda: not ours(state), 60.0), ours(state)
+    assert happens(lambda: not list_own(state), 60.0), list_own(state)
     assert not (tmp_path / "state" / "hostdx" / "bugs").exists()
     recordings = list((tmp_path / "state" / "hostdx" / "recordings").glob("*.jsonl"))
     assert len(recordings) == 1 and b'"status":"interrupted"' in recordings[0].read_bytes().splitlines()[-1]

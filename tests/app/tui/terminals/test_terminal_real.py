@@ -26,7 +26,7 @@ STORAGE = str(RECORDINGS / "storage.jsonl")
 HOSTILE = str(RECORDINGS / "hostile.jsonl")
 
 
-def replayed(tmp_path: Path, recording: str = STORAGE, **env: str) -> Terminal:
+def open_replay(tmp_path: Path, recording: str = STORAGE, **env: str) -> Terminal:
     places = {"XDG_STATE_HOME": str(tmp_path), "XDG_RUNTIME_DIR": str(tmp_path / "run")}
     return Terminal(
         [*HOSTDX, "replay", recording, "--speed", "64"], (80, 24), {**places, **env}, may_fork=True
@@ -38,7 +38,7 @@ def replayed(tmp_path: Path, recording: str = STORAGE, **env: str) -> Terminal:
     "env", one_always({"LC_ALL": "C", "NO_COLOR": "1"}, {"LC_ALL": "C"}, {"TERM": "linux"}), ids=str
 )
 def test_a_terminal_without_unicode_gets_ascii_only(env: dict[str, str], tmp_path: Path) -> None:
-    terminal = replayed(tmp_path, HOSTILE, **env)
+    terminal = open_replay(tmp_path, HOSTILE, **env)
     try:
         terminal.wait("verdict")
         terminal.wait("FINDINGS")
@@ -49,7 +49,7 @@ def test_a_terminal_without_unicode_gets_ascii_only(env: dict[str, str], tmp_pat
     assert terminal.raw.isascii()
     assert b"\x1b]0;owned" not in terminal.raw
     if "NO_COLOR" in env:
-        sgr = {code for found in re.findall(rb"\x1b\[([0-9;]*)m", terminal.raw) for code in found.split(b";")}
+        sgr = {code for codes in re.findall(rb"\x1b\[([0-9;]*)m", terminal.raw) for code in codes.split(b";")}
         assert sgr & {b"1", b"7"} and not sgr & {
             b"38",
             b"48",
@@ -64,15 +64,15 @@ def test_a_profile_that_exports_a_size_does_not_hide_the_terminals(tmp_path: Pat
     terminal = Terminal([*HOSTDX, "replay", STORAGE], (120, 40), {**places, **exported}, may_fork=True)
     try:
         terminal.wait("live")
-        terminal.until(lambda: terminal.screen.display[-1].strip() != "", "the last row")
-        assert max(len(line) for line in terminal.shown.splitlines()) > 100
+        terminal.expect(lambda: terminal.screen.display[-1].strip() != "", "the last row")
+        assert max(len(line) for line in terminal.content.splitlines()) > 100
     finally:
         terminal.close()
 
 
 @pytest.mark.real
 def test_termination_restores_the_terminal(tmp_path: Path) -> None:
-    terminal = replayed(tmp_path)
+    terminal = open_replay(tmp_path)
     terminal.wait("live")
     status = terminal.close()
     assert os.waitstatus_to_exitcode(status) == 143
@@ -82,7 +82,7 @@ def test_termination_restores_the_terminal(tmp_path: Path) -> None:
 
 @pytest.mark.real
 def test_a_closed_window_ends_the_app_cleanly(tmp_path: Path) -> None:
-    terminal = replayed(tmp_path, str(write(tmp_path / "r.jsonl", storage(cut="live"))))
+    terminal = open_replay(tmp_path, str(write(tmp_path / "r.jsonl", storage(cut="live"))))
     terminal.wait("live")
     assert os.waitstatus_to_exitcode(terminal.close(hang_up=True)) == 0
 
@@ -90,7 +90,7 @@ def test_a_closed_window_ends_the_app_cleanly(tmp_path: Path) -> None:
 @pytest.mark.real
 def test_told_to_end_while_nobody_reads_the_terminal(tmp_path: Path) -> None:
     """Its writer is stuck and the main thread waits for it: no handler of the loop would ever run."""
-    terminal = replayed(tmp_path, str(write(tmp_path / "r.jsonl", storage(cut="live"))))
+    terminal = open_replay(tmp_path, str(write(tmp_path / "r.jsonl", storage(cut="live"))))
     terminal.wait("live")
     stack = Path(f"/proc/{terminal.pid}/wchan")
     end = time.monotonic() + 30
@@ -111,20 +111,20 @@ def test_told_to_end_while_nobody_reads_the_terminal(tmp_path: Path) -> None:
 
 
 def test_a_terminal_that_is_gone_is_noticed() -> None:
-    ours, theirs = os.openpty()
-    noticed = threading.Event()
-    watch = threading.Thread(target=watch_terminal, args=(theirs, noticed.set), daemon=True)
+    master, child_end = os.openpty()
+    hung_up = threading.Event()
+    watch = threading.Thread(target=watch_terminal, args=(child_end, hung_up.set), daemon=True)
     watch.start()
-    os.write(ours, b"keys are no hang-up\n")
-    assert not noticed.wait(0.1)
-    os.close(ours)
-    assert noticed.wait(20)
-    os.close(theirs)
+    os.write(master, b"keys are no hang-up\n")
+    assert not hung_up.wait(0.1)
+    os.close(master)
+    assert hung_up.wait(20)
+    os.close(child_end)
 
 
 @pytest.mark.real
 def test_stopped_and_continued_it_starts_nothing_a_second_time(tmp_path: Path) -> None:
-    terminal = replayed(tmp_path, str(write(tmp_path / "r.jsonl", storage(cut="live"))))
+    terminal = open_replay(tmp_path, str(write(tmp_path / "r.jsonl", storage(cut="live"))))
     terminal.wait("live")
     tasks = Path(f"/proc/{terminal.pid}/task")
     before = len(list(tasks.iterdir()))
@@ -133,12 +133,12 @@ def test_stopped_and_continued_it_starts_nothing_a_second_time(tmp_path: Path) -
         os.kill(terminal.pid, signal.SIGCONT)
         terminal.pump(0.3)
     assert len(list(tasks.iterdir())) == before
-    seen, terminal.raw[:] = terminal.shown, b""
+    before_stop, terminal.raw[:] = terminal.content, b""
     os.kill(terminal.pid, signal.SIGTSTP)  # its own suspension leaves the other screen, and fg takes it again
-    terminal.until(lambda: b"\x1b[?1049l" in terminal.raw, "the shell's screen")
+    terminal.expect(lambda: b"\x1b[?1049l" in terminal.raw, "the shell's screen")
     os.kill(terminal.pid, signal.SIGCONT)
-    terminal.until(lambda: b"\x1b[?1049h" in terminal.raw, "the app's screen")
-    terminal.until(lambda: terminal.shown == seen, "what was seen before")
+    terminal.expect(lambda: b"\x1b[?1049h" in terminal.raw, "the app's screen")
+    terminal.expect(lambda: terminal.content == before_stop, "what was seen before")
     assert len(list(tasks.iterdir())) == before
     assert os.waitstatus_to_exitcode(terminal.close()) == 143
 
@@ -147,7 +147,7 @@ def test_stopped_and_continued_it_starts_nothing_a_second_time(tmp_path: Path) -
 def test_what_is_no_recording_is_one_line_and_no_screen(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text("not a recording\n")
-    terminal = replayed(tmp_path, str(path))
+    terminal = open_replay(tmp_path, str(path))
     terminal.wait("line 1: is not a hostdx recording")
     while terminal.pump(1.0):  # until it has ended by itself
         pass
@@ -155,7 +155,7 @@ def test_what_is_no_recording_is_one_line_and_no_screen(tmp_path: Path) -> None:
     assert b"\x1b[?1049h" not in terminal.raw and b"Traceback" not in terminal.raw
 
 
-def fresh(code: str) -> None:
+def run_fresh(code: str) -> None:
     """In an interpreter that has imported nothing yet."""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -170,7 +170,7 @@ def test_the_screen_never_loads_what_reads_or_measures_the_host() -> None:
         "bad = [m for m in sys.modules if m.startswith(never)]\n"
         "assert not bad, bad\n"
     )
-    fresh(code)
+    run_fresh(code)
 
 
 def test_home_is_not_held_up_by_what_only_other_screens_need() -> None:
@@ -180,7 +180,7 @@ def test_home_is_not_held_up_by_what_only_other_screens_need() -> None:
         "late |= {'hostdx.app.tui.children.feed', 'importlib.metadata', 'email', 'zipfile'}\n"
         "assert not late & set(sys.modules), late & set(sys.modules)\n"
     )
-    fresh(code)
+    run_fresh(code)
 
 
 def test_what_the_first_screen_follows_begins_without_what_plans_and_reports_need() -> None:
@@ -190,4 +190,4 @@ def test_what_the_first_screen_follows_begins_without_what_plans_and_reports_nee
         " 'hostdx.app.report.triage_text'}\n"
         "assert not late & set(sys.modules), late & set(sys.modules)\n"
     )
-    fresh(code)
+    run_fresh(code)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.fakes.terminals.same_screen import opened
+from tests.fakes.terminals.same_screen import open_terminal
 from tests.needs import KNOWN_DISK, needs, not_here
-from tests.real.iosched_kill import ONLY_SWITCHED, journals, kill_all, left_behind, ours, start
+from tests.real.iosched_kill import ONLY_SWITCHED, kill_all, left_behind, list_journals, own_processes, start
 from tests.real.loop_disk import LoopDisk
 from tests.scenarios.iosched.test_iosched_real import wait_for
 
@@ -35,9 +35,9 @@ def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_pat
             kill_all(tmp_path)
             runner.wait()
         assert "[bfq]" in disk.read("scheduler"), "it was undone although the supervisor was killed as well"
-        assert len(journals(tmp_path)) == 1 and list(disk.directory.iterdir())
+        assert len(list_journals(tmp_path)) == 1 and list(disk.directory.iterdir())
 
-        app = opened(tmp_path)
+        app = open_terminal(tmp_path)
         try:
             app.wait("killed before it could undo")
             app.wait("write 'mq-deadline' back to")
@@ -45,24 +45,24 @@ def test_what_a_killed_run_left_is_offered_kept_offered_again_and_undone(tmp_pat
             app.press("n")
             app.wait("2 changes not undone, u shows them")
             app.wait("checks found")
-            assert "[bfq]" in disk.read("scheduler") and len(journals(tmp_path)) == 1
+            assert "[bfq]" in disk.read("scheduler") and len(list_journals(tmp_path)) == 1
 
             app.press("u")
             app.wait("killed before it could undo")
             app.press("y")
             app.wait("Nothing is left to undo.")
-            assert app.shown.count("✓") == 2 and "▲" not in app.shown and "y undo" not in app.shown
-            assert "[mq-deadline]" in disk.read("scheduler") and not journals(tmp_path)
+            assert app.content.count("✓") == 2 and "▲" not in app.content and "y undo" not in app.content
+            assert "[mq-deadline]" in disk.read("scheduler") and not list_journals(tmp_path)
 
             app.press("q")
             app.wait("WHAT IS WRONG?")
-            app.until(lambda: "not undone" not in app.shown, "a home screen with nothing left over")
+            app.expect(lambda: "not undone" not in app.content, "a home screen with nothing left over")
         finally:
             app.close()
-        app = opened(tmp_path)  # once more: nothing is offered any more
+        app = open_terminal(tmp_path)  # once more: nothing is offered any more
         try:
             app.wait("checks found")
-            assert "put it back" not in app.shown
+            assert "put it back" not in app.content
         finally:
             app.close()
-        assert left_behind(tmp_path, disk, before) == [] and not ours(tmp_path)
+        assert left_behind(tmp_path, disk, before) == [] and not own_processes(tmp_path)

@@ -12,45 +12,45 @@ from hostdx.probes.engine.command.command import CommandBench
 from hostdx.probes.engine.measured import BenchRefused, NotApplicable
 from hostdx.probes.reading.host import Host
 from tests.every_case import every_case
-from tests.fakes.held import held
+from tests.fakes.held import open_private
 from tests.needs import need, on_disk
 
 
-def bench(command: str, directory: Path, at_most_s: float = 60.0) -> CommandBench:
-    return CommandBench(Host("/nonexistent"), command, held(directory), at_most_s=at_most_s)
+def make_bench(command: str, directory: Path, at_most_s: float = 60.0) -> CommandBench:
+    return CommandBench(Host("/nonexistent"), command, open_private(directory), at_most_s=at_most_s)
 
 
-def python(code: str) -> str:
+def python_command(code: str) -> str:
     return shlex.join([sys.executable, "-c", code])
 
 
 async def test_words_are_split_but_no_shell_sees_them(tmp_path: Path) -> None:
-    await bench("touch 'a b' $(id) *", tmp_path).measure_block()
+    await make_bench("touch 'a b' $(id) *", tmp_path).measure_block()
     assert sorted(p.name for p in tmp_path.iterdir()) == ["$(id)", "*", "a b"]
 
 
 @pytest.mark.parametrize(
-    ("command", "says"),
+    ("command", "part"),
     [
         (
-            python("import sys; print('first'); sys.exit('no\\nquota left')"),
+            python_command("import sys; print('first'); sys.exit('no\\nquota left')"),
             "exited with status 1: quota left",
         ),
-        (python("import os; os.kill(os.getpid(), 9)"), "was ended by signal 9"),
+        (python_command("import os; os.kill(os.getpid(), 9)"), "was ended by signal 9"),
         ("/nonexistent/tool --x", "/nonexistent/tool cannot be started: No such file or directory"),
     ],
 )
-async def test_a_failure_is_one_line(tmp_path: Path, command: str, says: str) -> None:
-    with pytest.raises(BenchRefused) as caught:
-        await bench(command, tmp_path).measure_block()
-    assert says in str(caught.value)
-    assert "\n" not in str(caught.value)
+async def test_a_failure_is_one_line(tmp_path: Path, command: str, part: str) -> None:
+    with pytest.raises(BenchRefused) as error:
+        await make_bench(command, tmp_path).measure_block()
+    assert part in str(error.value)
+    assert "\n" not in str(error.value)
 
 
 @every_case("command", ["", "  ", "echo 'open"])
 def test_a_command_that_is_none(tmp_path: Path, command: str) -> None:
     with pytest.raises(BenchRefused, match="the command"):
-        bench(command, tmp_path)
+        make_bench(command, tmp_path)
 
 
 # A child of the command that ignores SIGTERM, as a build's might.
@@ -67,44 +67,44 @@ time.sleep(300)
 """
 
 
-async def started(place: Path) -> list[int]:
+async def wait_started(place: Path) -> list[int]:
     until = time.monotonic() + 20
     while not (place / "pids").exists() and time.monotonic() < until:
         await asyncio.sleep(0.02)
     return [int(word) for word in (place / "pids").read_text().split()]
 
 
-def running(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
         return False
 
 
-async def gone(pids: list[int], seconds: float = 5.0) -> bool:
+async def are_gone(pids: list[int], seconds: float = 5.0) -> bool:
     until = time.monotonic() + seconds
-    while any(map(running, pids)) and time.monotonic() < until:
+    while any(map(is_running, pids)) and time.monotonic() < until:
         await asyncio.sleep(0.02)
-    return not any(map(running, pids))
+    return not any(map(is_running, pids))
 
 
 async def test_cancelling_ends_it_and_its_children(tmp_path: Path) -> None:
-    task = asyncio.create_task(bench(python(STUBBORN), tmp_path).measure_block())
-    pids = await started(tmp_path)
-    assert all(map(running, pids))
+    task = asyncio.create_task(make_bench(python_command(STUBBORN), tmp_path).measure_block())
+    pids = await wait_started(tmp_path)
+    assert all(map(is_running, pids))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert await gone(pids)
+    assert await are_gone(pids)
 
 
 async def test_one_that_hangs_is_ended(tmp_path: Path) -> None:
     with pytest.raises(BenchRefused, match="did not end within 1 s"):
-        await bench("sleep 300", tmp_path, at_most_s=1.0).measure_block()
+        await make_bench("sleep 300", tmp_path, at_most_s=1.0).measure_block()
 
 
 async def test_quiescing_ends(tmp_path: Path) -> None:
-    await bench("true", tmp_path).wait_until_idle()
+    await make_bench("true", tmp_path).wait_until_idle()
     assert list(tmp_path.iterdir()) == []
 
 
@@ -112,22 +112,22 @@ MIB = 1 << 20
 
 
 @pytest.mark.parametrize(
-    "how", ["dd if=/dev/zero of=made bs=1M count=900", "sh -c 'yes > made & yes > more; wait'"]
+    "command", ["dd if=/dev/zero of=made bs=1M count=900", "sh -c 'yes > made & yes > more; wait'"]
 )
-async def test_a_command_is_killed_before_it_passes_its_bound(tmp_path: Path, how: str) -> None:
+async def test_a_command_is_killed_before_it_passes_its_bound(tmp_path: Path, command: str) -> None:
     need(on_disk(tmp_path))
     with pytest.raises(NotApplicable, match="was stopped before more than the 64 MiB"):
-        await bench(how, tmp_path).measure_block(most_bytes=64 * MIB)
-    made = sum(path.stat().st_size for path in tmp_path.iterdir())
-    print(f"{made / MIB:.0f} MiB made")
-    assert 0 < made < 500 * MIB  # between two looks it writes at the speed of memory
-    before = made
+        await make_bench(command, tmp_path).measure_block(most_bytes=64 * MIB)
+    size = sum(path.stat().st_size for path in tmp_path.iterdir())
+    print(f"{size / MIB:.0f} MiB made")
+    assert 0 < size < 500 * MIB  # between two looks it writes at the speed of memory
+    before = size
     await asyncio.sleep(0.1)
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) == before  # and its children are gone
 
 
 async def test_below_its_bound_it_ends_by_itself(tmp_path: Path) -> None:
-    measured = await bench("dd if=/dev/zero of=made bs=1M count=8", tmp_path).measure_block(
+    measured = await make_bench("dd if=/dev/zero of=made bs=1M count=8", tmp_path).measure_block(
         most_bytes=64 * MIB
     )
     assert measured.values["seconds"] > 0 and (tmp_path / "made").stat().st_size == 8 * MIB

@@ -11,7 +11,7 @@ from hostdx.probes.reading.process_stat import ProcessStat, parse_stat
 TICKS = command_timeline._TICKS
 
 
-def stat(pid: int, own: int, of_children: int, threads: int = 1, state: str = "R") -> ProcessStat:
+def make_stat(pid: int, own: int, of_children: int, threads: int = 1, state: str = "R") -> ProcessStat:
     fields = [
         state,
         "1",
@@ -25,9 +25,9 @@ def stat(pid: int, own: int, of_children: int, threads: int = 1, state: str = "R
         str(threads),
         *["0"] * 4,
     ]
-    found = parse_stat(f"{pid} (a b) c) {' '.join(fields)}")
-    assert found is not None
-    return found
+    parsed = parse_stat(f"{pid} (a b) c) {' '.join(fields)}")
+    assert parsed is not None
+    return parsed
 
 
 @pytest.fixture
@@ -44,19 +44,19 @@ Tree = dict[int, tuple[ProcessStat, tuple[int, int] | None]]
 
 
 def test_sums_over_the_tree_and_what_was_waited_for(tree: Tree) -> None:
-    told: list[command_timeline.Sample] = []
-    tree_timeline = command_timeline.TreeTimeline(told.append, root="/nonexistent")
-    tree[7] = (stat(7, 2 * TICKS, TICKS, threads=3), (10, 100))
-    tree[8] = (stat(8, TICKS, 0), (5, 50))
-    tree[9] = (stat(9, TICKS, 0, state="Z"), None)
+    samples: list[command_timeline.Sample] = []
+    tree_timeline = command_timeline.TreeTimeline(samples.append, root="/nonexistent")
+    tree[7] = (make_stat(7, 2 * TICKS, TICKS, threads=3), (10, 100))
+    tree[8] = (make_stat(8, TICKS, 0), (5, 50))
+    tree[9] = (make_stat(9, TICKS, 0, state="Z"), None)
     assert not tree_timeline.is_due(0.9) and tree_timeline.is_due(1.0)
     tree_timeline.take_sample(1.0, [7, 8, 9, 10], 4096, 0.5, [1, 1])  # 10 is gone
-    assert not tree_timeline.is_due(1.5) and not told
-    tree[7] = (stat(7, 2 * TICKS, TICKS), (10, 100))
+    assert not tree_timeline.is_due(1.5) and not samples
+    tree[7] = (make_stat(7, 2 * TICKS, TICKS), (10, 100))
     del tree[8]  # ended between two readings: in nobody's sum
     tree_timeline.take_sample(2.0, [7, 8, 9], None, 0.5, [1, 1])
     tree_timeline.take_sample(3.0, [7], None, 0.5, None)
-    assert told[0] == {
+    assert samples[0] == {
         "celsius": None,
         "hertz": None,
         "at_s": 1.0,
@@ -67,23 +67,23 @@ def test_sums_over_the_tree_and_what_was_waited_for(tree: Tree) -> None:
         "read_bytes": 16,
         "written_bytes": 151,
     }
-    assert (told[1]["cpu_s"], told[1]["written_bytes"], told[1]["threads"]) == (5.5, 151, 1)
-    assert told[2]["read_bytes"] is None
+    assert (samples[1]["cpu_s"], samples[1]["written_bytes"], samples[1]["threads"]) == (5.5, 151, 1)
+    assert samples[2]["read_bytes"] is None
 
 
 def test_a_short_run_tells_nothing_and_a_long_one_ever_less(tree: Tree) -> None:
-    told: list[command_timeline.Sample] = []
-    tree_timeline = command_timeline.TreeTimeline(told.append)
-    tree[7] = (stat(7, 0, 0), (0, 0))
+    samples: list[command_timeline.Sample] = []
+    tree_timeline = command_timeline.TreeTimeline(samples.append)
+    tree[7] = (make_stat(7, 0, 0), (0, 0))
     for second in range(1, command_timeline.MIN_SAMPLES):
         tree_timeline.take_sample(float(second), [7], None, 0.0, [0, 0])
-    assert not told
-    taken = 0
+    assert not samples
+    count = 0
     for second in range(command_timeline.MIN_SAMPLES, 86400):
         if tree_timeline.is_due(float(second)):
             tree_timeline.take_sample(float(second), [7], None, 0.0, [0, 0])
-            taken += 1
-    assert taken < 3000 and told[-1]["at_s"] > 86000  # type: ignore[operator]
+            count += 1
+    assert count < 3000 and samples[-1]["at_s"] > 86000  # type: ignore[operator]
 
 
 def test_temperature_and_frequency_of_a_made_up_host(tmp_path: Path) -> None:

@@ -29,14 +29,14 @@ def test_a_command_and_its_children_are_counted() -> None:
     sum(range(5_000_000))  # not the command's
     spin = f"{sys.executable} -S -c 'sum(range(5000000))'"
     child = subprocess.Popen(["sh", "-c", f"{spin}; {spin}; true"])
-    _, status, used = os.wait4(child.pid, 0)
+    _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
-    found = counters.read_and_close()
-    assert child.returncode == 0 and "none" not in found and "alone" not in found
-    if "task" not in found:
+    counts = counters.read_and_close()
+    assert child.returncode == 0 and "none" not in counts and "alone" not in counts
+    if "task" not in counts:
         not_here("perf events are not allowed here")
-    assert found["led"] == pytest.approx(found["task"], rel=0.05), "it counts in the other one's group"
-    assert found["task"] / 1e9 == pytest.approx(used.ru_utime + used.ru_stime, rel=0.25)
+    assert counts["led"] == pytest.approx(counts["task"], rel=0.05), "it counts in the other one's group"
+    assert counts["task"] / 1e9 == pytest.approx(usage.ru_utime + usage.ru_stime, rel=0.25)
 
 
 def test_what_is_not_there_is_none() -> None:
@@ -56,10 +56,10 @@ def test_the_clock_of_running_processes() -> None:
         for child in (busy, idle):
             child.kill()
             child.wait()
-    gigahertz, ran = clocks.read_and_close()
+    gigahertz, is_running = clocks.read_and_close()
     if gigahertz is None:
         not_here("perf events are not allowed here")
-    assert gigahertz == pytest.approx(1.0, rel=0.05) and ran
+    assert gigahertz == pytest.approx(1.0, rel=0.05) and is_running
 
 
 def test_a_clock_that_nobody_counts_is_none() -> None:

@@ -6,7 +6,7 @@ from hostdx.probes.engine.command.group_counters import TreeQuota
 from tests.every_case import every_case
 
 
-def lay(path: Path, text: str) -> None:
+def write_file(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text)
 
@@ -23,9 +23,9 @@ def lay(path: Path, text: str) -> None:
 def test_what_a_group_was_held_back_since_it_was_seen(
     tmp_path: Path, line: str, folder: str, stat: str, unit: int
 ) -> None:
-    lay(tmp_path / "proc" / "7" / "cgroup", f"3:memory:/b\n{line}\n")
+    write_file(tmp_path / "proc" / "7" / "cgroup", f"3:memory:/b\n{line}\n")
     counters = tmp_path / "groups" / folder / "a" / "cpu.stat"
-    lay(counters, stat.format(5 * unit))
+    write_file(counters, stat.format(5 * unit))
     quota = TreeQuota(str(tmp_path / "proc"), str(tmp_path / "groups"))
     assert quota.held_s() is None
     quota.look_at_groups([7])

@@ -14,14 +14,16 @@ from tests.every_case import every_case
 FAMILY = 31
 
 
-def message(one: EndedTask, version: int = 16, family: int = FAMILY) -> bytes:
+def encode_message(task: EndedTask, version: int = 16, family: int = FAMILY) -> bytes:
     """One datagram as Linux 6.18 sends it: aggregate of one task, in it the number and the struct of 560 bytes."""
     stats = bytearray(560)
     struct.pack_into("=H", stats, 0, version)
-    struct.pack_into("=8Q", stats, 16, 7, one.waited_ns, 3, one.blocked_ns, 2, one.swapping_ns, 5, one.ran_ns)
-    struct.pack_into("=4I", stats, 120, 0, 0, one.task, one.parent)
-    struct.pack_into("=4Q", stats, 312, 9, one.reclaiming_ns, 9, one.thrashing_ns)
-    inner = struct.pack("=HHI", 8, 1, one.task) + struct.pack("=HH", 4 + len(stats), 3) + stats
+    struct.pack_into(
+        "=8Q", stats, 16, 7, task.waited_ns, 3, task.blocked_ns, 2, task.swapping_ns, 5, task.ran_ns
+    )
+    struct.pack_into("=4I", stats, 120, 0, 0, task.task, task.parent)
+    struct.pack_into("=4Q", stats, 312, 9, task.reclaiming_ns, 9, task.thrashing_ns)
+    inner = struct.pack("=HHI", 8, 1, task.task) + struct.pack("=HH", 4 + len(stats), 3) + stats
     body = struct.pack("=BBHHH", 2, 1, 0, 4 + len(inner), 4) + inner
     return struct.pack("=IHHII", 16 + len(body), family, 0, 0, 0) + body
 
@@ -30,8 +32,8 @@ DD = EndedTask(3577, 3575, 3_210_701, 13_733_511, 40_000_000, 5_000_000, 6_000_0
 
 
 def test_a_task_that_ended() -> None:
-    assert list(ended_tasks(message(DD), FAMILY)) == [DD]
-    assert list(ended_tasks(message(DD) + message(DD), FAMILY)) == [DD, DD]
+    assert list(ended_tasks(encode_message(DD), FAMILY)) == [DD]
+    assert list(ended_tasks(encode_message(DD) + encode_message(DD), FAMILY)) == [DD, DD]
     assert DD.refetching_ns == 7_000_000
 
 
@@ -40,10 +42,10 @@ def test_a_task_that_ended() -> None:
     [
         b"",
         b"\0" * 64,
-        message(DD)[:200],
-        message(DD, version=15),
-        message(DD, version=8),
-        message(DD, family=2),
+        encode_message(DD)[:200],
+        encode_message(DD, version=15),
+        encode_message(DD, version=8),
+        encode_message(DD, family=2),
     ],
 )
 def test_what_is_no_such_message_or_of_another_layout_gives_nothing(bad: bytes) -> None:
@@ -57,8 +59,8 @@ def task(number: int, parent: int, ran_s: float = 0.1) -> EndedTask:
 def test_whose_they_are() -> None:
     child, thread, grandchild, orphan = task(11, 10), task(12, 10), task(13, 11), task(14, 10)
     strangers = [task(20, 1), task(21, 20), task(22, 30), task(30, 31), task(31, 30)]
-    ours = [grandchild, child, thread, orphan]  # a child may end before its parent has told anything
-    assert tasks_below([*strangers[:2], *ours, *strangers[2:]], 10) == ours
+    own = [grandchild, child, thread, orphan]  # a child may end before its parent has told anything
+    assert tasks_below([*strangers[:2], *own, *strangers[2:]], 10) == own
 
 
 def test_one_that_is_missing_makes_all_unknown() -> None:

@@ -15,7 +15,7 @@ from hostdx.probes.engine.measured import BenchRefused, WriteBudgetSpent
 from hostdx.probes.engine.pool import SharedWorkers
 from hostdx.probes.engine.workloads import MIB
 from hostdx.probes.reading.host import Host
-from tests.fakes.held import held
+from tests.fakes.held import open_private
 
 STREAM = "write-1m-qd8"
 SIZE = 256 * MIB
@@ -26,16 +26,16 @@ ABBA = (0, 1, 1, 0)
 async def sides(tmp_path: Path) -> AsyncIterator[dict[str, StorageBench]]:
     """Two directories under one budget, with the files for streamed writes."""
     crew, budget = SharedWorkers(), WriteBudget(2 << 30)
-    made = {}
+    by_variant = {}
     for variant in "AB":
         (tmp_path / variant).mkdir()
-        made[variant] = StorageBench(
+        by_variant[variant] = StorageBench(
             Host(), str(tmp_path / variant), None, SIZE, 1, [], crew=crew, budget=budget, places=64
         )
-    benches = list(made.values())
+    benches = list(by_variant.values())
     try:
         await StorageBench.prepare_all(benches, workloads=[STREAM])
-        yield made
+        yield by_variant
     finally:
         for bench in benches:
             await bench.close()
@@ -62,14 +62,16 @@ async def test_a_train_is_begun_only_where_its_clock_ends_the_slices(sides: dict
 
 
 async def test_what_is_asked_for_beyond_the_bytes_lays_nothing(tmp_path: Path) -> None:
-    bench = StorageBench(Host(), str(tmp_path), held(tmp_path), SIZE, 1, [], budget=WriteBudget(SIZE - 1))
+    bench = StorageBench(
+        Host(), str(tmp_path), open_private(tmp_path), SIZE, 1, [], budget=WriteBudget(SIZE - 1)
+    )
     with pytest.raises(BenchRefused):
         await bench.prepare_files(workloads=["randread-4k-qd1"])
     assert not list(bench._files) and not list(tmp_path.iterdir())
 
 
 def test_what_is_closed_lays_nothing(tmp_path: Path) -> None:
-    place = held(tmp_path)
+    place = open_private(tmp_path)
     files = FileSet()
     assert files.lay_file("read", place.fd, str(tmp_path), MIB) is not None
     files.close()
@@ -82,13 +84,13 @@ async def test_a_preparation_that_is_cancelled_makes_no_further_place(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its thread goes on for a while; the directory may be gone by then, and its descriptor another one."""
-    made, resume, ended = threading.Event(), threading.Event(), threading.Event()
+    third_begun, resume, ended = threading.Event(), threading.Event(), threading.Event()
     original, began = StorageBench._lay_place, [0]
 
-    def lay(self: StorageBench, number: int, kinds: set[str]) -> list[TestFile]:
+    def lay_and_wait(self: StorageBench, number: int, kinds: set[str]) -> list[TestFile]:
         began[0] += 1
         if began[0] == 3:
-            made.set()
+            third_begun.set()
             resume.wait(20)
         try:
             return original(self, number, kinds)
@@ -96,10 +98,10 @@ async def test_a_preparation_that_is_cancelled_makes_no_further_place(
             if began[0] >= 3:
                 ended.set()
 
-    monkeypatch.setattr(StorageBench, "_lay_place", lay)
-    bench = StorageBench(Host(), str(tmp_path), held(tmp_path), SIZE, 1, [])
+    monkeypatch.setattr(StorageBench, "_lay_place", lay_and_wait)
+    bench = StorageBench(Host(), str(tmp_path), open_private(tmp_path), SIZE, 1, [])
     task = asyncio.create_task(bench.prepare_files(workloads=[STREAM]))
-    await asyncio.to_thread(made.wait, 20)
+    await asyncio.to_thread(third_begun.wait, 20)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

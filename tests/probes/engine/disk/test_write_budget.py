@@ -8,13 +8,13 @@ from hostdx.probes.engine.disk.budget import GIB, PRESUMED_SYNCED, SEVERAL, Writ
 MIB = 1 << 20
 
 
-def begun(budget: WriteBudget, load: str = "fsync", share: float = 0.5) -> WriteBudget:
+def begin_load(budget: WriteBudget, load: str = "fsync", share: float = 0.5) -> WriteBudget:
     budget.set_load_share(load, share, PRESUMED_SYNCED)
     return budget
 
 
 def test_what_a_file_system_adds_is_charged_also_for_what_was_written_before_it_was_known() -> None:
-    budget = begun(WriteBudget(8 * GIB))
+    budget = begin_load(WriteBudget(8 * GIB))
     budget.charge(4 * MIB, 148 * MIB, "fsync")
     assert (
         budget.write_amplification("fsync") == PRESUMED_SYNCED

@@ -60,9 +60,9 @@ def test_hpcg_gives_its_rating() -> None:
 
 
 def test_nccl_has_its_bus_bandwidth() -> None:
-    found = values(NCCL)
-    assert found["nccl 128 MiB", "bus bandwidth"] == pytest.approx(213.43e9)
-    assert found["nccl average", "bus bandwidth"] == pytest.approx(105.25e9)
+    figures = values(NCCL)
+    assert figures["nccl 128 MiB", "bus bandwidth"] == pytest.approx(213.43e9)
+    assert figures["nccl average", "bus bandwidth"] == pytest.approx(105.25e9)
     assert read(NCCL).measures[0].conditions["GPUs a thread"] == "8"
     assert [t.id for t in read(NCCL.replace("0 OK", "3 FAILED")).troubles] == ["nccl.wrong"]
 

@@ -72,8 +72,8 @@ targets = st.one_of(paths, paths.map("/".__add__), paths.map("../../../../../.."
 
 
 @settings(max_examples=120, deadline=None)
-@given(forest=st.dictionaries(paths, targets, max_size=8), asked=st.lists(paths, min_size=1, max_size=4))
-def test_no_forest_of_symlinks_escapes_or_raises(forest: dict[str, str], asked: list[str]) -> None:
+@given(forest=st.dictionaries(paths, targets, max_size=8), paths=st.lists(paths, min_size=1, max_size=4))
+def test_no_forest_of_symlinks_escapes_or_raises(forest: dict[str, str], paths: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         outer = Path(folder)
         (outer / "secret").write_text(SECRET)
@@ -89,7 +89,7 @@ def test_no_forest_of_symlinks_escapes_or_raises(forest: dict[str, str], asked: 
             except OSError:  # something is there already, or a loop
                 continue
         host = Host(str(root))
-        for path in [*asked, *forest]:
+        for path in [*paths, *forest]:
             for text in (host.read_file_text(f"/{path}"), host.read_file_text(f"/{path}/secret")):
                 assert isinstance(text, Absent) or text == "inside"
             assert isinstance(host.list_names(f"/{path}"), tuple | Absent)

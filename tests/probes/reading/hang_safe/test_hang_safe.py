@@ -20,7 +20,7 @@ def child_of(reader: GuardedReader) -> int:
     return reader._child.pid
 
 
-def gone(pid: int) -> bool:
+def is_gone(pid: int) -> bool:
     return not is_running(pid)
 
 
@@ -29,8 +29,8 @@ def test_the_same_answers_as_without_it(tree: Tree) -> None:
     assert host.read_file_text("/proc/l", may_hang=True) == host.read_file_text("/proc/l") == "\\xffx"
     assert host.list_names("/proc", may_hang=True) == host.list_names("/proc") == ("a", "l")
     assert host.path_exists("/proc/a", may_hang=True) and not host.path_exists("/proc/b", may_hang=True)
-    missing = host.read_file_text("/proc/b", may_hang=True)
-    assert missing == host.read_file_text("/proc/b") and isinstance(missing, Absent)
+    absent = host.read_file_text("/proc/b", may_hang=True)
+    assert absent == host.read_file_text("/proc/b") and isinstance(absent, Absent)
 
 
 def test_live_answers() -> None:
@@ -50,7 +50,7 @@ def test_one_child_serves_all_and_ends_with_close() -> None:
     reader.ask_child("listing", "/proc/self")
     assert child_of(reader) == first
     reader.close()
-    assert gone(first)
+    assert is_gone(first)
 
 
 def test_a_child_that_hangs_is_abandoned_and_replaced() -> None:
@@ -64,7 +64,7 @@ def test_a_child_that_hangs_is_abandoned_and_replaced() -> None:
         pass
     else:
         raise AssertionError("a stopped child answered")
-    assert gone(stuck)
+    assert is_gone(stuck)
     assert reader.ask_child("exists", "/proc") is True
     assert child_of(reader) != stuck
     try:
@@ -137,17 +137,17 @@ def test_a_child_that_cannot_be_started_is_said_and_not_told_as_the_paths_fault(
     broken.write_text("")  # no right to execute: EACCES, as a path that may not be read
     monkeypatch.setattr(sys, "executable", str(broken))
     host = Host()
-    for found in (
+    for value in (
         host.resolve_path("/etc", may_hang=True),
         host.read_statvfs("/etc"),
         host.read_file_text("/etc/hostname", may_hang=True),
     ):
-        assert isinstance(found, Absent) and found.kind == "tool"
-        assert str(broken) in found.reason
+        assert isinstance(value, Absent) and value.kind == "tool"
+        assert str(broken) in value.reason
     assert not host.path_exists("/etc", may_hang=True)
 
 
-def _interpreter(tmp_path: Path, first: str) -> str:
+def _write_interpreter(tmp_path: Path, first: str) -> str:
     """Python that does something else first."""
     script = tmp_path / "python"
     script.write_text(f'#!/bin/sh\n{first}\nexec {sys.executable} "$@"\n')
@@ -160,11 +160,11 @@ def test_a_child_that_works_is_waited_for_and_one_that_sleeps_is_not(
 ) -> None:
     """A starved host or a sick disk: the interpreter alone needs longer than a hang may last."""
     busy = "i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done"
-    monkeypatch.setattr(sys, "executable", _interpreter(tmp_path, busy))
+    monkeypatch.setattr(sys, "executable", _write_interpreter(tmp_path, busy))
     reader = GuardedReader(abandon_after_s=0.05)
     assert reader.ask_child("exists", "/proc/uptime") is True
     reader.close()
-    monkeypatch.setattr(sys, "executable", _interpreter(tmp_path, "exec sleep 60"))
+    monkeypatch.setattr(sys, "executable", _write_interpreter(tmp_path, "exec sleep 60"))
     reader = GuardedReader(abandon_after_s=0.3)
     with pytest.raises(Hung):
         reader.ask_child("exists", "/proc/uptime")
@@ -173,7 +173,7 @@ def test_a_child_that_works_is_waited_for_and_one_that_sleeps_is_not(
 def test_a_child_that_works_for_ever_is_abandoned_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sys, "executable", _interpreter(tmp_path, "while :; do :; done"))
+    monkeypatch.setattr(sys, "executable", _write_interpreter(tmp_path, "while :; do :; done"))
     monkeypatch.setattr("hostdx.probes.reading.hang_safe.client.MAX_WORKING_S", 0.5)
     reader = GuardedReader(abandon_after_s=0.1)
     with pytest.raises(Hung):

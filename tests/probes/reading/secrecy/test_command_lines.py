@@ -13,11 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from hostdx.probes.reading.secrecy.harmless_words import (
-    harmless_text,
-    harmless_words,
-    mask_command,
-)
+from hostdx.probes.reading.secrecy.harmless_words import harmless_text, harmless_words, mask_command
 from hostdx.probes.reading.time_limit import limit_time
 from tests.every_case import every_case
 
@@ -52,13 +48,13 @@ def keeps_secret(secret: str, before: str, after: str) -> bool:
 @every_case("way", WAYS)
 def test_few_secrets_are_kept(way: str) -> None:
     keep, as_words = WAYS[way]
-    kept = []
+    leaks = []
     for line in SECRETS:
         plain = re.sub("[«»]", "", line)
         before, after = " ".join(split_words(plain)) if as_words else plain, keep(plain)
         if any(keeps_secret(secret, before, after) for secret in re.findall("«(.*?)»", line)):
-            kept.append((line, after))
-    assert len(kept) <= MAX_KEPT * len(SECRETS), kept
+            leaks.append((line, after))
+    assert len(leaks) <= MAX_KEPT * len(SECRETS), leaks
 
 
 @every_case("way", WAYS)
@@ -84,7 +80,7 @@ def test_no_command_line_keeps_it_busy(part: str) -> None:
 
 
 @every_case(
-    ("line", "kept"),
+    ("line", "masked"),
     [
         ("tool --reset-by hunter", "tool --reset-by ***"),
         ("tool --enrol=velvet", "tool --enrol=***"),
@@ -97,9 +93,9 @@ def test_no_command_line_keeps_it_busy(part: str) -> None:
         ("srun --reservation spring ./a.out", ""),
     ],
 )
-def test_what_an_unknown_program_is_given_goes_with_arguments_too(line: str, kept: str) -> None:
+def test_what_an_unknown_program_is_given_goes_with_arguments_too(line: str, masked: str) -> None:
     """No list knows each tool's option for a secret, so the options that take none are the list. Of its other words
     those stay whose form or place says that they are no secret.
     """
     text = harmless_text(line, with_names=True).partition(" #")[0]
-    assert text == " ".join(mask_command(line.split())) == (kept or line)
+    assert text == " ".join(mask_command(line.split())) == (masked or line)

@@ -132,9 +132,9 @@ def test_a_log_of_a_database_is_kept_without_its_queries() -> None:
         "2026-11-01 UTC LOG:  duration: 9 ms  statement: SELECT *\n\tFROM patients WHERE name = 'Smith'\n"
         "2026-11-01 UTC DETAIL:  parameters: $1 = 'Smith'\n"
     )
-    kept = strip_secrets("/var/lib/pgsql/data/log/a.log", log) or ""
-    assert "occurring too frequently (9 seconds apart)" in kept
-    assert "Smith" not in kept and "patients" not in kept
+    stripped = strip_secrets("/var/lib/pgsql/data/log/a.log", log) or ""
+    assert "occurring too frequently (9 seconds apart)" in stripped
+    assert "Smith" not in stripped and "patients" not in stripped
 
 
 def test_a_setting_is_kept() -> None:
@@ -179,9 +179,9 @@ def test_no_file_keeps_it_busy(part: str) -> None:
 
 def test_no_finding_shows_the_secret_of_a_line_that_it_quotes() -> None:
     quoted = Evidence(f"//nas/x /x cifs username=a,password={SECRET} 0 0", "/etc/fstab")
-    told = Finding(
+    finding = Finding(
         id="a.b", severity="notice", title=f"refused admin password '{SECRET}'", evidence=(quoted,)
     )
-    rule = HostRule("a.b", "host", "a", lambda _host: (told,))
+    rule = HostRule("a.b", "host", "a", lambda _host: (finding,))
     for event in apply_rule(rule, Host(), lambda: 0.0):
         assert SECRET not in str(event)

@@ -12,7 +12,7 @@ from tests.every_case import every_case
 
 
 @every_case(
-    ("text", "kept"),
+    ("text", "masked"),
     [
         ("job --password=hunter2 -v", "job --password=*** -v"),
         ("job --db-password hunter2 -v", "job --db-password *** -v"),
@@ -51,9 +51,9 @@ from tests.every_case import every_case
         ("eyJhbGciOiJI.eyJzdWIiOiIx.sig", "***"),
     ],
 )
-def test_secrets_are_masked(text: str, kept: str) -> None:
-    assert mask_secrets(text) == kept
-    assert mask_secrets(kept) == kept
+def test_secrets_are_masked(text: str, masked: str) -> None:
+    assert mask_secrets(text) == masked
+    assert mask_secrets(masked) == masked
 
 
 @every_case(
@@ -119,9 +119,9 @@ COMMANDS = [
 ]  # fmt: skip
 
 
-@every_case(("words", "kept"), COMMANDS)
-def test_a_command_keeps_no_secret_as_words_as_text_and_in_a_recording(words: list[str], kept: str) -> None:
-    plain = kept.replace("'", "")
+@every_case(("words", "masked"), COMMANDS)
+def test_a_command_keeps_no_secret_as_words_as_text_and_in_a_recording(words: list[str], masked: str) -> None:
+    plain = masked.replace("'", "")
     assert " ".join(mask_words(words)) == plain
     text = shlex.join(words)
     assert mask_secrets(text).replace("'", "") == plain
@@ -178,10 +178,10 @@ def test_at_any_depth() -> None:
         "rows": [{"command": ["a", "--token", "b c"]}],
         "token": 7,
     }
-    kept = {
+    masked = {
         "password": "***",
         "empty": {"api_key": ""},
         "rows": [{"command": ["a", "--token", "***"]}],
         "token": 7,
     }
-    assert mask_tree(tree) == kept
+    assert mask_tree(tree) == masked

@@ -39,16 +39,16 @@ HIDDEN = "correct-horse-battery"
 def authority(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """The authority's certificate and a server's key with certificates, as files."""
     folder = tmp_path_factory.mktemp("tls")
-    made = trustme.CA()
-    made.cert_pem.write_to_path(str(folder / "ca.pem"))
-    made.issue_cert("localhost", "127.0.0.1").private_key_and_cert_chain_pem.write_to_path(
+    certificates = trustme.CA()
+    certificates.cert_pem.write_to_path(str(folder / "ca.pem"))
+    certificates.issue_cert("localhost", "127.0.0.1").private_key_and_cert_chain_pem.write_to_path(
         str(folder / "bmc.pem")
     )
     return folder / "ca.pem", folder / "bmc.pem"
 
 
 @pytest.fixture(autouse=True)
-def known(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def set_credentials(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(USER, "admin")
     monkeypatch.setenv(PASSWORD, HIDDEN)
     monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
@@ -64,10 +64,10 @@ def emulators(
     folder = tmp_path_factory.mktemp("emulator")
     passwords = folder / "htpasswd"
     passwords.write_text("admin:" + bcrypt.hashpw(HIDDEN.encode(), bcrypt.gensalt(4)).decode() + "\n")
-    started: dict[str, tuple[subprocess.Popen[str], str]] = {}
+    children: dict[str, tuple[subprocess.Popen[str], str]] = {}
 
-    def url(vendor: str) -> str:
-        if vendor not in started:
+    def start_emulator(vendor: str) -> str:
+        if vendor not in children:
             state = folder / vendor
             state.mkdir()
             child = subprocess.Popen(
@@ -87,11 +87,11 @@ def emulators(
                 env={k: v for k, v in os.environ.items() if k not in (USER, PASSWORD)},
             )
             assert child.stdout is not None
-            started[vendor] = (child, f"https://localhost:{int(child.stdout.readline())}")
-        return started[vendor][1]
+            children[vendor] = (child, f"https://localhost:{int(child.stdout.readline())}")
+        return children[vendor][1]
 
-    yield url
-    for child, _ in started.values():
+    yield start_emulator
+    for child, _ in children.values():
         child.kill()
         child.wait()
         assert child.stdout is not None
@@ -127,13 +127,13 @@ def test_a_certificate_of_nobody_that_is_trusted(emulators: Callable[[str], str]
     _one_line(redfish_bios, "permission", "--redfish-ca")
 
 
-def _one_line(found: BiosAttributes | Credentials | Absent, kind: AbsentKind, data: str) -> None:
+def _one_line(answer: BiosAttributes | Credentials | Absent, kind: AbsentKind, data: str) -> None:
     """Of this kind, in one line that holds `data` (a number, a name, a command) and nothing that is secret."""
-    assert isinstance(found, Absent) and found.kind == kind and data in found.reason, found
+    assert isinstance(answer, Absent) and answer.kind == kind and data in answer.reason, answer
     # a file is named by its path, which may be long
-    assert "\n" not in found.reason and len(re.sub(r"/\S+", "", found.reason)) < 300
+    assert "\n" not in answer.reason and len(re.sub(r"/\S+", "", answer.reason)) < 300
     for hidden in (HIDDEN, "wrong-staple", "YWRtaW46"):
-        assert hidden not in repr(found)
+        assert hidden not in repr(answer)
 
 
 class _Odd(http.server.BaseHTTPRequestHandler):
@@ -182,13 +182,13 @@ class _Odd(http.server.BaseHTTPRequestHandler):
 def odd() -> Iterator[Callable[[str], str]]:
     servers: list[http.server.ThreadingHTTPServer] = []
 
-    def url(mode: str) -> str:
+    def start_server(mode: str) -> str:
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), type("Odd", (_Odd,), {"mode": mode}))
         servers.append(server)
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         return f"http://127.0.0.1:{server.server_address[1]}"
 
-    yield url
+    yield start_server
     for server in servers:
         server.shutdown()
         server.server_close()
@@ -263,9 +263,9 @@ def test_credentials_from_netrc_only_where_it_is_private(
     assert isinstance(find_credentials("bmc"), Absent)
     file.write_text(f"machine bmc login admin password {HIDDEN}\n")
     file.chmod(0o600)
-    known = find_credentials("bmc")
-    assert isinstance(known, Credentials) and known.authorization_header().startswith("Basic ")
-    assert HIDDEN not in repr(known) and HIDDEN not in str(known)
+    credentials = find_credentials("bmc")
+    assert isinstance(credentials, Credentials) and credentials.authorization_header().startswith("Basic ")
+    assert HIDDEN not in repr(credentials) and HIDDEN not in str(credentials)
     file.chmod(0o640)
     _one_line(find_credentials("bmc"), "permission", f"`chmod 600 {file}`")
     file.chmod(0o600)

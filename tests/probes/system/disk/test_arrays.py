@@ -26,7 +26,7 @@ def test_a_pools_status(line: str, parsed: tuple[float, float, str] | None) -> N
     assert parse_thin_status(line) == parsed
 
 
-def thin(tree: Tree) -> Tree:
+def thin_stack(tree: Tree) -> Tree:
     """LVM's stack: thin volume, its pool, the pool's data and metadata volumes."""
     names = {
         "dm-3": ("vg-thin", ""),
@@ -42,7 +42,7 @@ def thin(tree: Tree) -> Tree:
 
 
 def test_a_pool_whose_fill_cannot_be_read_is_not_taken_for_empty(tree: Tree) -> None:
-    pool = thin_pool(thin(tree).host(), "dm-3")
+    pool = thin_pool(thin_stack(tree).host(), "dm-3")
     assert pool is not None and isinstance(pool.data, Absent) and isinstance(pool.metadata, Absent)
     failed = thin_pool(
         tree.put("/sos_commands/dm/dmsetup_status", "vg-pool-tpool: 0 1 thin-pool Fail\n").host(), "dm-3"
@@ -53,21 +53,21 @@ def test_a_pool_whose_fill_cannot_be_read_is_not_taken_for_empty(tree: Tree) -> 
 CARD = "/sys/devices/pci0000:00/0000:00:01.1/0000:02:00.0"
 
 
-def interface(tree: Tree, path: str, **files: str | int) -> Tree:
+def add_interface(tree: Tree, path: str, **files: str | int) -> Tree:
     name = path.rsplit("/", 1)[-1]
     tree.files(path, **({"ifindex": 2, "type": 1, "mtu": 1500, "operstate": "up"} | files))
     return tree.link(f"/sys/class/net/{name}", f"../../..{path}")
 
 
 def test_a_tree_without_the_links_between(tree: Tree) -> None:
-    interface(tree, f"{CARD}/net/eth0", speed=1000).put(f"{CARD}/uevent", "DRIVER=igb\nPCI_CLASS=20000\n")
-    it = read_nics(tree.host())["eth0"]
-    assert (it.physical, it.driver, it.bus) == (True, "igb", "0000:02:00.0")
+    add_interface(tree, f"{CARD}/net/eth0", speed=1000).put(f"{CARD}/uevent", "DRIVER=igb\nPCI_CLASS=20000\n")
+    card = read_nics(tree.host())["eth0"]
+    assert (card.physical, card.driver, card.bus) == (True, "igb", "0000:02:00.0")
 
 
 def test_software_is_no_card(tree: Tree) -> None:
-    interface(tree, "/sys/devices/virtual/net/bond0", lower_eth0__x=0, uevent="DEVTYPE=bond")
-    interface(tree, "/sys/devices/virtual/net/lo", type=772)
+    add_interface(tree, "/sys/devices/virtual/net/bond0", lower_eth0__x=0, uevent="DEVTYPE=bond")
+    add_interface(tree, "/sys/devices/virtual/net/lo", type=772)
     tree.put("/sys/class/net/bonding_masters", "bond0")
     nics = read_nics(tree.host())
     assert sorted(nics) == ["bond0", "lo"]

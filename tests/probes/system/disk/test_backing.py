@@ -40,8 +40,8 @@ def host_with(tree: Tree, **loops: tuple[str, int]) -> Tree:
 def test_the_whole_stack_is_looked_through_for_a_loop_without_direct_io(
     tree: Tree, loops: dict[str, tuple[str, int]], leaves: tuple[str, ...], guilty: str
 ) -> None:
-    served = served_by_memory_reason(host_with(tree, **loops).host(), leaves)
-    assert guilty in served and bool(served) == bool(guilty)
+    reason = served_by_memory_reason(host_with(tree, **loops).host(), leaves)
+    assert guilty in reason and bool(reason) == bool(guilty)
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_raid_controllers_say_rotational_for_flash(tree: Tree) -> None:
     assert isinstance(block_devices(host)["sda"].rotational, Absent)
 
 
-def virtual(tree: Tree, name: str, devno: str, *slaves: str, uuid: str = "", label: str = "") -> str:
+def add_virtual(tree: Tree, name: str, devno: str, *slaves: str, uuid: str = "", label: str = "") -> str:
     path = f"/sys/devices/virtual/block/{name}"
     tree.disk(path, devno)
     if uuid:

@@ -13,7 +13,7 @@ from hostdx.probes.files.rights import write_advice
 from hostdx.probes.system.disk.failing import cause_and_advice, device_error_suffix, is_made_read_only
 from hostdx.probes.system.disk.mounts import parse_mountinfo
 from hostdx.probes.types import Absent
-from tests.app.launcher import hostdx
+from tests.app.launcher import run_hostdx
 from tests.every_case import every_case
 from tests.needs import ROOT, needs
 from tests.real.loop_disk import LoopDisk
@@ -68,8 +68,8 @@ def test_a_file_system_that_the_kernel_made_read_only_is_told_from_one_that_was_
         Path(f"/sys/fs/ext4/{disk.device}/trigger_fs_error").write_text("a test of hostdx")
         with pytest.raises(OSError, match=os.strerror(errno.EROFS)):
             (disk.mountpoint / "new").touch()
-        whose = device_error_suffix(str(disk.mountpoint), errno.EROFS)
-        assert f"/dev/{disk.device}, ext4 on {disk.mountpoint}" in whose
+        suffix = device_error_suffix(str(disk.mountpoint), errno.EROFS)
+        assert f"/dev/{disk.device}, ext4 on {disk.mountpoint}" in suffix
         assert cause_and_advice(errno.EROFS, str(disk.mountpoint)).endswith(
             write_advice(errno.EIO, "name another directory")
         )
@@ -85,7 +85,7 @@ def test_a_run_on_a_dead_file_system_ends_with_one_line(tmp_path: Path, scenario
             fcntl.ioctl(fd, SHUTDOWN, struct.pack("=I", WITHOUT_LOG))
         finally:
             os.close(fd)
-        ended = hostdx(tmp_path, *short_run(scenario, disk))
+        ended = run_hostdx(tmp_path, *short_run(scenario, disk))
         last = ended.stderr.splitlines()[-1]
         assert ended.returncode == 3 and "Traceback" not in ended.stderr
         strerrors = [os.strerror(number) for number in (errno.EIO, errno.EBADMSG, errno.EUCLEAN)]

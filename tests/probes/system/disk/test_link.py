@@ -16,7 +16,7 @@ NVME = f"{PORT}/0000:41:00.0"
 SIX, THREE = "c734ff05", "c724ff05"
 
 
-def identify(generation: int | None, model: str = "") -> str:
+def identify_words(generation: int | None, model: str = "") -> str:
     """256 words in hex, eight a line, as libata-transport prints them; only what is read is set."""
     words = [0] * 256
     if generation is not None:
@@ -39,37 +39,37 @@ def sata(
 ) -> BusLink | Absent:
     link = f"{AHCI}/ata3/link3/ata_link/link3"
     tree.files(link, sata_spd=now, hw_sata_spd_limit=hardware, sata_spd_limit=allowed)
-    tree.files("/sys/class/ata_device/dev3.0", id=identify(drive, model), spdn_cnt=0)
+    tree.files("/sys/class/ata_device/dev3.0", id=identify_words(drive, model), spdn_cnt=0)
     if caps:
         tree.files("/sys/class/scsi_host/host2", ahci_host_caps=caps)
     return sata_link(tree.disk(SATA).host(), SATA)
 
 
-def link(found: BusLink | Absent) -> BusLink:
-    assert is_present(found), found
-    return found
+def present(link: BusLink | Absent) -> BusLink:
+    assert is_present(link), link
+    return link
 
 
 def test_sata_below_what_both_can_do(tree: Tree) -> None:
-    found = link(sata(tree, "3.0 Gbps", drive=3, caps=SIX))
-    assert found.degraded and found.at_most == "6.0 Gb/s" and found.bytes_per_s == 300_000_000
-    assert "cable" in found.limited_by
+    link = present(sata(tree, "3.0 Gbps", drive=3, caps=SIX))
+    assert link.degraded and link.at_most == "6.0 Gb/s" and link.bytes_per_s == 300_000_000
+    assert "cable" in link.limited_by
 
 
 def test_an_old_controller_is_named(tree: Tree) -> None:
-    found = link(sata(tree, "3.0 Gbps", drive=3, caps=THREE))
-    assert not found.degraded and "controller can do less" in found.limited_by
+    link = present(sata(tree, "3.0 Gbps", drive=3, caps=THREE))
+    assert not link.degraded and "controller can do less" in link.limited_by
 
 
 def test_lowered_by_the_error_handler(tree: Tree) -> None:
     """Known even where neither drive nor controller tells: sata_spd_limit is below the hardware's."""
-    found = link(sata(tree, "3.0 Gbps", allowed="3.0 Gbps"))
-    assert found.degraded and "after errors" in found.limited_by
+    link = present(sata(tree, "3.0 Gbps", allowed="3.0 Gbps"))
+    assert link.degraded and "after errors" in link.limited_by
 
 
 def test_lowered_by_libata_force(tree: Tree) -> None:
-    found = link(sata(tree, "1.5 Gbps", hardware="1.5 Gbps", allowed="1.5 Gbps", drive=3, caps=SIX))
-    assert found.degraded and "libata.force" in found.limited_by
+    link = present(sata(tree, "1.5 Gbps", hardware="1.5 Gbps", allowed="1.5 Gbps", drive=3, caps=SIX))
+    assert link.degraded and "libata.force" in link.limited_by
 
 
 def test_a_speed_that_the_kernel_does_not_know_is_absent(tree: Tree) -> None:
@@ -87,8 +87,8 @@ def test_the_drive_tells_its_whole_model(tree: Tree) -> None:
 def test_broken_identify_data_tells_nothing(tree: Tree, text: str) -> None:
     tree.files(f"{AHCI}/ata3/link3/ata_link/link3", sata_spd="6.0 Gbps")
     tree.files("/sys/class/ata_device/dev3.0", id=text)
-    found = link(sata_link(tree.host(), SATA))
-    assert (found.device_most, found.degraded) == ("", False)
+    link = present(sata_link(tree.host(), SATA))
+    assert (link.device_most, link.degraded) == ("", False)
 
 
 def test_behind_a_port_multiplier_each_drive_has_its_link(tree: Tree) -> None:
@@ -96,10 +96,10 @@ def test_behind_a_port_multiplier_each_drive_has_its_link(tree: Tree) -> None:
     tree.files("/sys/class/ata_link/link3.4", sata_spd="1.5 Gbps").files(
         "/sys/class/ata_link/link3", sata_spd="3.0 Gbps"
     )
-    assert link(sata_link(tree.host(), path)).now == "1.5 Gb/s"
+    assert present(sata_link(tree.host(), path)).now == "1.5 Gb/s"
 
 
-def pcie(
+def pcie_link_of(
     tree: Tree, now: tuple[str, object], most: tuple[str, object], port: tuple[str, object] | None
 ) -> BusLink | Absent:
     tree.files(NVME, current_link_speed=now[0], current_link_width=str(now[1]))
@@ -113,12 +113,12 @@ GEN3, GEN4 = "8.0 GT/s PCIe", "16.0 GT/s PCIe"
 
 
 def test_without_the_port_nothing_is_claimed(tree: Tree) -> None:
-    assert not link(pcie(tree, (GEN3, 4), (GEN4, 4), None)).degraded
+    assert not present(pcie_link_of(tree, (GEN3, 4), (GEN4, 4), None)).degraded
 
 
 @pytest.mark.parametrize("now", [("Unknown", 4), ("Unknown speed", 0), (GEN4, 0), (GEN4, 255), (GEN4, "x")])
 def test_a_link_that_is_down_is_absent(tree: Tree, now: tuple[str, object]) -> None:
-    assert isinstance(pcie(tree, now, (GEN4, 4), None), Absent)
+    assert isinstance(pcie_link_of(tree, now, (GEN4, 4), None), Absent)
 
 
 @every_case(
@@ -134,5 +134,5 @@ def test_sas_by_its_phy(tree: Tree) -> None:
     path = f"{port}/end_device-0:0/target0:0:0/0:0:0:0/block/sda"
     tree.put(f"{port}/phy-0:0/x")
     tree.files("/sys/class/sas_phy/phy-0:0", negotiated_linkrate="6.0 Gbit", maximum_linkrate_hw="12.0 Gbit")
-    found = link(block_devices(tree.disk(path).host())["sda"].link)
-    assert (found.kind, found.now, found.at_most, found.degraded) == ("sas", "6.0 Gb/s", "12.0 Gb/s", False)
+    link = present(block_devices(tree.disk(path).host())["sda"].link)
+    assert (link.kind, link.now, link.at_most, link.degraded) == ("sas", "6.0 Gb/s", "12.0 Gb/s", False)

@@ -21,11 +21,11 @@ DISK = "/sys/devices/pci0000:00/0000:00:1f.2/ata1/host0/target0:0:0/0:0:0:0/bloc
 ROOT = "20 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw,errors=remount-ro"
 
 
-def table(tree: Tree, *lines: str) -> Tree:
+def put_mounts(tree: Tree, *lines: str) -> Tree:
     return tree.put("/proc/self/mountinfo", "\n".join((ROOT, *lines)) + "\n")
 
 
-def mountpoint(tree: Tree, path: str) -> tuple[str, str]:
+def mount_of(tree: Tree, path: str) -> tuple[str, str]:
     mount = find_mount(read_mounts(tree.host()), path)
     assert is_present(mount), mount
     return mount.mountpoint, mount.source
@@ -39,21 +39,21 @@ def test_no_line_raises(line: str) -> None:
 
 
 def test_octal_escapes(tree: Tree) -> None:
-    table(tree, r"30 20 8:17 / /mnt/a\040b\011c\134d rw - xfs /dev/sdb1 rw")
-    assert mountpoint(tree, "/mnt/a b\tc\\d/file")[0] == "/mnt/a b\tc\\d"
+    put_mounts(tree, r"30 20 8:17 / /mnt/a\040b\011c\134d rw - xfs /dev/sdb1 rw")
+    assert mount_of(tree, "/mnt/a b\tc\\d/file")[0] == "/mnt/a b\tc\\d"
 
 
 def test_a_mount_point_that_is_no_utf_8_is_the_path_that_can_be_opened(tree: Tree) -> None:
     raw = rb"30 20 8:17 / /mnt/r\xe9s\134xe9 rw - xfs /dev/sdb1 rw".replace(rb"\xe9", b"\xe9", 1)
     tree.put("/proc/self/mountinfo", ROOT.encode() + b"\n" + raw + b"\n")
     path = os.fsdecode(b"/mnt/r\xe9s\\xe9")
-    assert mountpoint(tree, path + "/file")[0] == path
-    assert mountpoint(tree, "/mnt/r\\xe9s\\xe9")[0] == "/"  # a backslash in the name: another one
+    assert mount_of(tree, path + "/file")[0] == path
+    assert mount_of(tree, "/mnt/r\\xe9s\\xe9")[0] == "/"  # a backslash in the name: another one
 
 
 def test_over_the_root_itself(tree: Tree) -> None:
-    table(tree, "30 20 0:40 / / rw - overlay overlay rw,upperdir=/x")
-    assert mountpoint(tree, "/anything")[1] == "overlay"
+    put_mounts(tree, "30 20 0:40 / / rw - overlay overlay rw,upperdir=/x")
+    assert mount_of(tree, "/anything")[1] == "overlay"
 
 
 def test_a_table_that_goes_round_ends() -> None:
@@ -80,14 +80,16 @@ def test_only_proc_mounts_was_captured(tree: Tree) -> None:
 
 
 def test_placement_follows_symlinks_that_were_captured(tree: Tree) -> None:
-    table(tree, "30 20 8:2 / /data rw - ext4 /dev/sda2 rw").put("/data/x/file").link("/scratch", "/data/x")
+    put_mounts(tree, "30 20 8:2 / /data rw - ext4 /dev/sda2 rw").put("/data/x/file").link(
+        "/scratch", "/data/x"
+    )
     placement = find_placement(tree.disk(DISK).partition(DISK, 2, "8:2").host(), "/scratch")
     assert is_present(placement) and (placement.directory, placement.device) == ("/data/x", "sda2")
 
 
 def test_btrfs_over_several_devices(tree: Tree) -> None:
     """Its device number is anonymous: the source and /sys/fs/btrfs tell."""
-    table(tree, "30 20 0:45 /home /home rw - btrfs /dev/sdb rw,subvolid=256,subvol=/home")
+    put_mounts(tree, "30 20 0:45 /home /home rw - btrfs /dev/sdb rw,subvolid=256,subvol=/home")
     for name, devno in (("sdb", "8:16"), ("sdc", "8:32")):
         path = DISK.replace("sda", name).replace("ata1", f"ata{name}")
         tree.disk(path, devno).link(f"/sys/fs/btrfs/0d1e-44/devices/{name}", f"../../../../../{path}")
@@ -97,7 +99,7 @@ def test_btrfs_over_several_devices(tree: Tree) -> None:
 
 
 def test_btrfs_on_a_mapper_name(tree: Tree) -> None:
-    table(tree, "30 20 0:45 / /home rw - btrfs /dev/mapper/vg-home rw")
+    put_mounts(tree, "30 20 0:45 / /home rw - btrfs /dev/mapper/vg-home rw")
     tree.disk("/sys/devices/virtual/block/dm-3", "253:3").files(
         "/sys/devices/virtual/block/dm-3", dm__name="vg-home"
     )

@@ -8,7 +8,7 @@ from hostdx.probes.system.disk.scheduler_origin import find_scheduler_origin
 from tests.every_case import every_case
 
 
-def tree(root: Path, files: dict[str, str]) -> Host:
+def host_of(root: Path, files: dict[str, str]) -> Host:
     for path, text in files.items():
         target = root / path.lstrip("/")
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -17,7 +17,7 @@ def tree(root: Path, files: dict[str, str]) -> Host:
     return Host(str(root))
 
 
-def disk(active: str = "none [mq-deadline] kyber bfq ", queues: int = 1) -> dict[str, str]:
+def disk_files(active: str = "none [mq-deadline] kyber bfq ", queues: int = 1) -> dict[str, str]:
     return {
         "/sys/block/sda/queue/scheduler": active + "\n",
         "/sys/block/sda/queue/nr_requests": "64\n",
@@ -29,7 +29,7 @@ def disk(active: str = "none [mq-deadline] kyber bfq ", queues: int = 1) -> dict
     } | {f"/sys/block/sda/mq/{n}/nr_tags": "64\n" for n in range(queues)}
 
 
-def state(host: Host) -> Scheduling:
+def read_state(host: Host) -> Scheduling:
     read = read_scheduling(host, "sda")
     assert isinstance(read, Scheduling)
     return read
@@ -117,13 +117,13 @@ TUNED = "[main]\ninclude=throughput-performance\n[disk]\nelevator={}\n"
 def test_who_chose_it(
     tmp_path: Path, active: str, queues: int, files: dict[str, str], kind: str, source: str
 ) -> None:
-    host = tree(tmp_path, disk(active, queues) | files)
-    reason = find_scheduler_origin(host, state(host))
+    host = host_of(tmp_path, disk_files(active, queues) | files)
+    reason = find_scheduler_origin(host, read_state(host))
     assert (reason.kind, reason.source) == (kind, source)
 
 
 def test_profiles_that_include_each_other_end(tmp_path: Path) -> None:
     loop = "[main]\ninclude=ours\n"
     files = {"/etc/tuned/active_profile": "ours\n", "/etc/tuned/ours/tuned.conf": loop}
-    host = tree(tmp_path, disk("none [bfq]") | files)
-    assert find_scheduler_origin(host, state(host)).kind == "unknown"
+    host = host_of(tmp_path, disk_files("none [bfq]") | files)
+    assert find_scheduler_origin(host, read_state(host)).kind == "unknown"

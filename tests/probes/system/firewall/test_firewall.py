@@ -13,7 +13,7 @@ from tests.fakes.hosts.rulesets import NFT
 FIXTURES = Path(__file__).parents[3] / "fixtures" / "rulesets"
 
 
-def fixture(name: str) -> str:
+def read_fixture(name: str) -> str:
     return (FIXTURES / "with" / name).read_text()
 
 
@@ -21,12 +21,12 @@ def test_legacy_tables_are_asked_for_only_where_they_are_loaded(tmp_path: Path) 
     quiet = Answering(tmp_path, {NFT: ""})
     assert not isinstance(read_ruleset(quiet), Absent)
     assert not [line for line in quiet.asked if "save" in line]  # asking would load the modules
-    loaded = Answering(
+    host = Answering(
         tmp_path,
-        {NFT: "", "ip6tables-legacy-save -c": fixture("ip6tables-legacy-el7.save")},
+        {NFT: "", "ip6tables-legacy-save -c": read_fixture("ip6tables-legacy-el7.save")},
         {"/proc/net/ip6_tables_names": "raw\n"},
     )
-    read = read_ruleset(loaded)
+    read = read_ruleset(host)
     assert not isinstance(read, Absent)
     assert [r.form for r in read.in_effect] == ["iptables-legacy"]
 
@@ -42,13 +42,13 @@ def test_not_root_or_no_nft_is_absent_with_the_reason(tmp_path: Path, kind: str)
 
 
 def test_legacy_tables_that_cannot_be_saved_are_no_table_at_all_but_a_reason(tmp_path: Path) -> None:
-    saved = Absent("ip6tables-legacy-save exited with status 1: no", "invalid")
+    absent = Absent("ip6tables-legacy-save exited with status 1: no", "invalid")
     host = Answering(
         tmp_path,
-        {"ip6tables-legacy-save -c": saved, "ip6tables-save -c": saved},
+        {"ip6tables-legacy-save -c": absent, "ip6tables-save -c": absent},
         {"/proc/net/ip6_tables_names": "raw\n"},
     )
-    assert _read_legacy(host) == saved
+    assert _read_legacy(host) == absent
 
 
 def test_firewalld_conf_is_read_as_firewalld_reads_it() -> None:

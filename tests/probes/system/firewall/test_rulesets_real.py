@@ -31,7 +31,7 @@ RULES = (
 )
 
 
-def listed(script: str) -> str:
+def list_rules(script: str) -> str:
     """`unshare` makes the namespace; it ends with the command."""
     command = "nft -f - && nft -a -t list ruleset"
     done = subprocess.run(
@@ -42,11 +42,11 @@ def listed(script: str) -> str:
 
 
 @pytest.fixture(autouse=True)
-def possible() -> None:
+def need_nft() -> None:
     need(program("nft"), NET_NAMESPACE)
 
 
-def script(*rules: str) -> str:
+def nft_script(*rules: str) -> str:
     lines = "\n".join(rules)
     start = "chain pre { type filter hook prerouting priority -150;"
     sets = "set some { type ipv4_addr; }"
@@ -55,13 +55,13 @@ def script(*rules: str) -> str:
 
 
 def test_what_nft_prints_loads_again_as_the_same_rule() -> None:
-    first = rules_from_text(listed(script(*RULES)))
+    first = rules_from_text(list_rules(nft_script(*RULES)))
     assert not isinstance(first, Absent)
     exact = [rule for rule in first if rule.exact and rule.chain == "pre"]
     assert len(exact) == sum("fib" in rule for rule in RULES)
-    second = rules_from_text(listed(script(*(rule.statement for rule in exact))))
+    second = rules_from_text(list_rules(nft_script(*(rule.statement for rule in exact))))
     assert not isinstance(second, Absent)
     assert [r.statement for r in second if r.chain == "pre"] == [r.statement for r in exact]
-    third = rules_from_text(listed(script(*(f"ct state new {rule.statement}" for rule in exact))))
+    third = rules_from_text(list_rules(nft_script(*(f"ct state new {rule.statement}" for rule in exact))))
     assert not isinstance(third, Absent)
     assert not any(r.every_flow for r in third if r.chain == "pre")

@@ -27,7 +27,7 @@ def split(host: Host) -> tuple[dict[str, object], dict[str, Absent]]:
     return facts, reasons
 
 
-def rp(**modes: int) -> dict[str, str]:
+def rp_filter_files(**modes: int) -> dict[str, str]:
     return {f"/proc/sys/net/ipv4/conf/{name}/rp_filter": f"{mode}\n" for name, mode in modes.items()}
 
 
@@ -39,7 +39,7 @@ ACTIVE = "systemctl is-active firewalld.service"
 
 
 def test_without_root_it_says_so_and_what_anybody_may_read(tmp_path: Path) -> None:
-    files = rp(all=0, eth0=1, eth1=1, eth2=1, eth3=1, eth4=2, eth5=0)
+    files = rp_filter_files(all=0, eth0=1, eth1=1, eth2=1, eth3=1, eth4=2, eth5=0)
     facts, reasons = split(Answering(tmp_path, {NFT: DENIED}, files))
     assert facts["reverse_path_ipv4"] == (
         "rp_filter loose on eth4, strict on eth0, eth1, eth2 and 1 more; rules unknown"
@@ -48,15 +48,15 @@ def test_without_root_it_says_so_and_what_anybody_may_read(tmp_path: Path) -> No
     assert reasons["rules"].kind == "permission"
 
 
-@pytest.mark.parametrize(("state", "said"), [("active", "firewalld, running"), ("inactive", None)])
+@pytest.mark.parametrize(("state", "manager"), [("active", "firewalld, running"), ("inactive", None)])
 def test_firewalld_whose_folder_only_root_may_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, said: str | None
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str, manager: str | None
 ) -> None:
     locked = Absent("/etc/firewalld/firewalld.conf needs root", "permission")
     monkeypatch.setattr("hostdx.probes.system.firewall.summary.read_firewalld", lambda host: locked)
     facts, reasons = split(Answering(tmp_path, {NFT: DENIED, ACTIVE: state}))
-    assert facts.get("manager") == said
-    assert ("manager" in reasons) is (said is None)
+    assert facts.get("manager") == manager
+    assert ("manager" in reasons) is (manager is None)
 
 
 def test_ufw_and_old_iptables_tables(tmp_path: Path) -> None:
@@ -89,5 +89,5 @@ def test_the_rules_after_it_ask_no_program_again(tmp_path: Path) -> None:
     before = list(host.asked)
     for rule in RULES[:1]:
         list(rule.check(host))
-    asked = host.asked[len(before) :]
-    assert not [line for line in asked if line.split()[0] in ("nft", "systemctl", "rpm", "dpkg-query")]
+    lines = host.asked[len(before) :]
+    assert not [line for line in lines if line.split()[0] in ("nft", "systemctl", "rpm", "dpkg-query")]

@@ -7,7 +7,7 @@ from hostdx.probes.system.network.packet_rates import compute_rates, read_packet
 from hostdx.probes.types import Absent
 
 
-def tree(root: Path, files: dict[str, str]) -> Host:
+def host_of(root: Path, files: dict[str, str]) -> Host:
     for path, text in files.items():
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -16,7 +16,7 @@ def tree(root: Path, files: dict[str, str]) -> Host:
 
 
 def counters_tree(root: Path, scale: int) -> Host:
-    return tree(
+    return host_of(
         root,
         {
             "proc/net/softnet_stat": f"{scale * 1000:08x} 00000000 {scale:08x}" + " 00000000" * 12 + "\n",
@@ -32,14 +32,16 @@ def counters_tree(root: Path, scale: int) -> Host:
 def test_what_came_by_loopback_is_left_out(tmp_path: Path) -> None:
     """No check looks it up. Of lo's packets those that are not IPv6 are IPv4's."""
 
-    def at(name: str, scale: int) -> Host:
+    def host_at(name: str, scale: int) -> Host:
         lo6 = {"proc/net/dev_snmp6/lo": f"ifIndex 1\nIp6InReceives {scale * 500}\n"} if name != "none" else {}
-        tree(
+        host_of(
             tmp_path / f"{name}{scale}", {"sys/class/net/lo/statistics/rx_packets": f"{scale * 560}\n", **lo6}
         )
         return counters_tree(tmp_path / f"{name}{scale}", scale)
 
-    rates = compute_rates(read_packet_counters(at("six", 1), 0.0), read_packet_counters(at("six", 3), 2.0))
+    rates = compute_rates(
+        read_packet_counters(host_at("six", 1), 0.0), read_packet_counters(host_at("six", 3), 2.0)
+    )
     assert not isinstance(rates, Absent)
     assert (rates.ipv6, rates.ipv4, rates.loopback) == (100.0, 140.0, False)
     unknown = read_packet_counters(counters_tree(tmp_path / "unknown", 1), 0.0)
@@ -47,7 +49,7 @@ def test_what_came_by_loopback_is_left_out(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_absent_and_its_rate_too(tmp_path: Path) -> None:
-    read = read_packet_counters(tree(tmp_path, {"proc/net/softnet_stat": "zz\n"}), 0.0)
+    read = read_packet_counters(host_of(tmp_path, {"proc/net/softnet_stat": "zz\n"}), 0.0)
     assert isinstance(read.processed, Absent)
     assert isinstance(read.ipv6, Absent)
     rates = compute_rates(read, read_packet_counters(Host(str(tmp_path)), 1.0))

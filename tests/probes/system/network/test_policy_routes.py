@@ -30,7 +30,7 @@ RULES = """
 """
 
 
-def told(monkeypatch: pytest.MonkeyPatch, routes: str, rules: str) -> PolicyRoutes:
+def read_routes(monkeypatch: pytest.MonkeyPatch, routes: str, rules: str) -> PolicyRoutes:
     answers = {("-4", "route", "show", "table", "all"): routes, ("-4", "rule"): rules}
 
     def run(_host: Host, *argv: str) -> str | Absent:
@@ -41,7 +41,7 @@ def told(monkeypatch: pytest.MonkeyPatch, routes: str, rules: str) -> PolicyRout
 
 
 def test_the_cards_of_a_connection_are_those_of_its_tables(monkeypatch: pytest.MonkeyPatch) -> None:
-    routes = told(monkeypatch, ROUTES, RULES)
+    routes = read_routes(monkeypatch, ROUTES, RULES)
     far = ipaddress.ip_address("198.51.100.9")
     for own, cards in {
         "192.0.2.2": {"eth0"},
@@ -58,8 +58,8 @@ def test_the_cards_of_a_connection_are_those_of_its_tables(monkeypatch: pytest.M
 
 def test_a_rule_for_all_but_a_source_holds_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = "101:\tnot from 10.9.0.0/16 lookup 100"
-    assert told(monkeypatch, ROUTES, rules).default_cards == {"eth1", "eth5"}
+    assert read_routes(monkeypatch, ROUTES, rules).default_cards == {"eth1", "eth5"}
 
 
 def test_without_the_program_the_main_table_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert told(monkeypatch, "", "").routes == []
+    assert read_routes(monkeypatch, "", "").routes == []

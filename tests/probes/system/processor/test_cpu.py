@@ -85,10 +85,10 @@ def test_what_proc_does_not_tell_is_asked_of_py_cpuinfo_once_and_in_the_backgrou
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """ARM: /proc/cpuinfo has numbers for names, and old kernels no flags."""
-    asked: list[str] = []
+    threads: list[str] = []
 
-    def told() -> dict[str, object]:
-        asked.append(threading.current_thread().name)
+    def ask_cpuinfo() -> dict[str, object]:
+        threads.append(threading.current_thread().name)
         return {"brand_raw": "Neoverse-N1", "flags": ["asimd", "fp"]}
 
     class Arm(Host):
@@ -99,12 +99,14 @@ def test_what_proc_does_not_tell_is_asked_of_py_cpuinfo_once_and_in_the_backgrou
                 return "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n"
             return super().read_file_text(path, limit_bytes, may_hang=may_hang)
 
-    monkeypatch.setattr("cpuinfo.get_cpu_info", told)
+    monkeypatch.setattr("cpuinfo.get_cpu_info", ask_cpuinfo)
     host = Arm()
     assert read_brand(host) == "Neoverse-N1" and read_flags(host) == {"asimd", "fp"}
-    facts = {f"{one.subject} {one.name}": one.value for one in summary_facts(host) if isinstance(one, Fact)}
+    facts = {
+        f"{fact.subject} {fact.name}": fact.value for fact in summary_facts(host) if isinstance(fact, Fact)
+    }
     assert facts["cpu model"] == "Neoverse-N1" and facts["cpu vendor"] == "ARM"
-    assert asked == ["py-cpuinfo"]
+    assert threads == ["py-cpuinfo"]
 
 
 def test_tools_of_py_cpuinfo_that_hang_are_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:

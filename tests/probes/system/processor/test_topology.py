@@ -23,12 +23,12 @@ NODE = "/sys/devices/system/node"
 ROME = "vendor_id : AuthenticAMD\ncpu family : 23\nmodel : 49\nflags : fpu x2apic\n"
 
 
-def _cache(tree: Tree, n: int, index: int, level: int, kind: str, size: str, shared: str) -> None:
+def _put_cache(tree: Tree, n: int, index: int, level: int, kind: str, size: str, shared: str) -> None:
     folder = f"{ROOT}/cpu{n}/cache/index{index}"
     tree.files(folder, level=level, type=kind, size=size, shared_cpu_list=shared)
 
 
-def _nodes(cpus: Build, sockets: int, a_socket: int, info: str = ROME) -> Tree:
+def _make_nodes(cpus: Build, sockets: int, a_socket: int, info: str = ROME) -> Tree:
     """Two cores a node, an L3 for each."""
     total = sockets * a_socket
     tree = Tree(Path())
@@ -40,12 +40,12 @@ def _nodes(cpus: Build, sockets: int, a_socket: int, info: str = ROME) -> Tree:
         )
         tree.files(f"{NODE}/node{node}", distance=row, meminfo=f"Node {node} MemTotal: 1048576 kB")
         for n in (first, first + 1):
-            _cache(tree, n, 3, 3, "Unified", "16M", f"{first}-{first + 1}")
+            _put_cache(tree, n, 3, 3, "Unified", "16M", f"{first}-{first + 1}")
     return tree.put("/proc/cpuinfo", f"processor : 0\n{info}")
 
 
 @pytest.mark.parametrize(
-    ("sockets", "a_socket", "info", "said"),
+    ("sockets", "a_socket", "info", "setting"),
     [
         (2, 1, ROME, "NPS1"),
         (2, 4, ROME, "NPS4 or a node for each of four L3 caches"),
@@ -59,20 +59,20 @@ def _nodes(cpus: Build, sockets: int, a_socket: int, info: str = ROME) -> Tree:
     ],
 )
 def test_which_setting_explains_the_nodes(
-    cpus: Build, sockets: int, a_socket: int, info: str, said: str
+    cpus: Build, sockets: int, a_socket: int, info: str, setting: str
 ) -> None:
-    nodes_per_socket = read_nodes_per_socket(_nodes(cpus, sockets, a_socket, info).host())
-    assert is_present(nodes_per_socket) and nodes_per_socket.setting_text == said
+    nodes_per_socket = read_nodes_per_socket(_make_nodes(cpus, sockets, a_socket, info).host())
+    assert is_present(nodes_per_socket) and nodes_per_socket.setting_text == setting
 
 
-@pytest.mark.parametrize(("a_die", "said"), [(2, "2 nodes a socket"), (4, "SNC2")])
-def test_two_dies_in_a_package_are_no_setting(cpus: Build, a_die: int, said: str) -> None:
-    tree = _nodes(cpus, 2, 2, "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 85\n")
+@pytest.mark.parametrize(("a_die", "setting"), [(2, "2 nodes a socket"), (4, "SNC2")])
+def test_two_dies_in_a_package_are_no_setting(cpus: Build, a_die: int, setting: str) -> None:
+    tree = _make_nodes(cpus, 2, 2, "vendor_id : GenuineIntel\ncpu family : 6\nmodel : 85\n")
     for n in range(8):
         first = n // a_die * a_die
         tree.files(f"{ROOT}/cpu{n}/topology", die_cpus_list=f"{first}-{first + a_die - 1}")
     nodes_per_socket = read_nodes_per_socket(tree.host())
-    assert is_present(nodes_per_socket) and nodes_per_socket.setting_text == said
+    assert is_present(nodes_per_socket) and nodes_per_socket.setting_text == setting
 
 
 def test_one_node_over_two_sockets(cpus: Build) -> None:
@@ -92,7 +92,7 @@ def test_one_node_over_two_sockets(cpus: Build) -> None:
 
 
 def test_nothing_is_concluded_in_a_virtual_machine_or_from_uneven_sockets(cpus: Build) -> None:
-    tree = _nodes(cpus, 2, 2)
+    tree = _make_nodes(cpus, 2, 2)
     assert is_present(read_nodes_per_socket(tree.host()))
     tree.put("/proc/cpuinfo", f"processor : 0\n{ROME.replace('fpu', 'hypervisor')}")
     assert isinstance(read_nodes_per_socket(tree.host()), Absent)
@@ -107,7 +107,7 @@ def _device(tree: Tree, path: str, code: str, node: int, **more: str) -> None:
 
 
 def test_devices_and_their_nodes(cpus: Build) -> None:
-    tree = _nodes(cpus, 2, 1)
+    tree = _make_nodes(cpus, 2, 1)
     bridge = "pci0000:80/0000:80:01.0"
     tree.files(
         f"/sys/devices/{bridge}", **{"class": "0x060400"}, numa_node=1, max_link_speed="16.0 GT/s PCIe"
@@ -147,8 +147,8 @@ def test_devices_and_their_nodes(cpus: Build) -> None:
 )
 def test_apic_mode_by_the_words_at_boot(tree: Tree, lines: str, mode: str | None) -> None:
     tree.put("/proc/cpuinfo", "processor : 0\nflags : x2apic\napicid : 0\n").put("/dmesg", lines)
-    it = apic_mode(tree.host())
-    assert (it.mode if is_present(it) else None) == mode
+    answer = apic_mode(tree.host())
+    assert (answer.mode if is_present(answer) else None) == mode
 
 
 def test_apic_mode_by_a_number_beyond_what_xapic_can(tree: Tree) -> None:
@@ -175,7 +175,7 @@ def test_what_may_be_used_by_the_cpuset_of_an_old_tree(tree: Tree, mount: str, f
 ODD = ("", "-1", "9" * 5000, "0-4000000000", "٣", "0-1\0")
 
 
-def _spoilt(tree: Tree) -> Iterator[str]:
+def _spoil_files(tree: Tree) -> Iterator[str]:
     files = sorted(path for path in tree.root.rglob("*") if path.is_file() and not path.is_symlink())
     files = [
         path for path in files if not {"cpu1", "cpu2", "cpu3", "node1"} & set(path.parts)
@@ -191,7 +191,7 @@ def _spoilt(tree: Tree) -> Iterator[str]:
 
 
 def test_no_reader_raises_whatever_a_file_holds(cpus: Build) -> None:
-    tree = _nodes(cpus, 1, 2)
+    tree = _make_nodes(cpus, 1, 2)
     _device(tree, "pci0000:00/0000:00:02.0", "0x010802", 1, current_link_speed="x", current_link_width="4")
     tree.files(f"{ROOT}/cpuidle", current_driver="x").files(
         f"{ROOT}/cpu0/cpuidle/state0", name="C1", latency=1
@@ -199,7 +199,7 @@ def test_no_reader_raises_whatever_a_file_holds(cpus: Build) -> None:
     tree.files(ROOT, online="0-3", present="0-3", isolated="1").put(
         "/proc/self/status", "Cpus_allowed_list: 0\n"
     )
-    for change in _spoilt(tree):
+    for change in _spoil_files(tree):
         for reader in (
             read_cpu,
             read_cpu_topology,

@@ -18,14 +18,14 @@ def read(tree: Tree) -> Cgroup:
     return cgroup
 
 
-def second(tree: Tree, path: str = "/user.slice/job.scope") -> Tree:
+def put_version_2(tree: Tree, path: str = "/user.slice/job.scope") -> Tree:
     tree.put("/proc/self/mountinfo", f"{HOST}\n{V2}\n").put("/proc/self/cgroup", f"0::{path}\n")
     return tree.put("/sys/fs/cgroup/cgroup.controllers", "cpu io memory")
 
 
 def test_the_smallest_of_two_quotas_holds(tree: Tree) -> None:
     group = "/sys/fs/cgroup/user.slice"
-    second(tree).put(f"{group}/job.scope/cpu.max", "400000 100000\n").put(
+    put_version_2(tree).put(f"{group}/job.scope/cpu.max", "400000 100000\n").put(
         f"{group}/cpu.max", "150000 100000\n"
     )
     assert read(tree).cpu_cores == 1.5
@@ -37,8 +37,8 @@ def test_version_1_without_limits(tree: Tree) -> None:
     first(tree, "/batch")
     tree.files("/sys/fs/cgroup/cpu,cpuacct/batch", **{"cpu.cfs_quota_us": -1, "cpu.cfs_period_us": 100000})
     tree.files("/sys/fs/cgroup/memory/batch", **{"memory.limit_in_bytes": 9223372036854771712})
-    it = read(tree)
-    assert (it.cpu_cores, it.memory_bytes) == (None, None)
+    limits = read(tree)
+    assert (limits.cpu_cores, limits.memory_bytes) == (None, None)
 
 
 def first(tree: Tree, path: str, root: str = "/") -> Tree:
@@ -53,5 +53,5 @@ def test_nothing_to_read_says_why(tree: Tree) -> None:
     tree.put("/proc/self/cgroup", "0::/x\n")
     assert isinstance(read_cgroup(tree.host()), Absent)
     tree.put("/proc/self/mountinfo", HOST)
-    it = read(tree)
-    assert isinstance(it.cpu_cores, Absent) and isinstance(it.memory_bytes, Absent)
+    limits = read(tree)
+    assert isinstance(limits.cpu_cores, Absent) and isinstance(limits.memory_bytes, Absent)

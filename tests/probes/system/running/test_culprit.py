@@ -16,7 +16,7 @@ from hostdx.probes.system.running.culprit import (
     find_busiest_group,
 )
 from hostdx.probes.system.running.processes import read_process_table
-from tests.fakes.hosts.processes import moment, process
+from tests.fakes.hosts.processes import host_at, process
 
 NOBODY: frozenset[int] = frozenset()
 
@@ -31,7 +31,7 @@ def b(tmp_path: Path) -> Path:
     return tmp_path / "b"
 
 
-def between(
+def culprit_of(
     a: Path, b: Path, seconds: float = 1.0, resource: Resource = "cpu", cpus: int = 2
 ) -> BusyProcess | None:
     """The culprit of the time from tree `a` to tree `b`."""
@@ -39,21 +39,21 @@ def between(
         (root / "proc").mkdir(parents=True, exist_ok=True)
         lines = [f"cpu{n} 0 0 0 0" for n in range(cpus)]
         (root / "proc/stat").write_text("\n".join(["cpu 0", *lines, "intr 9"]) + "\n")
-    before = read_process_table(moment(a, 1000), io=True)
-    busiest = find_busiest(before, read_process_table(moment(b, 1000 + seconds), io=True), resource, NOBODY)
+    before = read_process_table(host_at(a, 1000), io=True)
+    busiest = find_busiest(before, read_process_table(host_at(b, 1000 + seconds), io=True), resource, NOBODY)
     return busiest and BusyProcess(busiest.pid, busiest.name, round(busiest.rate, 6))
 
 
-def io(amount: int) -> str:
+def io_text(amount: int) -> str:
     return f"read_bytes: {amount}\nwrite_bytes: 0\n"
 
 
-@pytest.mark.parametrize(("users", "named"), [(4, True), (5, False)])
-def test_nobody_is_named_who_used_less_than_a_quarter(a: Path, b: Path, users: int, named: bool) -> None:
+@pytest.mark.parametrize(("users", "is_named"), [(4, True), (5, False)])
+def test_nobody_is_named_who_used_less_than_a_quarter(a: Path, b: Path, users: int, is_named: bool) -> None:
     for pid in range(20, 20 + users):
         process(a, pid, "worker", 100)
         process(b, pid, "worker", 150)
-    assert (between(a, b) is not None) is named
+    assert (culprit_of(a, b) is not None) is is_named
 
 
 def test_many_small_ones_are_found_by_what_they_share(a: Path, b: Path) -> None:
@@ -68,14 +68,14 @@ def test_many_small_ones_are_found_by_what_they_share(a: Path, b: Path) -> None:
         process(b, pid, "cc1" if pid < 140 else "job", 103, parent=parent)
     process(a, 200, "daemon", 100)
     process(b, 200, "daemon", 120)
-    assert between(a, b) is None
+    assert culprit_of(a, b) is None
     before, after = (read_process_table(Host(str(root)), io=False) for root in (a, b))
     family = find_busiest_family(before, after, NOBODY)
     assert family is not None and (family.pid, family.name, round(family.rate, 6)) == (11, "make", 1.2)
     assert find_busiest_family(before, after, frozenset(range(100, 140))) is None  # a daemon is alone
     for root in (a, b):  # below a user's service manager they are no family
         process(root, 11, "systemd", 10, parent=1)
-    before, after = (read_process_table(moment(root, t), io=False) for root, t in ((a, 1000), (b, 1001)))
+    before, after = (read_process_table(host_at(root, t), io=False) for root, t in ((a, 1000), (b, 1001)))
     assert find_busiest_family(before, after, NOBODY) is None
     group = find_busiest_group(before, after, NOBODY, lambda pid: "1" if 140 <= pid < 180 else "")
     assert group is not None and msgspec.structs.replace(group, rate=round(group.rate, 6)) == BusyGroup(
@@ -88,13 +88,13 @@ def test_one_that_could_not_be_seen_before_is_not_charged_with_its_life(a: Path,
     process(a, 20, "steady", 1000)
     process(b, 20, "steady", 1010)
     process(b, 30, "hidden", 150, start=9000)
-    assert between(a, b) == BusyProcess(20, "steady", 0.1)
+    assert culprit_of(a, b) == BusyProcess(20, "steady", 0.1)
 
 
 def test_a_reused_process_id_is_not_the_same_process(a: Path, b: Path) -> None:
     process(a, 20, "old", 9000)
     process(b, 20, "new", 50, start=100_050)
-    assert between(a, b) == BusyProcess(20, "new", 0.5)
+    assert culprit_of(a, b) == BusyProcess(20, "new", 0.5)
 
 
 def test_a_whole_tree_that_ends_is_nobodys_burst(a: Path, b: Path) -> None:
@@ -108,26 +108,26 @@ def test_a_whole_tree_that_ends_is_nobodys_burst(a: Path, b: Path) -> None:
         process(b, 1, "init", 1, parent=0)
         process(b, 10, "systemd", 1, reaped=150 if adopted else 0)
         process(b, 20, "shell", 1, parent=10, reaped=5 if adopted else 155)
-        assert between(a, b) is None
+        assert culprit_of(a, b) is None
 
 
 def test_a_parent_that_does_not_wait_keeps_what_is_its_own(a: Path, b: Path) -> None:
-    process(a, 20, "daemon", 100, io=io(0))
-    process(a, 21, "child", 5000, parent=20, io=io(90_000_000))
-    process(b, 20, "daemon", 150, io=io(5_000_000))
-    assert between(a, b) == BusyProcess(20, "daemon", 0.5)
-    assert between(a, b, resource="io") == BusyProcess(20, "daemon", 5_000_000)
+    process(a, 20, "daemon", 100, io=io_text(0))
+    process(a, 21, "child", 5000, parent=20, io=io_text(90_000_000))
+    process(b, 20, "daemon", 150, io=io_text(5_000_000))
+    assert culprit_of(a, b) == BusyProcess(20, "daemon", 0.5)
+    assert culprit_of(a, b, resource="io") == BusyProcess(20, "daemon", 5_000_000)
 
 
 def test_a_loop_of_parents_ends(a: Path, b: Path) -> None:
     process(a, 20, "one", 100, parent=21)
     process(a, 21, "two", 100, parent=20)
     process(b, 30, "new", 50, start=100_000)
-    assert between(a, b) == BusyProcess(30, "new", 0.5)
+    assert culprit_of(a, b) == BusyProcess(30, "new", 0.5)
 
 
 @pytest.mark.parametrize(
-    ("name", "backup", "ours"),
+    ("name", "backup", "is_ours"),
     [
         ("kworker/u8:3+ext4-rsv-conversion", 500, True),
         ("kworker/1:1-dio/sda1", 500, True),
@@ -136,13 +136,13 @@ def test_a_loop_of_parents_ends(a: Path, b: Path) -> None:
     ],
 )
 def test_a_worker_that_ends_our_io_is_nobody_else(
-    a: Path, b: Path, name: str, backup: int, ours: bool
+    a: Path, b: Path, name: str, backup: int, is_ours: bool
 ) -> None:
     for root, written, back in ((a, 100, 500), (b, 160, backup)):
         (root / "proc").mkdir(parents=True, exist_ok=True)
         (root / "proc/stat").write_text("cpu 0\ncpu0 0 0 0 0\nintr 9\n")
-        process(root, 2, name, 0, flags=0x00200000, io=io(written))
-        process(root, 20, "backup", 0, io=io(back))
-        process(root, 30, "hostdx", 0, io=io(5 * written))
-    looks = [read_process_table(moment(root, at), io=True) for root, at in ((a, 1000), (b, 1001))]
-    assert (2 in completion_workers(*looks, frozenset({30}))) is ours
+        process(root, 2, name, 0, flags=0x00200000, io=io_text(written))
+        process(root, 20, "backup", 0, io=io_text(back))
+        process(root, 30, "hostdx", 0, io=io_text(5 * written))
+    looks = [read_process_table(host_at(root, at), io=True) for root, at in ((a, 1000), (b, 1001))]
+    assert (2 in completion_workers(*looks, frozenset({30}))) is is_ours

@@ -29,9 +29,9 @@ if libc.vfork() == 0:
 """
 
 
-def others(seen: ProcessTable, parent: int) -> frozenset[int]:
+def others_than(table: ProcessTable, parent: int) -> frozenset[int]:
     """Everybody but the parent: whatever else this machine does is not the question."""
-    return frozenset(pid for pid in seen.processes if pid != parent)
+    return frozenset(pid for pid in table.processes if pid != parent)
 
 
 @pytest.mark.noisy("a fifth of a second of CPU time between two looks", false_failures="0 of 4")
@@ -50,9 +50,9 @@ def test_a_parent_that_reaps_a_busy_child_is_not_named_for_it() -> None:
             after = read_process_table(host, io=True)
         finally:
             parent.kill()
-    moved = after.processes[parent.pid].cpu_s - before.processes[parent.pid].cpu_s
-    assert moved > 0.9  # what the kernel says: the child's life
-    busiest = find_busiest(before, after, "cpu", others(after, parent.pid))
+    cpu_s = after.processes[parent.pid].cpu_s - before.processes[parent.pid].cpu_s
+    assert cpu_s > 0.9  # what the kernel says: the child's life
+    busiest = find_busiest(before, after, "cpu", others_than(after, parent.pid))
     # The child's last steps count: ending an interpreter takes some 10 ms.
     assert busiest is None or busiest.rate * (after.uptime_s - before.uptime_s) < 0.2
     assert before.cpus == os.sysconf("SC_NPROCESSORS_ONLN")
@@ -73,7 +73,7 @@ def test_a_parent_whose_children_come_and_go_in_between_is_named() -> None:
             after = read_process_table(host, io=False)
         finally:
             shell.kill()
-    busiest = find_busiest(before, after, "cpu", others(after, shell.pid))
+    busiest = find_busiest(before, after, "cpu", others_than(after, shell.pid))
     assert busiest is not None and busiest.pid == shell.pid
     assert 0.35 < busiest.rate * (after.uptime_s - before.uptime_s) < 1.5
 

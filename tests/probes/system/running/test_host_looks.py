@@ -53,19 +53,19 @@ def write_tree(root: Path, turn: int, *, state: str = "S") -> None:
         path.write_text(text)
 
 
-def look(root: Path, *states: str) -> HostLook:
-    taken: list[LookState] = []
+def look_at(root: Path, *states: str) -> HostLook:
+    states_read: list[LookState] = []
     for turn, state in enumerate(states, 1):
         write_tree(root, turn, state=state)
         host = Host(str(root))
-        taken.append(read_state(host)._replace(boot_s=1000.0 + 10 * turn))
-    return compare_states(Host(str(root)), taken[0], taken[1])
+        states_read.append(read_state(host)._replace(boot_s=1000.0 + 10 * turn))
+    return compare_states(Host(str(root)), states_read[0], states_read[1])
 
 
 def test_counters_become_rates_and_shares(tmp_path: Path) -> None:
-    made = look(tmp_path, "S", "S")
-    assert made.seconds == 10 and made.cpus == 1
-    assert made.values["CPU"] == pytest.approx(
+    host_look = look_at(tmp_path, "S", "S")
+    assert host_look.seconds == 10 and host_look.cpus == 1
+    assert host_look.values["CPU"] == pytest.approx(
         {
             "user share": 0.4,
             "system share": 0.2,
@@ -75,17 +75,17 @@ def test_counters_become_rates_and_shares(tmp_path: Path) -> None:
             "slowed by heat": 3.0,
         }
     )
-    host = made.values["host"]
+    host = host_look.values["host"]
     assert (
         host["I/O pressure"] == 0.25 and host["pages swapped out"] == 300 and host["allocation stalls"] == 1
     )
     assert host["run queue"] == 3 and host["blocked tasks"] == 2 and host["NFS calls sent again"] == 2
     assert host["Lustre request time"] == 0.5, "a second of waiting for two requests, of two servers"
-    assert made.values["disk:sda"]["utilisation"] == 0.9 and "disk:sda1" not in made.values
-    assert made.values["net:eth0"] == {"received bytes": 1000, "receive drops": 7, "sent bytes": 2000}
-    assert "net:lo" not in made.values
-    assert made.total == pytest.approx((0.2, 500_000, 40))
-    (use,) = made.processes
+    assert host_look.values["disk:sda"]["utilisation"] == 0.9 and "disk:sda1" not in host_look.values
+    assert host_look.values["net:eth0"] == {"received bytes": 1000, "receive drops": 7, "sent bytes": 2000}
+    assert "net:lo" not in host_look.values
+    assert host_look.total == pytest.approx((0.2, 500_000, 40))
+    (use,) = host_look.processes
     assert (use.name, use.cpus, use.io_rate, use.major_faults) == ("dd of=x", 0.2, 500_000, 40)
 
 
@@ -93,7 +93,7 @@ def test_counters_become_rates_and_shares(tmp_path: Path) -> None:
 def test_a_process_that_waits_in_both_looks_is_stuck(
     tmp_path: Path, states: tuple[str, str], stuck: int
 ) -> None:
-    assert look(tmp_path, *states).values["host"]["stuck tasks"] == stuck
+    assert look_at(tmp_path, *states).values["host"]["stuck tasks"] == stuck
 
 
 OLD_KERNELS = {  # names in /proc/vmstat: mm/vmstat.c of that release; both run without /proc/pressure
@@ -111,8 +111,8 @@ def test_a_process_that_moved_a_byte_in_between_is_slow_and_not_stuck(tmp_path: 
             f"read_bytes: 0\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n"
         )
         states.append(read_state(Host(str(tmp_path)))._replace(boot_s=float(written)))
-    made = compare_states(Host(str(tmp_path)), *states)
-    assert made.values["host"]["stuck tasks"] == 0
+    host_look = compare_states(Host(str(tmp_path)), *states)
+    assert host_look.values["host"]["stuck tasks"] == 0
 
 
 def old_looks(root: Path, kernel: str, busy: Container[int], stalled: Container[int]) -> list[HostLook]:
@@ -156,7 +156,7 @@ def test_an_old_kernel_without_pressure_shows_the_disk_and_the_memory(tmp_path: 
 
 
 def test_what_a_loop_devices_worker_moves_is_counted_once(tmp_path: Path) -> None:
-    taken = []
+    states_read = []
     for turn in (1, 2):
         write_tree(tmp_path, turn)
         worker = tmp_path / "proc/72"
@@ -165,8 +165,8 @@ def test_what_a_loop_devices_worker_moves_is_counted_once(tmp_path: Path) -> Non
             f"72 (kworker/u8:7-loop0) S 2 0 0 0 -1 69238880 0 0 0 0 0 {60 * turn} 0 0 20 0 1 0 500 0 0\n"
         )
         (worker / "io").write_text((tmp_path / "proc/70/io").read_text())
-        taken.append(read_state(Host(str(tmp_path)))._replace(boot_s=1000.0 + 10 * turn))
-    states = compare_states(Host(str(tmp_path)), *taken)
+        states_read.append(read_state(Host(str(tmp_path)))._replace(boot_s=1000.0 + 10 * turn))
+    states = compare_states(Host(str(tmp_path)), *states_read)
     assert states.total == pytest.approx((0.26, 500_000, 40)), "its CPU time is its own"
     assert {use.name: use.io_rate for use in states.processes} == {
         "dd of=x": 500_000,
@@ -176,7 +176,7 @@ def test_what_a_loop_devices_worker_moves_is_counted_once(tmp_path: Path) -> Non
 
 def test_many_small_processes_of_one_name_are_one_command(tmp_path: Path) -> None:
     """Thirty processes of 4 % of a CPU each are below what one process must use, and more than dd uses."""
-    taken = []
+    states_read = []
     for turn in (1, 2):
         write_tree(tmp_path, turn)
         for pid in range(100, 130):
@@ -185,14 +185,14 @@ def test_many_small_processes_of_one_name_are_one_command(tmp_path: Path) -> Non
             path.write_text(
                 f"{pid} (simulate) R 1 1 1 0 -1 0 0 0 0 0 {(40 + pid) * turn} 0 0 0 20 0 1 0 600 0 0\n"
             )
-        taken.append(read_state(Host(str(tmp_path)))._replace(boot_s=1000.0 + 10 * turn))
-    states = compare_states(Host(str(tmp_path)), *taken)
-    used = sum(0.001 * (40 + pid) for pid in range(100, 130))
+        states_read.append(read_state(Host(str(tmp_path)))._replace(boot_s=1000.0 + 10 * turn))
+    states = compare_states(Host(str(tmp_path)), *states_read)
+    cpus = sum(0.001 * (40 + pid) for pid in range(100, 130))
     assert {use.name: (use.pid, use.cpus) for use in states.processes}["simulate"] == (
         129,
-        pytest.approx(used),
+        pytest.approx(cpus),
     )
-    assert states.total[0] == pytest.approx(used + 0.2)
+    assert states.total[0] == pytest.approx(cpus + 0.2)
 
 
 def test_a_command_is_told_by_its_users_and_nobody_is_lost() -> None:

@@ -12,7 +12,7 @@ from hostdx.probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
 
-def _stat(pid: int, parent: int, user: int, system: int, children: int = 0, cpu: int = 0) -> str:
+def _stat_line(pid: int, parent: int, user: int, system: int, children: int = 0, cpu: int = 0) -> str:
     fields = ["S", str(parent), *["0"] * 9, str(user), str(system), str(children), "0"]
     fields += ["0"] * 4 + ["100"] + ["0"] * 16 + [str(cpu)] + ["0"] * 13
     return f"{pid} (a) b) {' '.join(fields)}\n"
@@ -21,7 +21,7 @@ def _stat(pid: int, parent: int, user: int, system: int, children: int = 0, cpu:
 def _process(tree: Tree, pid: int, parent: int, user: int, system: int, **more: int) -> None:
     waited = more.pop("waited_ms", 0)
     moves = more.pop("moves", 0)
-    stat = _stat(pid, parent, user, system, **more)
+    stat = _stat_line(pid, parent, user, system, **more)
     tree.put(f"/proc/{pid}/stat", stat)
     tree.put(f"/proc/{pid}/status", "Name:\tx\nUid:\t1000\t1000\t1000\t1000\n")
     folder = f"/proc/{pid}/task/{pid}"
@@ -29,7 +29,7 @@ def _process(tree: Tree, pid: int, parent: int, user: int, system: int, **more: 
     tree.put(f"{folder}/sched", f"se.nr_migrations   :   {moves}\n")
 
 
-def _look(tree: Tree, target: JobTarget, uptime: float) -> JobLook:
+def _look_at(tree: Tree, target: JobTarget, uptime: float) -> JobLook:
     tree.put("/proc/uptime", f"{uptime} 1\n")
     look = job_look(tree.host(), target)
     assert is_present(look)
@@ -40,12 +40,12 @@ def test_a_child_that_was_reaped_counts_once(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     _process(tree, 10, 1, 0, 0)
     _process(tree, 11, 10, 300, 0)
-    before = _look(tree, JobTarget("pid", "10"), 50.0)
+    before = _look_at(tree, JobTarget("pid", "10"), 50.0)
     for path in sorted((tmp_path / "proc/11").rglob("*"), reverse=True):
         path.unlink() if path.is_file() else path.rmdir()
     (tmp_path / "proc/11").rmdir()
     _process(tree, 10, 1, 0, 0, children=400)  # 3 s of which were used before the first look
-    assert job_use(before, _look(tree, JobTarget("pid", "10"), 51.0)).cores == pytest.approx(1.0)
+    assert job_use(before, _look_at(tree, JobTarget("pid", "10"), 51.0)).cores == pytest.approx(1.0)
 
 
 def test_a_user_and_a_group(tmp_path: Path) -> None:
@@ -54,8 +54,8 @@ def test_a_user_and_a_group(tmp_path: Path) -> None:
     _process(tree, 11, 1, 0, 0)
     tree.put("/proc/11/status", "Uid:\t7\t7\t7\t7\n")
     tree.put("/sys/fs/cgroup/a/cgroup.procs", "10\n").put("/sys/fs/cgroup/a/b/cgroup.procs", "11\n")
-    assert set(_look(tree, JobTarget("user", "7"), 1.0).processes) == {11}
-    assert set(_look(tree, JobTarget("cgroup", "/a"), 1.0).processes) == {10, 11}
+    assert set(_look_at(tree, JobTarget("user", "7"), 1.0).processes) == {11}
+    assert set(_look_at(tree, JobTarget("cgroup", "/a"), 1.0).processes) == {10, 11}
     for target in (
         JobTarget("pid", "99"),
         JobTarget("cgroup", "/none"),

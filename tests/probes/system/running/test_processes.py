@@ -10,13 +10,13 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running import processes
 from hostdx.probes.system.running.processes import own_family, read_process_table
 from hostdx.probes.types import Absent
-from tests.fakes.hosts.processes import moment, process
+from tests.fakes.hosts.processes import host_at, process
 
 
 def test_a_name_may_hold_parentheses_and_more(tmp_path: Path) -> None:
     process(tmp_path, 20, "backup) R (x", 650)
-    seen = read_process_table(moment(tmp_path, 100), io=False).processes[20]
-    assert (seen.name, seen.state, seen.parent, seen.cpu_s) == ("backup) R (x", "S", 1, 6.5)
+    entry = read_process_table(host_at(tmp_path, 100), io=False).processes[20]
+    assert (entry.name, entry.state, entry.parent, entry.cpu_s) == ("backup) R (x", "S", 1, 6.5)
 
 
 class Stuck(Host):
@@ -41,11 +41,11 @@ class Stuck(Host):
 def test_after_one_that_hangs_no_other_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     read = processes._read_small_file
 
-    def waiting(host: Host, path: str) -> bytes | Absent:
+    def read_as_waiting(host: Host, path: str) -> bytes | Absent:
         data = read(host, path)
         return data if isinstance(data, Absent) else re.sub(rb"\) [A-Z] ", b") D ", data, count=1)
 
-    monkeypatch.setattr(processes, "_read_small_file", waiting)
+    monkeypatch.setattr(processes, "_read_small_file", read_as_waiting)
     host = Stuck()
     process_table = read_process_table(host, io=True)
     assert (host.asked, process_table.hung, process_table.unreadable) == (1, True, 0)

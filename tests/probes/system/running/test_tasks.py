@@ -9,11 +9,7 @@ import pytest
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.ioprio import decode_priority, read_priorities
-from hostdx.probes.system.running.tasks import (
-    Scan,
-    explain_hidden_tasks,
-    find_blocked_tasks,
-)
+from hostdx.probes.system.running.tasks import Scan, explain_hidden_tasks, find_blocked_tasks
 from hostdx.probes.types import Absent
 from tests.every_case import every_case
 
@@ -81,18 +77,18 @@ def test_a_process_of_ours_with_idle_priority_is_found() -> None:
     assert (child.pid, "idle") in {(p.pid, p.kind) for p in priorities}
 
 
-class Seen(Host):
+class NamespaceHost(Host):
     """A live host whose /proc shows what is given: the pid namespace, and whether process 1 can be read."""
 
     def __init__(self, namespace: str | Absent, first: str | Absent) -> None:
         super().__init__()
-        self.given: dict[str, str | Absent] = {"/proc/self/ns/pid": namespace, "/proc/1/stat": first}
+        self.answers: dict[str, str | Absent] = {"/proc/self/ns/pid": namespace, "/proc/1/stat": first}
 
     def read_link(self, path: str) -> str | Absent:
-        return self.given[path] if path in self.given else super().read_link(path)
+        return self.answers[path] if path in self.answers else super().read_link(path)
 
     def read_file_text(self, path: str, *args: int, **more: bool) -> str | Absent:
-        return self.given[path] if path in self.given else super().read_file_text(path, *args, **more)
+        return self.answers[path] if path in self.answers else super().read_file_text(path, *args, **more)
 
 
 MACHINE, CONTAINER = "pid:[4026531836]", "pid:[4026532281]"
@@ -112,7 +108,7 @@ NO = Absent("no such file")
 def test_whether_other_users_tasks_are_hidden(
     namespace: str | Absent, first: str | Absent, kind: str
 ) -> None:
-    host = Seen(namespace, first)
+    host = NamespaceHost(namespace, first)
     why = explain_hidden_tasks(host)
     assert (why.kind if why is not None else "") == kind
     host.close()

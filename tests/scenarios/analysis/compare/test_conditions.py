@@ -11,7 +11,7 @@ from hostdx.scenarios.analysis.compare.run_summary import FigureKey, RunSummary
 from hostdx.scenarios.analysis.compare.snapshot import summarise_import
 from hostdx.scenarios.contract.plan import Metric
 from tests.every_case import every_case
-from tests.probes.imports import originals as made
+from tests.probes.imports import originals as texts
 
 
 def read(text: str, name: str) -> RunSummary:
@@ -21,7 +21,7 @@ def read(text: str, name: str) -> RunSummary:
 def fio(name: str, iops: float = 10_000, **options: object) -> RunSummary:
     """As `fio 3.x` writes one job on a disk."""
     job = {"rw": "randread", "bs": "4k", "iodepth": "16", "size": "1g", "ioengine": "libaio"} | options
-    return read(made.fio(made.fio_job(iops=iops, **{"job options": job})), name)
+    return read(texts.fio(texts.fio_job(iops=iops, **{"job options": job})), name)
 
 
 @pytest.mark.parametrize(
@@ -55,20 +55,20 @@ def test_one_condition_spelled_in_two_ways_is_one() -> None:
     )
 
 
-def ior(name: str, **changed: str) -> RunSummary:
-    text = made.IOR
-    for old, new in changed.items():
+def ior_summary(name: str, **changes: str) -> RunSummary:
+    text = texts.IOR
+    for old, new in changes.items():
         text = text.replace(old, new)
     return read(text, name)
 
 
 def test_io500_and_hepscore_have_their_versions_and_copies() -> None:
-    other = made.IO500.replace("io500-sc22", "io500-isc25")
+    other = texts.IO500.replace("io500-sc22", "io500-isc25")
     assert {
-        n for one in unlike_loads([read(made.IO500, "a")], [read(other, "b")]) for n in one.differing
+        n for load in unlike_loads([read(texts.IO500, "a")], [read(other, "b")]) for n in load.differing
     } == {"version"}
-    fewer = made.hepscore().replace('"copies": 4', '"copies": 2')
-    loads = unlike_loads([read(made.hepscore(), "a")], [read(fewer, "b")])
+    fewer = texts.hepscore().replace('"copies": 4', '"copies": 2')
+    loads = unlike_loads([read(texts.hepscore(), "a")], [read(fewer, "b")])
     assert loads[0].differing["a-bmk copies"] == (("4 × 2 threads",), ("2 × 2 threads",))
 
 
@@ -83,9 +83,9 @@ def test_the_figure_of_repetitions_is_the_tools_own(of: str, figure: float) -> N
 
 
 def test_ior_has_one_figure_in_import_and_comparison() -> None:
-    lines = [line for line in made.IOR.splitlines() if line.startswith("write ")]
+    lines = [line for line in texts.IOR.splitlines() if line.startswith("write ")]
     slower = lines[0].replace("16.00      16.00", "12.00      12.00").replace(" 2.00 ", " 2.67 ")
-    text = made.IOR.replace(lines[0], f"{slower}\n{lines[0]}")
+    text = texts.IOR.replace(lines[0], f"{slower}\n{lines[0]}")
     result = kinds.parse(ImportSource("f", text.encode()))
     measure = next(m for m in result.measures if (m.workload, m.metric) == ("ior write", "bandwidth"))
     assert (measure.value, measure.of, len(measure.runs)) == (16 * 2**20, "max", 2)

@@ -5,15 +5,15 @@ from hostdx.scenarios.analysis.compare.comparison import _TELLS, kernel_faults_b
 from hostdx.scenarios.analysis.compare.run_summary import FactKey
 from hostdx.scenarios.kernel.rules import NEEDS
 from tests.every_case import every_case
-from tests.fakes.streams.takes import take
+from tests.fakes.streams.takes import summary
 
 RETBLEED, HUGE = "mitigation__retbleed", "memory__transparent_huge_pages"
 
 
-def _ids(release: str, **facts: Json) -> list[str]:
-    recorded: dict[FactKey, Json] = {("kernel", "release"): release}
-    recorded |= {tuple(k.split("__")): v for k, v in facts.items()}  # type: ignore[misc]
-    return [f.id for f in kernel_faults_by_side([take({"a": 1.0}, facts=recorded)], [take({"a": 1.0})])]
+def _fault_ids(release: str, **facts: Json) -> list[str]:
+    values: dict[FactKey, Json] = {("kernel", "release"): release}
+    values |= {tuple(k.split("__")): v for k, v in facts.items()}  # type: ignore[misc]
+    return [f.id for f in kernel_faults_by_side([summary({"a": 1.0}, facts=values)], [summary({"a": 1.0})])]
 
 
 @every_case(
@@ -30,9 +30,9 @@ def _ids(release: str, **facts: Json) -> list[str]:
 def test_a_recorded_fact_rules_out_what_cannot_matter(
     release: str, fault: str, met: dict[str, Json], unmet: dict[str, Json]
 ) -> None:
-    assert fault in _ids(release, **met)
-    assert fault in _ids(release)  # nothing recorded rules nothing out
-    assert fault not in _ids(release, **unmet)
+    assert fault in _fault_ids(release, **met)
+    assert fault in _fault_ids(release)  # nothing recorded rules nothing out
+    assert fault not in _fault_ids(release, **unmet)
 
 
 def test_the_needs_are_those_of_the_running_kernels_rules() -> None:

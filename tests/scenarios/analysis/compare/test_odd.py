@@ -14,7 +14,7 @@ RATE = Metric("IOPS", "IOPS")
 SECONDS = Metric("wall time", "s", better="less")
 
 
-def member(name: str, values: Mapping[str, float], metric: Metric = RATE, **facts: str) -> Member:
+def make_member(name: str, values: Mapping[str, float], metric: Metric = RATE, **facts: str) -> Member:
     keys = {load: FigureKey(load, metric.name) for load in values}
     sign = 1 if metric.better == "more" else -1
     logs = {keys[load]: sign * math.log(value) for load, value in values.items()}
@@ -23,24 +23,24 @@ def member(name: str, values: Mapping[str, float], metric: Metric = RATE, **fact
     )
 
 
-def pile(rng: random.Random, runs: int, loads: int, deviation: float) -> list[dict[str, float]]:
+def draw_runs(rng: random.Random, runs: int, loads: int, deviation: float) -> list[dict[str, float]]:
     return [
         {f"load-{n}": 1000.0 * math.exp(rng.gauss(0, deviation)) for n in range(loads)} for _ in range(runs)
     ]
 
 
 def test_a_run_that_is_slow_in_every_load_is_named_in_every_load() -> None:
-    values = pile(random.Random(5), 7, 12, 0.05)
+    values = draw_runs(random.Random(5), 7, 12, 0.05)
     values[6] = {load: value / 3 for load, value in values[6].items()}
-    outliers = find_outliers([member(f"run{n}", v) for n, v in enumerate(values)])
-    assert len(outliers.found) == 12 and {one.run for load in outliers.found for one in load.apart} == {
-        "run6"
-    }
+    outliers = find_outliers([make_member(f"run{n}", v) for n, v in enumerate(values)])
+    assert len(outliers.found) == 12 and {
+        outlier.run for load in outliers.found for outlier in load.apart
+    } == {"run6"}
 
 
 def test_what_takes_longer_is_the_worse() -> None:
     values = [{"job": 100.0 + n} for n in range(7)] + [{"job": 300.0}]
-    [load] = find_outliers([member(f"run{n}", v, SECONDS) for n, v in enumerate(values)]).found
+    [load] = find_outliers([make_member(f"run{n}", v, SECONDS) for n, v in enumerate(values)]).found
     assert load.apart[0].ratio == pytest.approx(103 / 300, abs=0.01) and load.apart[0].value == pytest.approx(
         300
     )
@@ -48,7 +48,7 @@ def test_what_takes_longer_is_the_worse() -> None:
 
 def test_what_else_is_different_about_the_odd_run_is_told() -> None:
     members = [
-        member(
+        make_member(
             f"run{n}",
             {"x": 300.0 if n == 3 else 1000.0 + n},
             release="3.10" if n == 3 else "5.14",
@@ -61,9 +61,9 @@ def test_what_else_is_different_about_the_odd_run_is_told() -> None:
 
 
 def test_a_thousand_runs_are_looked_at_in_seconds() -> None:
-    values = pile(random.Random(1), 1000, 3, 0.1)
+    values = draw_runs(random.Random(1), 1000, 3, 0.1)
     values[10]["load-0"] *= 0.2
-    outliers = find_outliers([member(f"run{n}", v) for n, v in enumerate(values)])
-    assert [(load.key.workload, one.run) for load in outliers.found for one in load.apart] == [
+    outliers = find_outliers([make_member(f"run{n}", v) for n, v in enumerate(values)])
+    assert [(load.key.workload, outlier.run) for load in outliers.found for outlier in load.apart] == [
         ("load-0", "run10")
     ]

@@ -37,7 +37,7 @@ PLAN = Plan(
 )
 
 
-def _block(
+def _make_block(
     group: int, workload: str = "syscall", variant: str = "one", phase: ev.Phase = "steady", **values: float
 ) -> ev.Block:
     return ev.Block(
@@ -63,19 +63,19 @@ def test_disturbed_groups_and_warm_ups_do_not_count() -> None:
     events = [
         BEGAN,
         ev.Planned(t=0.0, plan=PLAN),
-        _block(0, phase="warmup", calls_s=1.0),
-        *(_block(n, calls_s=100.0 if n != 3 else 5.0) for n in range(6)),
+        _make_block(0, phase="warmup", calls_s=1.0),
+        *(_make_block(n, calls_s=100.0 if n != 3 else 5.0) for n in range(6)),
         *(_group(n, *([Disturbance("cpu")] if n == 3 else [])) for n in range(6)),
         ev.RunEnded(t=9.0, status="done"),
     ]
-    found = summarise_run(events, "a.jsonl")
-    assert found.figures[CALLS].value == pytest.approx(100.0) and found.figures[CALLS].blocks == 5
-    assert (found.disturbed, found.groups, found.status, found.boot) == (1, 6, "done", "n1/b1")
+    summary = summarise_run(events, "a.jsonl")
+    assert summary.figures[CALLS].value == pytest.approx(100.0) and summary.figures[CALLS].blocks == 5
+    assert (summary.disturbed, summary.groups, summary.status, summary.boot) == (1, 6, "done", "n1/b1")
 
 
 def test_no_run_event_is_no_recording() -> None:
     with pytest.raises(ValueError, match="does not begin"):
-        summarise_run([_block(0, calls_s=1.0)], "a")
+        summarise_run([_make_block(0, calls_s=1.0)], "a")
 
 
 def test_a_side_without_recordings_is_refused() -> None:

@@ -22,29 +22,29 @@ def test_the_special_functions_are_scipys(x: float) -> None:
     assert trigamma(x) == pytest.approx(special.polygamma(1, x), rel=1e-7)
 
 
-def _drawn(rng: random.Random, true: float, freedom: int, within: float | None = None) -> Observed:
+def _draw_spread(rng: random.Random, true: float, freedom: int, within: float | None = None) -> Observed:
     return Observed(true * math.fsum(rng.gauss(0, 1) ** 2 for _ in range(freedom)) / freedom, freedom, within)
 
 
 def test_equal_spreads_are_worth_many_runs() -> None:
     rng = random.Random(3)
-    drawn = [_drawn(rng, 4e-4, 2) for _ in range(40)]
-    variances = moderate_variances(drawn)
+    spreads = [_draw_spread(rng, 4e-4, 2) for _ in range(40)]
+    variances = moderate_variances(spreads)
     assert all(v.freedom > 2 + MAX_BORROWED_FREEDOM / 4 for v in variances)
     # the calm ones are drawn up, none is drawn down: a wild run is no reason to believe in an effect
-    assert all(v.value > 1e-4 and v.value >= o.value for v, o in zip(variances, drawn, strict=True))
+    assert all(v.value > 1e-4 and v.value >= o.value for v, o in zip(variances, spreads, strict=True))
 
 
 def test_unlike_spreads_borrow_little() -> None:
     rng = random.Random(3)
-    variances = moderate_variances([_drawn(rng, 10 ** rng.uniform(-8, -1), 4) for _ in range(40)])
+    variances = moderate_variances([_draw_spread(rng, 10 ** rng.uniform(-8, -1), 4) for _ in range(40)])
     assert all(v.freedom < 4 + 2 for v in variances)
 
 
 def test_unlike_spreads_that_the_blocks_explain_borrow_again() -> None:
     rng = random.Random(3)
     true = [10 ** rng.uniform(-8, -1) for _ in range(40)]
-    variances = moderate_variances([_drawn(rng, t, 4, within=t / 9) for t in true])
+    variances = moderate_variances([_draw_spread(rng, t, 4, within=t / 9) for t in true])
     assert all(v.freedom > 4 + MAX_BORROWED_FREEDOM / 4 for v in variances)
 
 

@@ -10,7 +10,7 @@ from hostdx.scenarios.analysis.imported.cross_run import history_findings
 from hostdx.scenarios.analysis.imported.pile import make_histories
 
 
-def results(**courses: Sequence[float]) -> list[Snapshot]:
+def make_results(**courses: Sequence[float]) -> list[Snapshot]:
     count = len(next(iter(courses.values())))
     return [
         Snapshot(
@@ -27,14 +27,14 @@ def results(**courses: Sequence[float]) -> list[Snapshot]:
     ]
 
 
-def noise(seed: int, count: int, share: float) -> list[float]:
+def draw_noise(seed: int, count: int, share: float) -> list[float]:
     draw = random.Random(seed)
     return [draw.gauss(0, share) for _ in range(count)]
 
 
 def test_a_step_is_found_where_it_is() -> None:
-    values = [100 * math.exp(e) * (1.0 if n < 7 else 0.8) for n, e in enumerate(noise(3, 14, 0.01))]
-    order = results(a=values)
+    values = [100 * math.exp(e) * (1.0 if n < 7 else 0.8) for n, e in enumerate(draw_noise(3, 14, 0.01))]
+    order = make_results(a=values)
     [history] = make_histories(order)
     assert [s.before for s in history.steps] == [6] and abs(history.steps[0].ratio - 0.8) < 0.03
     first = history_findings(history and [history], order)[0]
@@ -42,5 +42,5 @@ def test_a_step_is_found_where_it_is() -> None:
 
 
 def test_what_not_all_results_have_is_left_out() -> None:
-    order = [*results(a=[1.0, 1.0], b=[1.0, 1.0]), *results(a=[1.0])]
+    order = [*make_results(a=[1.0, 1.0], b=[1.0, 1.0]), *make_results(a=[1.0])]
     assert [h.workload for h in make_histories(order)] == ["a"]

@@ -10,14 +10,14 @@ SOURCES = Path(hostdx.probes.imports.__file__).parent
 KNOWN = {name for kind, name in texts("analysis/imported").all_entries if kind == "finding" and "." in name}
 
 
-def _sources() -> str:
+def _source_text() -> str:
     """The importers: code, and formats that are data."""
     files = (*SOURCES.rglob("*.py"), *(SOURCES / "formats").glob("*.toml"))
     return "".join(path.read_text() for path in sorted(files))
 
 
 def test_every_id_has_its_sentence() -> None:
-    text = _sources()
+    text = _source_text()
     raised = set(
         re.findall(r'"((?:io500|fio|hepscore|suite|prmon|ior|mdtest|sysstat|iperf3|sysbench|stream|'
                             r'elbencho|hpl|hpcg|nccl|stress-ng|perf|darshan|numactl|unixbench)\.[a-z0-9-]+)"', text)
@@ -27,6 +27,6 @@ def test_every_id_has_its_sentence() -> None:
 
 
 def test_no_sentence_without_its_id() -> None:
-    text = _sources()
+    text = _source_text()
     own = {name for name in KNOWN if not name.startswith("import.")}
     assert not [name for name in own if f'"{name}"' not in text]

@@ -12,7 +12,7 @@ from hostdx.scenarios.analysis.imported.pile import ResultSet, make_result_set
 from hostdx.scenarios.analysis.imported.recording import recording_events
 from hostdx.scenarios.contract.finding import Finding
 from tests.every_case import every_case
-from tests.probes.imports import originals as made
+from tests.probes.imports import originals as texts
 from tests.probes.imports import other_forms as forms
 from tests.scenarios.analysis.compare.test_run_summary import BEGAN
 
@@ -31,18 +31,18 @@ def file(name: str, text: str) -> Imported:
 
 def fio(name: str, iops: float, depth: int = 16, host: str = "", place: str = "/dev/sda") -> Imported:
     options = {"rw": "randread", "bs": "4k", "iodepth": str(depth), "filename": place}
-    job = made.fio_job(iops=iops, **{"job options": options})
+    job = texts.fio_job(iops=iops, **{"job options": options})
     if host:
         job["hostname"] = host
-    return file(name, made.fio(job))
+    return file(name, texts.fio(job))
 
 
-def ids(found: ResultSet) -> set[str]:
-    return {finding.id for finding in found.findings}
+def ids(results: ResultSet) -> set[str]:
+    return {finding.id for finding in results.findings}
 
 
-def the(found: ResultSet, prefix: str) -> Finding:
-    [finding] = [finding for finding in found.findings if finding.id.startswith(prefix)]
+def only_finding(results: ResultSet, prefix: str) -> Finding:
+    [finding] = [finding for finding in results.findings if finding.id.startswith(prefix)]
     return finding
 
 
@@ -58,10 +58,10 @@ def the(found: ResultSet, prefix: str) -> Finding:
     ],
 )
 def test_files_are_named_by_the_part_of_the_path_that_differs(paths: list[str], names: list[str]) -> None:
-    found = distinguish_paths(paths)
-    assert len(set(found)) == len(paths)
+    labels = distinguish_paths(paths)
+    assert len(set(labels)) == len(paths)
     if paths[-1] != "a/b/result.txt":  # two paths, one within the other, need the folder above
-        assert found == names
+        assert labels == names
 
 
 def test_a_pile_of_mixed_depths_compares_no_load_with_another() -> None:
@@ -77,23 +77,23 @@ def test_the_odd_one_of_eight_is_named_by_its_file_with_what_differs() -> None:
     files[5] = fio("node5", 5_000, place="/dev/sdb")
     result_set = make_result_set(files)
     assert result_set.odd is not None and {
-        one.run for load in result_set.odd.found for one in load.apart
+        outlier.run for load in result_set.odd.found for outlier in load.apart
     } == {"node5"}
     facts = {(fact.subject, fact.name): fact.value for fact in result_set.odd.facts["node5"]}
     assert facts["job:job", "place"] == "/dev/sdb"
-    assert the(result_set, "import.odd").severity == "warning"
+    assert only_finding(result_set, "import.odd").severity == "warning"
 
 
 def test_a_trend_needs_one_host_and_place_or_the_users_word() -> None:
-    def rows(hosts: list[str], places: list[str]) -> list[Imported]:
-        named = zip(hosts, places, strict=True)
-        return [fio(f"f{n}", 10_000 - 100 * n, host=h, place=p) for n, (h, p) in enumerate(named)]
+    def import_rows(hosts: list[str], places: list[str]) -> list[Imported]:
+        pairs = zip(hosts, places, strict=True)
+        return [fio(f"f{n}", 10_000 - 100 * n, host=h, place=p) for n, (h, p) in enumerate(pairs)]
 
-    one = rows(["n1"] * 6, ["/dev/sda"] * 6)
-    assert make_result_set(one).courses
-    disks = make_result_set(rows(["n1"] * 6, [f"/dev/sd{c}" for c in "abcdef"]))
-    hosts = make_result_set(rows([f"n{n}" for n in range(6)], ["/dev/sda"] * 6))
-    unknown = rows([""] * 6, ["/dev/sda"] * 6)
+    of_one_place = import_rows(["n1"] * 6, ["/dev/sda"] * 6)
+    assert make_result_set(of_one_place).courses
+    disks = make_result_set(import_rows(["n1"] * 6, [f"/dev/sd{c}" for c in "abcdef"]))
+    hosts = make_result_set(import_rows([f"n{n}" for n in range(6)], ["/dev/sda"] * 6))
+    unknown = import_rows([""] * 6, ["/dev/sda"] * 6)
     assert not disks.courses and not hosts.courses and not make_result_set(unknown).courses
     assert "import.several-hosts" in ids(hosts) and "import.no-series" in ids(make_result_set(unknown))
     assert make_result_set(unknown, series=True).courses
@@ -112,7 +112,7 @@ def test_the_box_law_says_which_of_two_groups_is_broken() -> None:
         for n in range(13)
     )
     result_set = make_result_set([file("t.tsv", table + rows)])
-    below = the(result_set, "io500.box-ior-easy")
+    below = only_finding(result_set, "io500.box-ior-easy")
     assert len(below.evidence) == 1 + 8
     assert (
         result_set.odd is not None and not result_set.odd.found
@@ -121,15 +121,15 @@ def test_the_box_law_says_which_of_two_groups_is_broken() -> None:
 
 def test_darshan_bytes_of_a_module_that_is_not_shown_are_said() -> None:
     line = "DFS\t0\t7\tDFS_BYTES_WRITTEN\t1073741824\t/f\t/\tdaos\n"
-    result = kinds.parse(ImportSource("d", (made.DARSHAN + line).encode()))
+    result = kinds.parse(ImportSource("d", (texts.DARSHAN + line).encode()))
     [trouble] = [t for t in result.troubles if t.id == "darshan.unseen"]
     assert trouble.subject == "DFS" and not any("DFS" in m.workload for m in result.measures)
 
 
 def test_a_job_of_few_processes_gets_no_advice_from_a_box_of_many() -> None:
-    box = file("s", made.IO500)
+    box = file("s", texts.IO500)
     job = msgspec.structs.replace(
-        file("job", made.IOR.replace("32.00      32.00", "0.01       0.01")), name="job"
+        file("job", texts.IOR.replace("32.00      32.00", "0.01       0.01")), name="job"
     )
     findings = [f for f in make_result_set([box, job]).findings if f.id.startswith("box.placed")]
     assert findings and not any(f.remedy for f in findings)
@@ -143,13 +143,13 @@ def test_an_import_that_is_invalid_stays_so_in_its_recording() -> None:
 
 
 def test_one_finding_names_what_is_left_out_or_what_was_recognised_in_a_text() -> None:
-    named, recognised = (
+    left_out, recognised = (
         [f for f in file_findings(file("a", text)) if f.id in (NOT_IMPORTED, RECOGNISED)]
         for text in (forms.fio_sync(), forms.FIO_TEXT_SYNC)
     )
-    assert [f.id for f in named] == [NOT_IMPORTED] and len(named[0].evidence) > 2
+    assert [f.id for f in left_out] == [NOT_IMPORTED] and len(left_out[0].evidence) > 2
     assert [f.id for f in recognised] == [RECOGNISED]
-    assert {f.severity for f in (*named, *recognised)} == {"ok"}
+    assert {f.severity for f in (*left_out, *recognised)} == {"ok"}
 
 
 def test_who_is_slower_in_many_loads_is_named_first_and_who_is_in_one_is_not() -> None:
@@ -161,6 +161,6 @@ def test_who_is_slower_in_many_loads_is_named_first_and_who_is_in_one_is_not() -
         return file(f"n{number}", f"# OSU MPI Bandwidth Test v5.3.2\n# Size      Bandwidth (MB/s)\n{rows}")
 
     pile = make_result_set([*(node(number) for number in range(8)), node(8, 2, 8, 16, 64), node(9, 128)])
-    finding = the(pile, "import.often-slower")
+    finding = only_finding(pile, "import.often-slower")
     assert len(finding.evidence) == 1 and finding.severity == "warning"
     assert pile.findings[0] is finding

@@ -38,9 +38,9 @@ def test_an_overloaded_disk_is_the_cause_and_iowait_its_symptom(step_s: int) -> 
     first_s = step_s  # the first sample of the file is at this time of the day
     assert incident.began_s + first_s == pytest.approx(2 * HOUR_S + 1200, abs=step_s)
     assert incident.ended_s + first_s == pytest.approx(2 * HOUR_S + 2400, abs=step_s)
-    shown = {(symptom.subject, symptom.metric): symptom for symptom in incident.symptoms}
-    assert set(shown) == {("disk:sda", "latency"), ("disk:sda", "utilisation"), ("CPU", "iowait share")}
-    busy = shown["disk:sda", "utilisation"]
+    symptoms = {(symptom.subject, symptom.metric): symptom for symptom in incident.symptoms}
+    assert set(symptoms) == {("disk:sda", "latency"), ("disk:sda", "utilisation"), ("CPU", "iowait share")}
+    busy = symptoms["disk:sda", "utilisation"]
     assert (busy.level, busy.unit) == (pytest.approx(99), "%") and busy.quiet < 20
     assert timeline.times.first == f"2026-11-22T00:{step_s // 60:02d}:{step_s % 60:02d}"
 
@@ -145,16 +145,16 @@ def test_a_long_run_queue_makes_no_one_incident_of_two() -> None:
     """Stuck tasks begin while the disk is slow; the run queue is long during both."""
     at_s = array("d", (10.0 * n for n in range(400)))
 
-    def series(subject: str, metric: str, level: float, first: int, last: int) -> SampleSeries:
+    def make_series(subject: str, metric: str, level: float, first: int, last: int) -> SampleSeries:
         values = array("d", (level if first <= n < last else 0.0 for n in range(400)))
         return SampleSeries(subject=subject, metric=metric, unit="", at_s=at_s, values=values)
 
     timeline = find_incidents_in_series(
         [
-            series("disk:sda", "utilisation", 1.0, 100, 160),
-            series("disk:sda", "latency", 0.5, 100, 160),
-            series("host", "stuck tasks", 50.0, 140, 200),
-            series("host", "run queue", 90.0, 100, 200),
+            make_series("disk:sda", "utilisation", 1.0, 100, 160),
+            make_series("disk:sda", "latency", 0.5, 100, 160),
+            make_series("host", "stuck tasks", 50.0, 140, 200),
+            make_series("host", "run queue", 90.0, 100, 200),
         ],
         SampleTimes(),
         cpus=4,
@@ -167,10 +167,23 @@ def test_a_long_run_queue_makes_no_one_incident_of_two() -> None:
 def prmon_file(rows: int, idle: range, step_s: int = 30) -> str:
     """A job that uses four CPUs, and none while it is idle; counts are whole seconds, as prmon prints them."""
     names = "Time wtime stime utime pss rss swap vmem rchar read_bytes wchar write_bytes"
-    used, lines = 0, [names.replace(" ", "\t")]
+    seconds, lines = 0, [names.replace(" ", "\t")]
     for row in range(rows):
-        used += 0 if row in idle else 4 * step_s
-        numbers = (1527669447 + row * step_s, 1 + row * step_s, 0, used, 5000, 6000, 0, 9000, row, row, 0, 0)
+        seconds += 0 if row in idle else 4 * step_s
+        numbers = (
+            1527669447 + row * step_s,
+            1 + row * step_s,
+            0,
+            seconds,
+            5000,
+            6000,
+            0,
+            9000,
+            row,
+            row,
+            0,
+            0,
+        )
         lines.append("\t".join(map(str, numbers)))
     return "\n".join(lines) + "\n"
 
@@ -185,26 +198,26 @@ def test_the_time_in_which_a_job_did_nothing_is_found() -> None:
     assert judge(prmon_file(200, idle=range(0))).incidents == ()
 
 
-@every_case("hog_cpus, named", [(1.6, "simulate"), (0.5, None)])
+@every_case("hog_cpus, culprit_name", [(1.6, "simulate"), (0.5, None)])
 def test_who_takes_busy_cpus_from_others_is_named_though_all_use_no_more(
-    hog_cpus: float, named: str | None
+    hog_cpus: float, culprit_name: str | None
 ) -> None:
     """Before, `build` used both CPUs; then `simulate` takes from it, or one of three that take as much."""
     at_s = array("d", (10.0 * n for n in range(200)))
     is_taken = [100 <= n < 160 for n in range(200)]
-    rest = {"test": 1.6 - hog_cpus, "lint": 1.6 - hog_cpus} if named is None else {}
-    used = {
+    rest = {"test": 1.6 - hog_cpus, "lint": 1.6 - hog_cpus} if culprit_name is None else {}
+    cpus = {
         ALL_PROCESSES: [2.0] * 200,
-        f"{PROCESS_PREFIX}simulate": [hog_cpus * taken for taken in is_taken],
-        f"{PROCESS_PREFIX}build": [2.0 - 1.6 * taken for taken in is_taken],
-        **{f"{PROCESS_PREFIX}{name}": [cpus * taken for taken in is_taken] for name, cpus in rest.items()},
+        f"{PROCESS_PREFIX}simulate": [hog_cpus * on for on in is_taken],
+        f"{PROCESS_PREFIX}build": [2.0 - 1.6 * on for on in is_taken],
+        **{f"{PROCESS_PREFIX}{name}": [cpus * on for on in is_taken] for name, cpus in rest.items()},
     }
     series = [
         SampleSeries(subject=subject, metric="CPU share", unit="", at_s=at_s, values=array("d", values))
-        for subject, values in used.items()
+        for subject, values in cpus.items()
     ]
     culprit = find_culprit(series, {"CPU share": 0.25}, 990.0, 1590.0)
-    assert (culprit and culprit.name) == named
+    assert (culprit and culprit.name) == culprit_name
 
 
 def test_who_did_it_in_a_part_of_the_time_is_suspected_and_not_named() -> None:
@@ -225,16 +238,16 @@ def test_every_watched_metric_is_one_that_an_importer_writes() -> None:
     from hostdx.probes.imports.sysstat.sysstat_table import load_columns
 
     columns = load_columns()
-    known = {meaning[0] for table in (columns.host, columns.device) for meaning in table.values()}
-    known |= {f"{name} share" for name in columns.cpu.values()} | {
+    imported = {meaning[0] for table in (columns.host, columns.device) for meaning in table.values()}
+    imported |= {f"{name} share" for name in columns.cpu.values()} | {
         "busy share",
         "stuck tasks",
         "Lustre request time",
         "slowed by heat",
         "unused CPU share",
     }
-    known |= {metric for label in atop.load_labels().values() for metric, _, _ in label.figures.values()}
-    assert {metric for watched in watched_metrics() for metric in watched.metrics} <= known
+    imported |= {metric for label in atop.load_labels().values() for metric, _, _ in label.figures.values()}
+    assert {metric for entry in watched_metrics() for metric in entry.metrics} <= imported
 
 
 def test_nobody_is_named_where_a_disk_fails_and_all_move_less() -> None:
@@ -243,7 +256,7 @@ def test_nobody_is_named_where_a_disk_fails_and_all_move_less() -> None:
     at_s = array("d", (10.0 * n for n in range(count)))
     is_bad = [200 <= n < 260 for n in range(count)]
 
-    def series(subject: str, metric: str, bad: float, quiet: float) -> SampleSeries:
+    def make_series(subject: str, metric: str, bad: float, quiet: float) -> SampleSeries:
         values = array("d", ((bad if slow else quiet) * rng.uniform(0.9, 1.1) for slow in is_bad))
         return SampleSeries(subject=subject, metric=metric, unit="", at_s=at_s, values=values)
 
@@ -251,9 +264,11 @@ def test_nobody_is_named_where_a_disk_fails_and_all_move_less() -> None:
     writers = [(ALL_PROCESSES, 10e6, 100e6), ("database", 8e6, 99e6), ("rsyslogd", 1.6e6, 0.2e6)]
     timeline = find_incidents_in_series(
         [
-            *(series("disk:sda", *each) for each in disk),
+            *(make_series("disk:sda", *each) for each in disk),
             *(
-                series(name if name == ALL_PROCESSES else f"{PROCESS_PREFIX}{name}", "write rate", bad, quiet)
+                make_series(
+                    name if name == ALL_PROCESSES else f"{PROCESS_PREFIX}{name}", "write rate", bad, quiet
+                )
                 for name, bad, quiet in writers
             ),
         ],

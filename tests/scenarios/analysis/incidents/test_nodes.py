@@ -15,7 +15,7 @@ from tests.every_case import every_case
 DAY_S = 86400.0
 
 
-def incident(began_s: float, seconds: float, cause: Cause = "disk") -> NodeIncident:
+def make_incident(began_s: float, seconds: float, cause: Cause = "disk") -> NodeIncident:
     symptom = Symptom(
         subject="host", metric="stuck tasks", unit="", level=5.0, peak=9.0, quiet=0.0,
         began_s=began_s, ended_s=began_s + seconds,
@@ -34,12 +34,12 @@ def book(number: int, incidents: list[NodeIncident], *servers: str) -> NodeBook:
 
 
 def lone(rng: random.Random, count: int) -> list[NodeIncident]:
-    return [incident(rng.random() * 1.9 * DAY_S, 200 + 900 * rng.random()) for _ in range(count)]
+    return [make_incident(rng.random() * 1.9 * DAY_S, 200 + 900 * rng.random()) for _ in range(count)]
 
 
-def shared(number: int, rng: random.Random, cause: Cause) -> NodeIncident:
+def joint(number: int, rng: random.Random, cause: Cause) -> NodeIncident:
     """By the clock at one time, a little earlier or later on each node."""
-    return incident(40_000.0 + number * 777.0 + rng.gauss(0, 20), 900 + rng.gauss(0, 60), cause)
+    return make_incident(40_000.0 + number * 777.0 + rng.gauss(0, 20), 900 + rng.gauss(0, 60), cause)
 
 
 @every_case("seed", range(20))
@@ -49,27 +49,27 @@ def test_the_server_is_named_that_only_the_struck_nodes_mount(seed: int) -> None
     books = [
         book(
             n,
-            [*lone(rng, rng.randrange(4)), *([shared(n, rng, "stuck")] if n in struck else [])],
+            [*lone(rng, rng.randrange(4)), *([joint(n, rng, "stuck")] if n in struck else [])],
             "nas01",
             *(["nas02"] if n in struck else []),
         )
         for n in range(24)
     ]
-    judged = judge_nodes(books)
-    (found,) = judged.shared
-    assert {f"n{n:02}" for n in struck} <= set(found.nodes) and found.servers == ("nas02",)
-    assert len(found.nodes) <= len(struck) + 1, "one more may have had its own by chance"
-    assert found.cause == "stuck" and abs(found.ended_s - found.began_s - 900) < 90
-    assert sum(judged.alone.values()) == sum(len(entry.incidents) for entry in books) - len(found.nodes)
-    (finding,) = shared_findings(judged, "answers")
+    answer = judge_nodes(books)
+    (incident,) = answer.shared
+    assert {f"n{n:02}" for n in struck} <= set(incident.nodes) and incident.servers == ("nas02",)
+    assert len(incident.nodes) <= len(struck) + 1, "one more may have had its own by chance"
+    assert incident.cause == "stuck" and abs(incident.ended_s - incident.began_s - 900) < 90
+    assert sum(answer.alone.values()) == sum(len(entry.incidents) for entry in books) - len(incident.nodes)
+    (finding,) = shared_findings(answer, "answers")
     assert finding.id == "incidents.nodes-server" and all(row.source == "answers" for row in finding.evidence)
 
 
 def test_a_disk_that_is_busy_on_all_at_once_is_a_timer_and_no_server() -> None:
     rng = random.Random(5)
-    books = [book(n, [shared(n, rng, "disk")], "nas01") for n in range(6)]
-    (found,) = judge_nodes(books).shared
-    assert len(found.nodes) == 6 and found.servers == ()
+    books = [book(n, [joint(n, rng, "disk")], "nas01") for n in range(6)]
+    (incident,) = judge_nodes(books).shared
+    assert len(incident.nodes) == 6 and incident.servers == ()
     assert shared_findings(judge_nodes(books), "answers")[0].id == "incidents.nodes-timer"
 
 
@@ -78,7 +78,7 @@ def test_who_waits_with_idle_disks_waits_for_a_server_only_where_others_have_non
     others_mount_it: bool, kind: str
 ) -> None:
     rng = random.Random(6)
-    books = [book(n, [shared(n, rng, "waiting")] if n < 8 else [], *(["nas01"] if n < 8 or others_mount_it else []))
+    books = [book(n, [joint(n, rng, "waiting")] if n < 8 else [], *(["nas01"] if n < 8 or others_mount_it else []))
              for n in range(12)]  # fmt: skip
     assert [finding.id for finding in shared_findings(judge_nodes(books), "answers")] == [kind]
 
@@ -87,6 +87,6 @@ def test_who_waits_with_idle_disks_waits_for_a_server_only_where_others_have_non
 def test_incidents_at_times_of_their_own_are_not_shared(seed: int) -> None:
     rng = random.Random(1000 + seed)
     nodes = rng.choice((2, 4, 10, 40))
-    judged = judge_nodes([book(n, lone(rng, rng.randrange(12)), "nas01") for n in range(nodes)])
-    assert judged.shared == ()
-    assert shared_findings(judged, "answers")[0].severity == "ok"
+    answer = judge_nodes([book(n, lone(rng, rng.randrange(12)), "nas01") for n in range(nodes)])
+    assert answer.shared == ()
+    assert shared_findings(answer, "answers")[0].severity == "ok"

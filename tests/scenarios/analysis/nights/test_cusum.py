@@ -45,8 +45,8 @@ def test_where_loads_differ_in_how_alike_their_nights_are_more_is_taken_for_sure
             state = alike * state + math.sqrt(1 - alike**2) * rng.gauss(0, 1)
             logs.append(0.02 * state)
         columns.append(logs)
-    found = [to.alike for to in baseline_references(columns)]
-    assert sum(found[1::2]) / 18 > 0.5 and sum(found[::2]) / 18 < 0.4
+    correlations = [to.alike for to in baseline_references(columns)]
+    assert sum(correlations[1::2]) / 18 > 0.5 and sum(correlations[::2]) / 18 < 0.4
 
 
 def test_what_follows_the_night_before_is_expected() -> None:

@@ -26,7 +26,7 @@ from hostdx.scenarios.contract.plan import Metric
 RATE = Metric("calls/s", "calls/s")
 
 
-def taken(
+def run_at(
     number: int, values: dict[str, float], metric: Metric = RATE, status: str = "done", **facts: Json
 ) -> RunSummary:
     keys = {load: FigureKey(load, metric.name) for load in values}
@@ -42,7 +42,7 @@ def taken(
     )  # fmt: skip
 
 
-def folded(takes: Sequence[RunSummary]) -> HostHistory:
+def fold_nights(takes: Sequence[RunSummary]) -> HostHistory:
     runs: list[NightRun] = []
     before: RunSummary | None = None
     for number, take in enumerate(takes, 1):
@@ -56,7 +56,7 @@ def steady(
 ) -> list[RunSummary]:
     rng = random.Random(seed)
     return [
-        taken(
+        run_at(
             first + n,
             {load: level * math.exp(rng.gauss(0, 0.01)) for load in ("syscall", "fork", "copy")},
             **facts,
@@ -67,37 +67,37 @@ def steady(
 
 def test_after_a_change_a_new_baseline_is_made_and_then_used() -> None:
     after = steady(BASELINE_NIGHTS + 5, 900.0, seed=2, first=30, **{"kernel/release": "6.12"})
-    found = folded([*steady(30), *after[:10]])
-    assert (found.baselines, found.collected) == (1, 10)
-    found = folded([*steady(30), *after])
-    assert (found.baselines, found.collected) == (2, 0)
-    assert found.loads[0].centre == pytest.approx(900, rel=0.01)
-    assert [event.is_lasting for event in found.events] == [False] and not slowdown_findings(found)
+    past = fold_nights([*steady(30), *after[:10]])
+    assert (past.baselines, past.collected) == (1, 10)
+    past = fold_nights([*steady(30), *after])
+    assert (past.baselines, past.collected) == (2, 0)
+    assert past.loads[0].centre == pytest.approx(900, rel=0.01)
+    assert [event.is_lasting for event in past.events] == [False] and not slowdown_findings(past)
 
 
 def test_without_a_recorded_change_there_is_no_suspect() -> None:
-    found = folded([*steady(30), *steady(6, 900.0, seed=2, first=30)])
-    assert found.events[0].suspects == () and found.events[0].is_lasting
+    past = fold_nights([*steady(30), *steady(6, 900.0, seed=2, first=30)])
+    assert past.events[0].suspects == () and past.events[0].is_lasting
 
 
 def test_a_package_does_not_keep_the_first_baseline_from_being_made() -> None:
     old, new = ({"system/glibc": version} for version in ("2.36", "2.37"))
     takes = [*steady(10, **old), *steady(25, seed=2, first=10, **new)]
-    found = folded(takes)
-    assert found.baselines == 1
+    past = fold_nights(takes)
+    assert past.baselines == 1
 
 
 def test_a_short_first_baseline_stands_in_until_the_next_is_whole() -> None:
-    found = folded([*steady(16), *steady(6, 880.0, seed=2, first=16, **{"kernel/release": "6.12"})])
-    assert (found.baselines, found.collected) == (1, 6) and found.lasting_slowdowns
+    past = fold_nights([*steady(16), *steady(6, 880.0, seed=2, first=16, **{"kernel/release": "6.12"})])
+    assert (past.baselines, past.collected) == (1, 6) and past.lasting_slowdowns
 
 
 def test_a_low_night_asks_for_a_retest_and_the_better_figure_or_the_mean_counts() -> None:
-    takes = [*steady(30), taken(30, {"syscall": 700.0, "fork": 1000.0, "copy": 1000.0})]
+    takes = [*steady(30), run_at(30, {"syscall": 700.0, "fork": 1000.0, "copy": 1000.0})]
     runs = [night_run(n, take, None) for n, take in enumerate(takes, 1)]
     assert make_history("n1", runs).retest
     assert not make_history("n1", runs[:-1]).retest
-    again = night_run(31, taken(30, {"syscall": 999.0, "fork": 990.0, "copy": 1001.0}), None)
+    again = night_run(31, run_at(30, {"syscall": 999.0, "fork": 990.0, "copy": 1001.0}), None)
     history = make_history("n1", [*runs, again])
     syscall = next(load for load in history.loads if load.key.workload == "syscall")
     assert syscall.values[-1] == (31, pytest.approx(999.0)) and syscall.total < 1
@@ -108,7 +108,7 @@ def test_a_low_night_asks_for_a_retest_and_the_better_figure_or_the_mean_counts(
 
 def test_a_night_that_was_measured_twice_is_the_mean_of_both() -> None:
     runs = [
-        night_run(n, taken(n, {"syscall": rate * (1 + n % 3 / 1000)}), None)
+        night_run(n, run_at(n, {"syscall": rate * (1 + n % 3 / 1000)}), None)
         for n in range(BASELINE_NIGHTS + 2)
         for rate in (1000.0, 1020.0)
     ]
@@ -125,10 +125,10 @@ def _turn(load: str, since: int) -> Turn:
 
 def test_loads_that_turn_weeks_apart_are_two_events_each_with_the_changes_near_it() -> None:
     runs = [NightRun(night=n, name=str(n), host="n1", wall=f"night {n}", state="measured") for n in range(60)]
-    changed = ChangedFact(component="kernel", subject="kernel", name="release", before="6.1", after="6.2")
-    dates = [Dated(night=n, wall=f"night {n}", change=changed) for n in (9, 31, 55)]
+    fact = ChangedFact(component="kernel", subject="kernel", name="release", before="6.1", after="6.2")
+    dates = [Dated(night=n, wall=f"night {n}", change=fact) for n in (9, 31, 55)]
     turns = _group_turns(
         [_turn("a", 10), _turn("b", 12), _turn("c", 32)], [_Night(run.night, [run]) for run in runs], dates
     )
-    assert [[turn.key.workload for turn in one.turns] for one in turns] == [["a", "b"], ["c"]]
-    assert [[dated.night for dated in one.suspects] for one in turns] == [[9], [31]]
+    assert [[turn.key.workload for turn in event.turns] for event in turns] == [["a", "b"], ["c"]]
+    assert [[dated.night for dated in event.suspects] for event in turns] == [[9], [31]]

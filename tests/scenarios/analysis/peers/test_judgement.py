@@ -9,25 +9,25 @@ from hostdx.scenarios.analysis.peers.screen import screen_nodes
 from tests.fakes.many_nodes import HARDWARE, Nodes, table_of
 
 
-def planted(count: int, seed: int = 1, *, retest: bool = True) -> FleetJudgement:
+def plant_fleet(count: int, seed: int = 1, *, retest: bool = True) -> FleetJudgement:
     nodes = Nodes(count, seed)
     nodes.slow(["node0003"], 0.8)
 
-    def facts(name: str) -> dict[FactKey, Json]:
+    def facts_of(name: str) -> dict[FactKey, Json]:
         return {
             ("cpu", "governor"): "powersave" if name == "node0003" else "performance",
             ("x", "serial"): name,
         }
 
     first = nodes.all()
-    found = screen_nodes(first)
-    rounds = nodes.rounds(found) if retest else []
+    screen = screen_nodes(first)
+    rounds = nodes.rounds(screen) if retest else []
     missing = [MissingNode(node="node9999", state="hung", reason="no answer for 60 s")]
-    return judge_fleet(first, table_of(list(nodes.levels), facts), nodes.loads, rounds, missing=missing)
+    return judge_fleet(first, table_of(list(nodes.levels), facts_of), nodes.loads, rounds, missing=missing)
 
 
 def test_below_ten_nodes_no_setting_is_named() -> None:
-    (odd,) = planted(9, 2).odd
+    (odd,) = plant_fleet(9, 2).odd
     assert odd.few and odd.settings
 
 

@@ -9,7 +9,7 @@ from tests.fakes.many_nodes import table_of
 NAMES = [f"n{n}" for n in range(60)]
 
 
-def facts(name: str) -> dict[FactKey, Json]:
+def facts_of(name: str) -> dict[FactKey, Json]:
     number = int(name[1:])
     return {
         ("machine", "serial"): f"S-{number}",
@@ -23,22 +23,22 @@ def facts(name: str) -> dict[FactKey, Json]:
 
 
 def test_the_sole_setting_leads_and_names_of_nodes_are_none() -> None:
-    table = table_of(NAMES, facts)
+    table = table_of(NAMES, facts_of)
     settings = suspect_settings(table, 7, [n for n in range(60) if n != 7])
     assert (settings[0].subject, settings[0].name, settings[0].value) == ("sysctl", "vm.swappiness", 10)
     assert settings[0].theirs == ((60, 59),) and settings[0].matching == 0
-    assert [(one.subject, one.name) for one in settings[1:]] == [("disk:sda", "scheduler")]
+    assert [(setting.subject, setting.name) for setting in settings[1:]] == [("disk:sda", "scheduler")]
     assert settings[1].suspicion < settings[0].suspicion / 2
 
 
 def test_what_parts_two_populations() -> None:
-    table = table_of(NAMES, facts)
+    table = table_of(NAMES, facts_of)
     (parting,) = find_partings(table, range(20), range(20, 60))
     assert (parting.subject, parting.name, parting.right) == ("disk:sda", "scheduler", 1.0)
     assert parting.lower == (("none", 20),) and parting.upper == (("mq-deadline", 40),)
     assert find_partings(table, range(4), range(4, 8)) == ()  # too few nodes to tell
     most = find_partings(table, range(55), range(55, 60))
-    assert ("machine", "serial") not in [(one.subject, one.name) for one in most]
+    assert ("machine", "serial") not in [(setting.subject, setting.name) for setting in most]
 
 
 def test_what_could_not_be_read_is_no_difference() -> None:

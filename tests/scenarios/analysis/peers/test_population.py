@@ -5,7 +5,7 @@ import random
 from hostdx.scenarios.analysis.peers.screen import part_in_two
 
 
-def drawn(rng: random.Random, count: int, share: float, gap: float) -> dict[str, float]:
+def draw_levels(rng: random.Random, count: int, share: float, gap: float) -> dict[str, float]:
     return {f"n{i}": rng.gauss(0, 0.02) - (gap if i < share * count else 0.0) for i in range(count)}
 
 
@@ -22,5 +22,5 @@ def test_one_is_one() -> None:
 
 
 def test_a_few_odd_nodes_are_none() -> None:
-    assert part_in_two(drawn(random.Random(1), 100, 0.05, 0.5)) is None
-    assert part_in_two(drawn(random.Random(1), 5, 0.4, 0.5)) is None
+    assert part_in_two(draw_levels(random.Random(1), 100, 0.05, 0.5)) is None
+    assert part_in_two(draw_levels(random.Random(1), 5, 0.4, 0.5)) is None

@@ -7,7 +7,7 @@ from tests.fakes.many_nodes import table_of
 
 
 @every_case(
-    ("key", "theirs", "command"),
+    ("key", "peer_value", "command"),
     [
         (("sysctl", "net.core.rmem_max"), "212992", "sysctl -w net.core.rmem_max=212992"),
         (("sysctl", "net.ipv4.tcp_rmem"), '"4096 131072 6291456"', "sysctl -w 'net.ipv4.tcp_rmem=4096 131072 6291456'"),
@@ -16,9 +16,9 @@ from tests.fakes.many_nodes import table_of
     ],
 )  # fmt: skip
 def test_the_command_that_proves_it_has_the_peers_value(
-    key: tuple[str, str], theirs: str, command: str
+    key: tuple[str, str], peer_value: str, command: str
 ) -> None:
-    suspect_setting = _suspect_setting(ComparedFact(key, "1", 0, 9, 2, 9, ((theirs, 9),)), 0.9)
+    suspect_setting = _suspect_setting(ComparedFact(key, "1", 0, 9, 2, 9, ((peer_value, 9),)), 0.9)
     assert (suspect_setting.component, suspect_setting.command) == ("settings", command)
 
 
@@ -32,4 +32,4 @@ def test_what_every_node_has_of_its_own_is_no_setting() -> None:
         },
     )  # fmt: skip
     settings = suspect_settings(table, 3, [n for n in range(12) if n != 3])
-    assert [one.name for one in settings] == ["x.y", "firmware"]
+    assert [setting.name for setting in settings] == ["x.y", "firmware"]

@@ -25,7 +25,7 @@ from hostdx.scenarios.analysis.profile.results import CallNode, PathTree
 from tests.every_case import every_case
 
 
-class Named(Symbols):
+class NumberedSymbols(Symbols):
     def frame_names(self, stack: object, files: object) -> tuple[str, ...]:
         return tuple(NAMES[place] for _, place in stack)  # type: ignore[attr-defined]
 
@@ -33,7 +33,7 @@ class Named(Symbols):
 NAMES = ["main", "work", "do_syscall_64", "fsync", "do_wait"]
 
 
-def calls(*stacks: tuple[str, tuple[int, ...], float], kernel: bool = True) -> Calls:
+def make_calls(*stacks: tuple[str, tuple[int, ...], float], kernel: bool = True) -> Calls:
     return Calls(
         kernel=kernel,
         waits=True,
@@ -45,8 +45,8 @@ def calls(*stacks: tuple[str, tuple[int, ...], float], kernel: bool = True) -> C
 
 
 def test_chains_divide_what_is_exact_and_leave_the_plumbing_and_the_waits_for_children_out() -> None:
-    of_run = calls((ON, (0, 1), 0.9), (OFF, (0, 2, 3), 1.0), (RUNNABLE, (0, 1), 1.0), (OFF, (0, 4), 5.0))
-    seconds = seconds_by_path(RunCalls(of_run, 2.0, 1.5, 9.0), Named())
+    of_run = make_calls((ON, (0, 1), 0.9), (OFF, (0, 2, 3), 1.0), (RUNNABLE, (0, 1), 1.0), (OFF, (0, 4), 5.0))
+    seconds = seconds_by_path(RunCalls(of_run, 2.0, 1.5, 9.0), NumberedSymbols())
     assert seconds == {
         (ROOTS[ON], "main", "work"): pytest.approx(2.0),
         (ROOTS[OFF], "main", "fsync"): pytest.approx(2.0),
@@ -55,36 +55,38 @@ def test_chains_divide_what_is_exact_and_leave_the_plumbing_and_the_waits_for_ch
 
 
 def test_without_the_kernels_part_its_time_is_one_box() -> None:
-    seconds = seconds_by_path(RunCalls(calls((ON, (0, 1), 1.0), kernel=False), 2.0, 1.5, None), Named())
+    seconds = seconds_by_path(
+        RunCalls(make_calls((ON, (0, 1), 1.0), kernel=False), 2.0, 1.5, None), NumberedSymbols()
+    )
     assert seconds == {(ROOTS[ON], "main", "work"): pytest.approx(1.5), (ROOTS[ON], NOT_IN_KERNEL): 0.5}
 
 
 def tree_of(groups: list[GroupPaths]) -> PathTree:
-    tree = compare_call_paths("A", "B", groups, [calls()])
+    tree = compare_call_paths("A", "B", groups, [make_calls()])
     assert tree is not None
     return tree
 
 
-def planted(difference: float, seed: int, groups: int = 8) -> PathTree:
+def plant_tree(difference: float, seed: int, groups: int = 8) -> PathTree:
     rng = random.Random(seed)
 
     def run(more: float) -> Paths:
-        found: dict[Path, float] = {("on", "main"): 0.1}
+        seconds: dict[Path, float] = {("on", "main"): 0.1}
         for n in range(20):
-            found["on", "main", f"f{n}"] = rng.gauss(1.0, 0.05)
-        found["on", "main", "f3"] += more
-        return found
+            seconds["on", "main", f"f{n}"] = rng.gauss(1.0, 0.05)
+        seconds["on", "main", "f3"] += more
+        return seconds
 
     return tree_of([GroupPaths([run(0.0)], [run(difference)]) for _ in range(groups)])
 
 
 def test_of_two_equal_sides_no_function_is_called_different_in_most_runs() -> None:
-    called = sum(any(node.differs for node in planted(0.0, seed).nodes) for seed in range(40))
+    called = sum(any(node.differs for node in plant_tree(0.0, seed).nodes) for seed in range(40))
     assert called <= 6, "5 % of 40 runs are 2"
 
 
 def test_folded_stacks_hold_all_of_each_side() -> None:
-    tree = planted(0.5, 2)
+    tree = plant_tree(0.5, 2)
     sums = {"A": 0, "B": 0}
     for line in fold_stacks(tree):
         stack, _, count = line.rpartition(" ")
@@ -117,16 +119,16 @@ def test_one_group_is_no_difference() -> None:
     assert compare_call_paths("A", "B", [GroupPaths([{("on",): 1.0}], [{("on",): 2.0}])], []) is None
 
 
-@every_case(("total_s", "told"), [(2.0, 2.0), (0.5, 0.5), (3.5, 1.0), (0.2, 1.0), (None, 1.0)])
-def test_waits_are_scaled_to_what_is_known_and_not_blown_up(total_s: float | None, told: float) -> None:
-    assert _scale_paths({("waiting",): 1.0}, total_s) == {("waiting",): told}
+@every_case(("total_s", "expected_s"), [(2.0, 2.0), (0.5, 0.5), (3.5, 1.0), (0.2, 1.0), (None, 1.0)])
+def test_waits_are_scaled_to_what_is_known_and_not_blown_up(total_s: float | None, expected_s: float) -> None:
+    assert _scale_paths({("waiting",): 1.0}, total_s) == {("waiting",): expected_s}
 
 
 def test_a_function_of_less_than_a_hundredth_is_not_judged() -> None:
-    def side(large: float, tiny: float) -> list[dict[tuple[str, ...], float]]:
+    def make_side(large: float, tiny: float) -> list[dict[tuple[str, ...], float]]:
         return [{("on a CPU", "large"): large, ("on a CPU", "tiny"): tiny}]
 
-    tree = tree_of([GroupPaths(side(10.0, 0.03), side(12.0 + n / 100, 0.09)) for n in range(6)])
+    tree = tree_of([GroupPaths(make_side(10.0, 0.03), make_side(12.0 + n / 100, 0.09)) for n in range(6)])
     assert {node.name: node.differs for node in tree.nodes if node.name in ("large", "tiny")} == {
         "large": True,
         "tiny": False,

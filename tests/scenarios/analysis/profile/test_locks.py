@@ -13,7 +13,7 @@ from tests.every_case import every_case
 DIRECTORY, LOG = ("rwsem (write)", "path_openat"), ("spinlock", "xlog_commit")
 
 
-def table(more: float, groups: int = 6) -> results.LockTable:
+def make_table(more: float, groups: int = 6) -> results.LockTable:
     rng = Random(1)
 
     def run(seconds: float) -> dict[tuple[str, str], list[LockWaitSample]]:
@@ -23,18 +23,18 @@ def table(more: float, groups: int = 6) -> results.LockTable:
             LOG: [LockWaitSample(0.2 * noise, ("xlog_commit",), ())],
         }
 
-    found = lock_table("A", "B", [([run(0.1)] * 2, [run(0.1 + more)] * 2) for _ in range(groups)], 3)
-    assert found is not None
-    return found
+    locks = lock_table("A", "B", [([run(0.1)] * 2, [run(0.1 + more)] * 2) for _ in range(groups)], 3)
+    assert locks is not None
+    return locks
 
 
 def test_a_planted_wait_differs_and_the_longest_comes_first() -> None:
-    found = table(0.4)
-    first, second = found.locks
+    locks = make_table(0.4)
+    first, second = locks.locks
     assert (first.place, first.path, first.holder) == ("path_openat", ("path_openat",), ("do_unlinkat",))
     assert first.differs and first.difference_s == pytest.approx(0.4, abs=0.05)
     assert second.place == "xlog_commit" and not second.differs and second.holder == ()
-    assert not any(lock.differs for lock in table(0.0).locks)
+    assert not any(lock.differs for lock in make_table(0.0).locks)
 
 
 def test_one_group_tells_nothing() -> None:
@@ -57,13 +57,13 @@ def test_a_locks_kind_is_what_the_kernel_says(flags: int, kind: str) -> None:
 
 
 def test_the_place_is_who_wanted_the_lock(tmp_path: object) -> None:
-    class Named(Symbols):
+    class LockSymbols(Symbols):
         def frame_names(self, stack: object, files: object) -> tuple[str, ...]:
             assert isinstance(stack, list)
             return tuple(
                 {1: "rwsem_down_write_slowpath", 2: "down_write", 3: "path_openat"}[at] for _, at in stack
             )
 
-    waits = waits_by_lock(KernelLocks(lost=0, ways=((4, (1, 2, 3), (), 0.5, 3.0),)), Named())
+    waits = waits_by_lock(KernelLocks(lost=0, ways=((4, (1, 2, 3), (), 0.5, 3.0),)), LockSymbols())
     assert list(waits) == [("rwsem (write)", "path_openat")]
     assert waits["rwsem (write)", "path_openat"][0].path == ("path_openat",)

@@ -45,7 +45,7 @@ def test_all_kinds_of_one_name_have_the_same_words() -> None:
     by_id: dict[str, set[str]] = {}
     for kind in load_wait_kinds():
         by_id.setdefault(kind.id, set()).add(kind.words)
-    assert len(by_id) >= 15 and all(len(told) == 1 for told in by_id.values())
+    assert len(by_id) >= 15 and all(len(words) == 1 for words in by_id.values())
 
 
 def test_samples_of_one_kind_go_together_with_their_calls() -> None:

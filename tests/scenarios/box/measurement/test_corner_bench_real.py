@@ -16,7 +16,7 @@ from hostdx.probes.engine.measured import WriteBudgetSpent
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.box.measurement.bench import Cached, CornerBench
 from hostdx.scenarios.box.measurement.corner import BY_ID, CORNERS, HARD_BYTES
-from tests.fakes.held import held
+from tests.fakes.held import open_private
 from tests.needs import one_always
 from tests.real.trim_disk import TrimDisk
 
@@ -33,11 +33,11 @@ def disk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[TrimDisk]:
 
 
 @asynccontextmanager
-async def prepared(
+async def prepared_bench(
     disk: TrimDisk, stretch: Mapping[str, float] | None = None, budget: WriteBudget | None = None
 ) -> AsyncIterator[CornerBench]:
     place = Path(tempfile.mkdtemp(prefix="own", dir=disk.mountpoint))  # of mode 0700
-    private = held(place)
+    private = open_private(place)
     bench = CornerBench(
         Host(), private, (disk.device,), SIZE, WORKERS, 1, budget or WriteBudget(), stretch=stretch
     )
@@ -49,7 +49,7 @@ async def prepared(
         private.close()
 
 
-async def cycles(bench: CornerBench, count: int) -> dict[str, list[float]]:
+async def measure_cycles(bench: CornerBench, count: int) -> dict[str, list[float]]:
     rates: dict[str, list[float]] = {}
     for cycle in range(count):
         bench.begin_cycle(cycle, last_pilot=cycle == 1)
@@ -64,14 +64,14 @@ async def cycles(bench: CornerBench, count: int) -> dict[str, list[float]]:
 
 
 def test_every_block_of_a_corner_is_of_one_size_and_all_names_are_deleted(disk: TrimDisk) -> None:
-    async def conducted() -> None:
-        async with prepared(disk) as bench:
-            rates = await cycles(bench, 2)
+    async def measure_twice() -> None:
+        async with prepared_bench(disk) as bench:
+            rates = await measure_cycles(bench, 2)
             assert all(min(values) > 0 for values in rates.values())
             paths = [path for path in disk.mountpoint.glob("own*/**/*") if path.is_file()]
             assert paths == []  # what was made in a cycle is deleted in it; large files have no names
 
-    asyncio.run(conducted())
+    asyncio.run(measure_twice())
 
 
 def test_a_file_that_was_just_read_is_dropped_and_one_that_is_held_is_refused(
@@ -95,15 +95,15 @@ def test_a_file_that_was_just_read_is_dropped_and_one_that_is_held_is_refused(
 
 
 def test_reads_of_pages_that_cannot_be_dropped_are_refused_ten_of_ten(disk: TrimDisk) -> None:
-    async def conducted() -> None:
-        async with prepared(disk) as bench:
+    async def read_mapped() -> None:
+        async with prepared_bench(disk) as bench:
             bench.begin_cycle(0, last_pilot=False)
             [file] = bench._files.files_of_kind("read hard")
             refused = 0
             # what is mapped stays in memory (what is dirty only until the kernel has written it)
-            with mmap.mmap(file.fd, os.fstat(file.fd).st_size, mmap.MAP_SHARED, mmap.PROT_READ) as held:
+            with mmap.mmap(file.fd, os.fstat(file.fd).st_size, mmap.MAP_SHARED, mmap.PROT_READ) as mapped:
                 for _ in range(10):
-                    assert sum(held[:: mmap.PAGESIZE]) > 0
+                    assert sum(mapped[:: mmap.PAGESIZE]) > 0
                     try:
                         await bench.measure_block(BY_ID["ior-hard-read"])
                     except Cached:
@@ -111,31 +111,31 @@ def test_reads_of_pages_that_cannot_be_dropped_are_refused_ten_of_ten(disk: Trim
             assert refused == 10
             assert (await bench.measure_block(BY_ID["ior-hard-read"])).operations > 0
 
-    asyncio.run(conducted())
+    asyncio.run(read_mapped())
 
 
 @pytest.mark.parametrize("corner", one_always("ior-hard-write", "mdtest-hard-write"))
 def test_a_planted_latency_is_in_that_corner_and_in_no_other_one(disk: TrimDisk, corner: str) -> None:
-    async def conducted(planted: Mapping[str, float]) -> Mapping[str, list[float]]:
-        async with prepared(disk, planted) as bench:
-            return await cycles(bench, 3)
+    async def measure_planted(planted: Mapping[str, float]) -> Mapping[str, list[float]]:
+        async with prepared_bench(disk, planted) as bench:
+            return await measure_cycles(bench, 3)
 
     # against the same corner without it: how far hard lies from easy is the file system's own
-    usual = asyncio.run(conducted({}))
+    usual = asyncio.run(measure_planted({}))
     both = ("ior-hard-write", "mdtest-hard-write")
-    rates = asyncio.run(conducted({corner: 30.0}))
-    slower = {one: max(usual[one]) / max(rates[one]) for one in both}
-    assert max(both, key=lambda one: slower[one]) == corner and slower[corner] > 2
+    rates = asyncio.run(measure_planted({corner: 30.0}))
+    slower = {other: max(usual[other]) / max(rates[other]) for other in both}
+    assert max(both, key=lambda other: slower[other]) == corner and slower[corner] > 2
 
 
 def test_no_block_is_written_that_the_budget_has_not(disk: TrimDisk) -> None:
-    async def conducted() -> None:
+    async def spend_budget() -> None:
         budget = WriteBudget(2 * SIZE + (1 << 20))
-        async with prepared(disk, budget=budget) as bench:
+        async with prepared_bench(disk, budget=budget) as bench:
             bench.begin_cycle(0, last_pilot=False)
             with pytest.raises(WriteBudgetSpent):
                 for _ in range(10):
                     await bench.measure_block(BY_ID["ior-easy-write"])
             assert budget.spent_bytes <= 2 * SIZE + (1 << 20)
 
-    asyncio.run(conducted())
+    asyncio.run(spend_budget())

@@ -17,13 +17,13 @@ class _Pool:
         return self._share
 
 
-@every_case(("share", "refused"), [(0.0, False), (RESIDENT, False), (0.02, True), (0.9, True)])
-def test_what_is_in_memory_is_no_reading_of_the_disk(share: float, refused: bool) -> None:
+@every_case(("share", "is_refused"), [(0.0, False), (RESIDENT, False), (0.02, True), (0.9, True)])
+def test_what_is_in_memory_is_no_reading_of_the_disk(share: float, is_refused: bool) -> None:
     bench = CornerBench.__new__(CornerBench)
     bench._pool = _Pool(share)  # type: ignore[assignment]
     reads = next(corner for corner in CORNERS if corner.operation == "read")
     drop = bench._drop_caches(reads, [{"fds": [3]}])  # type: ignore[typeddict-item]
-    if refused:
+    if is_refused:
         with pytest.raises(Cached):
             asyncio.run(drop)
     else:

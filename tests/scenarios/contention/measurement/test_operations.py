@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Iterator[int]:
     os.close(fd)
 
 
-def files(place: Path) -> dict[str, int]:
+def sizes(place: Path) -> dict[str, int]:
     return {str(p.relative_to(place)): p.stat().st_size for p in place.rglob("*") if p.is_file()}
 
 
@@ -35,10 +35,10 @@ def test_each_load_works_over_and_over_and_leaves_no_name_behind(
 ) -> None:
     operation = make_operation(load, folder, 3, 4)
     operation.run_once()
-    before = set(files(tmp_path))
+    before = set(sizes(tmp_path))
     for _ in range(3 * operation.batch):
         operation.run_once()
-    assert set(files(tmp_path)) == before and operation.each >= 1
+    assert set(sizes(tmp_path)) == before and operation.each >= 1
 
 
 def test_a_load_that_there_is_not(folder: int) -> None:
@@ -58,10 +58,10 @@ def test_what_is_appended_stays_within_its_share(
     for _ in range(most // workers // WRITE_BYTES // operation.batch + 2):
         for _ in range(operation.batch):
             operation.run_once()
-        largest = max(largest, *files(tmp_path).values())
+        largest = max(largest, *sizes(tmp_path).values())
         operation.limit()
     assert most // workers // 2 < largest <= most // workers + operation.batch * WRITE_BYTES
-    assert files(tmp_path)[{"private": "own0/private", "append": "appended"}[load]] < most // workers
+    assert sizes(tmp_path)[{"private": "own0/private", "append": "appended"}[load]] < most // workers
 
 
 @pytest.mark.real
@@ -77,7 +77,7 @@ async def test_short_points_leave_nothing_that_adds_up(load: str, tmp_path: Path
         await bench.close()
         os.close(side)
     assert any(point.operations for point in points)
-    assert [size for name, size in files(tmp_path / "side").items() if name not in ("file", "mapped")] in (
+    assert [size for name, size in sizes(tmp_path / "side").items() if name not in ("file", "mapped")] in (
         [0],
         [0, 0],
     )

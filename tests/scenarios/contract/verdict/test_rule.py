@@ -24,7 +24,7 @@ from hostdx.scenarios.experiment.statistics.least_squares import Coefficient as 
 from hostdx.scenarios.experiment.statistics.stats import Spread
 from hostdx.scenarios.experiment.trend import MATTERS_A_ROUND, trend_estimate
 from tests.every_case import every_case
-from tests.fakes.streams.takes import take
+from tests.fakes.streams.takes import summary
 
 MARGIN = 0.05
 EDGE = rule.margin_edge(MARGIN)
@@ -64,35 +64,28 @@ def by_rounds(effect: float, half: float) -> Word:
 def by_runs(effect: float, half: float) -> Word:
     """Two runs of one boot a side; how far apart they must lie for this interval is found out first."""
 
-    def word(apart: float) -> tuple[Word, float]:
+    def word_and_half(distance: float) -> tuple[Word, float]:
         sides = [
-            [take({"load": 1000 * math.exp(at + d)}, name=f"{at}{d}") for d in (-apart, apart)]
+            [summary({"load": 1000 * math.exp(at + d)}, name=f"{at}{d}") for d in (-distance, distance)]
             for at in (0.0, effect)
         ]
         (between,) = effects_between(*sides, margin=MARGIN)
         assert between.ci95 is not None and not between.lower_bound
         return between.verdict, math.log(between.ci95[1] / between.ci95[0]) / 2
 
-    return word(0.01 * half / word(0.01)[1])[0]
+    return word_and_half(0.01 * half / word_and_half(0.01)[1])[0]
 
 
 def beside_carry_over(effect: float, half: float) -> Word:
     """A word given before, of which half of the interval's width is only what one side may leave to the other."""
     ci95 = (math.exp(effect - half / 2), math.exp(effect + half / 2))
     bias = Spread(half / 4, 0.0, half / 2)
-    said = SLOWER if effect < -EDGE else FASTER if effect > EDGE else EQUAL
-    return restrict_word(said, math.exp(effect), ci95, bias, MARGIN)
+    word = SLOWER if effect < -EDGE else FASTER if effect > EDGE else EQUAL
+    return restrict_word(word, math.exp(effect), ci95, bias, MARGIN)
 
 
 Caller: TypeAlias = Callable[[float, float], Word]
-CALLERS: tuple[Caller, ...] = (
-    by_rule,
-    by_groups,
-    by_idle_control,
-    by_rounds,
-    by_runs,
-    beside_carry_over,
-)
+CALLERS: tuple[Caller, ...] = (by_rule, by_groups, by_idle_control, by_rounds, by_runs, beside_carry_over)
 
 # effect and half-width in margins
 NEAR: dict[str, tuple[float, float, Word]] = {
@@ -127,24 +120,24 @@ class Case(NamedTuple):
     why: UndecidedReason = UndecidedReason.DECIDED
 
 
-def _ordinary(effect: float, half: float) -> EffectEstimate:
+def _usual(effect: float, half: float) -> EffectEstimate:
     return EffectEstimate(effect, effect - half, effect + half, 1.0)
 
 
-_FEW = EffectEstimate(-3.0, -4.0, -1.5, 1.0, units=7, least=8)
+_THIN = EffectEstimate(-3.0, -4.0, -1.5, 1.0, units=7, least=8)
 _EARLY = EffectEstimate(-3.0, -4.0, -2.0, 1.0, units=8, least=4, last=False)
 EXACT: dict[str, Case] = {
-    "on the margin, no width": Case(_ordinary(-1.0, 0.0), EQUAL),
-    "the interval touches no effect": Case(_ordinary(-2.0, 2.0), UNDECIDED, UndecidedReason.WIDE),
-    "the interval touches the margin": Case(_ordinary(-0.5, 0.5), EQUAL),
+    "on the margin, no width": Case(_usual(-1.0, 0.0), EQUAL),
+    "the interval touches no effect": Case(_usual(-2.0, 2.0), UNDECIDED, UndecidedReason.WIDE),
+    "the interval touches the margin": Case(_usual(-0.5, 0.5), EQUAL),
     "no margin": Case(EffectEstimate(-0.1, -0.2, -0.01, 0.0), SLOWER),
-    "nothing is known": Case(_ordinary(-3.0, math.inf), UNDECIDED, UndecidedReason.WIDE),
+    "nothing is known": Case(_usual(-3.0, math.inf), UNDECIDED, UndecidedReason.WIDE),
     "no estimate": Case(EffectEstimate(math.nan, -0.1, 0.1, 1.0), UNDECIDED, UndecidedReason.WIDE),
     "no lower end": Case(EffectEstimate(-3.0, math.nan, -2.0, 1.0), UNDECIDED, UndecidedReason.WIDE),
     "no upper end": Case(EffectEstimate(0.0, -0.1, math.nan, 1.0), UNDECIDED, UndecidedReason.WIDE),
-    "few units, all of the interval beyond the margin": Case(_FEW, SLOWER),
+    "few units, all of the interval beyond the margin": Case(_THIN, SLOWER),
     "few units, the interval touches the margin": Case(
-        _FEW._replace(high=-1.0), UNDECIDED, UndecidedReason.TOO_FEW
+        _THIN._replace(high=-1.0), UNDECIDED, UndecidedReason.TOO_FEW
     ),
     "few units are never equal": Case(
         EffectEstimate(0.0, -0.1, 0.1, 1.0, 7, 8), UNDECIDED, UndecidedReason.TOO_FEW
@@ -168,18 +161,18 @@ EXACT: dict[str, Case] = {
     "great noise at the last look": Case(
         _EARLY._replace(effect=-6.0, low=-10.0, high=-2.0, last=True), SLOWER
     ),
-    "blocks agree just enough": Case(_ordinary(-3.0, 1.0)._replace(agree=0.95), SLOWER),
-    "blocks overlap": Case(_ordinary(-3.0, 1.0)._replace(agree=0.949), UNDECIDED, UndecidedReason.OVERLAP),
-    "blocks overlap, and few units": Case(_FEW._replace(agree=0.9), UNDECIDED, UndecidedReason.TOO_FEW),
-    "blocks overlap where nothing differs": Case(_ordinary(0.0, 0.1)._replace(agree=0.5), EQUAL),
+    "blocks agree just enough": Case(_usual(-3.0, 1.0)._replace(agree=0.95), SLOWER),
+    "blocks overlap": Case(_usual(-3.0, 1.0)._replace(agree=0.949), UNDECIDED, UndecidedReason.OVERLAP),
+    "blocks overlap, and few units": Case(_THIN._replace(agree=0.9), UNDECIDED, UndecidedReason.TOO_FEW),
+    "blocks overlap where nothing differs": Case(_usual(0.0, 0.1)._replace(agree=0.5), EQUAL),
     "another interval is within its margin": Case(
-        _ordinary(0.0, 4.0)._replace(within=IntervalWithin(-0.1, 0.2, 0.2)), EQUAL
+        _usual(0.0, 4.0)._replace(within=IntervalWithin(-0.1, 0.2, 0.2)), EQUAL
     ),
     "another interval is not": Case(
-        _ordinary(0.0, 0.1)._replace(within=IntervalWithin(-0.1, 0.21, 0.2)), UNDECIDED, UndecidedReason.WIDE
+        _usual(0.0, 0.1)._replace(within=IntervalWithin(-0.1, 0.21, 0.2)), UNDECIDED, UndecidedReason.WIDE
     ),
     "another interval could have shown nothing": Case(
-        _ordinary(0.0, 0.1)._replace(within=IntervalWithin(0.0, 0.0, 0.2, telling=False)),
+        _usual(0.0, 0.1)._replace(within=IntervalWithin(0.0, 0.0, 0.2, telling=False)),
         UNDECIDED,
         UndecidedReason.WIDE,
     ),
@@ -199,17 +192,17 @@ def test_one_group_tells_nothing() -> None:
 
 
 @st.composite
-def _estimates(draw: st.DrawFn) -> EffectEstimate:
+def _draw_estimate(draw: st.DrawFn) -> EffectEstimate:
     """In eighths, so that sums and halves are exact, and often on a boundary. Another interval's margin is no wider
     than the effect's own: with a wider one a difference that was called is none when less is known of it.
     """
 
-    def eighths(least: int, most: int) -> float:
+    def draw_eighths(least: int, most: int) -> float:
         return draw(st.integers(least, most)) / 8
 
-    effect = eighths(-40, 40)
-    low, high = effect - eighths(0, 60), effect + eighths(0, 60)
-    edge = eighths(0, 16)
+    effect = draw_eighths(-40, 40)
+    low, high = effect - draw_eighths(0, 60), effect + draw_eighths(0, 60)
+    edge = draw_eighths(0, 16)
     margin = st.integers(0, int(8 * edge)).map(lambda n: n / 8)
     within = draw(st.none() | st.builds(IntervalWithin, st.just(low), st.just(high), margin, st.booleans()))
     return EffectEstimate(
@@ -228,7 +221,7 @@ def _less_sure(e: EffectEstimate, more: float) -> Iterator[EffectEstimate]:
     yield e._replace(agree=e.agree - 0.1)
 
 
-@given(_estimates(), st.integers(0, 40))
+@given(_draw_estimate(), st.integers(0, 40))
 def test_with_less_known_no_verdict_is_surer(e: EffectEstimate, eighths: int) -> None:
     word = decide(e).word
     for doubtful in _less_sure(e, eighths / 8):
@@ -236,7 +229,7 @@ def test_with_less_known_no_verdict_is_surer(e: EffectEstimate, eighths: int) ->
         assert hold_word(word, doubtful) is decide(doubtful).word
 
 
-@given(_estimates())
+@given(_draw_estimate())
 def test_exchanged_sides_mirror_it(e: EffectEstimate) -> None:
     within = None if e.within is None else e.within._replace(low=-e.within.high, high=-e.within.low)
     mirrored = decide(e._replace(effect=-e.effect, low=-e.high, high=-e.low, within=within))
@@ -244,7 +237,7 @@ def test_exchanged_sides_mirror_it(e: EffectEstimate) -> None:
     assert mirrored == ({SLOWER: FASTER, FASTER: SLOWER}.get(ruling.word, ruling.word), ruling.why)
 
 
-@given(_estimates(), st.integers(-20, 20))
+@given(_draw_estimate(), st.integers(-20, 20))
 def test_another_unit_changes_nothing(e: EffectEstimate, power: int) -> None:
     scale = 2.0**power
     within = (
@@ -254,7 +247,7 @@ def test_another_unit_changes_nothing(e: EffectEstimate, power: int) -> None:
     assert decide(EffectEstimate(*scaled, *e[4:8], within)) == decide(e)
 
 
-@given(_estimates())
+@given(_draw_estimate())
 def test_what_is_decided_names_no_reason_and_what_is_not_names_one(e: EffectEstimate) -> None:
     ruling = decide(e)
     assert ruling.is_decided == (ruling.word is not UNDECIDED) == (ruling.why is UndecidedReason.DECIDED)

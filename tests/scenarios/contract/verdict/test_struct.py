@@ -13,10 +13,10 @@ OPEN = ev.RunVerdict(t=3.0, workload="w", metric="m", baseline="A", variant="B",
 
 
 def test_recorded_lines_keep_every_field() -> None:
-    decoder, seen = Decoder(ev.Common), 0
+    decoder, count = Decoder(ev.Common), 0
     for path in sorted(DEMOS.glob("*.jsonl")):
         for line in path.read_bytes().splitlines():
             if line.startswith((b'{"type":"verdict"', b'{"type":"series"')):
-                seen += 1
+                count += 1
                 assert json.loads(encode(decoder.decode(line))) == json.loads(line), path.name
-    assert seen > 20
+    assert count > 20

@@ -17,7 +17,7 @@ MEMBER = re.compile(r"\bWord\.[A-Z_]+\b")
 DECIDE = ("scenarios/contract/verdict/", "app/report/wording.py")
 
 
-def _naming(pattern: re.Pattern[str]) -> set[str]:
+def _files_naming(pattern: re.Pattern[str]) -> set[str]:
     rooms = [path for room in ("app", "probes", "scenarios") for path in (ROOT / room).rglob("*.py")]
     assert len(rooms) > 300
     return {str(p.relative_to(ROOT)) for p in rooms if pattern.search(p.read_text(encoding="utf-8"))}
@@ -25,6 +25,6 @@ def _naming(pattern: re.Pattern[str]) -> set[str]:
 
 def test_no_finding_and_no_view_names_a_word() -> None:
     assert {
-        f for f in _naming(NAMED) if not f.startswith("scenarios/contract/verdict/")
+        f for f in _files_naming(NAMED) if not f.startswith("scenarios/contract/verdict/")
     } - OTHER_MEANINGS <= CONTRACT
-    assert not {f for f in _naming(MEMBER) if not f.startswith(DECIDE)}
+    assert not {f for f in _files_naming(MEMBER) if not f.startswith(DECIDE)}

@@ -22,10 +22,7 @@ from hostdx.scenarios.experiment.guards.interference import (
     is_worth_repeating,
     list_excesses,
 )
-from hostdx.scenarios.experiment.guards.thresholds import (
-    REPEATED_BLOCKS,
-    REPEATED_TRAINS,
-)
+from hostdx.scenarios.experiment.guards.thresholds import REPEATED_BLOCKS, REPEATED_TRAINS
 from tests.every_case import every_case
 
 PAGE = 4096
@@ -34,8 +31,8 @@ PAGE = 4096
 def reads(rate: float, *, foreign: float = 0.0, each: float = 1.0, cpu: float = 0.1) -> MeasuredSurroundings:
     """Half a second of ours at `rate` operations a second; `foreign` operations of others; `each` of ours moves
     that many pages, of which it asked for one."""
-    ours = int(rate / 2)
-    requests = int(ours * each + foreign / 2)
+    own = int(rate / 2)
+    requests = int(own * each + foreign / 2)
     return MeasuredSurroundings(
         seconds=0.5,
         load="reads",
@@ -45,26 +42,26 @@ def reads(rate: float, *, foreign: float = 0.0, each: float = 1.0, cpu: float = 
         steal=0.0,
         device_bytes=requests * PAGE,
         device_operations=requests,
-        own_bytes=ours * PAGE,
-        operations=ours,
+        own_bytes=own * PAGE,
+        operations=own,
         exact=each == 1,
     )
 
 
-def excesses(series: Sequence[MeasuredSurroundings]) -> list[list[Excess]]:
+def excesses_of(series: Sequence[MeasuredSurroundings]) -> list[list[Excess]]:
     return [list_excesses(series[:at], now) for at, now in enumerate(series)]
 
 
-def after(usual: list[MeasuredSurroundings], now: MeasuredSurroundings) -> list[str]:
+def sudden_kinds(usual: list[MeasuredSurroundings], now: MeasuredSurroundings) -> list[str]:
     """What measuring again may help against."""
     return [excess.kind for excess in list_excesses(usual, now) if excess.sudden]
 
 
 def test_a_neighbour_that_is_always_there_is_told_and_not_measured_again() -> None:
-    found = excesses([reads(9_000, foreign=5_000 + n) for n in range(20)])
-    assert all([one.kind for one in each] == ["device"] for each in found)
-    assert not any(one.sudden for each in found for one in each)
-    assert [one.disturbance.figure for one in found[0]] == [pytest.approx(5_000 * PAGE)]
+    lists = excesses_of([reads(9_000, foreign=5_000 + n) for n in range(20)])
+    assert all([excess.kind for excess in each] == ["device"] for each in lists)
+    assert not any(excess.sudden for each in lists for excess in each)
+    assert [excess.disturbance.figure for excess in lists[0]] == [pytest.approx(5_000 * PAGE)]
 
 
 def test_what_ours_wrote_into_the_page_cache_comes_to_the_disk_later() -> None:
@@ -82,9 +79,9 @@ def test_what_ours_wrote_into_the_page_cache_comes_to_the_disk_later() -> None:
 def test_small_requests_all_along_are_few_bytes_and_told_all_the_same(attributed: int | None) -> None:
     now = msgspec.structs.replace(reads(1_000, foreign=600), attributed=attributed)
     assert foreign_operations(now) == 600
-    found = [list_excesses([now] * seen, now) for seen in range(6)]
-    assert [[(one.kind, one.sudden) for one in each] for each in found] == [[("device", False)]] * 6
-    assert after([reads(1_000)], now) == ["device"]
+    lists = [list_excesses([now] * count, now) for count in range(6)]
+    assert [[(item.kind, item.sudden) for item in each] for each in lists] == [[("device", False)]] * 6
+    assert sudden_kinds([reads(1_000)], now) == ["device"]
 
 
 def test_small_requests_that_no_process_made_are_the_kernels_and_may_be_for_us() -> None:
@@ -102,17 +99,17 @@ def test_a_commit_of_the_journal_under_metadata_is_no_neighbour() -> None:
     assert [
         excess.kind for excess in list_excesses([usual] * 9, msgspec.structs.replace(commit, uneven=False))
     ] == ["device"]
-    known = msgspec.structs.replace(commit, attributed=40 << 20)
-    assert [excess.kind for excess in list_excesses([usual] * 9, known)] == ["device"]
+    attributed = msgspec.structs.replace(commit, attributed=40 << 20)
+    assert [excess.kind for excess in list_excesses([usual] * 9, attributed)] == ["device"]
 
 
 def test_cpu_of_others_is_measured_again_only_where_the_cpus_were_full() -> None:
-    assert after([reads(10_000)] * 6, reads(10_000, cpu=0.5)) == ["cpu"]
+    assert sudden_kinds([reads(10_000)] * 6, reads(10_000, cpu=0.5)) == ["cpu"]
     free = MeasuredSurroundings(seconds=0.5, cpu=0.5, users_cpu=0.5, full=0.7, steal=0.0)
-    found = list_excesses(
+    excesses = list_excesses(
         [MeasuredSurroundings(seconds=0.5, cpu=0.1, users_cpu=0.1, full=0.3, steal=0.0)] * 6, free
     )
-    assert [(one.kind, one.sudden) for one in found] == [("cpu", False)]
+    assert [(excess.kind, excess.sudden) for excess in excesses] == [("cpu", False)]
 
 
 @pytest.mark.parametrize(
@@ -148,8 +145,8 @@ def test_pressure_and_the_run_queue_are_told(kind: str, now: MeasuredSurrounding
 def test_what_holds_the_cpus_back_is_seen(
     kind: str, usual: MeasuredSurroundings, now: MeasuredSurroundings
 ) -> None:
-    assert after([usual] * 6, now) == [kind]
-    assert after([usual] * 6, usual) == []
+    assert sudden_kinds([usual] * 6, now) == [kind]
+    assert sudden_kinds([usual] * 6, usual) == []
 
 
 @pytest.mark.parametrize(("most", "bound"), [(REPEATED_BLOCKS, 10), (REPEATED_TRAINS, 50)])
@@ -158,35 +155,35 @@ def test_a_host_that_is_busy_one_block_in_three_is_not_measured_again_for_ever(
 ) -> None:
     rng = random.Random(1)
     busy = [rng.random() < 1 / 3 for _ in range(200)]
-    found = excesses([reads(9_000, foreign=6_000.0 * one, cpu=0.6 if one else 0.1) for one in busy])
-    assert [bool(each) for each in found] == busy  # each is told
+    excesses = excesses_of([reads(9_000, foreign=6_000.0 * b, cpu=0.6 if b else 0.1) for b in busy])
+    assert [bool(each) for each in excesses] == busy  # each is told
     repeated = 0
-    for judged, each in enumerate(found):
-        repeated += is_worth_repeating(each, repeated, judged + 1, most)
+    for number, each in enumerate(excesses):
+        repeated += is_worth_repeating(each, repeated, number + 1, most)
     assert 1 <= repeated <= bound
 
 
-def recorded(name: str) -> list[MeasuredSurroundings]:
+def read_surroundings(name: str) -> list[MeasuredSurroundings]:
     """What the guards of a run saw (`python -m tests.measured.running.neighbours --keep`), but for early looks."""
     text = Path(__file__).parents[3] / "fixtures" / "surroundings" / f"{name}.jsonl"
     return [msgspec.json.decode(line, type=MeasuredSurroundings) for line in text.read_bytes().splitlines()]
 
 
 def kinds(series: Sequence[MeasuredSurroundings]) -> list[set[str]]:
-    return [{one.kind for one in found} for found in excesses(series)]
+    return [{excess.kind for excess in excesses} for excesses in excesses_of(series)]
 
 
 def test_a_recorded_neighbour_is_told_in_every_train_that_used_the_disk() -> None:
     """dd with fsync from before the run on, beside reads and synced writes; found from the first train on."""
-    series = recorded("dd")
+    series = read_surroundings("dd")
     assert [("device" in each) for each in kinds(series)] == [now.device_bytes is not None for now in series]
 
 
 def test_a_recorded_neighbour_who_begins_later_is_told_from_then_on() -> None:
     """fio's random reads, five seconds after the run began: beside small operations, not beside streams of 1 GB/s."""
-    series = recorded("fio")
-    told = [now.load.split()[0] for now, each in zip(series, kinds(series), strict=True) if "device" in each]
-    assert told == ["fsync-4k-qd1", "metadata", "metadata"]
+    series = read_surroundings("fio")
+    loads = [now.load.split()[0] for now, each in zip(series, kinds(series), strict=True) if "device" in each]
+    assert loads == ["fsync-4k-qd1", "metadata", "metadata"]
     assert not any("device" in each for each in kinds(series)[:4])
 
 
@@ -217,7 +214,7 @@ def test_our_own_cpu_time_is_not_others() -> None:
 
 
 @every_case(
-    ("disks", "moved"),
+    ("disks", "rate"),
     [
         ({"sdb": 100, "sdb1": 100}, 50),
         ({"nvme0n1": 100, "nvme0n1p1": 60, "nvme0n1p2": 40}, 50),
@@ -226,11 +223,11 @@ def test_our_own_cpu_time_is_not_others() -> None:
         ({"vda1": 100}, 150),
     ],
 )
-def test_what_others_moved_on_other_disks_counts_once(disks: dict[str, int], moved: int) -> None:
+def test_what_others_moved_on_other_disks_counts_once(disks: dict[str, int], rate: int) -> None:
     """150 bytes a second are attributed, on all disks; what the others moved is not on ours."""
     before, after = reading(0, dict.fromkeys(["vda", *disks], 0)), reading(1, {"vda": 900, **disks})
     now = compute_surroundings(before, after, None, ["vda"], others=OthersUse(0.0, 150.0))
-    assert (now.attributed, now.cpus) == (moved, 2)
+    assert (now.attributed, now.cpus) == (rate, 2)
 
 
 def test_what_nfs_moved_is_of_no_disk() -> None:

@@ -67,7 +67,7 @@ class Machine:
         self.save()
 
 
-def started(
+def start_watch(
     tmp_path: Path, devices: tuple[str, ...] = ("vda",)
 ) -> tuple[Machine, FakeRun, InterferenceWatch]:
     machine = Machine(tmp_path)
@@ -75,7 +75,7 @@ def started(
     return machine, run, watch_for(run, devices)
 
 
-def block(
+def watch_block(
     machine: Machine, watch: InterferenceWatch, foreign: int = 0, by: int = 1, **more: int
 ) -> Disturbance | None:
     """5000 of our reads, and `foreign` ones by process `by`."""
@@ -88,41 +88,41 @@ def block(
 
 
 async def test_the_process_behind_foreign_io_is_named(tmp_path: Path) -> None:
-    machine, run, watch = started(tmp_path)
+    machine, run, watch = start_watch(tmp_path)
     machine.used[77] = ("rsync", 0, 0)
     machine.save()
     await watch.look_before_first_block()
-    assert [block(machine, watch) for _ in range(5)] == [None] * 5
-    found = block(machine, watch, foreign=4000, by=77)
-    assert found is not None and found.kind == "device"
-    assert found.culprit is not None and found.culprit.label == "rsync [77]"
-    assert (found.figure, found.unit) == (4000 * 4096 / 0.5, "B/s")
-    emit_disturbance(found, run, "randread", 4)
+    assert [watch_block(machine, watch) for _ in range(5)] == [None] * 5
+    disturbance = watch_block(machine, watch, foreign=4000, by=77)
+    assert disturbance is not None and disturbance.kind == "device"
+    assert disturbance.culprit is not None and disturbance.culprit.label == "rsync [77]"
+    assert (disturbance.figure, disturbance.unit) == (4000 * 4096 / 0.5, "B/s")
+    emit_disturbance(disturbance, run, "randread", 4)
     event = run.of(ev.Guard)[-1]
-    assert (event.group, event.disturbance) == (4, found)
+    assert (event.group, event.disturbance) == (4, disturbance)
     assert "32.8 MB/s" in event.guard_sentence and "rsync [77]" in event.guard_sentence
     assert event.again == "group"
 
 
 async def test_who_is_there_from_the_first_moment_on_is_loud_though_nothing_is_sudden(tmp_path: Path) -> None:
-    machine, _, watch = started(tmp_path)
+    machine, _, watch = start_watch(tmp_path)
     machine.used[77] = ("dd", 0, 0)
     machine.save()
-    assert block(machine, watch, foreign=40_000, by=77) is None and watch.loud
-    assert block(machine, watch) is None and not watch.loud
+    assert watch_block(machine, watch, foreign=40_000, by=77) is None and watch.loud
+    assert watch_block(machine, watch) is None and not watch.loud
 
 
 async def test_without_the_right_to_read_others_io_it_says_so(tmp_path: Path) -> None:
-    machine, run, watch = started(tmp_path)
+    machine, run, watch = start_watch(tmp_path)
     machine.io_readable = False
     machine.used[79] = ("hidden", 0, 0)
     machine.save()
     await watch.look_before_first_block()
     for _ in range(5):
-        block(machine, watch)
-    found = block(machine, watch, foreign=4000, by=79)
-    assert found is not None
-    assert found.culprit in [
+        watch_block(machine, watch)
+    disturbance = watch_block(machine, watch, foreign=4000, by=79)
+    assert disturbance is not None
+    assert disturbance.culprit in [
         InterferenceCulprit(devices=("vda",), unnamed="unreadable"),
         InterferenceCulprit(devices=("vda",), unnamed="another user's"),
     ]
@@ -135,7 +135,7 @@ async def test_a_device_that_the_variant_does_not_use_disturbs_nobody(tmp_path: 
     watch = watch_for(run, ["vda", "vdb"], by_variant={"A": ["vda"], "B": ["vdb"]})
     await watch.look_before_first_block()
     for _ in range(5):
-        assert block(machine, watch) is None
+        assert watch_block(machine, watch) is None
     watch.begin_block()
     machine.operations["vda"] += 5000
     machine.spend(vdb=50_000)
@@ -145,7 +145,7 @@ async def test_a_device_that_the_variant_does_not_use_disturbs_nobody(tmp_path: 
 
 
 async def test_a_load_that_used_no_device_is_disturbed_by_none(tmp_path: Path) -> None:
-    machine, run, watch = started(tmp_path)
+    machine, run, watch = start_watch(tmp_path)
     await watch.look_before_first_block()
     for foreign in (0, 0, 0, 0, 50_000):
         watch.begin_block()
@@ -187,20 +187,20 @@ async def test_another_file_system_over_the_directory_ends_the_run(tmp_path: Pat
     await watch.look_before_first_block()
     assert not watch.stopped
     for _ in range(20):
-        block(machine, watch)
+        watch_block(machine, watch)
     assert not watch.stopped
     both = line.format(30, "8:1", "/", "ext4") + line.format(31, "8:2", "/data", "xfs")
     machine.write("proc/self/mountinfo", both)
     for _ in range(20):
-        block(machine, watch)
+        watch_block(machine, watch)
     assert watch.stopped and [guard.kind for guard in run.of(ev.Guard)] == ["filesystem"]
 
 
 async def test_a_quota_of_our_own_group_is_found_at_any_height(tmp_path: Path) -> None:
-    machine, _, watch = started(tmp_path)
+    machine, _, watch = start_watch(tmp_path)
     assert find_quota_files(Host(str(tmp_path))) == ("/sys/fs/cgroup/job/cpu.stat",)
     for _ in range(5):
-        assert block(machine, watch) is None
+        assert watch_block(machine, watch) is None
     watch.begin_block()
     machine.quota(200_000)
     machine.operations["vda"] += 5000
@@ -234,17 +234,17 @@ def test_quota_files_of_both_versions(tmp_path: Path) -> None:
 async def test_a_busy_host_is_told_before_the_first_block_and_once_only(tmp_path: Path) -> None:
     machine = Machine(tmp_path)
 
-    class Busy(FakeClock):
+    class BusyClock(FakeClock):
         async def sleep(self, seconds: float) -> None:
             machine.spend(ticks=60, steal=20, vda=9000)
 
-    machine.clock = Busy()
+    machine.clock = BusyClock()
     run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
     watch = watch_for(run, ["vda"])
     await watch.look_before_first_block()
-    said = {guard.kind: guard for guard in run.of(ev.Guard)}
-    assert set(said) == {"cpu", "steal", "device"} and all(guard.early for guard in said.values())
-    cpu = said["cpu"].disturbance
+    by_kind = {guard.kind: guard for guard in run.of(ev.Guard)}
+    assert set(by_kind) == {"cpu", "steal", "device"} and all(guard.early for guard in by_kind.values())
+    cpu = by_kind["cpu"].disturbance
     assert cpu is not None and cpu.culprit is None  # half a second names nobody
     assert cpu.figure == pytest.approx(0.6)
     await watch.look_before_first_block()
@@ -252,13 +252,13 @@ async def test_a_busy_host_is_told_before_the_first_block_and_once_only(tmp_path
 
 
 async def test_a_run_that_could_not_decide_is_told_what_stood_out(tmp_path: Path) -> None:
-    machine, _, watch = started(tmp_path)
+    machine, _, watch = start_watch(tmp_path)
     assert watch.blame_text("randread") == ""
     machine.used[77] = ("rsync", 0, 0)
     machine.save()
     await watch.look_before_first_block()
     for number in range(30):
-        block(machine, watch, foreign=4000 + number if number % 3 == 2 else 0, by=77)
+        watch_block(machine, watch, foreign=4000 + number if number % 3 == 2 else 0, by=77)
     blame = watch.blame_text("randread")
     assert blame.startswith("I/O of other programs on the measured disk disturbed ")
     assert blame.endswith("(most often rsync [77])")
@@ -272,11 +272,11 @@ async def test_a_file_system_that_changes_under_the_run_stops_it(tmp_path: Path)
     run = FakeRun(host=Host(str(tmp_path)), clock=machine.clock)
     watch = watch_for(run, ["vda"], directories=["/"])
     await watch.look_before_first_block()
-    block(machine, watch)
+    watch_block(machine, watch)
     assert watch.stopped == ""
     machine.write("proc/self/mountinfo", line.replace("ext4 /dev/vda1", "tmpfs tmpfs").replace("8:1", "0:30"))
     for _ in range(11):
-        block(machine, watch)
+        watch_block(machine, watch)
     assert "another file system is mounted at /" in watch.stopped
     assert [g.severity for g in run.of(ev.Guard) if g.kind == "filesystem"] == ["warning"]
 
@@ -311,9 +311,9 @@ async def blocks_until_it_pauses(
         histogram = [(100_000, 5000)]
         measured = Measured(seconds=0.5, values={}, operations=5000, device_bytes=1, histogram=histogram)
         watch.end_block("randread-4k-qd1", "A", measured)
-        found = await watch.spare_others()
-        if found or watch.stopped:
-            return number, found
+        disturbance = await watch.spare_others()
+        if disturbance or watch.stopped:
+            return number, disturbance
     return 0, None
 
 
@@ -323,8 +323,8 @@ async def test_others_who_wait_because_of_us_stop_the_run_after_three_seconds(tm
     run = FakeRun(host=Host(str(tmp_path)), clock=writers)
     watch = watch_for(run, ["vda"])
     await watch.look_before_first_block()
-    blocks, found = await blocks_until_it_pauses(machine, writers, watch, each_ms=5)
-    assert (blocks, found) == (6, None)
+    blocks, disturbance = await blocks_until_it_pauses(machine, writers, watch, each_ms=5)
+    assert (blocks, disturbance) == (6, None)
     assert "5.0 times slower" in watch.stopped
     assert [g.severity for g in run.of(ev.Guard) if g.kind == "bystanders"] == ["warning"]
 
@@ -336,9 +336,9 @@ async def test_others_who_wait_without_us_as_well_do_not_stop_it(tmp_path: Path)
     watch = watch_for(run, ["vda"])
     await watch.look_before_first_block()
     writers.alone_ms = 5  # a backup begins
-    blocks, found = await blocks_until_it_pauses(machine, writers, watch, each_ms=6)
+    blocks, disturbance = await blocks_until_it_pauses(machine, writers, watch, each_ms=6)
     assert blocks == 6
-    assert found is not None and found.kind == "bystanders"
+    assert disturbance is not None and disturbance.kind == "bystanders"
     assert watch.stopped == ""
     assert await blocks_until_it_pauses(machine, writers, watch, each_ms=6) == (0, None)  # it is usual now
     writers.alone_ms = 5

@@ -19,14 +19,14 @@ from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from hostdx.scenarios.experiment.statistics.stats import percentile_ns
 from tests.fakes import FakeRun, FakeVariantBench
-from tests.fakes.noise import autoregressive, white
+from tests.fakes.noise import ar1_noise, white
 from tests.fakes.trains import FakeTrains
 from tests.fakes.watch import FakeWatch
 
 READS = Workload(id="reads", title="random read", metrics=(Metric("IOPS", "IOPS"),))
 
 
-async def measured(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> LoadExperiment:
+async def measure_reads(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> LoadExperiment:
     experiment = LoadExperiment(BatchScheduler(run, READS, trains), most_s=seconds, family=1)
     await experiment.look_and_warm_up()
     await experiment.measure_for(seconds)
@@ -35,8 +35,8 @@ async def measured(run: FakeRun, trains: FakeTrains, seconds: float = 20.0) -> L
 
 
 class FineLatencies(FakeTrains):
-    async def measure_batch(self, *given: Any, **more: Any) -> MeasuredBatch:
-        train = await super().measure_batch(*given, **more)
+    async def measure_batch(self, *arguments: Any, **more: Any) -> MeasuredBatch:
+        train = await super().measure_batch(*arguments, **more)
         buckets = [(100_000, 5), (102_000, 6), (104_000, 5)]
         sides = [msgspec.structs.replace(side, histogram=buckets) for side in train.sides]
         return msgspec.structs.replace(train, sides=sides)
@@ -45,20 +45,20 @@ class FineLatencies(FakeTrains):
 async def test_latencies_of_a_result_are_in_the_buckets_that_are_recorded() -> None:
     run = FakeRun(seed=1)
     trains = FineLatencies(run.clock, {"A": 10_000.0, "B": 9_000.0}, noise=white(1, 0.02))
-    experiment = await measured(run, trains)
+    experiment = await measure_reads(run, trains)
     [verdict] = run.of(ev.RunVerdict)
     scheduler = experiment.scheduler
     assert isinstance(scheduler, BatchScheduler)
     steady = [train for train in run.of(ev.SliceBatch) if train.phase == "steady"]
-    recorded = [pair for train in steady for pair in train.histogram["A"]]
+    pairs = [pair for train in steady for pair in train.histogram["A"]]
     own = scheduler.latency_histogram("A", verdict.groups)
-    assert percentile_ns(own, 0.5) == percentile_ns(recorded, 0.5) != 102_000
+    assert percentile_ns(own, 0.5) == percentile_ns(pairs, 0.5) != 102_000
 
 
 async def test_what_no_length_hides_is_cut_off() -> None:
     run = FakeRun(seed=1)
     trains = FakeTrains(run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(1, 0.02), switch_s=0.012)
-    await measured(run, trains)
+    await measure_reads(run, trains)
     length = run.of(ev.SliceLengthChosen)[-1]
     assert length.why == "block" and length.onset_s > 0.012
     [verdict] = run.of(ev.RunVerdict)
@@ -85,7 +85,7 @@ async def test_all_loads_of_a_slow_disk_are_measured_within_the_budget() -> None
 async def test_work_left_to_the_other_side_lengthens_the_slices() -> None:
     run = FakeRun(seed=4)
     trains = FakeTrains(run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(4, 0.01), left_s={"A": 0.004})
-    await measured(run, trains, 30.0)
+    await measure_reads(run, trains, 30.0)
     lengths = run.of(ev.SliceLengthChosen)
     assert "carry-over" in [length.why for length in lengths]
     [verdict] = run.of(ev.RunVerdict)
@@ -96,7 +96,7 @@ async def test_work_left_to_the_other_side_lengthens_the_slices() -> None:
 async def test_a_share_that_no_length_cures_is_judged_in_flushed_blocks(seed: int) -> None:
     run = FakeRun(seed=seed)
     trains = FakeTrains(run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(seed, 0.01), share={"A": 0.12})
-    await measured(run, trains, 60.0)
+    await measure_reads(run, trains, 60.0)
     last = run.of(ev.SliceLengthChosen)[-1]
     assert (last.why, last.blocks, last.seconds) == ("carry-over", True, READS.block_s)
     assert last.bias is not None and last.bias[0] < -0.05
@@ -117,7 +117,7 @@ async def test_what_reaches_into_flushed_blocks_takes_from_the_verdict_what_it_m
     trains = FakeTrains(
         run.clock, {"A": 20_000.0, "B": rate}, noise=white(4, 0.01), share=share, flushed=False
     )
-    await measured(run, trains, 200.0)
+    await measure_reads(run, trains, 200.0)
     assert run.of(ev.SliceLengthChosen)[-1].blocks
     [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == word
@@ -129,7 +129,7 @@ async def test_a_difference_found_while_it_is_not_known_whether_longer_slices_cu
     trains = FakeTrains(
         run.clock, {"A": 20_000.0, "B": 20_000.0}, noise=white(4, 0.01), share={"A": 0.12}, flushed=False
     )
-    await measured(run, trains, 10.0)  # enough for a wrong "slower", not for the 24 groups
+    await measure_reads(run, trains, 10.0)  # enough for a wrong "slower", not for the 24 groups
     assert not run.of(ev.SliceLengthChosen)[-1].blocks
     [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "inconclusive" and verdict.ratio is not None
@@ -139,7 +139,7 @@ async def test_a_difference_found_while_it_is_not_known_whether_longer_slices_cu
 async def test_where_nothing_can_be_measured_that_is_said() -> None:
     run = FakeRun(seed=1)
     trains = FakeTrains(run.clock, {"A": 1.0, "B": 1.0}, raises={0: NotApplicable("no directory of our own")})
-    await measured(run, trains)
+    await measure_reads(run, trains)
     [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "not applicable"
     assert verdict.reason
@@ -148,7 +148,7 @@ async def test_where_nothing_can_be_measured_that_is_said() -> None:
 async def test_cancelled_in_a_train_nothing_goes_on() -> None:
     run = FakeRun(seed=1)
     trains = FakeTrains(run.clock, {"A": 1.0, "B": 1.0}, hangs=True)
-    task = asyncio.create_task(measured(run, trains))
+    task = asyncio.create_task(measure_reads(run, trains))
     while not trains.running:
         await asyncio.sleep(0)
     task.cancel()
@@ -205,7 +205,7 @@ async def test_others_are_looked_after_also_once_a_train_was_disturbed() -> None
     experiment = LoadExperiment(BatchScheduler(run, READS, trains, watch), most_s=60.0, family=1)
     await experiment.look_and_warm_up()
     await experiment.measure_for(60.0)
-    assert (watch.asked, len(watch.seen)) == (3, 3) and experiment.broken_off == "others' I/O waits"
+    assert (watch.asked, len(watch.blocks)) == (3, 3) and experiment.broken_off == "others' I/O waits"
 
 
 LOUD = [(9_200.0, True, "inconclusive"), (9_200.0, False, "slower"), (5_000.0, True, "slower")]
@@ -218,7 +218,7 @@ async def test_beside_disturbed_groups_only_a_large_effect_is_called(
 ) -> None:
     """Though most of them are not measured again: a neighbour who comes and goes leaves too few quiet ones."""
     run = FakeRun(seed=3)
-    watch, noise = FakeWatch(run), autoregressive(3, 0.6, 0.1)
+    watch, noise = FakeWatch(run), ar1_noise(3, 0.6, 0.1)
     watch.loud = loud
     rates = {"A": 10_000.0, "B": rate}
     benches = [FakeVariantBench(v, run.clock, {"IOPS": each}, noise=noise) for v, each in rates.items()]
@@ -231,7 +231,7 @@ async def test_beside_disturbed_groups_only_a_large_effect_is_called(
     assert verdict.verdict == word and bool(verdict.reason) == (word == "inconclusive")
 
 
-class SecondIsFaster(FakeTrains):
+class FasterSecond(FakeTrains):
     """The variant that comes second in a group is half as fast again; not where each slice is a block of its own."""
 
     async def measure_batch(self, order: Sequence[int], slice_s: float, **more: Any) -> MeasuredBatch:
@@ -246,8 +246,8 @@ class SecondIsFaster(FakeTrains):
 @pytest.mark.parametrize("seconds", [30.0, 3.0])
 async def test_slices_whose_order_decides_are_measured_anew_in_blocks(seconds: float) -> None:
     run = FakeRun(seed=3)
-    trains = SecondIsFaster(run.clock, {"A": 10_000.0, "B": 7_000.0}, noise=white(3, 0.02))
-    await measured(run, trains, seconds)
+    trains = FasterSecond(run.clock, {"A": 10_000.0, "B": 7_000.0}, noise=white(3, 0.02))
+    await measure_reads(run, trains, seconds)
     [verdict] = run.of(ev.RunVerdict)
     anew = [length for length in run.of(ev.SliceLengthChosen) if length.begins_anew]
     if seconds < 10:  # too short for groups of blocks

@@ -11,7 +11,7 @@ from hostdx.scenarios.experiment.statistics.dependence import batch_length, batc
 from tests.needs import some_always
 
 
-def wandering(rng: random.Random, groups: int, length: float, size: float = 0.05) -> list[float]:
+def draw_wandering(rng: random.Random, groups: int, length: float, size: float = 0.05) -> list[float]:
     """A side that is faster for about `length` groups, then slower, beside 5 % of noise that is a group's own."""
     rho = math.exp(-1 / length)
     level = rng.gauss(0, size)
@@ -41,26 +41,26 @@ def test_fair_coins_of_correlated_noise_are_independent() -> None:
     rng = random.Random(8)
     called = 0
     for _ in range(150):
-        sizes = wandering(rng, 200, 20, 0.1)
+        sizes = draw_wandering(rng, 200, 20, 0.1)
         called += batch_length([rng.choice((-1, 1)) * size for size in sizes]) > 1
     assert called <= 6
 
 
 def test_a_wandering_side_makes_batches() -> None:
     rng = random.Random(9)
-    lengths = [batch_length(wandering(rng, 400, 10)) for _ in range(50)]
+    lengths = [batch_length(draw_wandering(rng, 400, 10)) for _ in range(50)]
     assert sum(length > 10 for length in lengths) >= 48
     assert all(400 // length >= 8 for length in lengths)
 
 
-def missed(length: float, groups: int) -> float:
+def missed_share(length: float, groups: int) -> float:
     """How often the interval of a wandering side without an effect leaves 0 out."""
     rng = random.Random(f"{length} {groups}")
     runs = 100
     out = 0
     for _ in range(runs):
         comparison = SequentialComparison("A", "B", "IOPS", planned_groups=groups)
-        for value in wandering(rng, groups, length):
+        for value in draw_wandering(rng, groups, length):
             comparison.add(value)
         interval = comparison.final_verdict().ci95
         assert interval is not None
@@ -71,7 +71,7 @@ def missed(length: float, groups: int) -> float:
 @pytest.mark.parametrize("length", [3, 10])
 def test_the_interval_of_a_wandering_side_covers(length: float) -> None:
     """Without batches it misses in 17 and 57 % (measured with `batch_length` put out)."""
-    assert missed(length, 400) <= 0.12
+    assert missed_share(length, 400) <= 0.12
 
 
 def test_batches_are_weighted_means_and_the_rest_joins_the_last() -> None:
@@ -83,7 +83,7 @@ def test_batches_are_weighted_means_and_the_rest_joins_the_last() -> None:
 
 def test_the_verdict_tells_of_batches() -> None:
     comparison = SequentialComparison("A", "B", "IOPS", planned_groups=200)
-    for value in wandering(random.Random(1), 200, 10):
+    for value in draw_wandering(random.Random(1), 200, 10):
         comparison.add(value)
     assert comparison.batch_groups > 10
     assert comparison.final_verdict().batch == comparison.batch_groups

@@ -5,16 +5,16 @@ import random
 from hostdx.scenarios.experiment.statistics.drift import drifting_variants
 
 
-def falling(groups: int, to: float, rng: random.Random, noise: float = 0.1) -> list[float]:
+def decline(groups: int, to: float, rng: random.Random, noise: float = 0.1) -> list[float]:
     return [1000 * to ** (i / (groups - 1)) * rng.lognormvariate(0, noise) for i in range(groups)]
 
 
 def test_of_two_that_fall_only_the_one_that_falls_faster_has_a_course_of_its_own() -> None:
     rng = random.Random(6)
-    variants = drifting_variants(falling(30, 0.2, rng, 0.02), falling(30, 0.4, rng, 0.02), ("A", "B"))
+    variants = drifting_variants(decline(30, 0.2, rng, 0.02), decline(30, 0.4, rng, 0.02), ("A", "B"))
     assert [drift.variant for drift in variants] == ["A"]
 
 
 def test_a_sure_but_small_difference_of_two_that_fall_is_the_hosts() -> None:
     rng = random.Random(7)
-    assert not drifting_variants(falling(30, 0.40, rng, 0.005), falling(30, 0.45, rng, 0.005), ("A", "B"))
+    assert not drifting_variants(decline(30, 0.40, rng, 0.005), decline(30, 0.45, rng, 0.005), ("A", "B"))

@@ -9,7 +9,7 @@ from hostdx.scenarios.experiment.statistics.stats import calm_weights
 from tests.every_case import every_case
 
 
-def heavy(rng: random.Random, groups: int) -> list[float]:
+def draw_heavy(rng: random.Random, groups: int) -> list[float]:
     return [rng.gauss(0.02, 0.1 if rng.random() < 0.95 else 2.0) for _ in range(groups)]
 
 
@@ -17,7 +17,7 @@ def heavy(rng: random.Random, groups: int) -> list[float]:
 @every_case("alpha", [0.2, 0.01, 0.0003])
 def test_the_search_finds_the_ends_of_the_list(groups: int, alpha: float) -> None:
     rng = random.Random(groups)
-    values = heavy(rng, groups)
+    values = draw_heavy(rng, groups)
     weights = calm_weights([abs(rng.gauss(0, 1)) for _ in values])
     critical = signed_rank_critical(groups, alpha)
     assert critical is not None

@@ -12,17 +12,17 @@ import pytest
 
 from hostdx.scenarios.experiment.sequential import SequentialComparison, draw_orders
 from hostdx.scenarios.experiment.statistics.stats import group_value
-from tests.measured.simulation.noise_models import Noise, models
-from tests.measured.simulation.simulated import hostdx
+from tests.measured.simulation.noise_models import Noise, noise_models
+from tests.measured.simulation.simulated import run_hostdx
 from tests.needs import some_always
 
-MODELS = models()
+MODELS = noise_models()
 DISKS = ["randread4k-qd1", "randread4k-qd1-busy", "randread4k-qd1-3", "fsync4k-qd1", "fsync4k-qd1-3"]
 
 
-def said(model: str, ratio: float, runs: int) -> list[int | None]:
+def answers_of(model: str, ratio: float, runs: int) -> list[int | None]:
     rng = random.Random(zlib.crc32(f"{model} {ratio}".encode()))
-    return [hostdx(MODELS[model], math.log(ratio), rng).said for _ in range(runs)]
+    return [run_hostdx(MODELS[model], math.log(ratio), rng).direction for _ in range(runs)]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def said(model: str, ratio: float, runs: int) -> list[int | None]:
     ),
 )
 def test_nothing_there_and_nothing_called(model: str) -> None:
-    called = sum(word in (-1, 1) for word in said(model, 1.0, 200))
+    called = sum(word in (-1, 1) for word in answers_of(model, 1.0, 200))
     assert called <= 0.05 * 200 + 4
 
 

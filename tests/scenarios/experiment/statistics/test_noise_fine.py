@@ -19,7 +19,7 @@ SERIES = fine_models(COPIES)
 QUIET = [name for name in SERIES if name.startswith("quiet")]
 
 
-def runs(name: str, trues: Sequence[float], count: int, family: int = 1) -> list[list[Outcome]]:
+def outcomes_of(name: str, trues: Sequence[float], count: int, family: int = 1) -> list[list[Outcome]]:
     rng = random.Random(zlib.crc32(f"{name} {trues} {family}".encode()))
     return [measure(SERIES[name], trues, rng, family=family) for _ in range(count)]
 
@@ -37,16 +37,16 @@ def test_a_slice_holds_fifty_operations() -> None:
 
 @pytest.mark.parametrize("name", some_always(("busy-read", "quiet-read"), SERIES))
 def test_nothing_there_and_nothing_called(name: str) -> None:
-    said = [outcome.said for [outcome] in runs(name, [0.0], 30)]
-    assert sum(word in (-1, 1) for word in said) <= 4
+    answers = [outcome.direction for [outcome] in outcomes_of(name, [0.0], 30)]
+    assert sum(word in (-1, 1) for word in answers) <= 4
 
 
 def test_a_busy_disk_shows_a_tenth_within_ten_seconds() -> None:
-    found = [outcome for [outcome] in runs("busy-read", [math.log(1 / 0.9)], 40)]
-    assert [o.said for o in found].count(1) >= 36
-    assert statistics.median(o.seconds for o in found) <= 10
+    outcomes = [outcome for [outcome] in outcomes_of("busy-read", [math.log(1 / 0.9)], 40)]
+    assert [o.direction for o in outcomes].count(1) >= 36
+    assert statistics.median(o.seconds for o in outcomes) <= 10
 
 
 def test_the_interval_covers() -> None:
-    covered = [outcome.covered for [outcome] in runs("busy-cpu", [math.log(0.97)], 30)]
+    covered = [outcome.covered for [outcome] in outcomes_of("busy-cpu", [math.log(0.97)], 30)]
     assert sum(covered) >= 26

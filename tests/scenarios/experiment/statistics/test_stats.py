@@ -46,9 +46,9 @@ def test_a_block_without_a_rate_has_no_ratio(bad: float) -> None:
 
 
 def test_scatter_is_of_equal_blocks_only() -> None:
-    apart = group_value([100.0, 100.0], [50.0, 50.0])
-    assert apart is not None
-    assert apart.scatter == 0
+    even = group_value([100.0, 100.0], [50.0, 50.0])
+    assert even is not None
+    assert even.scatter == 0
     wild = group_value([100.0, 200.0], [50.0, 50.0])
     assert wild is not None
     assert wild.scatter == pytest.approx(math.log(2) / 2)
@@ -92,8 +92,8 @@ def test_the_interval_is_exact_or_conservative_whatever_the_noise(noise: list[fl
 def test_student_against_the_oracle() -> None:
     values = [0.1, 0.13, 0.05, 0.2, 0.11]
     interval = student_interval(values, 0.01)
-    theirs = oracle.ttest_1samp(values, 0).confidence_interval(0.99)
-    assert (interval.low, interval.high) == pytest.approx((theirs.low, theirs.high), abs=1e-6)
+    expected = oracle.ttest_1samp(values, 0).confidence_interval(0.99)
+    assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=1e-6)
 
 
 @every_case(("a", "b"), [(0, 0), (3, 0), (5, 1), (4, 4), (2, 9)])

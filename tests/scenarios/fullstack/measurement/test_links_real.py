@@ -16,66 +16,66 @@ from hostdx.scenarios.fullstack.measurement.bench import StreamBench
 from hostdx.scenarios.fullstack.measurement.messages import Open, OwnLink, Side
 from hostdx.scenarios.fullstack.measurement.own_links import FLOWS, cpu_mask_text
 from tests.needs import NET_NAMESPACE, ROOT, needs, program
-from tests.scenarios.fullstack.test_fullstack_real import STATION, processes
+from tests.scenarios.fullstack.test_fullstack_real import STATION, pids_of
 
 pytestmark = [pytest.mark.real, needs(ROOT, NET_NAMESPACE, program("nsenter", "unshare"))]
 LOOK = """mount -t sysfs none /sys; cd /sys/class/net
 for f in hdx[sr]/mtu hdx[sr]/queues/*/*ps_*; do echo $f $(cat $f); done"""
 
 
-def settings() -> list[dict[str, str]]:
+def read_settings() -> list[dict[str, str]]:
     """Of each name space that our station holds."""
     (station,) = (
-        p for p in processes(STATION) if (stat := read_own_stat(str(p))) and stat.parent_pid == os.getpid()
+        p for p in pids_of(STATION) if (stat := read_own_stat(str(p))) and stat.parent_pid == os.getpid()
     )
-    found = []
+    rows = []
     for fd in Path(f"/proc/{station}/fd").iterdir():
         if "net:" in str(fd.readlink()):
             inside = ["nsenter", f"--net={fd}", "unshare", "-m", "sh", "-c", LOOK]
             stdout = subprocess.run(inside, capture_output=True, text=True, check=True).stdout
-            found.append(
+            rows.append(
                 {
                     name.partition("/")[2]: value
                     for name, _, value in (line.partition(" ") for line in stdout.splitlines())
                 }
             )
-    return found
+    return rows
 
 
-async def measured(directory: Path) -> tuple[list[dict[str, str]], StreamBench]:
-    held = os.open(directory, os.O_RDONLY)
-    private = PrivateDirectory.open(str(directory), inode_of(held))
+async def measure_links(directory: Path) -> tuple[list[dict[str, str]], StreamBench]:
+    fd = os.open(directory, os.O_RDONLY)
+    private = PrivateDirectory.open(str(directory), inode_of(fd))
     bench = StreamBench(Host(), private, (), 64 << 20, 2, WriteBudget(), ["out"])
     links = (OwnLink(), OwnLink(mtu=9000), OwnLink(spread="rfs"), OwnLink(spread="xps"))
     try:
         await bench.prepare_files(None)
         await bench.open("hostdx-test-links", Open(where="namespaces", links=links))
-        told = settings()
+        seen_settings = read_settings()
         network = [Side(job="network", link=number) for number in range(len(links))]
         await bench.measure_batch([*network, Side(job="direct"), Side(job="zerocopy")], range(6), 0.1)
     finally:
         await bench.close()
         private.close()
-        os.close(held)
-    return told, bench
+        os.close(fd)
+    return seen_settings, bench
 
 
 def test_each_link_has_its_setting_and_carries_bytes() -> None:
     host = Path("/sys/class/net")
     before = {path: path.read_text() for path in host.glob("*/queues/*/rps_cpus")}
     with tempfile.TemporaryDirectory(dir="/var/tmp", prefix="hostdx-test-") as folder:
-        told, bench = asyncio.run(measured(Path(folder)))
+        rows, bench = asyncio.run(measure_links(Path(folder)))
     cpus = sorted(os.sched_getaffinity(0))
-    assert sorted(one["mtu"] for one in told) == ["1500"] * 6 + ["9000"] * 2
-    steered = [one for one in told if one["queues/rx-0/rps_flow_cnt"] == str(FLOWS)]
+    assert sorted(row["mtu"] for row in rows) == ["1500"] * 6 + ["9000"] * 2
+    steered = [row for row in rows if row["queues/rx-0/rps_flow_cnt"] == str(FLOWS)]
     assert len(steered) == 2
-    assert {int(one["queues/rx-0/rps_cpus"].replace(",", ""), 16) for one in steered} == {
+    assert {int(row["queues/rx-0/rps_cpus"].replace(",", ""), 16) for row in steered} == {
         int(cpu_mask_text(cpus).replace(",", ""), 16)
     }
     if len(cpus) > 1:
         own = [
-            [int(one.get(f"queues/tx-{n}/xps_cpus", "0").replace(",", ""), 16) for n in range(len(cpus))]
-            for one in told
+            [int(row.get(f"queues/tx-{n}/xps_cpus", "0").replace(",", ""), 16) for n in range(len(cpus))]
+            for row in rows
         ]
         assert own.count([1 << cpu for cpu in cpus]) == 2
     assert all(cost.bytes > 0 for cost in bench.costs.values()) and len(bench.costs) == 6

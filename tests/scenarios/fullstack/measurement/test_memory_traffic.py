@@ -25,7 +25,7 @@ IMC = {
 UMC = {"type": "40", "cpumask": "0", "format/event": "config:0-7", "format/rdwrmask": "config:8-9"}
 
 
-def host(root: Path, devices: dict[str, dict[str, str]]) -> Host:
+def make_host(root: Path, devices: dict[str, dict[str, str]]) -> Host:
     for device, files in devices.items():
         for name, text in files.items():
             path = root / memory_traffic.DEVICES.lstrip("/") / device / name
@@ -35,26 +35,26 @@ def host(root: Path, devices: dict[str, dict[str, str]]) -> Host:
 
 
 def test_a_driver_without_named_events_is_asked_for_the_known_ones(tmp_path: Path) -> None:
-    counters = list_counters(host(tmp_path, {"amd_umc_0": UMC}))
+    counters = list_counters(make_host(tmp_path, {"amd_umc_0": UMC}))
     assert counters == (Counter(40, 0x10A, 0, 64.0), Counter(40, 0x20A, 0, 64.0))
 
 
 def test_where_nothing_can_be_counted_it_is_said_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    none = MemoryTraffic(host(tmp_path, {"cpu": {"type": "4"}}))
+    none = MemoryTraffic(make_host(tmp_path, {"cpu": {"type": "4"}}))
     assert none.read() is None and none.reason == memory_traffic.NONE
-    monkeypatch.setattr(memory_traffic, "open_event", lambda *given: -1)
-    refused = MemoryTraffic(host(tmp_path, {"uncore_imc_0": IMC}))
-    assert refused.read() is None and refused.reason not in ("", memory_traffic.NONE)
+    monkeypatch.setattr(memory_traffic, "open_event", lambda *arguments: -1)
+    traffic = MemoryTraffic(make_host(tmp_path, {"uncore_imc_0": IMC}))
+    assert traffic.read() is None and traffic.reason not in ("", memory_traffic.NONE)
 
 
 def test_counts_are_summed_as_bytes_and_scaled_where_they_took_turns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory_traffic, "open_event", lambda *given: os.open("/dev/null", os.O_RDONLY))
-    told = (1000).to_bytes(8, "little") + (30).to_bytes(8, "little") + (10).to_bytes(8, "little")
-    traffic = MemoryTraffic(host(tmp_path, {"uncore_imc_0": IMC}))
+    monkeypatch.setattr(memory_traffic, "open_event", lambda *arguments: os.open("/dev/null", os.O_RDONLY))
+    data = (1000).to_bytes(8, "little") + (30).to_bytes(8, "little") + (10).to_bytes(8, "little")
+    traffic = MemoryTraffic(make_host(tmp_path, {"uncore_imc_0": IMC}))
     with monkeypatch.context() as reading:
-        reading.setattr(memory_traffic.os, "read", lambda descriptor, count: told)
+        reading.setattr(memory_traffic.os, "read", lambda descriptor, count: data)
         assert traffic.reason == "" and traffic.read() == 4 * 1000 * 3 * 64.0
     traffic.close()
     assert traffic.read() is None

@@ -29,17 +29,17 @@ from hostdx.scenarios.fullstack.measurement.peer import (
 )
 from hostdx.scenarios.fullstack.measurement.remote import unfit_reason
 from tests.every_case import every_case
-from tests.real.polled import within
+from tests.real.polled import happens
 
 
 class Running:
     """A peer in a thread; `why` once it has ended."""
 
     def __init__(self, seconds: float = 30.0) -> None:
-        self.token, self.why, self.gone = new_token(), "", False
+        self.token, self.why, self.is_over = new_token(), "", False
         self.port = open_listener("127.0.0.1")
         self.address = self.port.getsockname()
-        self._peer = Peer(self.port, self.token, seconds, lambda: self.gone)
+        self._peer = Peer(self.port, self.token, seconds, lambda: self.is_over)
         self._thread = threading.Thread(target=self._serve, daemon=True)
         self._thread.start()
         self._opened: list[socket.socket] = []
@@ -60,26 +60,26 @@ class Running:
         return connection
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         self._thread.join(5)
         return not self._thread.is_alive()
 
     def close(self) -> None:
-        self.gone = True
-        for one in self._opened:
-            one.close()
+        self.is_over = True
+        for connection in self._opened:
+            connection.close()
         self._thread.join(5)
         self.port.close()
 
 
 @pytest.fixture
 def running() -> Iterator[Running]:
-    made = Running()
-    yield made
-    made.close()
+    peer = Running()
+    yield peer
+    peer.close()
 
 
-def closed(connection: socket.socket) -> bool:
+def is_closed(connection: socket.socket) -> bool:
     try:
         return connection.recv(1) == b""
     except ConnectionError:
@@ -93,8 +93,8 @@ def test_it_takes_bytes_in_and_sends_some(running: Running) -> None:
     client.sendall(REQUEST.pack(SOURCE, 2_500_000))
     assert len(receive_bytes(client, 2_500_000)) == 2_500_000
     client.sendall(REQUEST.pack(USED, 0))
-    (used,) = USAGE.unpack(receive_bytes(client, USAGE.size))
-    assert used > 0
+    (usage,) = USAGE.unpack(receive_bytes(client, USAGE.size))
+    assert usage > 0
 
 
 def test_it_ends_with_its_client(running: Running) -> None:
@@ -104,14 +104,14 @@ def test_it_ends_with_its_client(running: Running) -> None:
     client.sendall(REQUEST.pack(SINK, 1) + b"x")
     assert receive_bytes(client, len(DONE)) == DONE and running.why == ""
     first.close()
-    assert running.ended and running.why
+    assert running.has_ended and running.why
 
 
 @pytest.mark.parametrize("token", ["", "0" * 32, "x" * 32])
 def test_without_its_token_nobody_is_served(running: Running, token: str) -> None:
     stranger = running.connect(token)
     stranger.sendall(b"\0" * 64)
-    assert closed(stranger)
+    assert is_closed(stranger)
     assert receive_bytes(running.connect(), len(WELCOME)) == WELCOME
 
 
@@ -122,14 +122,14 @@ def test_a_client_that_greets_in_part_keeps_nobody_out(running: Running) -> None
 
 
 def test_it_gives_up_where_somebody_guesses() -> None:
-    made = Running()
+    peer = Running()
     try:
         for _ in range(MAX_WRONG):
-            with made.connect("0" * 32) as stranger:
-                closed(stranger)
-        assert made.ended and made.why
+            with peer.connect("0" * 32) as stranger:
+                is_closed(stranger)
+        assert peer.has_ended and peer.why
     finally:
-        made.close()
+        peer.close()
 
 
 @pytest.mark.parametrize(
@@ -139,44 +139,44 @@ def test_it_gives_up_where_somebody_guesses() -> None:
 def test_what_it_does_not_do_ends_the_connection(running: Running, request_bytes: bytes) -> None:
     lifeline, client = running.client(), running.client()
     client.sendall(request_bytes)
-    assert closed(client)
+    assert is_closed(client)
     lifeline.sendall(REQUEST.pack(USED, 0))
     assert receive_bytes(lifeline, USAGE.size)
 
 
 def test_its_time_ends() -> None:
-    made = Running(seconds=0.3)
+    peer = Running(seconds=0.3)
     try:
         began = time.monotonic()
-        client = made.client()
-        assert made.ended and made.why and time.monotonic() - began < 3
+        client = peer.client()
+        assert peer.has_ended and peer.why and time.monotonic() - began < 3
         client.close()
     finally:
-        made.close()
+        peer.close()
 
 
 def test_it_ends_with_whoever_started_it(running: Running) -> None:
     running.client()
-    running.gone = True
-    assert running.ended and running.why
+    running.is_over = True
+    assert running.has_ended and running.why
 
 
 def test_another_host_s_python_can_run_its_text() -> None:
     """Standard library only, and nothing that it could open or execute."""
     tree = ast.parse(Path(module.__file__).read_text())
-    imported = {
+    modules = {
         name.name if isinstance(node, ast.Import) else node.module
         for node in ast.walk(tree)
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in node.names
     }
-    assert {str(name).split(".")[0] for name in imported} <= set(sys.stdlib_module_names)
-    called = {
+    assert {str(name).split(".")[0] for name in modules} <= set(sys.stdlib_module_names)
+    calls = {
         node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
     }
-    assert not called & {
+    assert not calls & {
         "open",
         "exec",
         "eval",
@@ -219,10 +219,10 @@ def test_silent_strangers_do_not_shut_the_client_out(running: Running) -> None:
         silent[0].settimeout(module.GREET_S / 2)
         assert silent[0].recv(1) == b""  # the one that was silent longest gave way
         client.close()
-        assert running.ended
+        assert running.has_ended
     finally:
-        for one in silent:
-            one.close()
+        for stranger in silent:
+            stranger.close()
 
 
 def test_half_a_greeting_is_waited_for_and_a_slow_one_is_dropped(
@@ -236,10 +236,10 @@ def test_half_a_greeting_is_waited_for_and_a_slow_one_is_dropped(
     slow.close()
     half = socket.create_connection(running.address, 5)
     half.settimeout(5)
-    whole = greeting_bytes(running.token)
-    half.sendall(whole[:10])
+    greeting = greeting_bytes(running.token)
+    half.sendall(greeting[:10])
     time.sleep(0.05)
-    half.sendall(whole[10:])
+    half.sendall(greeting[10:])
     assert receive_bytes(half, len(WELCOME)) == WELCOME
     half.close()
 
@@ -247,6 +247,6 @@ def test_half_a_greeting_is_waited_for_and_a_slow_one_is_dropped(
 def test_more_connections_than_there_are_places_end_nothing(running: Running) -> None:
     client = running.client()
     more = [running.connect() for _ in range(module.MAX_STREAMS + module.MAX_WRONG + 8)]
-    assert within(lambda: more[-1].recv(1) == b"")  # no place, and closed
+    assert happens(lambda: more[-1].recv(1) == b"")  # no place, and closed
     client.sendall(REQUEST.pack(USED, 0))
     assert len(receive_bytes(client, USAGE.size)) == USAGE.size and running.why == ""

@@ -20,14 +20,14 @@ from tests.real.trim_disk import TrimDisk
 pytestmark = [pytest.mark.real, needs(ROOT)]
 
 
-async def ratios(directory: Path) -> dict[Job, float]:
+async def read_ratios(directory: Path) -> dict[Job, float]:
     """Bytes that the disk read over those that were sent, in slices of 20 ms."""
-    held = os.open(directory, os.O_RDONLY)
-    private = PrivateDirectory.open(str(directory), inode_of(held))
+    fd = os.open(directory, os.O_RDONLY)
+    private = PrivateDirectory.open(str(directory), inode_of(fd))
     place = find_placement(Host(), str(directory))
     assert isinstance(place, DirectoryPlacement)
     bench = StreamBench(Host(), private, place.leaves, 128 << 20, 2, WriteBudget(), ["out"])
-    found: dict[Job, float] = {}
+    by_job: dict[Job, float] = {}
     try:
         await bench.prepare_files(None)
         await bench.open("hostdx-test-streams", Open(where="loopback"))
@@ -37,15 +37,15 @@ async def ratios(directory: Path) -> dict[Job, float]:
             train = await bench.measure_batch([Side(job=job)], [0] * 8, 0.02)
             after = moved_bytes(Host(), place.leaves, "read")
             assert before is not None and after is not None
-            found[job] = (after - before) / train.sides[0].bytes
+            by_job[job] = (after - before) / train.sides[0].bytes
     finally:
         await bench.close()
         private.close()
-        os.close(held)
-    return found
+        os.close(fd)
+    return by_job
 
 
 def test_what_is_read_ahead_is_sent() -> None:
     with tempfile.TemporaryDirectory(dir="/var/tmp") as folder, TrimDisk(Path(folder), "ext4", 1) as disk:
-        found = asyncio.run(ratios(disk.mountpoint))
-    assert all(0.99 < ratio < 1.1 for ratio in found.values()), found
+        ratios = asyncio.run(read_ratios(disk.mountpoint))
+    assert all(0.99 < ratio < 1.1 for ratio in ratios.values()), ratios

@@ -12,25 +12,25 @@ from hostdx.probes.engine.measured import BenchRefused, NotApplicable
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.iosched.measurement.mixed import MIXES, Mix, MixedBench, files_bytes
-from tests.fakes.held import held
+from tests.fakes.held import open_private
 
 MIX = {mix.id: mix for mix in MIXES}
 
 MIB = 1 << 20
 
 
-def bench(place: Path, rate: int | None = 8 * MIB, most: int = 1 << 30) -> MixedBench:
-    return MixedBench(Host(), held(place), 32 * MIB, 1, (), budget=WriteBudget(most), write_rate=rate)
+def make_bench(place: Path, rate: int | None = 8 * MIB, most: int = 1 << 30) -> MixedBench:
+    return MixedBench(Host(), open_private(place), 32 * MIB, 1, (), budget=WriteBudget(most), write_rate=rate)
 
 
 async def test_every_role_gives_its_metric_and_the_onset_stands_apart(tmp_path: Path) -> None:
-    made = bench(tmp_path)
+    bench = make_bench(tmp_path)
     mix = MIX["writers-reader"]
     try:
-        await made.prepare_files([mix])
-        measured = await made.measure_block(mix, 0.9, 0.3)
+        await bench.prepare_files([mix])
+        measured = await bench.measure_block(mix, 0.9, 0.3)
     finally:
-        await made.close()
+        await bench.close()
     assert set(measured.values) == {"reader IOPS", "direct write", "buffered write"}
     assert all(value > 0 for value in measured.values.values())
     assert measured.onset is not None and set(measured.onset.values) == set(measured.values)
@@ -41,33 +41,33 @@ async def test_every_role_gives_its_metric_and_the_onset_stands_apart(tmp_path: 
 async def test_a_spent_budget_refuses_the_block(tmp_path: Path) -> None:
     mix = MIX["writers-reader"]
     files = sum(files_bytes(32 * MIB, [mix]).values())
-    made = bench(tmp_path, most=files + 4 * MIB)
+    bench = make_bench(tmp_path, most=files + 4 * MIB)
     try:
-        await made.prepare_files([mix])
+        await bench.prepare_files([mix])
         with pytest.raises(NotApplicable, match="write limit"):
-            await made.measure_block(mix, 1.0)
+            await bench.measure_block(mix, 1.0)
     finally:
-        await made.close()
+        await bench.close()
 
 
 async def test_files_that_do_not_fit_the_budget_are_not_written(tmp_path: Path) -> None:
-    made = bench(tmp_path, most=MIB)
+    bench = make_bench(tmp_path, most=MIB)
     with pytest.raises(BenchRefused):
-        await made.prepare_files([MIX["readers"]])
-    assert made.budget.spent_bytes == 0
+        await bench.prepare_files([MIX["readers"]])
+    assert bench.budget.spent_bytes == 0
 
 
 @pytest.mark.parametrize("name", ["readers", "streams", "ioprio", "cpu"])
 async def test_loads_without_writers(tmp_path: Path, name: str) -> None:
-    made = bench(tmp_path)
+    bench = make_bench(tmp_path)
     mix: Mix = msgspec.structs.replace(MIX[name], block_s=0.6)
     try:
-        await made.prepare_files([mix])
-        measured = await made.measure_block(
+        await bench.prepare_files([mix])
+        measured = await bench.measure_block(
             mix, 0.6
         )  # on a busy machine a role may not get a turn within 0.2 s
     finally:
-        await made.close()
+        await bench.close()
     assert measured.operations > 0 and measured.onset is None
     if mix.advantage:
         high, low = measured.values["high IOPS"], measured.values["low IOPS"]
@@ -75,34 +75,34 @@ async def test_loads_without_writers(tmp_path: Path, name: str) -> None:
 
 
 async def test_a_cancelled_block_ends_its_workers_and_the_next_one_works(tmp_path: Path) -> None:
-    made = bench(tmp_path)
+    bench = make_bench(tmp_path)
     mix = MIX["writers-reader"]
     try:
-        await made.prepare_files([mix])
-        task = asyncio.ensure_future(made.measure_block(mix, 30.0, 5.0))
+        await bench.prepare_files([mix])
+        task = asyncio.ensure_future(bench.measure_block(mix, 30.0, 5.0))
         await asyncio.sleep(0.3)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert made._pool.workers == []
-        measured = await made.measure_block(mix, 0.6)
+        assert bench._pool.workers == []
+        measured = await bench.measure_block(mix, 0.6)
         assert measured.values["reader IOPS"] > 0
     finally:
-        await made.close()
+        await bench.close()
 
 
-class Busy(MixedBench):
+class BusyDevice(MixedBench):
     """A device with I/O in flight for as many looks; its counters move or stand still. A look takes no time."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, looks: float, moving: bool) -> None:
         super().__init__(Host(), PrivateDirectory("/d", -1), MIB, 1, ("loop7",), budget=WriteBudget(MIB))
         self.looks, self.moving, self.looked, self.now = looks, moving, 0, 0.0
 
-        async def later(seconds: float) -> None:
+        async def advance(seconds: float) -> None:
             self.now += seconds
 
         monkeypatch.setattr(
-            "hostdx.scenarios.iosched.measurement.mixed.asyncio", SimpleNamespace(sleep=later)
+            "hostdx.scenarios.iosched.measurement.mixed.asyncio", SimpleNamespace(sleep=advance)
         )
         monkeypatch.setattr(
             "hostdx.scenarios.iosched.measurement.mixed.time", SimpleNamespace(monotonic=lambda: self.now)
@@ -117,27 +117,27 @@ class Busy(MixedBench):
 
 
 @pytest.mark.parametrize(
-    ("moving", "says"), [(True, "others' I/O never pauses"), (False, "comes back.*hangs")]
+    ("moving", "part"), [(True, "others' I/O never pauses"), (False, "comes back.*hangs")]
 )
 async def test_nothing_goes_on_where_that_moment_does_not_come(
-    monkeypatch: pytest.MonkeyPatch, moving: bool, says: str
+    monkeypatch: pytest.MonkeyPatch, moving: bool, part: str
 ) -> None:
-    with pytest.raises(BenchRefused, match=f"^loop7: .*{says}"):
-        await Busy(monkeypatch, float("inf"), moving).wait_until_settled()
+    with pytest.raises(BenchRefused, match=f"^loop7: .*{part}"):
+        await BusyDevice(monkeypatch, float("inf"), moving).wait_until_settled()
 
 
 async def test_nothing_goes_on_where_what_was_written_does_not_arrive(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = bench(tmp_path)
+    bench = make_bench(tmp_path)
 
-    async def slow(fd: int, seconds: float) -> bool:
+    async def never_synced(fd: int, seconds: float) -> bool:
         return False
 
     try:
-        await made.prepare_files([MIX["writers-reader"]])
-        monkeypatch.setattr(made._pool, "sync_files", slow)
+        await bench.prepare_files([MIX["writers-reader"]])
+        monkeypatch.setattr(bench._pool, "sync_files", never_synced)
         with pytest.raises(BenchRefused, match="did not reach the device within 30 s"):
-            await made.measure_block(MIX["writers-reader"], 0.3)
+            await bench.measure_block(MIX["writers-reader"], 0.3)
     finally:
-        await made.close()
+        await bench.close()

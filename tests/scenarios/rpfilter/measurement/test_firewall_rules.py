@@ -12,8 +12,8 @@ from hostdx.scenarios.rpfilter.measurement.scheduling_delay import run_and_wait_
 
 def test_only_the_rule_differs_between_the_variants() -> None:
     texts = {
-        what: Treatment(rule_kind=what, protocol="IPv6").nft_ruleset.splitlines()
-        for what in ("none", "trivial", "check")
+        kind: Treatment(rule_kind=kind, protocol="IPv6").nft_ruleset.splitlines()
+        for kind in ("none", "trivial", "check")
     }
     for name in ("trivial", "check"):
         differing = [(a, b) for a, b in zip(texts["none"], texts[name], strict=True) if a != b]
@@ -37,15 +37,15 @@ def test_iptables_forms() -> None:
 
 
 def test_addresses_are_private_and_drawn_anew() -> None:
-    drawn = [draw_addresses() for _ in range(50)]
-    for one in drawn:
-        for address in (*one.ipv6, *one.ipv4, one.spoofed6, one.spoofed4):
+    draws = [draw_addresses() for _ in range(50)]
+    for nets in draws:
+        for address in (*nets.ipv6, *nets.ipv4, nets.spoofed6, nets.spoofed4):
             assert ipaddress.ip_address(address).is_private
-        assert ipaddress.ip_address(one.ipv6[0]) in ipaddress.ip_network(one.ipv6_net)
-        assert ipaddress.ip_address(one.spoofed6) in ipaddress.ip_network(one.spoofed6_net)
-        assert not ipaddress.ip_network(one.ipv6_net).overlaps(ipaddress.ip_network(one.spoofed6_net))
-        assert not ipaddress.ip_network(one.ipv4_net).overlaps(ipaddress.ip_network(one.spoofed4_net))
-    assert len({one.ipv6_net for one in drawn}) == 50
+        assert ipaddress.ip_address(nets.ipv6[0]) in ipaddress.ip_network(nets.ipv6_net)
+        assert ipaddress.ip_address(nets.spoofed6) in ipaddress.ip_network(nets.spoofed6_net)
+        assert not ipaddress.ip_network(nets.ipv6_net).overlaps(ipaddress.ip_network(nets.spoofed6_net))
+        assert not ipaddress.ip_network(nets.ipv4_net).overlaps(ipaddress.ip_network(nets.spoofed4_net))
+    assert len({nets.ipv6_net for nets in draws}) == 50
 
 
 def test_the_quietest_cpu_is_chosen() -> None:

@@ -17,7 +17,7 @@ from hostdx.scenarios.rpfilter.measurement.network import Network
 from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
 from tests.needs import NOT_INIT, ROOT, need, needs, not_here, program
 from tests.real.network_state import namespaces_in_use, network_state
-from tests.real.polled import within
+from tests.real.polled import happens
 
 pytestmark = pytest.mark.real  # a network of its own
 NONE = Treatment(rule_kind="none", protocol="IPv6", catches=False)
@@ -29,15 +29,15 @@ ROUTES = RouteSet(ipv6=(("::/0", "eth0"), ("2001:db8::/32", "eth1")), ipv4=(("0.
 async def network() -> AsyncIterator[Network]:
     need(program("nft"))
     try:
-        made = await Network.start(f"hostdx-test-{os.getpid()}")
+        private = await Network.start(f"hostdx-test-{os.getpid()}")
     except BenchRefused as why:
         not_here(f"no network namespace can be made here: {why}")
     try:
-        if (await made.set_up(ROUTES, ipv6=True)).ipv6_routes != 2:
+        if (await private.set_up(ROUTES, ipv6=True)).ipv6_routes != 2:
             pytest.fail("the routes were not copied")
-        yield made
+        yield private
     finally:
-        await made.close()
+        await private.close()
 
 
 @pytest.mark.real("cpu")
@@ -189,8 +189,8 @@ def test_killed_with_the_parent() -> None:
         parent.kill()
         parent.wait()
         parent.stdout.close()
-    assert within(lambda: not is_running(holder))
-    assert within(lambda: namespace not in namespaces_in_use())
+    assert happens(lambda: not is_running(holder))
+    assert happens(lambda: namespace not in namespaces_in_use())
 
 
 @needs(ROOT, program("nft"))

@@ -21,7 +21,7 @@ from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 
 
-def put(root: Path, path: str, text: str) -> Host:
+def write_host_file(root: Path, path: str, text: str) -> Host:
     file = root / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text)
@@ -64,7 +64,7 @@ def test_a_pressure_that_names_nobody_says_why(monkeypatch: pytest.MonkeyPatch, 
     monkeypatch.setattr(host, "live", True)
     monkeypatch.setattr(rules, "top_users", lambda host, kind: ())
     monkeypatch.setattr(rules, "process_table_of_look", lambda host: ProcessTable(1.0, {}))
-    monkeypatch.setattr(rules, "reason_nobody_is_named", lambda host, kind, seen: NobodyNamed("namespace"))
+    monkeypatch.setattr(rules, "reason_nobody_is_named", lambda host, kind, table: NobodyNamed("namespace"))
     [pressure] = rules.check_pressure(host)
     assert pressure.title.endswith(NobodyNamed("namespace").reason_sentence) and pressure.remedy == (
         NobodyNamed("namespace").next_remedy,
@@ -90,17 +90,17 @@ def test_a_kernel_thread_gets_no_other_priority(
         [pressure] = rules.check_pressure(host)
         commands = " ".join((*pressure.remedy[0].commands, *pressure.remedy[0].undo))
         assert "nice -" not in commands and f"-p {user.pid}" in commands  # a glance is too little for that
-        watched = " ".join(
+        listing = " ".join(
             priority.process_priority_remedy(host, user.pid, user.name).commands
         )  # by who watches for longer
-        assert ("renice" in watched) != user.kernel_thread
+        assert ("renice" in listing) != user.kernel_thread
 
 
 @pytest.mark.parametrize(
-    ("used_s", "life_s", "named"), [(30, 60, "xz"), (29, 60, ""), (3600, 7200, "xz"), (1, 1, "")]
+    ("used_s", "life_s", "culprit"), [(30, 60, "xz"), (29, 60, ""), (3600, 7200, "xz"), (1, 1, "")]
 )
 def test_triage_names_by_the_cpu_time_since_the_start_and_does_not_wait(
-    monkeypatch: pytest.MonkeyPatch, tree: Tree, used_s: int, life_s: int, named: str
+    monkeypatch: pytest.MonkeyPatch, tree: Tree, used_s: int, life_s: int, culprit: str
 ) -> None:
     """Two CPUs: from half a CPU on over its whole life a process surely uses a quarter of what others use."""
     up_s = 10_000
@@ -112,12 +112,12 @@ def test_triage_names_by_the_cpu_time_since_the_start_and_does_not_wait(
     tree.put("/proc/131/stat", f"131 (xz) R 1 0 0 0 -1 64 0 0 0 0 {100 * used_s} 0 9999 0 9 0 0 0 {start}\n")
     host = tree.host()
     monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("a triage does not wait"))
-    assert [user.name for user in top_users(host, "cpu")] == ([named] if named else [])
+    assert [user.name for user in top_users(host, "cpu")] == ([culprit] if culprit else [])
     monkeypatch.setattr(host, "live", True)
     assert top_users(host, "io") == ()
     [pressure] = rules.check_pressure(host)
     assert pressure.prove == "cpuwatch"
-    assert (pressure.prove_options == ("--pid", "131", "--started", str(start))) is bool(named)
+    assert (pressure.prove_options == ("--pid", "131", "--started", str(start))) is bool(culprit)
 
 
 def test_nobody_watches_a_thread_of_the_kernel(monkeypatch: pytest.MonkeyPatch, tree: Tree) -> None:
@@ -179,28 +179,28 @@ def test_threads_of_power_that_are_not_used(tree: Tree, offline: str, titles: li
 def test_a_quota_of_our_group_or_of_one_above_it(tree: Tree, file: str) -> None:
     tree.put("/proc/self/cgroup", "0::/a/b\n")
     tree.put("/proc/self/mountinfo", "30 1 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
-    where = "/sys/fs/cgroup/a" + ("/b" if file == "cpu.max" else "")
+    group = "/sys/fs/cgroup/a" + ("/b" if file == "cpu.max" else "")
     tree.put("/sys/fs/cgroup/a/b/cgroup.procs", "")
-    tree.files(where, **{"cpu.max": "200000 100000"})
-    tree.put(f"{where}/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 40\nthrottled_usec 9\n")
+    tree.files(group, **{"cpu.max": "200000 100000"})
+    tree.put(f"{group}/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 40\nthrottled_usec 9\n")
     quota = list(rules.check_quota(tree.host()))
-    assert [(f.id, f.subject) for f in quota] == [("host.cpu-quota", where)]
+    assert [(f.id, f.subject) for f in quota] == [("host.cpu-quota", group)]
     assert quota[0].severity == "warning"
-    tree.put(f"{where}/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 0\nthrottled_usec 0\n")
+    tree.put(f"{group}/cpu.stat", "usage_usec 5\nnr_periods 100\nnr_throttled 0\nthrottled_usec 0\n")
     assert list(rules.check_quota(tree.host())) == []  # how many CPUs there are is not known here
     for n in range(4):
         tree.put(f"/{CPU}/cpu{n}/online", "1\n")
     tree.files(f"/{CPU}", present="0-3", online="0-3", offline="")
     (calm,) = rules.check_quota(tree.host())
-    assert (calm.severity, calm.subject) == ("notice", where)  # a container may be meant to have it
+    assert (calm.severity, calm.subject) == ("notice", group)  # a container may be meant to have it
     assert calm.title == SessionQuota(cores=2.0, cpus=4).quota_sentence
     for throttled, severity in ((6, "warning"), (5, "notice")):  # from 5 % of the periods on it bites
-        tree.put(f"{where}/cpu.stat", f"nr_periods 100\nnr_throttled {throttled}\n")
+        tree.put(f"{group}/cpu.stat", f"nr_periods 100\nnr_throttled {throttled}\n")
         assert [f.severity for f in rules.check_quota(tree.host())] == [severity]
-    assert calm.remedy[0].undo == (f"echo '200000 100000' > {where}/cpu.max",)
-    tree.files(where, **{"cpu.max": "400000 100000"})
+    assert calm.remedy[0].undo == (f"echo '200000 100000' > {group}/cpu.max",)
+    tree.files(group, **{"cpu.max": "400000 100000"})
     assert list(rules.check_quota(tree.host())) == []  # as many as there are
-    (tree.root / where.lstrip("/") / "cpu.stat").unlink()
+    (tree.root / group.lstrip("/") / "cpu.stat").unlink()
     with pytest.raises(Unreadable, match="a CPU quota is set"):
         list(rules.check_quota(tree.host()))
 
@@ -243,13 +243,13 @@ def test_a_quota_of_another_group_is_found_from_the_root_group(tree: Tree) -> No
 
 def test_a_quota_of_another_group_of_version_1(tree: Tree) -> None:
     tree.put("/proc/self/cgroup", "1:cpu,cpuacct:/\n")
-    where = "/sys/fs/cgroup/cpu,cpuacct"
-    tree.put("/proc/self/mountinfo", f"30 1 0:25 / {where} rw - cgroup cgroup rw,cpu,cpuacct\n")
-    tree.files(where, **{"cpu.cfs_quota_us": "-1", "cpu.cfs_period_us": "100000"})
-    tree.files(f"{where}/job", **{"cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000"})
-    tree.put(f"{where}/job/cpu.stat", "nr_periods 100\nnr_throttled 40\nthrottled_time 9\n")
+    folder = "/sys/fs/cgroup/cpu,cpuacct"
+    tree.put("/proc/self/mountinfo", f"30 1 0:25 / {folder} rw - cgroup cgroup rw,cpu,cpuacct\n")
+    tree.files(folder, **{"cpu.cfs_quota_us": "-1", "cpu.cfs_period_us": "100000"})
+    tree.files(f"{folder}/job", **{"cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000"})
+    tree.put(f"{folder}/job/cpu.stat", "nr_periods 100\nnr_throttled 40\nthrottled_time 9\n")
     [quota] = rules.check_quota(tree.host())
-    assert (quota.id, quota.subject) == ("host.cpu-quota-groups", f"{where}/job")
+    assert (quota.id, quota.subject) == ("host.cpu-quota-groups", f"{folder}/job")
 
 
 @pytest.mark.parametrize(
@@ -276,16 +276,16 @@ def test_the_unit_of_a_group_is_named(tree: Tree, group: str, lasts: str | None)
 
 def test_a_group_of_version_1_is_said_once_whatever_leads_to_it(tree: Tree) -> None:
     """/sys/fs/cgroup/cpu is a symlink on most hosts, and the hierarchy may be mounted once more."""
-    where, again = "/sys/fs/cgroup/cpu,cpuacct", "/srv/guest/sys/fs/cgroup/cpu,cpuacct"
-    mount = f"0:25 / {where} rw - cgroup cgroup rw,cpu,cpuacct"
-    tree.put("/proc/self/mountinfo", f"30 1 {mount}\n31 1 {mount.replace(where, again)}\n")
-    for top in (where, again):
+    folder, again = "/sys/fs/cgroup/cpu,cpuacct", "/srv/guest/sys/fs/cgroup/cpu,cpuacct"
+    mount = f"0:25 / {folder} rw - cgroup cgroup rw,cpu,cpuacct"
+    tree.put("/proc/self/mountinfo", f"30 1 {mount}\n31 1 {mount.replace(folder, again)}\n")
+    for top in (folder, again):
         for name in ("a", "b"):
             tree.files(f"{top}/{name}", **{"cpu.cfs_quota_us": "50000", "cpu.cfs_period_us": "100000"})
             tree.put(f"{top}/{name}/cpu.stat", "nr_periods 100\nnr_throttled 40\nthrottled_time 9\n")
     tree.link("/sys/fs/cgroup/cpu", "cpu,cpuacct").put("/proc/self/cgroup", "4:cpu,cpuacct:/a\n")
     ids_and_subjects = [(f.id, f.subject) for f in rules.check_quota(tree.host())]
-    assert ids_and_subjects == [("host.cpu-quota", f"{where}/a"), ("host.cpu-quota-groups", f"{where}/b")]
+    assert ids_and_subjects == [("host.cpu-quota", f"{folder}/a"), ("host.cpu-quota-groups", f"{folder}/b")]
 
 
 def test_more_groups_than_are_read_is_said(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:

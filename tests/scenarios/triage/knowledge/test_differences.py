@@ -51,10 +51,10 @@ ROWS = [
 
 
 def test_every_entry_is_sourced_and_has_a_row() -> None:
-    met = [mover_of(fact) for fact, _ in ROWS]
+    movers = [mover_of(fact) for fact, _ in ROWS]
     groups = {group.name for group in load_groups().entries}
     for mover in load_movers().entries:
-        assert mover.sources and any(mover is one for one in met), mover.facts
+        assert mover.sources and any(mover is known_mover for known_mover in movers), mover.facts
         assert component_of(mover.component) is not None
         assert set(mover.moves) <= groups
     for pattern in load_patterns().entries:

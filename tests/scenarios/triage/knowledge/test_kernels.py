@@ -101,10 +101,10 @@ ROWS = [
 
 
 def test_every_entry_is_sourced_and_has_a_row() -> None:
-    met = {id(f) for release, version, _ in ROWS for f in faults_of(release, version)}
+    fault_ids = {id(f) for release, version, _ in ROWS for f in faults_of(release, version)}
     for fault in kernel_faults().entries:
         assert fault.sources and fault.dated and fault.remedy
-        assert id(fault) in met, f"no row meets {fault.id} of {fault.family}"
+        assert id(fault) in fault_ids, f"no row meets {fault.id} of {fault.family}"
 
 
 SITE_ENTRY = """
@@ -132,6 +132,6 @@ sources = ["ticket 12"]
 def test_a_sites_mistake_is_said_and_costs_nothing_else(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "10-bad.toml").write_text(text)
     (tmp_path / "20-good.toml").write_text(SITE_ENTRY)
-    loaded = load("kernels", "kernel_fault", KernelFault, site=tmp_path)
-    assert loaded.entries[0].id == "our-own"
-    assert problem in loaded.problems[0]
+    table = load("kernels", "kernel_fault", KernelFault, site=tmp_path)
+    assert table.entries[0].id == "our-own"
+    assert problem in table.problems[0]

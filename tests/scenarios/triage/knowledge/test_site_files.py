@@ -23,28 +23,28 @@ command = ["/tmp/own"]
 """
 
 
-def site(tmp_path: Path) -> Path:
+def make_site_folder(tmp_path: Path) -> Path:
     folder = tmp_path / "knowledge.d"
     folder.mkdir(mode=0o755)
     (folder / "a.toml").write_text(RULE)
     return folder
 
 
-def ids(folder: Path) -> set[str]:
+def rule_ids(folder: Path) -> set[str]:
     return {rule.id for rule in written_rules(folder).rules}
 
 
 @pytest.mark.real
 @needs(ROOT)
-@pytest.mark.parametrize("whose", ["file", "folder", "writable"])
-def test_root_believes_no_file_that_others_could_write(tmp_path: Path, whose: str) -> None:
-    folder = site(tmp_path)
-    if whose == "file":
+@pytest.mark.parametrize("foreign_part", ["file", "folder", "writable"])
+def test_root_believes_no_file_that_others_could_write(tmp_path: Path, foreign_part: str) -> None:
+    folder = make_site_folder(tmp_path)
+    if foreign_part == "file":
         os.chown(folder / "a.toml", OTHER, OTHER)
-    elif whose == "folder":
+    elif foreign_part == "folder":
         os.chown(folder, OTHER, OTHER)
     else:
         (folder / "a.toml").chmod(0o666)
-    assert "site.mine" not in ids(folder)
+    assert "site.mine" not in rule_ids(folder)
     good, problems = trusted_files(folder)
     assert good == () and len(problems) == 1 and "not read as root" in problems[0]

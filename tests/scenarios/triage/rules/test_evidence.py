@@ -31,7 +31,7 @@ commands = ["show {name}", "systemctl restart ours"]
 """
 
 
-def tree(root: Path, names: tuple[str, ...], **most: str) -> Host:
+def make_host(root: Path, names: tuple[str, ...], **most: str) -> Host:
     for name in names:
         (root / f"sys/x/{name}").mkdir(parents=True)
         (root / f"sys/x/{name}/now").write_text("1")
@@ -39,52 +39,52 @@ def tree(root: Path, names: tuple[str, ...], **most: str) -> Host:
     return Host(str(root))
 
 
-def finding(tmp_path: Path, host: Host) -> Finding:
+def only_finding(tmp_path: Path, host: Host) -> Finding:
     site = tmp_path / "site"
     site.mkdir()
     (site / "own.toml").write_text(RULE)
     [text] = [rule for rule in written_rules(site).rules if rule.id == "site.queue"]
-    [found] = [
+    [finding] = [
         e.finding for e in apply_rule(host_rule_of(text), host, lambda: 0.0) if isinstance(e, ev.Found)
     ]
-    return found
+    return finding
 
 
 def test_each_row_cites_its_own_file(tmp_path: Path) -> None:
-    found = finding(tmp_path, tree(tmp_path / "t", ("a", "b", "c")))
-    rows = found.evidence[:3]
+    finding = only_finding(tmp_path, make_host(tmp_path / "t", ("a", "b", "c")))
+    rows = finding.evidence[:3]
     assert [row.source for row in rows] == [f"/sys/x/{name}/now" for name in "abc"]
 
 
 def test_a_remedy_is_for_all_of_its_subjects(tmp_path: Path) -> None:
-    found = finding(tmp_path, tree(tmp_path / "t", ("a", "b")))
-    [remedy] = found.remedy
+    finding = only_finding(tmp_path, make_host(tmp_path / "t", ("a", "b")))
+    [remedy] = finding.remedy
     assert remedy.commands[:2] == ("show a", "show b")
     assert remedy.commands[-1] == "echo 9 | tee /sys/x/a/now /sys/x/b/now"
     assert remedy.undo == ("echo 1 | tee /sys/x/a/now /sys/x/b/now",)
 
 
 def test_many_subjects_are_one_loop(tmp_path: Path) -> None:
-    found = finding(tmp_path, tree(tmp_path / "t", tuple("abcdef")))
-    assert found.remedy[0].commands[0] == 'for x in a b c d e f; do show "$x"; done'
+    finding = only_finding(tmp_path, make_host(tmp_path / "t", tuple("abcdef")))
+    assert finding.remedy[0].commands[0] == 'for x in a b c d e f; do show "$x"; done'
 
 
 def test_a_remedy_that_changes_nothing_is_not_shown(tmp_path: Path) -> None:
-    found = finding(tmp_path, tree(tmp_path / "t", ("a", "b"), a="1"))
-    assert "a/now" not in " ".join(found.remedy[0].commands)
-    assert "b/now" in " ".join(found.remedy[0].commands)
+    finding = only_finding(tmp_path, make_host(tmp_path / "t", ("a", "b"), a="1"))
+    assert "a/now" not in " ".join(finding.remedy[0].commands)
+    assert "b/now" in " ".join(finding.remedy[0].commands)
 
 
 def test_a_service_that_is_not_installed_is_not_restarted(tmp_path: Path) -> None:
-    host = tree(tmp_path / "t", ("a",))
-    assert "systemctl restart ours" not in finding(tmp_path, host).remedy[0].commands
+    host = make_host(tmp_path / "t", ("a",))
+    assert "systemctl restart ours" not in only_finding(tmp_path, host).remedy[0].commands
 
 
 def test_a_service_that_is_installed_is_restarted(tmp_path: Path) -> None:
-    host = tree(tmp_path / "t", ("a",))
+    host = make_host(tmp_path / "t", ("a",))
     (tmp_path / "t/usr/lib/systemd/system").mkdir(parents=True)
     (tmp_path / "t/usr/lib/systemd/system/ours.service").write_text("")
-    assert "systemctl restart ours" in finding(tmp_path, host).remedy[0].commands
+    assert "systemctl restart ours" in only_finding(tmp_path, host).remedy[0].commands
 
 
 @every_case(
@@ -107,7 +107,7 @@ def test_lines_that_no_list_names(tmp_path: Path, line: str, names: list[str]) -
 
 
 @every_case(
-    ("functions", "modules", "kind", "where"),
+    ("functions", "modules", "kind", "function_name"),
     [
         (
             ("rpc_wait_bit_killable", "nfs4_do_open"),
@@ -122,7 +122,7 @@ def test_lines_that_no_list_names(tmp_path: Path, line: str, names: list[str]) -
     ],
 )
 def test_a_wait_is_named_by_its_stack(
-    functions: tuple[str, ...], modules: dict[str, str], kind: str, where: str
+    functions: tuple[str, ...], modules: dict[str, str], kind: str, function_name: str
 ) -> None:
     reason = wait_reason(functions, modules)
-    assert (reason.kind, reason.function_name) == (kind, where)
+    assert (reason.kind, reason.function_name) == (kind, function_name)

@@ -42,10 +42,10 @@ NO_NAMES = re.compile(r"ipmitool sdr|lsblk -o \S+")
 
 def found_with_reads(host: Host, rule: str) -> tuple[list[Finding], ReadTrace]:
     by_version = rule.startswith("kernel.") and rule != "kernel.module-faults"
-    asked = "kernel.known-faults" if by_version else RULE_OF.get(rule, rule)
+    rule_id = "kernel.known-faults" if by_version else RULE_OF.get(rule, rule)
     host.is_static = True
     with ReadTrace() as read:
-        events = [e for r in rules_of_triage() if r.id == asked for e in apply_rule(r, host, lambda: 0.0)]
+        events = [e for r in rules_of_triage() if r.id == rule_id for e in apply_rule(r, host, lambda: 0.0)]
     return [e.finding for e in events if isinstance(e, ev.Found)], read
 
 
@@ -71,7 +71,7 @@ def settings_of(line: str) -> Iterator[tuple[str, str]]:
 def test_each_planted_fault_s_findings_fit(healthy: Server) -> None:
     def check(planted: tuple[str, str, dict[str, str]]) -> None:
         rule, _, files = planted
-        with healthy.planted():
+        with healthy.restore_after():
             for path, text in files.items():
                 healthy.put(path, text)
             host = Host(str(healthy.root))
@@ -97,10 +97,7 @@ def check_evidence(host: Host, finding: Finding, read: ReadTrace) -> None:
             names = (source, host.resolve_path(source))
             assert any(
                 fnmatchcase(place, name) for place in read_files for name in names if isinstance(name, str)
-            ), (
-                finding.id,
-                source,
-            )
+            ), (finding.id, source)
     assert any(evidence.source for evidence in finding.evidence), f"{finding.id} cites nothing"
 
 
@@ -130,7 +127,7 @@ def check_subjects(finding: Finding) -> None:
 
 def check_remedy(host: Host, root: Path, remedy: Remedy) -> None:
     wrote = [pair for line in remedy.commands for pair in settings_of(line)]
-    undone = [pair for line in remedy.undo for pair in settings_of(line)]
+    pairs = [pair for line in remedy.undo for pair in settings_of(line)]
     for path, value in wrote:
         places = list(root.glob(path.lstrip("/")))
         assert places, f"{path} is not there"
@@ -138,9 +135,9 @@ def check_remedy(host: Host, root: Path, remedy: Remedy) -> None:
         assert any(old != value.split() for old in before), f"{path} is {value} already"
         if "sync_action" not in path:
             assert any(line for line in remedy.verify if _names_setting(line, path)), (path, remedy.verify)
-    for path, value in undone:
+    for path, value in pairs:
         for place in root.glob(path.lstrip("/")):
-            assert bracketed_word(place.read_text()).split() == value.split() or len(undone) > len(wrote), (
+            assert bracketed_word(place.read_text()).split() == value.split() or len(pairs) > len(wrote), (
                 path,
                 value,
             )

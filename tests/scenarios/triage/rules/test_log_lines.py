@@ -18,13 +18,13 @@ INNOCENT = (DATA / "start.txt").read_text().splitlines()
 
 def rules_of(line: str, root: Path) -> set[str]:
     """The rule for what no other speaks of has a line only where none does."""
-    named = {name for name, rule in RULES.items() if not rule.rest and re.search(rule.log, line)}
+    rule_names = {name for name, rule in RULES.items() if not rule.rest and re.search(rule.log, line)}
     log = root / "sos_commands/kernel/dmesg"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text(f"[    1.0] {line}\n")
     rows = unlisted_lines(Host(str(root)), {rule.log: rule.log_words for rule in RULES.values() if rule.log})
     assert not isinstance(rows, Absent)
-    return named or ({"log.driver"} if rows[0]["lines"] else set())
+    return rule_names or ({"log.driver"} if rows[0]["lines"] else set())
 
 
 def test_each_fault_is_found(tmp_path: Path) -> None:

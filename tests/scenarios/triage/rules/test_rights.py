@@ -8,7 +8,7 @@ from tests.every_case import every_case
 
 
 @every_case(
-    ("line", "typed"),
+    ("line", "expected"),
     [
         ("echo 0 > /sys/block/vda/queue/rotational", "sudo sh -c 'echo 0 > /sys/block/vda/queue/rotational'"),
         ("echo a | tee /sys/x*/y", "sudo sh -c 'echo a | tee /sys/x*/y'"),
@@ -34,10 +34,10 @@ from tests.every_case import every_case
     ],
 )
 def test_what_only_root_may_run_begins_with_sudo(
-    line: str, typed: str | None, monkeypatch: pytest.MonkeyPatch
+    line: str, expected: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(words, "is_root", lambda: False)
-    assert words.as_typable(line) == (typed or line)
+    assert words.as_typable(line) == (expected or line)
     monkeypatch.setattr(words, "is_root", lambda: True)
     assert words.as_typable(line) == line
 

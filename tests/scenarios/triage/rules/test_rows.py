@@ -16,12 +16,14 @@ RULES = WRITTEN.rules
 PAGE = Path(__file__).parents[4] / "scenarios/triage/rules/README.md"
 
 
-def filled(rule: RuleText, values: dict[str, object], root: Path) -> SubjectRow:
+def fill_row(rule: RuleText, values: dict[str, object], root: Path) -> SubjectRow:
     """The row's values in the place of what the rule would read."""
-    given = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
-    bare = SubjectRow(str(given.get("name", given.get("mountpoint", "it"))), given)
-    named = complete_row(rule, Host(str(root)), SubjectRow(bare.subject, {}))
-    columns = {name: given[name] if name in given else (lambda n=name: named[n]) for name in rule.read}
+    row_values = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
+    bare = SubjectRow(str(row_values.get("name", row_values.get("mountpoint", "it"))), row_values)
+    host_row = complete_row(rule, Host(str(root)), SubjectRow(bare.subject, {}))
+    columns = {
+        name: row_values[name] if name in row_values else (lambda n=name: host_row[n]) for name in rule.read
+    }
     row = bare.with_columns(columns)
     text = RuleText(**{**{f: getattr(rule, f) for f in rule.__struct_fields__}, "read": {}})
     return complete_row(text, Host(str(root)), row)
@@ -51,7 +53,7 @@ def check_rows(rule: RuleText, tmp_path: Path) -> None:
     answers = {row.answer for row in rule.tests}
     assert {"found", "fine"} <= answers, "a rule without a row for each answer"
     for row in rule.tests:
-        full = filled(rule, row.row, tmp_path)
+        full = fill_row(rule, row.row, tmp_path)
         assert answer_and_reason_of(rule, full)[0] == row.answer, (row, answer_and_reason_of(rule, full))
         if row.answer == "found":
             finding = rule_finding(rule, Host(str(tmp_path)), severity_of(rule, full), [full])
@@ -67,11 +69,11 @@ def test_no_title_says_unknown_where_one_value_is_missing(tmp_path: Path) -> Non
 
 def check_titles(rule: RuleText, tmp_path: Path) -> None:
     host = Host(str(tmp_path))
-    for whole in (one.row for one in rule.tests if one.answer == "found"):
-        full = filled(rule, whole, tmp_path)
+    for values in (example.row for example in rule.tests if example.answer == "found"):
+        full = fill_row(rule, values, tmp_path)
         usual = rule_finding(rule, host, severity_of(rule, full), [full]).title
-        for missing in whole.keys() & rule.read.keys():
-            row = filled(rule, {key: value for key, value in whole.items() if key != missing}, tmp_path)
+        for missing in values.keys() & rule.read.keys():
+            row = fill_row(rule, {key: value for key, value in values.items() if key != missing}, tmp_path)
             if answer_and_reason_of(rule, row)[0] != "found":
                 continue
             title = rule_finding(rule, host, severity_of(rule, row), [row]).title

@@ -44,7 +44,7 @@ def test_a_sites_own_rule_is_asked(tmp_path: Path) -> None:
 
 
 @every_case(
-    ("what", "value"),
+    ("reader", "value"),
     [
         (Read(path="/sys/x/size"), 4 << 20),  # `4096 kB`, compared in bytes
         (Read(path="/proc/meminfo", key="Dirty"), 12 << 10),
@@ -59,7 +59,7 @@ def test_a_sites_own_rule_is_asked(tmp_path: Path) -> None:
         (Read(path="/sys/x/none", exists=True), False),
     ],
 )
-def test_what_a_rule_reads_has_its_type_and_its_unit(tmp_path: Path, what: Read, value: Value) -> None:
+def test_what_a_rule_reads_has_its_type_and_its_unit(tmp_path: Path, reader: Read, value: Value) -> None:
     tree = Tree(tmp_path).put("/proc/meminfo", "Dirty:    12 kB\nHugePages_Total:  8\n")
     texts = {
         "size": "4096 kB",
@@ -70,12 +70,12 @@ def test_what_a_rule_reads_has_its_type_and_its_unit(tmp_path: Path, what: Read,
     }
     for name, text in texts.items():
         tree.put(f"/sys/x/{name}", f"{text}\n")
-    found = read_value(tree.host(), what, "", {})
-    assert (found, type(found)) == (value, type(value))
+    result = read_value(tree.host(), reader, "", {})
+    assert (result, type(result)) == (value, type(value))
 
 
 @every_case(
-    ("what", "says"),
+    ("reader", "words"),
     [
         (Read(path="/proc/vmstat", key="oom_kill"), "what stands after oom_kill in /proc/vmstat"),
         (Read(command=("tc", "-s", "qdisc"), match="x (\\d)"), "what x (\\d) finds in tc -s qdisc"),
@@ -83,12 +83,12 @@ def test_what_a_rule_reads_has_its_type_and_its_unit(tmp_path: Path, what: Read,
         (Read(last="lines"), "the last of the lines that lines counts"),
     ],
 )
-def test_what_a_rule_reads_is_explained(what: Read, says: str) -> None:
-    assert what.source_words() == says
+def test_what_a_rule_reads_is_explained(reader: Read, words: str) -> None:
+    assert reader.source_words() == words
 
 
 @every_case(
-    ("wrong", "line", "says"),
+    ("wrong", "line", "part"),
     [
         (GOOD + '\n[[rule]]\nid = "site.x"\n', 11, "missing required field"),
         (GOOD.replace("now > 5", "__import__('os').system('x')"), 2, "no function of rules"),
@@ -102,12 +102,12 @@ def test_what_a_rule_reads_is_explained(what: Read, says: str) -> None:
     ],
 )
 def test_a_broken_rule_is_named_with_its_line_and_harms_nothing_else(
-    tmp_path: Path, wrong: str, line: int, says: str
+    tmp_path: Path, wrong: str, line: int, part: str
 ) -> None:
     (tmp_path / "own.toml").write_text(wrong)
     (tmp_path / "z.toml").write_text(GOOD.replace("site.limit", "site.other"))
     rules = written_rules(tmp_path)
-    assert len(rules.problems) == 1 and says in rules.problems[0]
+    assert len(rules.problems) == 1 and part in rules.problems[0]
     assert not line or rules.problems[0].startswith(f"{tmp_path / 'own.toml'}:{line}: ")
     assert "site.other" in {rule.id for rule in rules.rules} and len(rules.rules) > 100
 
@@ -130,8 +130,8 @@ def test_a_broken_rule_is_named_with_its_line_and_harms_nothing_else(
 def test_what_is_absent_makes_unknown_unless_the_rest_decides(
     text: str, names: dict[str, object], value: object
 ) -> None:
-    found = parse_expression(text).value(names)
-    assert isinstance(found, Absent) if value is None else found == value
+    result = parse_expression(text).value(names)
+    assert isinstance(result, Absent) if value is None else result == value
 
 
 @pytest.mark.parametrize("text", ["'x' * 999999999", "[1] * 99999999"])
@@ -165,5 +165,5 @@ def test_a_name_is_never_an_option_of_a_remedys_command(line: str, name: str | i
 def test_a_name_is_never_an_option_of_a_command_that_a_rule_runs() -> None:
     read = Read(command=("echo", "{name}"))
     assert read_value(Host(), read, "", {"name": "lo"}) == "lo"
-    refused = read_value(Host(), read, "", {"name": "--version"})
-    assert isinstance(refused, Absent) and refused.kind == "invalid"
+    value = read_value(Host(), read, "", {"name": "--version"})
+    assert isinstance(value, Absent) and value.kind == "invalid"

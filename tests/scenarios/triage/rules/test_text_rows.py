@@ -25,7 +25,7 @@ why = "we measured it"
 """
 
 
-def titles(tmp_path: Path, rule: str, host: Host) -> list[str]:
+def finding_titles(tmp_path: Path, rule: str, host: Host) -> list[str]:
     site = tmp_path / "site"
     site.mkdir()
     (site / "own.toml").write_text(rule)
@@ -40,19 +40,19 @@ def test_each_match_is_a_row_that_other_files_are_joined_with(tmp_path: Path) ->
     )
     tree.put("/sys/x/a.1/state", "up\n").put("/sys/x/b/state", "down\n")
     tree.put("/etc/owners", "ax1: nobody\na.1: anna\n")  # the name stands for itself, its dot too
-    assert titles(tmp_path, RULE, tree.host()) == ["a.1 of switch runs at 1 of 40, owned by anna"]
+    assert finding_titles(tmp_path, RULE, tree.host()) == ["a.1 of switch runs at 1 of 40, owned by anna"]
 
 
 def test_a_value_that_the_text_does_not_say_is_left_out(tmp_path: Path) -> None:
     tree = Tree(tmp_path / "tree").put("/proc/x/switch", "port b speed 2\n").put("/sys/x/b/state", "up\n")
-    assert titles(tmp_path, RULE, tree.host()) == ["b of switch runs at 2"]
+    assert finding_titles(tmp_path, RULE, tree.host()) == ["b of switch runs at 2"]
 
 
 def test_a_captured_output_is_cut_without_the_path_that_a_live_host_needs(tmp_path: Path) -> None:
     rule = RULE.replace('each = "/proc/x/*"', 'each = "/none/*"\ncommand = ["switch", "-p"]')
     tree = Tree(tmp_path / "tree").put("/sos_commands/networking/switch_-p", "port b speed 2\n")
     tree.put("/sys/x/b/state", "up\n")
-    assert titles(tmp_path, rule, tree.host()) == ["b of switch_-p runs at 2"]
+    assert finding_titles(tmp_path, rule, tree.host()) == ["b of switch_-p runs at 2"]
 
 
 def test_rows_and_a_command_belong_together(tmp_path: Path) -> None:

@@ -31,23 +31,23 @@ KINDS = {"finding": "finding", "remedy": "remedy", "evidence": "line", "text": "
 class Call:
     """`SAYS.finding("name", field=…)` somewhere in the scenarios; `scenario_names`: none where the name is computed."""
 
-    def __init__(self, where: str, folder: str, node: ast.Call, kind: str) -> None:
-        self.where, self.folder, self.kind = f"{where}:{node.lineno}", folder, KINDS[kind]
-        said = node.args[0]
-        self.names = [one.value for one in _either(said) if isinstance(one, ast.Constant)]
+    def __init__(self, file_name: str, folder: str, node: ast.Call, kind: str) -> None:
+        self.location, self.folder, self.kind = f"{file_name}:{node.lineno}", folder, KINDS[kind]
+        entry_name = node.args[0]
+        self.names = [choice.value for choice in _choices(entry_name) if isinstance(choice, ast.Constant)]
         self.open = any(word.arg is None for word in node.keywords)
-        given = {word.arg for word in node.keywords if word.arg}
-        self.given = given - OWN if kind == "finding" else given
+        fields = {word.arg for word in node.keywords if word.arg}
+        self.fields = fields - OWN if kind == "finding" else fields
 
 
-def _either(said: ast.expr) -> Iterator[ast.expr]:
-    if isinstance(said, ast.IfExp):
-        yield from (*_either(said.body), *_either(said.orelse))
+def _choices(expression: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(expression, ast.IfExp):
+        yield from (*_choices(expression.body), *_choices(expression.orelse))
     else:
-        yield said
+        yield expression
 
 
-def calls() -> Iterator[Call]:
+def text_calls() -> Iterator[Call]:
     for path in ROOT.rglob("*.py"):
         if " = texts(" not in (text := path.read_text()):
             continue
@@ -67,16 +67,16 @@ def calls() -> Iterator[Call]:
 
 
 def test_each_call_gives_what_its_templates_ask_and_no_more() -> None:
-    assert_each(calls(), check_call, name=lambda call: call.where)
+    assert_each(text_calls(), check_call, name=lambda call: call.location)
 
 
 def check_call(call: Call) -> None:
-    asked = [FILES[call.folder].required_fields(call.kind, name) for name in call.names]
-    if not asked:
+    required = [FILES[call.folder].required_fields(call.kind, name) for name in call.names]
+    if not required:
         return  # filled below, and where it is called
-    plain = [fields - {"subject"} if call.kind == "finding" else fields for fields in asked]
-    assert frozenset.intersection(*plain) <= call.given or call.open
-    assert call.given <= frozenset.union(*plain)
+    plain = [fields - {"subject"} if call.kind == "finding" else fields for fields in required]
+    assert frozenset.intersection(*plain) <= call.fields or call.open
+    assert call.fields <= frozenset.union(*plain)
 
 
 def test_each_entry_is_filled_and_its_commands_are_read_by_a_shell() -> None:
@@ -87,27 +87,27 @@ def check_entry(entry: tuple[str, str, str]) -> None:
     folder, kind, name = entry
     file = FILES[folder]
     fields = dict.fromkeys(file.required_fields(kind, name), 3)
-    made = getattr(file, "evidence" if kind == "line" else kind)(name, **fields)
-    remedies = made.remedy if isinstance(made, Finding) else [made] if isinstance(made, Remedy) else []
+    text = getattr(file, "evidence" if kind == "line" else kind)(name, **fields)
+    remedies = text.remedy if isinstance(text, Finding) else [text] if isinstance(text, Remedy) else []
     for remedy in remedies:
         for line in (*remedy.commands, *remedy.verify, *remedy.undo):
             assert subprocess.run(["sh", "-n", "-c", line], check=False).returncode == 0, line
 
 
 @cache
-def _strings() -> tuple[set[str], set[str]]:
+def _code_strings() -> tuple[set[str], set[str]]:
     """That stand in the code: whole ones, and how those begin that are filled in."""
-    spoken: set[str] = set()
+    whole_strings: set[str] = set()
     begun: set[str] = set()
-    for path in (one for place in SAYING for one in (ROOT.parent / place).rglob("*.py")):
+    for path in (source for place in SAYING for source in (ROOT.parent / place).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.JoinedStr) and isinstance(node.values[0], ast.Constant):
                 begun.add(node.values[0].value)
             elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                spoken.add(node.value)
+                whole_strings.add(node.value)
     for path in (ROOT.parent / "probes/imports/formats").glob("*.toml"):  # formats of imports that are data
-        spoken |= set(re.findall(r'"([\w.-]+)"', path.read_text()))
-    return spoken, begun
+        whole_strings |= set(re.findall(r'"([\w.-]+)"', path.read_text()))
+    return whole_strings, begun
 
 
 def test_no_entry_is_left_over() -> None:
@@ -115,15 +115,15 @@ def test_no_entry_is_left_over() -> None:
 
 
 def check_all_entries_are_used(folder: str) -> None:
-    spoken, begun = _strings()
+    whole_strings, begun = _code_strings()
     entries = FILES[folder].all_entries
-    named = {name for made in entries.values() for name in getattr(made, "remedy", ())}
-    left = [key for key in entries if key[1] not in spoken | named]
-    assert [key for key in left if not any(part and key[1].startswith(part) for part in begun)] == []
+    remedy_names = {name for text in entries.values() for name in getattr(text, "remedy", ())}
+    unused = [key for key in entries if key[1] not in whole_strings | remedy_names]
+    assert [key for key in unused if not any(part and key[1].startswith(part) for part in begun)] == []
 
 
 @every_case(
-    ("text", "named"),
+    ("text", "mistake"),
     [
         ("[finding.a]\nseverity = 'notice'", "finding.a"),
         ("[remedy.b]\ntitle = 'x'\ncommand = ['y']", "remedy.b"),
@@ -134,11 +134,11 @@ def check_all_entries_are_used(folder: str) -> None:
         ("nonsense", "key"),
     ],
 )
-def test_a_fault_is_named_by_file_and_entry(text: str, named: str, tmp_path: Path) -> None:
+def test_a_fault_is_named_by_file_and_entry(text: str, mistake: str, tmp_path: Path) -> None:
     (tmp_path / "findings.toml").write_text(text)
     with pytest.raises(ValueError, match=re.escape(str(tmp_path / "findings.toml"))) as error:
         FindingTexts(tmp_path / "findings.toml").all_entries  # noqa: B018
-    assert named in str(error.value)
+    assert mistake in str(error.value)
 
 
 def test_values_in_commands_are_quoted_and_several_make_a_line_each(tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from hostdx.scenarios.triage.rules.texts import RemedyText
 from hostdx.scenarios.triage.rules.words import fill_command
 from tests.every_case import assert_each, every_case
 from tests.fakes.hosts.server import Server
-from tests.scenarios.test_planted_faults import PLANTED, findings
-from tests.scenarios.triage.rules.test_rows import filled
+from tests.scenarios.test_planted_faults import PLANTED, findings_by_id
+from tests.scenarios.triage.rules.test_rows import fill_row
 from tests.scenarios.triage.rules.test_texts import FILES
 
 WITH_SETTINGS = {
@@ -70,23 +70,23 @@ class Shell:
         self.wrote.setdefault(path, old)
 
 
-def settings(root: Path) -> dict[str, str]:
+def read_settings(root: Path) -> dict[str, str]:
     places = (p for top in ("proc/sys", "proc/irq", "sys") for p in (root / top).rglob("*") if p.is_file())
     return {str(p.relative_to(root)): " ".join(bracketed_word(p.read_text()).split()) for p in places}
 
 
 def done_and_undone(root: Path, remedy: Remedy) -> set[str]:
-    before, shell = settings(root), Shell(root)
+    before, shell = read_settings(root), Shell(root)
     for command in remedy.commands:
         shell.run(command)
-    changed = settings(root)
-    assert changed != before, "its commands change nothing"
+    after = read_settings(root)
+    assert after != before, "its commands change nothing"
     for command in remedy.verify:
         for path in re.findall(r"(?<= )/(?:sys|proc)/[^ |*']+(?= |$)", command):
             assert (root / path.lstrip("/")).exists(), command
     for command in remedy.undo:
         shell.run(command)
-    assert settings(root) == before
+    assert read_settings(root) == before
     return set(shell.wrote)
 
 
@@ -107,7 +107,7 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
 
 @pytest.fixture
 def server(healthy: Server) -> Iterator[Server]:
-    with healthy.planted():
+    with healthy.restore_after():
         yield healthy
 
 
@@ -118,30 +118,32 @@ OTHERS = pytest.mark.soak("every third of the remedies")
 @pytest.mark.parametrize(
     ("rule", "files"),
     [pytest.param(*fault, marks=[OTHERS] if n % 3 else []) for n, fault in enumerate(FAULTS)],
-    ids=lambda one: one if isinstance(one, str) else "",
+    ids=lambda argument: argument if isinstance(argument, str) else "",
 )
 def test_what_a_remedy_sets_comes_back(server: Server, rule: str, files: dict[str, str]) -> None:
     for path, text in files.items():
         server.put(path, text)
     for place in server.root.glob("proc/irq/*/effective_affinity_list"):
-        used = place.read_text() or "0"
-        server.put(str(place.relative_to(server.root)).replace("effective", "smp"), used)
-    made = [remedy for remedy in findings(server.root, rule)[rule].remedy if remedy.undo]
+        number = place.read_text() or "0"
+        server.put(str(place.relative_to(server.root)).replace("effective", "smp"), number)
+    remedies = [remedy for remedy in findings_by_id(server.root, rule)[rule].remedy if remedy.undo]
     # a boot parameter; a module's parameter that is read when the module is loaded
-    assert made or "proc/cmdline" in files or "sys/module/mpt3sas/parameters/msix_disable" in files
+    assert remedies or "proc/cmdline" in files or "sys/module/mpt3sas/parameters/msix_disable" in files
     text = WITH_SETTINGS[rule]
     keys = {
         key
-        for one in text.remedy
-        for key, value in one.set.items()
+        for remedy in text.remedy
+        for key, value in remedy.set.items()
         if not key.startswith(("/", "{")) and "else ''" not in text.let.get(value.strip("{}"), "")
     }
-    for remedy in made:
+    for remedy in remedies:
         before = {path: path.read_text() for path in server.root.rglob("*") if path.is_file()}
         wrote = done_and_undone(server.root, remedy)
-        changed = {key for key in keys if f"/proc/sys/{key.replace('.', '/')}" in wrote}
-        assert changed or not keys or any(path.startswith("/sys/") for path in wrote)
-        assert all(any(key in line for line in remedy.persistent) for key in changed), "not all of it is kept"
+        written_keys = {key for key in keys if f"/proc/sys/{key.replace('.', '/')}" in wrote}
+        assert written_keys or not keys or any(path.startswith("/sys/") for path in wrote)
+        assert all(any(key in line for line in remedy.persistent) for key in written_keys), (
+            "not all of it is kept"
+        )
         for path, text in before.items():
             path.write_text(text)
 
@@ -158,24 +160,30 @@ def numbers(text: str) -> list[float]:
 RAISED = [
     (rule, files)
     for rule, files in FAULTS
-    if any(RAISES.search(one.title) for one in WITH_SETTINGS[rule].remedy)
+    if any(RAISES.search(remedy.title) for remedy in WITH_SETTINGS[rule].remedy)
 ]
 
 
 @pytest.mark.parametrize("times", [1, 3, 1000])
-@pytest.mark.parametrize(("rule", "files"), RAISED, ids=lambda one: one if isinstance(one, str) else "")
+@pytest.mark.parametrize(
+    ("rule", "files"), RAISED, ids=lambda argument: argument if isinstance(argument, str) else ""
+)
 def test_a_setting_that_is_to_be_raised_is_never_lowered(
     server: Server, rule: str, files: dict[str, str], times: int
 ) -> None:
     """Whatever it was: a host may have more already than the value that suits most."""
     for path, text in files.items():
         server.put(path, text)
-    for key in {key for one in WITH_SETTINGS[rule].remedy if RAISES.search(one.title) for key in one.set}:
+    for key in {
+        key for remedy in WITH_SETTINGS[rule].remedy if RAISES.search(remedy.title) for key in remedy.set
+    }:
         place = server.root / (f"proc/sys/{key.replace('.', '/')}" if key[0] not in "/{" else key[1:])
         if times > 1 and place.exists():
-            place.write_text(re.sub(r"\d+", lambda found: str(int(found[0]) * times), place.read_text()))
-    found = findings(server.root, rule)
-    for remedy in (one for one in (found[rule].remedy if rule in found else ()) if RAISES.search(one.title)):
+            place.write_text(re.sub(r"\d+", lambda digits: str(int(digits[0]) * times), place.read_text()))
+    by_rule = findings_by_id(server.root, rule)
+    for remedy in (
+        remedy for remedy in (by_rule[rule].remedy if rule in by_rule else ()) if RAISES.search(remedy.title)
+    ):
         shell = Shell(server.root)
         for command in remedy.commands:
             shell.run(command)
@@ -191,15 +199,15 @@ def test_each_command_that_raises_is_above_what_undoes_it(tmp_path: Path) -> Non
 
 def check_raising_commands(rule: RuleText, tmp_path: Path) -> None:
     """In every row of its own: `ethtool -G eth0 rx 8192` is undone by less, and no number is fixed."""
-    raising = [one for one in rule.remedy if RAISES.search(one.title)]
-    for one in raising:
-        fixed = [line for line in one.commands if re.search(r" (-[A-Z]\w*|-[bw]|rpc\.nfsd) ?\w* \d", line)]
+    raising = [remedy for remedy in rule.remedy if RAISES.search(remedy.title)]
+    for remedy in raising:
+        fixed = [line for line in remedy.commands if re.search(r" (-[A-Z]\w*|-[bw]|rpc\.nfsd) ?\w* \d", line)]
         assert not fixed, f"{fixed} may be less than what the host has"
     for row in (row.row for row in rule.tests if row.answer == "found"):
-        full = filled(rule, row, tmp_path)
-        for one in raising:
-            for undo in (line for line in one.undo if "{" in line):
-                alike = [line for line in one.commands if line.split()[:2] == undo.split()[:2]]
+        full = fill_row(rule, row, tmp_path)
+        for remedy in raising:
+            for undo in (line for line in remedy.undo if "{" in line):
+                alike = [line for line in remedy.commands if line.split()[:2] == undo.split()[:2]]
                 for a, b in ((fill_command(undo, full), fill_command(line, full)) for line in alike):
                     assert all(x <= y for x, y in zip(numbers(a), numbers(b), strict=False)), (a, b)
 
@@ -255,25 +263,25 @@ def test_a_setting_that_has_its_value_is_left_out(tmp_path: Path) -> None:
 ACTIONS = ("/sysrq-trigger", "/abort", "/cgroup.procs", "/drop_caches")  # what is no setting
 
 
-def touched(line: str) -> set[str]:
-    found: set[str] = set()
+def settings_in(line: str) -> set[str]:
+    settings: set[str] = set()
     for part in re.split(r"\|\||&&", line.partition("   # ")[0]):
         if (
             "echo " in part
             and "> " in part
             and (path := part.rpartition("> ")[2].strip()).startswith(("/sys", "/proc", "{"))
         ):
-            found.add(path)
+            settings.add(path)
         elif (sysctls := re.match(r"\s*sysctl (?:-w )?(.*=.*)", part)) is not None:
-            found |= {word.partition("=")[0] for word in shlex.split(sysctls[1])}
-    return {one for one in found if not one.endswith(ACTIONS)}
+            settings |= {word.partition("=")[0] for word in shlex.split(sysctls[1])}
+    return {setting for setting in settings if not setting.endswith(ACTIONS)}
 
 
 WRITTEN = [
     (f"{folder}.{name}", text)
     for folder, file in FILES.items()
     for (kind, name), text in file.all_entries.items()
-    if kind == "remedy" and isinstance(text, RemedyText) and any(map(touched, text.commands))
+    if kind == "remedy" and isinstance(text, RemedyText) and any(map(settings_in, text.commands))
 ]
 
 
@@ -282,14 +290,18 @@ def test_each_remedy_in_words_undoes_all_that_it_touches() -> None:
 
 
 def check_undo_of_words(text: RemedyText) -> None:
-    undone = {one for line in text.undo for one in touched(line)}
-    assert {one for line in text.commands for one in touched(line)} <= undone
+    settings = {setting for line in text.undo for setting in settings_in(line)}
+    assert {setting for line in text.commands for setting in settings_in(line)} <= settings
 
 
 def test_rules_name_their_settings_as_data() -> None:
     rules = written_rules(Path("/nonexistent")).rules
     lined = [
-        (rule.id, line) for rule in rules for one in rule.remedy for line in one.commands if touched(line)
+        (rule.id, line)
+        for rule in rules
+        for remedy in rule.remedy
+        for line in remedy.commands
+        if settings_in(line)
     ]
     assert lined == []
 

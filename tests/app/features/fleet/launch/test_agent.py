@@ -31,28 +31,28 @@ while True: signal.pause()
 """
 
 
-def errand(program: bytes, **fields: object) -> Errand:
-    given = {
+def make_errand(program: bytes, **fields: object) -> Errand:
+    defaults = {
         "argv": ("a b", "$x"),
         "size": len(program),
         "sha256": hashlib.sha256(program).hexdigest(),
         **fields,
     }
-    return Errand(**{"python": sys.executable, **given})  # type: ignore[arg-type]
+    return Errand(**{"python": sys.executable, **defaults})  # type: ignore[arg-type]
 
 
 class Agent:
     """One at work, as a login shell starts it."""
 
-    def __init__(self, asked: Errand, *, send: bytes, shell: str = "sh") -> None:
+    def __init__(self, errand: Errand, *, send: bytes, shell: str = "sh") -> None:
         self.process = subprocess.Popen(
-            [shell, "-c", asked.shell_command()],
+            [shell, "-c", errand.shell_command()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
         assert self.process.stdin is not None
-        self.process.stdin.write(asked.order_head("n1") + send)
+        self.process.stdin.write(errand.order_head("n1") + send)
         self.process.stdin.flush()
 
     def line(self) -> bytes:
@@ -82,14 +82,14 @@ print(sys.argv[1:])
 """
 
 
-@pytest.mark.parametrize("goes", [True, False])
-def test_a_node_that_is_made_ready_ahead_waits_for_its_turn(goes: bool) -> None:
-    agent = Agent(errand(READY, argv=("run",), ahead=("plan",)), send=READY)
+@pytest.mark.parametrize("is_begun", [True, False])
+def test_a_node_that_is_made_ready_ahead_waits_for_its_turn(is_begun: bool) -> None:
+    agent = Agent(make_errand(READY, argv=("run",), ahead=("plan",)), send=READY)
     while not (line := agent.line()).startswith(MARK + b'{"ready"'):
         assert line.startswith(MARK), "of what made it ready nothing is handed on"
     stdin = agent.process.stdin
     assert stdin is not None and not select.select([agent.process.stdout], [], [], 0.2)[0]
-    if goes:
+    if is_begun:
         stdin.write(b"g")
         stdin.flush()
         out, last = agent.rest()
@@ -111,7 +111,7 @@ def at_work(agent: Agent) -> tuple[int, Path]:
 
 @pytest.mark.parametrize("shell", ["sh", "bash"])
 def test_it_runs_what_it_was_sent_and_clears_up(shell: str) -> None:
-    out, last = Agent(errand(ECHO), send=ECHO, shell=shell).rest()
+    out, last = Agent(make_errand(ECHO), send=ECHO, shell=shell).rest()
     assert out[1:] == [b"['a b', '$x']"] and last == {"exit": 3, "said": "words", "cut": False}
     folder = Path(os.fsdecode(out[0]))
     assert folder.name.startswith(PREFIX) and not folder.exists()
@@ -119,13 +119,13 @@ def test_it_runs_what_it_was_sent_and_clears_up(shell: str) -> None:
 
 def test_it_reads_a_shared_bundle_where_it_lies(tmp_path: Path) -> None:
     (tmp_path / "hostdx.pyz").write_bytes(ECHO)
-    out, last = Agent(errand(ECHO, shared=str(tmp_path / "hostdx.pyz")), send=b"").rest()
+    out, last = Agent(make_errand(ECHO, shared=str(tmp_path / "hostdx.pyz")), send=b"").rest()
     assert last["exit"] == 3 and Path(os.fsdecode(out[0])) != tmp_path
 
 
-@pytest.mark.parametrize("sent", [ECHO[::-1], ECHO[:-1]])
-def test_what_came_damaged_is_not_run(sent: bytes) -> None:
-    agent = Agent(errand(ECHO), send=sent)
+@pytest.mark.parametrize("damaged", [ECHO[::-1], ECHO[:-1]])
+def test_what_came_damaged_is_not_run(damaged: bytes) -> None:
+    agent = Agent(make_errand(ECHO), send=damaged)
     assert agent.process.stdin is not None
     agent.process.stdin.close()
     agent.process.stdin = None
@@ -134,7 +134,7 @@ def test_what_came_damaged_is_not_run(sent: bytes) -> None:
 
 
 def test_the_end_of_its_input_stops_the_command_which_undoes() -> None:
-    agent = Agent(errand(WAITS), send=WAITS)
+    agent = Agent(make_errand(WAITS), send=WAITS)
     _, folder = at_work(agent)
     assert agent.process.stdin is not None
     agent.process.stdin.close()
@@ -145,7 +145,7 @@ def test_the_end_of_its_input_stops_the_command_which_undoes() -> None:
 
 @every_case("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_signal_stops_the_command_too(number: int) -> None:
-    agent = Agent(errand(WAITS), send=WAITS)
+    agent = Agent(make_errand(WAITS), send=WAITS)
     _, folder = at_work(agent)
     agent.process.send_signal(number)
     out, last = agent.rest()
@@ -155,19 +155,19 @@ def test_a_signal_stops_the_command_too(number: int) -> None:
 @pytest.mark.parametrize("line", ["'x' * 99", "'x' * 99, end=''"])
 def test_it_hands_on_so_much_and_no_more(line: str) -> None:
     program = f"while True: print({line})".encode()
-    out, last = Agent(errand(program, most_bytes=100_000), send=program).rest()
+    out, last = Agent(make_errand(program, most_bytes=100_000), send=program).rest()
     assert last["cut"] is True and 0 < sum(len(line) + 1 for line in out) <= 100_001
 
 
 def test_a_run_is_tied_to_it_and_recorded_where_it_is_cleared_up() -> None:
     program = b"import sys; print(sys.argv[1:])"
-    out, _ = Agent(errand(program, records=True), send=program).rest()
+    out, _ = Agent(make_errand(program, records=True), send=program).rest()
     words = out[0].decode()
     assert PREFIX in words and "--recording" in words and "--tied" in words
 
 
 def test_the_next_one_clears_up_after_one_that_was_killed() -> None:
-    agent = Agent(errand(WAITS), send=WAITS)
+    agent = Agent(make_errand(WAITS), send=WAITS)
     with agent.process:
         command, folder = at_work(agent)
         agent.process.kill()
@@ -177,23 +177,23 @@ def test_the_next_one_clears_up_after_one_that_was_killed() -> None:
     os.kill(command, signal.SIGKILL)
     select.select([fd], [], [])
     os.close(fd)
-    out, _ = Agent(errand(ECHO), send=ECHO).rest()
+    out, _ = Agent(make_errand(ECHO), send=ECHO).rest()
     assert out and not folder.exists()
 
 
 def test_a_directory_of_somebody_elses_is_not_swept(tmp_path: Path) -> None:
-    mine = f"{PREFIX}{os.geteuid()}-"
+    prefix = f"{PREFIX}{os.geteuid()}-"
     (tmp_path / f"{PREFIX}{os.geteuid() + 1}-x").mkdir()
     (tmp_path / "target").mkdir()
-    (tmp_path / f"{mine}link").symlink_to(tmp_path / "target")
-    (tmp_path / f"{mine}busy").mkdir()
-    (tmp_path / f"{mine}old/inside").mkdir(parents=True)
-    held = os.open(tmp_path / f"{mine}busy", os.O_RDONLY)
-    fcntl.flock(held, fcntl.LOCK_EX)
+    (tmp_path / f"{prefix}link").symlink_to(tmp_path / "target")
+    (tmp_path / f"{prefix}busy").mkdir()
+    (tmp_path / f"{prefix}old/inside").mkdir(parents=True)
+    fd = os.open(tmp_path / f"{prefix}busy", os.O_RDONLY)
+    fcntl.flock(fd, fcntl.LOCK_EX)
     sweep_leftovers(str(tmp_path))
-    os.close(held)
+    os.close(fd)
     assert {path.name for path in tmp_path.iterdir()} == {
-        f"{PREFIX}{os.geteuid() + 1}-x", "target", f"{mine}link", f"{mine}busy"
+        f"{PREFIX}{os.geteuid() + 1}-x", "target", f"{prefix}link", f"{prefix}busy"
     }  # fmt: skip
 
 
@@ -201,8 +201,8 @@ def test_a_place_without_room_is_passed_over(tmp_path: Path, monkeypatch: pytest
     from hostdx.app.features.fleet.launch import agent
 
     monkeypatch.setattr(agent, "candidate_places", lambda: [str(tmp_path / "none"), str(tmp_path)])
-    folder, held = make_locked_folder(1)
-    os.close(held)
+    folder, fd = make_locked_folder(1)
+    os.close(fd)
     assert Path(folder).parent == tmp_path and Path(folder).stat().st_mode & 0o777 == 0o700
     with pytest.raises(agent.AgentTrouble):
         make_locked_folder(1 << 60)
@@ -212,15 +212,15 @@ def test_a_users_journals_of_each_node_are_its_own(monkeypatch: pytest.MonkeyPat
     monkeypatch.delenv("XDG_STATE_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    one, two = (environment_and_state_folder("/x", node)[0]["XDG_STATE_HOME"] for node in ("n1", "n2"))
-    assert one != two and one.startswith(str(tmp_path))
+    first, second = (environment_and_state_folder("/x", node)[0]["XDG_STATE_HOME"] for node in ("n1", "n2"))
+    assert first != second and first.startswith(str(tmp_path))
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert "XDG_STATE_HOME" not in environment_and_state_folder("/x", "n1")[0]
 
 
 def test_a_shell_without_a_python(tmp_path: Path) -> None:
     done = subprocess.run(
-        ["sh", "-c", errand(ECHO, python="/no/python").shell_command()],
+        ["sh", "-c", make_errand(ECHO, python="/no/python").shell_command()],
         input=b"",
         capture_output=True,
         check=True,

@@ -29,11 +29,11 @@ PLANS = {
 
 def test_each_group_is_agreed_to_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     answers = iter([False, True])
-    shown: list[str] = []
+    lines: list[str] = []
     monkeypatch.setattr(agreement.consent, "ask_yes_no", lambda _question: next(answers))
-    may = ask_consent(PLANS, yes=False, show=shown.append, fold=lambda names: ",".join(names))
+    may = ask_consent(PLANS, yes=False, show=lines.append, fold=lambda names: ",".join(names))
     assert may == {"n4", "n5"}
-    text = "\n".join(shown)
+    text = "\n".join(lines)
     assert all(value in text for value in ("n1,n2,n3", "/sys/x", "bfq", "none", "mq", "kyber"))
 
 
@@ -44,7 +44,7 @@ def test_without_a_terminal_nothing_is_agreed_to(monkeypatch: pytest.MonkeyPatch
 
 
 @every_case(
-    "changed",
+    "fields",
     [
         {"digest": "x; rm -rf /"},
         {"digest": ""},
@@ -52,11 +52,11 @@ def test_without_a_terminal_nothing_is_agreed_to(monkeypatch: pytest.MonkeyPatch
         {"actions": (Action(kind="command", title="", target=""),) * 200},
     ],
 )
-def test_a_plan_that_is_none_is_rubbish(tmp_path: Path, changed: dict[str, object]) -> None:
+def test_a_plan_that_is_none_is_rubbish(tmp_path: Path, fields: dict[str, object]) -> None:
     path = tmp_path / "plan.json"
-    path.write_bytes(encode(msgspec.structs.replace(plan(), **changed)))
-    found, state, _ = read_plan(path, "iosched", 0)
-    assert found is None and state == "rubbish"
+    path.write_bytes(encode(msgspec.structs.replace(plan(), **fields)))
+    agreed, state, _ = read_plan(path, "iosched", 0)
+    assert agreed is None and state == "rubbish"
 
 
 def test_a_plan_and_a_refusal(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hostdx.app.terminal.failure import COULD_NOT, Failure
 from hostdx.probes.reading.process_stat import is_running
 from tests.fakes.fake_fleet import FakeFleet
 from tests.needs import module, needs, one_always
-from tests.real.polled import within
+from tests.real.polled import happens
 
 pytestmark = [needs(module("ClusterShell")), pytest.mark.usefixtures("own_state")]
 
@@ -27,7 +27,7 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeFleet:
     return FakeFleet(tmp_path)
 
 
-def campaign(
+def make_campaign(
     fleet: FakeFleet,
     scenario: str,
     *nodes: str,
@@ -43,34 +43,34 @@ def campaign(
     )  # fmt: skip
     path = fleet.place / "answers"
     folder = FleetFolder(path) if again else FleetFolder.make_new(path, head)
-    given = {"rsh": str(fleet.ssh), "python": sys.executable, "connect_s": 1.0, **manner}
-    return FleetCampaign(folder, head, make_parcel(str(fleet.bundle)), Manner(**given))
+    settings = {"rsh": str(fleet.ssh), "python": sys.executable, "connect_s": 1.0, **manner}
+    return FleetCampaign(folder, head, make_parcel(str(fleet.bundle)), Manner(**settings))
 
 
-def states(found) -> dict[str, str]:  # type: ignore[no-untyped-def]
-    return {node: line.state for (node, round), line in found.folder.read_answers().items() if round == 0}
+def first_states(campaign) -> dict[str, str]:  # type: ignore[no-untyped-def]
+    return {node: line.state for (node, round), line in campaign.folder.read_answers().items() if round == 0}
 
 
 def test_one_that_closes_its_output_and_lives_on_holds_up_nobody(fleet: FakeFleet) -> None:
-    found = campaign(fleet, TRIAGE, "mute1", "n1", "mute2", "n2")
-    found.triage_nodes()
-    told = states(found)
-    assert (told.pop("n1"), told.pop("n2")) == ("answered", "answered")
+    campaign = make_campaign(fleet, TRIAGE, "mute1", "n1", "mute2", "n2")
+    campaign.triage_nodes()
+    states = first_states(campaign)
+    assert (states.pop("n1"), states.pop("n2")) == ("answered", "answered")
     pids = [int(pid) for pid in (fleet.place / "mute").read_text().split()]
     assert len(pids) == 2 and not any(map(is_running, pids))
-    assert told.keys() == {"mute1", "mute2"} and not {"answered", "interrupted"} & set(told.values())
+    assert states.keys() == {"mute1", "mute2"} and not {"answered", "interrupted"} & set(states.values())
 
 
 def test_each_node_has_its_state(fleet: FakeFleet) -> None:
-    found = campaign(fleet, TRIAGE, "n1", "gone1", "deny1", "rubbish1", "flood1", "zeros1", "n2")
-    found.triage_nodes()
-    assert states(found) == {
+    campaign = make_campaign(fleet, TRIAGE, "n1", "gone1", "deny1", "rubbish1", "flood1", "zeros1", "n2")
+    campaign.triage_nodes()
+    assert first_states(campaign) == {
         "n1": "answered", "n2": "answered", "gone1": "unreachable", "deny1": "refused",
         "rubbish1": "rubbish", "flood1": "rubbish", "zeros1": "rubbish",
     }  # fmt: skip
-    lines = found.folder.read_answers()
+    lines = campaign.folder.read_answers()
     assert lines["n1", 0].file == "nodes/n1/triage.json" and lines["gone1", 0].file is None
-    assert sorted(path.name for path in (found.folder.path / "nodes").iterdir()) == ["n1", "n2"]
+    assert sorted(path.name for path in (campaign.folder.path / "nodes").iterdir()) == ["n1", "n2"]
 
 
 def test_what_a_connection_has_started_ends_with_it(
@@ -78,40 +78,40 @@ def test_what_a_connection_has_started_ends_with_it(
 ) -> None:
     """A ProxyCommand that hangs was left to process 1 when ssh was killed."""
     monkeypatch.setattr("hostdx.app.features.fleet.launch.call.LOGIN_S", 0.5)
-    campaign(fleet, TRIAGE, "proxy1").triage_nodes()
+    make_campaign(fleet, TRIAGE, "proxy1").triage_nodes()
     pid = int((fleet.place / "proxy").read_text())
-    assert within(lambda: not is_running(pid), 10.0)
+    assert happens(lambda: not is_running(pid), 10.0)
 
 
 def test_each_node_runs_its_own_plan_and_no_other(fleet: FakeFleet) -> None:
-    found = campaign(fleet, "fake", "n1", "other1", "held1")
-    found.measure_nodes(0, found.agreed_plans(found.fetch_plans(found.head.nodes, [])), [])
-    assert states(found) == {"n1": "answered", "other1": "skipped", "held1": "skipped"}
-    assert "pid 7" in found.folder.read_answers()["held1", 0].reason
+    campaign = make_campaign(fleet, "fake", "n1", "other1", "held1")
+    campaign.measure_nodes(0, campaign.agreed_plans(campaign.fetch_plans(campaign.head.nodes, [])), [])
+    assert first_states(campaign) == {"n1": "answered", "other1": "skipped", "held1": "skipped"}
+    assert "pid 7" in campaign.folder.read_answers()["held1", 0].reason
 
 
 def test_changes_are_agreed_to(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hostdx.app.run.consent.ask_yes_no", lambda _question: False)
-    found = campaign(fleet, "fake", "n1", "ask1", "old1")
-    may = found.agreed_plans(found.fetch_plans(found.head.nodes, []))
-    assert set(may) == {"n1"} and states(found) == {"ask1": "skipped", "old1": "skipped"}
-    with pytest.raises(Failure) as refused:
-        found.agreed_plans(found.fetch_plans(["ask1"], []))
-    assert refused.value.status == COULD_NOT
+    campaign = make_campaign(fleet, "fake", "n1", "ask1", "old1")
+    may = campaign.agreed_plans(campaign.fetch_plans(campaign.head.nodes, []))
+    assert set(may) == {"n1"} and first_states(campaign) == {"ask1": "skipped", "old1": "skipped"}
+    with pytest.raises(Failure) as error:
+        campaign.agreed_plans(campaign.fetch_plans(["ask1"], []))
+    assert error.value.status == COULD_NOT
 
 
 @pytest.mark.parametrize(("nodes", "most"), [(("share1", "share2"), 1), (("n1", "n2"), 64)])
 def test_what_is_shared_is_loaded_by_one_at_a_time(
     fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch, nodes: tuple[str, ...], most: int
 ) -> None:
-    found = campaign(fleet, "fake", *nodes)
-    plans = found.fetch_plans(nodes, [])
-    seen: list[int] = []
+    campaign = make_campaign(fleet, "fake", *nodes)
+    plans = campaign.fetch_plans(nodes, [])
+    limits: list[int] = []
     monkeypatch.setattr(
-        found._engine, "make_calls", lambda _calls, _most, at_once, _racks: seen.append(at_once)
+        campaign._engine, "make_calls", lambda _calls, _most, at_once, _racks: limits.append(at_once)
     )
-    found.measure_nodes(0, plans, [])
-    assert seen == [most]
+    campaign.measure_nodes(0, plans, [])
+    assert limits == [most]
 
 
 GROUPS = """[Main]
@@ -133,37 +133,37 @@ def test_one_of_each_rack_at_a_time(
     (tmp_path / "groups.conf").write_text(GROUPS)
     set_std_group_resolver_config(str(tmp_path / "groups.conf"))
     try:
-        found = campaign(fleet, "fake", *(f"n{n}" for n in range(1, 8)), per="racks", at_once=at_once)
+        campaign = make_campaign(fleet, "fake", *(f"n{n}" for n in range(1, 8)), per="racks", at_once=at_once)
         with pytest.raises(Failure):
-            groups_by_node(found.head.nodes, "switches")
+            groups_by_node(campaign.head.nodes, "switches")
     finally:
         set_std_group_resolver_config(None)
-    assert found._racks == {
+    assert campaign._racks == {
         "n1": "@racks:r1",
         "n2": "@racks:r1",
         "n3": "@racks:r1",
         "n4": "@racks:r2",
         "n5": "@racks:r2",
     }
-    plans = found.fetch_plans(found.head.nodes, [])
-    seen: list[Counter[str]] = []
+    plans = campaign.fetch_plans(campaign.head.nodes, [])
+    measuring: list[Counter[str]] = []
     ready: list[Counter[str]] = []
     fill = ConnectionEngine._start_waiting
 
-    def filled(self: ConnectionEngine) -> None:
+    def count_calls(self: ConnectionEngine) -> None:
         fill(self)
-        of = {node: found._racks.get(node, "") for node in self._open}
-        seen.append(Counter(rack for node, rack in of.items() if self._open[node].going))
-        ready.append(Counter(of.values()))
+        racks = {node: campaign._racks.get(node, "") for node in self._open}
+        measuring.append(Counter(rack for node, rack in racks.items() if self._open[node].going))
+        ready.append(Counter(racks.values()))
 
-    monkeypatch.setattr(ConnectionEngine, "_start_waiting", filled)
-    found.measure_nodes(0, plans, [])
-    assert set(states(found).values()) == {"answered"} and len(states(found)) == 7
-    assert max(max(one.values()) for one in seen if one) == (at_once or 1)
-    assert max(max(one.values()) for one in ready if one) == min(3, 2 * (at_once or 1)), (
+    monkeypatch.setattr(ConnectionEngine, "_start_waiting", count_calls)
+    campaign.measure_nodes(0, plans, [])
+    assert set(first_states(campaign).values()) == {"answered"} and len(first_states(campaign)) == 7
+    assert max(max(counts.values()) for counts in measuring if counts) == (at_once or 1)
+    assert max(max(counts.values()) for counts in ready if counts) == min(3, 2 * (at_once or 1)), (
         "as many are made ready"
     )
-    assert max(len(one) for one in seen) == 3, "each rack for itself; those in none are one"
+    assert max(len(counts) for counts in measuring) == 3, "each rack for itself; those in none are one"
 
 
 def test_a_stop_is_told_by_each_node_and_the_rest_is_taken_up_again(
@@ -171,26 +171,26 @@ def test_a_stop_is_told_by_each_node_and_the_rest_is_taken_up_again(
 ) -> None:
     from hostdx.app.features.fleet.launch.call import NodeCall
 
-    found = campaign(fleet, "fake", "n1", "slow1", "n2", at_once=1)
-    plans = found.fetch_plans(found.head.nodes, [])
+    campaign = make_campaign(fleet, "fake", "n1", "slow1", "n2", at_once=1)
+    plans = campaign.fetch_plans(campaign.head.nodes, [])
     line = NodeCall.take_output_line
 
-    def stopped(call: NodeCall, text: bytes) -> None:
+    def take_and_stop(call: NodeCall, text: bytes) -> None:
         line(call, text)
         if call.node == "slow1" and b"at work" in text:
             os.kill(os.getpid(), signal.SIGINT)  # as Ctrl-C, which is blocked now and looked for
 
-    monkeypatch.setattr(NodeCall, "take_output_line", stopped)
-    found.measure_nodes(0, plans, [])
-    assert states(found) == {"n1": "answered", "slow1": "interrupted", "n2": "interrupted"}
-    assert found.folder.read_answers()["slow1", 0].reason == "told-by-node", "the node says so itself"
-    assert found.was_interrupted
+    monkeypatch.setattr(NodeCall, "take_output_line", take_and_stop)
+    campaign.measure_nodes(0, plans, [])
+    assert first_states(campaign) == {"n1": "answered", "slow1": "interrupted", "n2": "interrupted"}
+    assert campaign.folder.read_answers()["slow1", 0].reason == "told-by-node", "the node says so itself"
+    assert campaign.was_interrupted
     monkeypatch.setattr(NodeCall, "take_output_line", line)
     before = len(fleet.vendor_names())
-    again = campaign(fleet, "fake", "n1", "slow1", "n2", again=True)
+    again = make_campaign(fleet, "fake", "n1", "slow1", "n2", again=True)
     assert again.unanswered_nodes(again.head.nodes, 0) == ["slow1", "n2"]
     again.measure_nodes(0, {node: plans[node] for node in ("n1", "n2")}, [])
-    assert fleet.vendor_names()[before:] == ["n2"] and states(again)["n2"] == "answered"
+    assert fleet.vendor_names()[before:] == ["n2"] and first_states(again)["n2"] == "answered"
 
 
 @pytest.mark.parametrize("text", ["n[1-3],x", "a.b-c_d"])
@@ -219,23 +219,25 @@ def test_where_most_did_not_answer_it_could_not_be_done(
 ) -> None:
     from hostdx.app.features.fleet.cli.launch_options import report_outcome
 
-    found = campaign(fleet, TRIAGE, *nodes)
-    found.triage_nodes()
-    assert report_outcome(found, 0.05) == status
+    campaign = make_campaign(fleet, TRIAGE, *nodes)
+    campaign.triage_nodes()
+    assert report_outcome(campaign, 0.05) == status
 
 
 def test_nodes_begin_together(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
     from hostdx.app.features.fleet.launch import campaign as launcher
 
     monkeypatch.setattr(launcher, "LEAD_S", 6.0)
-    found = campaign(fleet, "fake", "share1", "share2", together=True)
-    plans = found.fetch_plans(found.head.nodes, [])
+    campaign = make_campaign(fleet, "fake", "share1", "share2", together=True)
+    plans = campaign.fetch_plans(campaign.head.nodes, [])
     began = time.time()
-    found.measure_nodes(0, plans, [])
-    assert states(found) == {"share1": "answered", "share2": "answered"}
+    campaign.measure_nodes(0, plans, [])
+    assert first_states(campaign) == {"share1": "answered", "share2": "answered"}
     assert time.time() >= began + 6.0
     with pytest.raises(Failure):
-        campaign(fleet, "fake", "n1", "n2", again=True, together=True, fanout=1).measure_nodes(1, plans, [])
+        make_campaign(fleet, "fake", "n1", "n2", again=True, together=True, fanout=1).measure_nodes(
+            1, plans, []
+        )
 
 
 def test_a_node_that_waits_for_the_others_can_be_stopped(
@@ -243,16 +245,16 @@ def test_a_node_that_waits_for_the_others_can_be_stopped(
 ) -> None:
     from hostdx.app.features.fleet.launch.call import NodeCall
 
-    found = campaign(fleet, "fake", "n1", together=True)
-    plans = found.fetch_plans(found.head.nodes, [])
+    campaign = make_campaign(fleet, "fake", "n1", together=True)
+    plans = campaign.fetch_plans(campaign.head.nodes, [])
     line = NodeCall.take_output_line
 
-    def stopped(call: NodeCall, text: bytes) -> None:
+    def take_and_stop(call: NodeCall, text: bytes) -> None:
         line(call, text)
         if call.call_phase == "running":
             os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(NodeCall, "take_output_line", stopped)
+    monkeypatch.setattr(NodeCall, "take_output_line", take_and_stop)
     began = time.monotonic()
-    found.measure_nodes(0, plans, [])
-    assert time.monotonic() - began < 25 and states(found)["n1"] != "answered"
+    campaign.measure_nodes(0, plans, [])
+    assert time.monotonic() - began < 25 and first_states(campaign)["n1"] != "answered"

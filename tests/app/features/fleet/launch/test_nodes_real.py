@@ -11,7 +11,7 @@ import pytest
 
 from hostdx.app.features.fleet.folder import FleetFolder
 from tests.app.features.bundle.conftest import bundle  # noqa: F401 (a fixture)
-from tests.app.launcher import environment
+from tests.app.launcher import own_env
 from tests.needs import MOUNT_NAMESPACE, NET_NAMESPACE, ROOT, module, needs, program
 from tests.real.node_spaces import NodeSpaces
 
@@ -34,17 +34,17 @@ def nodes(place: Path) -> Iterator[NodeSpaces]:
         yield node_spaces
 
 
-def fleet(place: Path, nodes: NodeSpaces, bundle: Path, *words: str) -> subprocess.CompletedProcess[str]:  # noqa: F811
-    where = ["--rsh", f"ssh -F {nodes.config}", "-o", str(place / "answers")]
+def run_fleet(place: Path, nodes: NodeSpaces, bundle: Path, *words: str) -> subprocess.CompletedProcess[str]:  # noqa: F811
+    options = ["--rsh", f"ssh -F {nodes.config}", "-o", str(place / "answers")]
     return subprocess.run(
-        [sys.executable, "-P", "-m", "hostdx.app.cli", "fleet", *words, *where, "--python", sys.executable],
-        env=environment(place) | {"HOSTDX_STARTED_AS": str(bundle)}, capture_output=True, text=True, timeout=400,
+        [sys.executable, "-P", "-m", "hostdx.app.cli", "fleet", *words, *options, "--python", sys.executable],
+        env=own_env(place) | {"HOSTDX_STARTED_AS": str(bundle)}, capture_output=True, text=True, timeout=400,
         stdin=subprocess.DEVNULL, check=False,
     )  # fmt: skip
 
 
 def test_triage_over_ssh(place: Path, nodes: NodeSpaces, bundle: Path) -> None:  # noqa: F811
-    done = fleet(place, nodes, bundle, "triage", "-w", "node[1-3]")
+    done = run_fleet(place, nodes, bundle, "triage", "-w", "node[1-3]")
     assert done.returncode == 0, done.stderr
     answers = FleetFolder(place / "answers").read_answers()
     assert {node: line.state for (node, _), line in answers.items()} == dict.fromkeys(NODES, "answered")
@@ -61,7 +61,7 @@ def test_nodes_measure_one_at_a_time_and_each_has_a_lock_of_its_own(
     bundle: Path,  # noqa: F811
 ) -> None:
     (place / "data").mkdir()
-    what = (
+    options = (
         "-w",
         "node[1-2]",
         "--dir",
@@ -73,7 +73,7 @@ def test_nodes_measure_one_at_a_time_and_each_has_a_lock_of_its_own(
         "--at-once",
         "1",
     )
-    done = fleet(place, nodes, bundle, "run", "null", *what)
+    done = run_fleet(place, nodes, bundle, "run", "null", *options)
     assert done.returncode == 0, done.stderr
     answers = FleetFolder(place / "answers").read_answers()
     assert {node: line.state for (node, _), line in answers.items()} == dict.fromkeys(

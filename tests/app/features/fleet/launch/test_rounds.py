@@ -11,37 +11,37 @@ from tests.fakes.many_nodes import Nodes
 def test_suspects_do_not_all_run_first() -> None:
     nodes = Nodes(40, 6)
     nodes.slow(["node0001", "node0002"], 0.5)
-    found = screen_nodes(nodes.all())
-    suspects = tuple(found.suspects)
-    orders = [draw_nodes(found, suspects, seed) for seed in range(20)]
+    screening = screen_nodes(nodes.all())
+    suspects = tuple(screening.suspects)
+    orders = [draw_nodes(screening, suspects, seed) for seed in range(20)]
     assert all(set(suspects) < set(names) for names in orders)
     assert any(set(names[: len(suspects)]) != set(suspects) for names in orders)
-    assert draw_nodes(found, suspects, 3) == draw_nodes(found, suspects, 3)
+    assert draw_nodes(screening, suspects, 3) == draw_nodes(screening, suspects, 3)
 
 
 ONLY = Option(name="only", kind="choice", help="", multiple=True, choices=("a", "b", "c", "d"), loads=True)
 
 
-def planned(*actions: Action) -> Plan:
+def plan_of(*actions: Action) -> Plan:
     loads = tuple(Workload(id=id, title=id, metrics=()) for id in ONLY.choices)
     return Plan(scenario="x", title="", question="", workloads=loads, actions=actions)
 
 
 def test_a_retest_measures_what_is_open_in_its_share_of_the_time() -> None:
-    words, count = shorten_run([ONLY], {"budget": 60.0, "size": 1}, {"c", "b"}, [planned()])
+    words, count = shorten_run([ONLY], {"budget": 60.0, "size": 1}, {"c", "b"}, [plan_of()])
     assert count == 2 and words == ["--budget=30", "--size=1", "--only=b", "--only=c"]
-    assert shorten_run([ONLY], {"budget": 2.0}, {"c"}, [planned()])[0][0] == "--budget=1", (
+    assert shorten_run([ONLY], {"budget": 2.0}, {"c"}, [plan_of()])[0][0] == "--budget=1", (
         "the least there is"
     )
 
 
 def test_a_retest_is_whole_where_it_cannot_be_shorter() -> None:
-    asks = planned(Action(kind="attribute", title="", target="/sys/x", new="b", consent=True))
-    whole = (["--budget=60"], 0)
+    asks = plan_of(Action(kind="attribute", title="", target="/sys/x", new="b", consent=True))
+    whole_run = (["--budget=60"], 0)
     chosen: dict[str, Json] = {"budget": 60}
-    assert shorten_run([], chosen, {"a"}, [planned()]) == whole, "no such option"
-    assert shorten_run([ONLY], chosen, {"a", "b", "c", "d"}, [planned()]) == whole, "all are open"
-    assert shorten_run([ONLY], chosen, {"a"}, [planned(), asks]) == whole, (
+    assert shorten_run([], chosen, {"a"}, [plan_of()]) == whole_run, "no such option"
+    assert shorten_run([ONLY], chosen, {"a", "b", "c", "d"}, [plan_of()]) == whole_run, "all are open"
+    assert shorten_run([ONLY], chosen, {"a"}, [plan_of(), asks]) == whole_run, (
         "another plan would have to be agreed to"
     )
-    assert shorten_run([ONLY], {"only": ["a", "b"]}, {"a"}, [planned()]) == (["--only=a"], 1)
+    assert shorten_run([ONLY], {"only": ["a", "b"]}, {"a"}, [plan_of()]) == (["--only=a"], 1)

@@ -9,7 +9,7 @@ import pytest
 from hostdx.app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead
 from hostdx.app.features.fleet.reading import read_fleet
 from hostdx.scenarios.analysis.peers.retest import MAX_ROUNDS
-from tests.app.features.fleet.test_reading import recording
+from tests.app.features.fleet.test_reading import write_run
 from tests.fakes.fake_fleet import FakeFleet
 from tests.needs import module, needs
 
@@ -19,14 +19,14 @@ SLOW = "n07"
 SOLE = ("sysctl", "net.ipv4.tcp_sack")
 
 
-def prepared(place: Path, slower: float) -> None:
+def prepare_recordings(place: Path, slower: float) -> None:
     """Nodes differ by 1 %, their rounds by 1 %; whatever else is drawn: one node's counter is on no other one."""
     draw = random.Random(1)
     for node in NODES:
         own = draw.gauss(1, 0.01) * (slower if node == SLOW else 1.0)
         facts = {"kernel/build": f"#1 on {node}"} | ({"/".join(SOLE): 0} if node == SLOW else {})
         for round in range(MAX_ROUNDS + 1):
-            recording(place / "prepared" / f"{node}-{round}.jsonl", node, own * draw.gauss(1, 0.01), facts)
+            write_run(place / "prepared" / f"{node}-{round}.jsonl", node, own * draw.gauss(1, 0.01), facts)
 
 
 def run(fleet: FakeFleet, *, together: bool = False) -> Path:
@@ -55,7 +55,7 @@ def run(fleet: FakeFleet, *, together: bool = False) -> Path:
 @pytest.mark.soak("`test_rounds.py` measures suspects again; `peers/test_retest.py` names the slower node")
 def test_a_slower_node_is_measured_again_and_named(tmp_path: Path) -> None:
     fleet = FakeFleet(tmp_path)
-    prepared(tmp_path, 0.75)  # rates: fewer a second is slower
+    prepare_recordings(tmp_path, 0.75)  # rates: fewer a second is slower
     path = run(fleet)
     again = [
         {node for node, at in FleetFolder(path).read_answers() if at == round}
@@ -63,7 +63,7 @@ def test_a_slower_node_is_measured_again_and_named(tmp_path: Path) -> None:
     ]
     assert SLOW in again[0] and len(again[0]) > len({SLOW}) + 7
     answers = read_fleet([str(path)]).judge_answers(0.05)
-    assert [one.node for one in answers.odd] == [SLOW]
+    assert [node.node for node in answers.odd] == [SLOW]
     odd = answers.odd[0]
     assert all(standing.ratio and standing.ratio < 1 and standing.ci95 for standing in odd.standings)
     assert not odd.few and (odd.settings[0].subject, odd.settings[0].name) == SOLE
@@ -75,7 +75,7 @@ def test_a_slower_node_is_measured_again_and_named(tmp_path: Path) -> None:
 )
 def test_of_like_nodes_none_is_named(tmp_path: Path) -> None:
     fleet = FakeFleet(tmp_path)
-    prepared(tmp_path, 1.0)
+    prepare_recordings(tmp_path, 1.0)
     answers = read_fleet([str(run(fleet))]).judge_answers(0.05)
     assert not answers.odd and not answers.missing
 
@@ -88,12 +88,12 @@ def test_nodes_that_began_together_do_so_again_all_of_them(
 
     monkeypatch.setattr(campaign, "LEAD_S", 0.1)
     fleet = FakeFleet(tmp_path)
-    prepared(tmp_path, 0.75)
+    prepare_recordings(tmp_path, 0.75)
     path = run(fleet, together=True)
     answers = FleetFolder(path).read_answers()
     assert {node for node, at in answers if at == 1} == set(NODES)
-    found = read_fleet([str(path)]).judge_answers(0.05)
-    assert [one.node for one in found.odd] == [SLOW]
-    assert found.sums and all(
-        len(one.rates) == len(NODES) and len(one.again) == found.rounds for one in found.sums
+    judgement = read_fleet([str(path)]).judge_answers(0.05)
+    assert [node.node for node in judgement.odd] == [SLOW]
+    assert judgement.sums and all(
+        len(load.rates) == len(NODES) and len(load.again) == judgement.rounds for load in judgement.sums
     )

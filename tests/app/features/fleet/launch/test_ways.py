@@ -9,8 +9,8 @@ import pytest
 
 from hostdx.app.features.fleet.folder import FleetFolder
 from tests.app import forked
-from tests.app.features.fleet.launch.test_campaign import campaign
-from tests.app.launcher import environment
+from tests.app.features.fleet.launch.test_campaign import make_campaign
+from tests.app.launcher import own_env
 from tests.fakes.fake_fleet import FakeFleet
 from tests.needs import module, needs
 
@@ -25,7 +25,7 @@ exec "$@"
 """
 
 
-def script(path: Path, text: str) -> Path:
+def write_script(path: Path, text: str) -> Path:
     path.parent.mkdir(exist_ok=True)
     path.write_text(text)
     path.chmod(0o755)
@@ -35,9 +35,9 @@ def script(path: Path, text: str) -> Path:
 def triage(fleet: FakeFleet, nodes: str, *words: str, rsh: Path, **extra: str) -> dict[str, tuple[str, str]]:
     """Each node's state and reason."""
     argv = [sys.executable, "-P", "-m", "hostdx.app.cli", "fleet", "triage", "-w", nodes, "--rsh", str(rsh)]
-    where = ["--bundle", str(fleet.bundle), "-o", str(fleet.place / "answers"), "--python", sys.executable]
+    options = ["--bundle", str(fleet.bundle), "-o", str(fleet.place / "answers"), "--python", sys.executable]
     done = forked.run(
-        [*argv, *where, *words], env=environment(fleet.place) | extra, stdin=subprocess.DEVNULL, capture_output=True,
+        [*argv, *options, *words], env=own_env(fleet.place) | extra, stdin=subprocess.DEVNULL, capture_output=True,
         text=True, timeout=200, check=False,
     )  # fmt: skip
     lines = FleetFolder(fleet.place / "answers").read_answers()
@@ -47,10 +47,10 @@ def triage(fleet: FakeFleet, nodes: str, *words: str, rsh: Path, **extra: str) -
 
 def test_as_root_by_sudo(tmp_path: Path) -> None:
     fleet = FakeFleet(tmp_path)
-    sudo = script(tmp_path / "bin" / "sudo", SUDO)
+    sudo = write_script(tmp_path / "bin" / "sudo", SUDO)
     path = f"{sudo.parent}:/usr/bin:/bin"
-    found = triage(fleet, "n1,root2,user3", "--become", "sudo", rsh=fleet.ssh, PATH=path)
-    assert {node: state for node, (state, _) in found.items()} == {
+    answers = triage(fleet, "n1,root2,user3", "--become", "sudo", rsh=fleet.ssh, PATH=path)
+    assert {node: state for node, (state, _) in answers.items()} == {
         "n1": "answered", "root2": "answered", "user3": "refused",
     }  # fmt: skip
     assert sorted((sudo.parent / "became").read_text().split()) == ["n1", "root2"]
@@ -68,13 +68,13 @@ def test_plans_and_runs_over_a_gateway(
     monkeypatch.setattr(Task, "TOPOLOGY_CONFIGS", [str(routes)])
     monkeypatch.setattr(task_self(), "topology", None)
     monkeypatch.setenv("CLUSTERSHELL_GW_PYTHON_EXECUTABLE", sys.executable)
-    found = campaign(FakeFleet(tmp_path), "fake", "n1", "rubbish1", "n2")
+    fleet_run = make_campaign(FakeFleet(tmp_path), "fake", "n1", "rubbish1", "n2")
     for round in (0, 1):
-        plans = found.agreed_plans(
-            found.fetch_plans(found.unanswered_nodes(found.head.nodes, round), [], round), round
+        plans = fleet_run.agreed_plans(
+            fleet_run.fetch_plans(fleet_run.unanswered_nodes(fleet_run.head.nodes, round), [], round), round
         )
-        found.measure_nodes(round, plans, [])
-    assert {key: line.state for key, line in found.folder.read_answers().items()} == {
+        fleet_run.measure_nodes(round, plans, [])
+    assert {key: line.state for key, line in fleet_run.folder.read_answers().items()} == {
         (node, round): state for round in (0, 1) for node, state in
         {"n1": "answered", "n2": "answered", "rubbish1": "rubbish"}.items()
     }  # fmt: skip

@@ -2,15 +2,8 @@
 
 import pytest
 
-from hostdx.probes.system.disk.trim.trim_jobs import (
-    TrimJob,
-    explain_fstab_skip,
-    explain_skip,
-    find_calls,
-)
-from hostdx.probes.system.disk.trim.trim_timer import (
-    trim_timer,
-)
+from hostdx.probes.system.disk.trim.trim_jobs import TrimJob, explain_fstab_skip, explain_skip, find_calls
+from hostdx.probes.system.disk.trim.trim_timer import trim_timer
 from hostdx.probes.types import Absent
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
@@ -45,7 +38,7 @@ def test_the_root_is_trimmed_even_if_fstab_does_not_name_it(tree: Tree) -> None:
 
 
 @every_case(
-    ("text", "found"),
+    ("text", "calls"),
     [
         ("fstrim -av", [("all", ())]),
         ("/sbin/fstrim --all || true", [("all", ())]),
@@ -63,8 +56,8 @@ def test_the_root_is_trimmed_even_if_fstab_does_not_name_it(tree: Tree) -> None:
         ("fstrim 'unclosed", [("unknown", ())]),
     ],
 )  # fmt: skip
-def test_what_a_call_reaches(text: str, found: list[tuple[str, tuple[str, ...]]]) -> None:
-    assert [(job.reach, job.paths) for job in find_calls(text, "x")] == found
+def test_what_a_call_reaches(text: str, calls: list[tuple[str, tuple[str, ...]]]) -> None:
+    assert [(job.reach, job.paths) for job in find_calls(text, "x")] == calls
 
 
 def test_a_call_reaches_the_file_system_that_its_path_lies_on(tree: Tree) -> None:

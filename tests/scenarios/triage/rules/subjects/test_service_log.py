@@ -29,15 +29,15 @@ RULE = RuleText(
 )
 
 
-def rows(tree: Tree) -> list[tuple[str, object, object]]:
+def service_rows(tree: Tree) -> list[tuple[str, object, object]]:
     return [(row.subject, row["lines"], row["over"]) for row in service_lines_of(tree.host(), RULE)]
 
 
 def test_what_comes_after_the_fault_says_that_it_is_over(tmp_path: Path) -> None:
     tree = Tree(tmp_path).put(LOG, f"{ALARM}\n{CLEARED}\n")
-    assert rows(tree) == [("rabbitmq", 1, True)]
+    assert service_rows(tree) == [("rabbitmq", 1, True)]
     tree.put(LOG, f"{ALARM}\n{CLEARED}\n{ALARM}\n")
-    assert rows(tree) == [("rabbitmq", 2, False)]
+    assert service_rows(tree) == [("rabbitmq", 2, False)]
 
 
 def test_a_daemons_line_that_no_rule_names(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_a_daemons_line_that_no_rule_names(tmp_path: Path) -> None:
 
 
 def test_a_program_without_lines_has_no_row(tmp_path: Path) -> None:
-    assert rows(Tree(tmp_path)) == []
+    assert service_rows(Tree(tmp_path)) == []
 
 
 def test_processes_by_their_status_alone(tmp_path: Path) -> None:

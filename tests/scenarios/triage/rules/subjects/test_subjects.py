@@ -54,8 +54,8 @@ def test_the_firmwares_limit_of_the_clock_is_in_the_clocks_own_unit(tmp_path: Pa
 
 def test_interrupts_that_are_named_by_a_bus_address_are_the_cards(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
-    told = ("mlx5_comp0@pci:0000:c1:00.0", "mlx5_comp0@pci:0000:c1:00.1", "nvme0q1", "nvme10q1")
-    lines = "".join(f" {40 + n}:   9  0  IR-PCI-MSIX {name}\n" for n, name in enumerate(told))
+    interrupt_names = ("mlx5_comp0@pci:0000:c1:00.0", "mlx5_comp0@pci:0000:c1:00.1", "nvme0q1", "nvme10q1")
+    lines = "".join(f" {40 + n}:   9  0  IR-PCI-MSIX {name}\n" for n, name in enumerate(interrupt_names))
     tree.put("proc/interrupts", f"      CPU0  CPU1\n{lines}")
     host = tree.host()
     assert irqs_of(host, Absent(""), ["eth0", "0000:c1:00.0"]) == ("40",)
