@@ -65,9 +65,9 @@ class Fake(Scenario):
         if parents:
             async with run.apply_change(private_directory(parents[0])) as journal:
                 await asyncio.to_thread(Path(journal.value, "file").write_text, "something")
-                await self._changed(run, ending)
+                await self._measure_changed(run, ending)
         else:
-            await self._changed(run, ending)
+            await self._measure_changed(run, ending)
 
     async def _measure_changed(self, run: Run, ending: str) -> None:
         target = run.options.as_string("attribute")

@@ -87,7 +87,7 @@ def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeBench]:
 
 
 def fake_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> type[FakeBench]:
-    fake = type("Bench", (FakeBench,), {"made": []})
+    fake = type("Bench", (FakeBench,), {"benches": []})
     monkeypatch.setattr(null, "StorageBench", fake)
     monkeypatch.setattr(null, "StorageBatches", trains_of)
     monkeypatch.setattr(directories, "check_suitability", lambda host, directory, **_: place(directory))
