@@ -336,7 +336,7 @@ async def test_the_palette_opens_what_has_no_key(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(Shell, "open_recording", lambda self, path: opened_paths.append(path))
     names: list[str] = []
     monkeypatch.setattr(Shell, "open_plan", lambda self, scenario: names.append(scenario))
-    monkeypatch.setattr(Shell, "offer_undo", lambda self, entries: None)
+    monkeypatch.setattr(Shell, "offer_undo", lambda self, asked: None)
     async with run_app(tmp_path, triage="triage") as (app, _pilot):
         for action, *_, node in list_openings(app):
             assert await app.run_action(action, node), action  # each is an action that the app has
