@@ -180,11 +180,11 @@ async def test_replay_keys(size: str, tmp_path: Path) -> None:
 
 async def test_keys_behind_an_answer_are_for_the_screen_below(tmp_path: Path) -> None:
     """A slow line delivers both in one piece."""
-    async with opened(tmp_path, triage="home") as (app, pilot):
+    async with run_app(tmp_path, triage="home") as (app, pilot):
         await keys(pilot, "slash")
         for key in ("enter", "question_mark"):
             app.post_message(events.Key(key, "?" if key == "question_mark" else "\r"))
-        await until(pilot, lambda: isinstance(app.screen, KeysScreen))
+        await wait(pilot, lambda: isinstance(app.screen, KeysScreen))
 
 
 @both

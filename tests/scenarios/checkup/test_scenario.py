@@ -154,7 +154,7 @@ async def test_a_budget_too_short_for_all_leaves_the_last_ones_out(offer: Any) -
 
 
 async def test_a_suspect_of_triage_is_measured_first_and_a_clear_answer_ends_it(offer: Any) -> None:
-    offer(STORAGE, WALL, NULL, suspected="wall")
+    offer(STORAGE, WALL, NULL, suspect="wall")
     dead = Finding(id="w.dead", severity="critical", confidence="measured", title="it is dead")
     clear = OUTCOMES | {"wall": outcome("wall", "it is dead", "critical", findings=(dead,))}
     run = CheckupRun(outcomes=clear)
