@@ -132,14 +132,14 @@ def test_what_lies_between_disk_and_network(tmp_path: Path) -> None:
     assert (
         play(tmp_path, slow | {"direct": 500.0}).limits["out"].what == "streams"
     )  # without the cache no better
-    assert play(tmp_path, slow, busy=0.99, ours=0.1).limits["out"].what == "open"  # others have the CPUs
+    assert play(tmp_path, slow, busy=0.99, own=0.1).limits["out"].what == "open"  # others have the CPUs
 
 
 def test_a_private_link_is_as_fast_as_the_cpus(tmp_path: Path) -> None:
     rates = ALIKE | {"disk": 3000.0, "network": 1000.0}
-    full = play(tmp_path, rates, busy=0.97, ours=1.9).limits["out"]
+    full = play(tmp_path, rates, busy=0.97, own=1.9).limits["out"]
     assert full.what == "CPU"
-    assert play(tmp_path, rates, busy=0.97, ours=0.1).limits["out"].what == "network"
+    assert play(tmp_path, rates, busy=0.97, own=0.1).limits["out"].what == "network"
 
 
 def test_what_each_loses_to_the_other_has_its_interval(tmp_path: Path) -> None:
