@@ -66,8 +66,7 @@ def _emulation_signs(session: RunSession) -> list[Sign]:
     model = session.facts.get("cpu model")
     if model is None or not isinstance(model.value, str) or not is_emulated_cpu(model.value):
         return []
-    words = "this machine's CPU is emulated (QEMU without KVM): no figure here is that of a real machine"
-    return [Sign("notice", words)]
+    return [Sign("notice", wording.emulation_text("this machine"))]
 
 
 def _control_signs(session: RunSession) -> list[Sign]:

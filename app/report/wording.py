@@ -121,6 +121,10 @@ def _seen_shares(verdicts: Iterable[ev.RunVerdict]) -> list[float]:
     return [v.smallest_effect for v in verdicts if v.smallest_effect and not v.control and may_miss_effect(v)]
 
 
+def emulation_text(subject: str) -> str:
+    return f"{subject}'s CPU is emulated (QEMU without KVM): no figure here is that of a real machine"
+
+
 def seen_everywhere_text(verdicts: Iterable[ev.RunVerdict]) -> str:
     """Return `a difference below 3.3 % could be missed`: in each of these; empty where none says it."""
     shares = _seen_shares(verdicts)

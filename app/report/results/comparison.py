@@ -7,6 +7,7 @@ from typing import Literal
 
 from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
 from hostdx.app.report.results.result_parts import value_text
+from hostdx.app.report.wording import emulation_text
 from hostdx.probes.units import (
     count_noun,
     format_factor,
@@ -459,7 +460,7 @@ def _side_row(name: str, side: RecordedSide) -> tuple[str, ...]:
 
 
 def list_doubts(result: ComparedRecordings) -> list[str]:
-    lines = []
+    lines = [f"{emulation_text(name)}." for name, side in (("A", result.a), ("B", result.b)) if side.emulated]
     if result.one_boot:
         lines.append(
             "A and B were measured without a restart of the host between them: a kernel or firmware that was "

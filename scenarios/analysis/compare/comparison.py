@@ -234,7 +234,8 @@ class RecordedSide(msgspec.Struct, frozen=True, kw_only=True):
     """Who was measured, when, how often. `unfinished`: runs that were interrupted, failed or killed.
 
     `boots` is 0 where nobody knows them. `twins`: results left out, each with the one whose figures it has.
-    `others_cpu`: the most that other programs used of all CPUs during all of a run, a share.
+    `others_cpu`: the most that other programs used of all CPUs during all of a run, a share. `emulated`: a run's CPU
+    was QEMU's own.
     """
 
     names: tuple[str, ...]  # of the recordings
@@ -251,6 +252,7 @@ class RecordedSide(msgspec.Struct, frozen=True, kw_only=True):
     left_out: int = 0  # lines of its recordings that are not read: `RunSummary.left_out`
     twins: tuple[tuple[str, str], ...] = ()
     others_cpu: float = 0.0
+    emulated: bool = False
 
 
 class ComparedRecordings(msgspec.Struct, frozen=True, kw_only=True):
@@ -338,4 +340,5 @@ def _recorded_side(runs: Sequence[RunSummary], twins: tuple[tuple[str, str], ...
         left_out=sum(run.left_out for run in runs),
         twins=twins,
         others_cpu=max(run.others_cpu for run in runs),
+        emulated=any(run.on_emulated_cpu for run in runs),
     )

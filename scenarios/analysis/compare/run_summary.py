@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
+from hostdx.probes.cpu_model import is_emulated_cpu
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import card_of
@@ -99,6 +100,10 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     def in_guest(self) -> bool:
         """Measured in a virtual machine."""
         return self.facts.get(("virtualisation", "hypervisor")) not in (None, "none")
+
+    @property
+    def on_emulated_cpu(self) -> bool:
+        return is_emulated_cpu(str(self.facts.get(("cpu", "model"), "")))
 
 
 class BlockValues(ev.RunEvent, frozen=True, tag="block"):
