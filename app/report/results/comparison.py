@@ -460,7 +460,8 @@ def _side_row(name: str, side: RecordedSide) -> tuple[str, ...]:
 
 
 def list_doubts(result: ComparedRecordings) -> list[str]:
-    lines = [f"{emulation_text(name)}." for name, side in (("A", result.a), ("B", result.b)) if side.emulated]
+    emulated_sides = [name for name, side in (("A", result.a), ("B", result.b)) if side.emulated]
+    lines = [f"{emulation_text(' and '.join(emulated_sides))}."] if emulated_sides else []
     if result.one_boot:
         lines.append(
             "A and B were measured without a restart of the host between them: a kernel or firmware that was "
