@@ -172,7 +172,7 @@ class ScalingCurves(Result, frozen=True, tag="contention.curves/1"):
                 curve.title,
                 curve.side,
                 *(_rate_text_at(curve, workers) for workers in levels),
-                f"x{curve.total_gain:.2g}" if curve.max_judged_workers == most > 1 else "–",
+                f"{curve.total_gain:.2g} ×" if curve.max_judged_workers == most > 1 else "–",
                 curve.scales_until_text,
                 Mono(curve.waits[0].place) if curve.waits else "–",
             )
@@ -217,9 +217,9 @@ def _steps_table(curves: tuple[ScalingCurve, ...]) -> Table:
         (
             curve.name,
             f"{step.before} → {step.workers}",
-            f"x{step.gain:.2f}",
+            f"{step.gain:.2f} ×",
             _interval_text(step.ci95),
-            f"x{step.control:.2f}",
+            f"{step.control:.2f} ×",
             "yes" if step.is_faster else "no" if step.is_slower else str(step.verdict),
             step.reason,
         )
