@@ -215,7 +215,7 @@ def test_what_stops_stands_first_and_a_load_has_a_row_on_a_narrow_screen() -> No
     section = ScalingCurves(t=0.0, value=(curve, slow)).on_top(0.0)
     table = section.parts[0] if section is not None else None
     assert isinstance(table, Table)
-    assert [row[4:6] for row in table.rows] == [("x1.1", "only to 1"), ("x1.1", "to 2")]
+    assert [row[4:6] for row in table.rows] == [("1.1 ×", "only to 1"), ("1.1 ×", "to 2")]
     wide, narrow = panel_lines(table, 116), panel_lines(table, 62)
     assert len(wide) == len(narrow) == 3  # a row each
     texts = ["".join(part for part, _ in line) for line in narrow]
