@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from hostdx.probes.reading.host import Host, compute_once_if_static
 from hostdx.probes.system.disk.mounts import NETWORK, Mount, read_mounts
@@ -16,7 +16,7 @@ from hostdx.probes.system.kernel_log import (
 from hostdx.probes.system.running.tasks import Scan, Task, find_blocked_tasks, find_still_asleep, kernel_stack
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import count_noun
-from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable, wait_since
 from hostdx.scenarios.triage.knowledge.kernels import faults_here
 from hostdx.scenarios.triage.knowledge.waits import WaitReason, wait_reason
@@ -75,8 +75,16 @@ def find_tasks_stuck_in_d(host: Host) -> Iterator[Finding]:
         most="" if most == count else "most of them ",
         main=f"{main}: {mount.source} at {mount.mountpoint}" if mount is not None else main,
         evidence=evidence,
-        remedy=(SAYS.remedy("server"),) if any(reason.kind == "network" for reason, _ in reasons) else (),
+        remedy=(SAYS.remedy("server"),)
+        if any(reason.kind == "network" for reason, _ in reasons)
+        else _wait_remedies((reason for reason, _ in reasons), main),
     )
+
+
+def _wait_remedies(reasons: Iterable[WaitReason], main: str) -> tuple[Remedy, ...]:
+    """What helps against the main wait, where that is known."""
+    reason = next((reason for reason in reasons if reason.waits_for == main and reason.advice), None)
+    return (Remedy(title=reason.advice, commands=reason.commands),) if reason is not None else ()
 
 
 def _wait_reason_and_source(host: Host, task: Task) -> tuple[WaitReason, str]:
@@ -117,6 +125,7 @@ def hung_task_findings(host: Host) -> Iterator[Finding]:
         reports=_reports_text(len(reports), most == len(reports)),
         main=main,
         evidence=[Evidence(line, log.source) for line in (by_name, *map(_report_line, reports[:_SHOWN]))],
+        remedy=_wait_remedies(map(_report_reason, reports), main),
     )
     yield from _known_fault_findings(host, log, reports)
 

@@ -16,10 +16,14 @@ _REJECT = 0x0200  # RTF_REJECT (linux/route.h)
 
 
 class Route(msgspec.Struct, frozen=True):
-    """A unicast route: a prefix ("2001:db8::/32") and the interface that it leads out by."""
+    """A unicast route: a prefix ("2001:db8::/32") and the interface that it leads out by.
+
+    `gateway`: the next router of an IPv4 route; empty where the network is connected.
+    """
 
     prefix: str
     interface: str
+    gateway: str = ""
 
 
 class RouteTable(msgspec.Struct, frozen=True, kw_only=True):
@@ -74,7 +78,9 @@ def read_ipv4_routes(host: Host) -> RouteTable | Absent:
             mask = ipaddress.IPv4Address(int(words[7], 16).to_bytes(4, sys.byteorder))
             if flags & _REJECT or words[0] == "lo":
                 continue
-            routes.append(Route(str(ipaddress.IPv4Network(f"{address}/{mask}", strict=False)), words[0]))
+            gateway = ipaddress.IPv4Address(int(words[2], 16).to_bytes(4, sys.byteorder))
+            prefix = str(ipaddress.IPv4Network(f"{address}/{mask}", strict=False))
+            routes.append(Route(prefix, words[0], str(gateway) if int(gateway) else ""))
         except (ValueError, OverflowError):
             continue
     return RouteTable(total=total, unicast=tuple(routes), source=IPV4)

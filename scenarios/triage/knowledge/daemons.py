@@ -11,12 +11,16 @@ WordPattern = tuple[str, tuple[str, ...]]  # a pattern, with the words of which 
 
 
 class Daemon(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
-    """`programs` as the system's log names them; `files` (paths with `*`) belong to the first of them."""
+    """`programs` as the system's log names them; `files` (paths with `*`) belong to the first of them.
+
+    `least`: only where one line came at least so often, numbers apart: a daemon that speaks of its clients' faults.
+    """
 
     programs: tuple[str, ...]
     work: str
     source: str
     files: tuple[str, ...] = ()
+    least: int = 0
 
 
 class DaemonWords(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):

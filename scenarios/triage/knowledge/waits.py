@@ -18,6 +18,7 @@ class WaitEntry(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """Functions and modules that mean one kind of wait. `waits_for` goes on after "waiting for".
 
     `weak`: any subsystem sleeps in these functions; another function of the stack says more.
+    `advice`: what to do, with `commands` that find who keeps the task waiting.
     """
 
     kind: WaitKind
@@ -27,6 +28,8 @@ class WaitEntry(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     source: str
     modules: tuple[str, ...] = ()
     weak: bool = False
+    advice: str = ""
+    commands: tuple[str, ...] = ()
 
 
 class WaitReason(msgspec.Struct, frozen=True):
@@ -36,6 +39,8 @@ class WaitReason(msgspec.Struct, frozen=True):
     waits_for: str
     function: str = ""
     module: str = ""
+    advice: str = ""
+    commands: tuple[str, ...] = ()
 
     @property
     def function_name(self) -> str:
@@ -57,9 +62,9 @@ def wait_reason(functions: Iterable[str], modules: Mapping[str, str] | None = No
             for wait in load("waits", "wait", WaitEntry).entries:
                 meets = _matches_any(name, wait.functions) or (module and _matches_any(module, wait.modules))
                 if wait.weak is weak and meets:
-                    return WaitReason(wait.kind, wait.waits_for, name, module)
+                    return WaitReason(wait.kind, wait.waits_for, name, module, wait.advice, wait.commands)
     if not names:
-        return WaitReason("unknown", "something that only its kernel stack tells, which was not read")
+        return WaitReason("unknown", "an unknown cause (there is no kernel stack of it)")
     name = next((name for name in names if name in of), names[0])
     module = of.get(name, "")
     target = f"the module {module} ({name})" if module else f"the function {name} of the kernel"

@@ -220,7 +220,7 @@ def _sources_of(text: RuleText, host: Host, row: SubjectRow, *expressions: str) 
     for name in dict.fromkeys(name for words in expressions for name in sorted(_needed_names(text, words))):
         of = text.read.get(name)
         if name in row and isinstance(value := row[name], Absent):
-            if of is not None and value.kind == "unsupported" and value.source:
+            if of is not None and of.path and value.kind == "unsupported" and value.source:
                 places.append(value.source)  # the file was read, and does not say it
             continue
         place = of.source_path(row.folder, _row_texts(of, row)) if of is not None else ""

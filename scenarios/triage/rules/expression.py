@@ -52,6 +52,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "hex": lambda digits: _hexadecimal_number(str(digits)),
     "words": lambda text: tuple(text.split()),
     "found": lambda text, pattern: _first_group(text, pattern),
+    "largest": lambda text: max(map(int, re.findall(r"-?[0-9]{1,18}", str(text)))),  # number of a text
     "cpus": lambda text: _count_listed(text),  # of a list such as `2-31,64`
     "joined": lambda items: ", ".join(str(item) for item in items),
     "joined_with": lambda items, between: between.join(str(item) for item in items),

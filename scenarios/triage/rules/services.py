@@ -19,9 +19,9 @@ _PS_COMMAND = re.compile(r"(?:^|[\s/])([\w.@-]+)(?=\s|$)")
 
 
 def is_startable(host: Host, command: str) -> bool:
-    """False for a command that starts a service which is not known to be installed here; True for all others."""
+    """False for a command that starts a service which is known not to be installed here; True for all others."""
     service = _STARTS.match(command)
-    return service is None or service_state(host, service[1]) in ("running", "installed")
+    return service is None or service_state(host, service[1]) != "missing"
 
 
 def service_state(host: Host, name: str) -> State | Absent:

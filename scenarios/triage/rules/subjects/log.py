@@ -15,6 +15,8 @@ from hostdx.scenarios.triage.rules.read import log_index
 from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 
 MAX_LINE_CHARACTERS = 300
+_WITHOUT_TIMES = Absent("the lines have no times", "unsupported")
+HOUR_SECONDS = 3600.0
 START_SECONDS = 120.0
 MAX_SPEAKER_WORDS = 3  # what is longer before its colon is a sentence, not a driver's name
 _DISK = (
@@ -55,8 +57,10 @@ def lines_of(
     """One row per device that the matching lines name, one for those that name none; without any, one of no lines.
 
     A group `name` in the pattern names the row.
-    `lines`: how many; `last`: the last of them; `worse`: how many are of the worse kind; `word`: what finds them again;
-    `disk`: the whole disk, where one is named; `over`: a later line of the device meets `settled`.
+    `lines`: how many; `last`: the last of them; `worse`: how many are of the worse kind; `worst`: the last of that
+    kind, else the last; `in_an_hour`: how many came in the hour of most; `last_s`: seconds from boot to the last;
+    `word`: what finds them again; `disk`: the whole disk, where one is named; `over`: a later line of the device meets
+    `settled`.
     """
     log = host.compute_once(read_kernel_log)
     if isinstance(log, Absent):
@@ -68,6 +72,7 @@ def lines_of(
     is_worse = re.compile(worse).search if worse else None
     is_settling = re.compile(settled).search if settled else None
     lines: dict[str, list[str]] = {}
+    times: dict[str, list[float]] = {}
     over: set[str] = set()
     for number, message in (
         enumerate(index.lines) if is_settling else ((n, index.lines[n]) for n in sorted(matching))
@@ -75,11 +80,13 @@ def lines_of(
         if number in matching:
             for name in _row_names(pattern, message) or ("",):
                 lines.setdefault(name, []).append(message)
+                if (time_s := log.lines[number].time_s) is not None:
+                    times.setdefault(name, []).append(time_s)
                 over.discard(name)
         elif is_settling is not None and is_settling(message):
             over.update(_row_names(settled, message))
     return _rows_by_device(
-        host, log.source, lines, lambda message: bool(is_worse and is_worse(message)), over
+        host, log.source, lines, lambda message: bool(is_worse and is_worse(message)), over, times
     )
 
 
@@ -114,6 +121,11 @@ def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[Subj
     lines: dict[str, list[str]] = {}
     for number in sorted(unlisted):
         lines.setdefault(speaker_of(index.lines[number]), []).append(index.lines[number])
+    for driver in [
+        name for name in lines if " " not in name
+    ]:  # `igc` beside `igc 0000:0a:00.0 eno1` is the same
+        if len(of_driver := [name for name in lines if name.startswith(f"{driver} ")]) == 1:
+            lines[of_driver[0]] += lines.pop(driver)
     without_priority = {number for number in unlisted if log.lines[number].priority is None}
     grave_numbers = index.find_matches(patterns_of_words("grave"), loud & unlisted | without_priority)
     grave = {index.lines[number] for number in grave_numbers}
@@ -156,6 +168,7 @@ def _rows_by_device(
     lines: Mapping[str, Sequence[str]],
     is_worse: Callable[[str], bool],
     over: Collection[str] = (),
+    times: Mapping[str, Sequence[float]] = {},
 ) -> list[SubjectRow]:
     """One row per key of `lines`, a device; "" is no device, and gives the only row where there are no lines."""
     if len(lines) > 1 and not any(map(is_worse, lines.get("", ()))):
@@ -164,11 +177,15 @@ def _rows_by_device(
     rows = []
     for name, messages in (lines or {"": ()}).items():
         last = messages[-1][:MAX_LINE_CHARACTERS] if messages else ""
+        worse = list(filter(is_worse, messages))
         columns: dict[str, Value | Reader] = {
             "name": name,
             "lines": len(messages),
-            "worse": sum(map(is_worse, messages)),
+            "worse": len(worse),
             "last": last,
+            "worst": worse[-1][:MAX_LINE_CHARACTERS] if worse else last,
+            "in_an_hour": partial(_most_in_an_hour, times[name]) if name in times else _WITHOUT_TIMES,
+            "last_s": times[name][-1] if name in times else _WITHOUT_TIMES,
             "over": name in over,
             "word": name if name and name in last else _fixed_part(last),
             "disk": partial(_disk_of, host, name),
@@ -176,6 +193,15 @@ def _rows_by_device(
         }
         rows.append(SubjectRow(name, columns))
     return rows
+
+
+def _most_in_an_hour(times: Sequence[float]) -> int:
+    first, most = 0, 0
+    for number, time_s in enumerate(times):
+        while time_s - times[first] > HOUR_SECONDS:
+            first += 1
+        most = max(most, number - first + 1)
+    return most
 
 
 def _fixed_part(message: str) -> str:

@@ -35,7 +35,8 @@ _PARAVIRTUAL = frozenset(
 _MAX_ASKED_CARDS = 8
 _NOT_ASKED = Absent(f"only the first {_MAX_ASKED_CARDS} cards that are up are read", "unsupported")
 # Without rx_no_buffer_count, after which the card tries again, and rx_missed_errors, which /sys has.
-_CUT_OFF = r"^rx_(out_of_buffer|no_dma_resources|discards|discards_phy)$"
+_CUT_OFF = r"^rx_(out_of_buffer|no_dma_resources|discards)$"
+_PORT_FULL = r"^rx_discards_phy$"  # its own buffer, before any ring
 # The same frames by the port, by the driver and by priority: the largest of these sums counts.
 _PAUSED = (
     r"^rx_pause_ctrl_phy$",
@@ -118,6 +119,7 @@ def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         "irq_isolated": lambda: irq.isolated_interrupt_cpus(host, _irq_numbers(host, card)),
         **{name: partial(_spreading_value, host, card, name) for name in irq.BY_HAND},
         "cut_off": partial(_driver_sum, host, card.name, _CUT_OFF),
+        "port_full": partial(_driver_sum, host, card.name, _PORT_FULL),
         "exceeded": partial(_driver_sum, host, card.name, r"allowance_exceeded$"),
         "paused": partial(_largest_driver_sum, host, card.name, _PAUSED),
         "pausing": partial(_largest_driver_sum, host, card.name, _PAUSING),

@@ -111,6 +111,11 @@ def _gpu_row(name: str, text: str) -> SubjectRow:
     lost = re.findall(
         r"(?:DRAM |SRAM )?Uncorrectable\w* *: ([0-9]{1,12})$", volatile[1] if volatile else "", re.MULTILINE
     )
+    remapped = re.search(
+        r"^ *Remapped Rows\s+Correctable Error *: ([0-9]{1,9})\s+Uncorrectable Error *: ([0-9]{1,9})",
+        text,
+        re.MULTILINE,
+    )
     model = re.search(r"^ *Product Name *: (.+)$", text, re.MULTILINE)
     unknown = Absent("nvidia-smi does not report it", "unsupported")
     columns: dict[str, Value] = {
@@ -122,6 +127,7 @@ def _gpu_row(name: str, text: str) -> SubjectRow:
         "why_slowed": ", ".join(slowed),
         "uncorrectable": sum(map(int, lost)) if lost else unknown,
         "pending": bool(re.search(r"^ *Pending(?: Page Blacklist)? *: Yes$", text, re.MULTILINE)),
+        "remapped": int(remapped[1]) + int(remapped[2]) if remapped else unknown,
         "remap_failed": bool(re.search(r"^ *Remapping Failure Occurred *: Yes$", text, re.MULTILINE)),
     }
     return SubjectRow(name, columns)

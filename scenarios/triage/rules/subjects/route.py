@@ -1,13 +1,26 @@
-"""Rows about routes: which cards the default routes leave by, and networks that several cards reach."""
+"""Rows about routes: which cards the default routes leave by, networks that several cards reach, and networks of
+containers that hide others.
+"""
+
+import ipaddress
+import re
+from collections.abc import Iterator
 
 from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.patterns import lazy_pattern
+from hostdx.probes.system.disk.mounts import network_mounts
 from hostdx.probes.system.network.nic import Nic, read_nics
-from hostdx.probes.system.network.routes import read_ipv4_routes
+from hostdx.probes.system.network.routes import Route, read_ipv4_routes
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.table import SubjectRow
 
 _EVERYWHERE = "0.0.0.0/0"
+# Bridges that container engines and hypervisors make, each with a private network that nobody asked for.
+_PRIVATE_BRIDGE = lazy_pattern(
+    r"(?:docker(?:0|_gwbridge)|br-[0-9a-f]{12}|virbr\d+|cni\d+|podman\d+|(?:lxc|lxd|incus)br\d+|cbr0|weave|kube-bridge"
+    r"|nerdctl\d+|vboxnet\d+|vmnet\d+)$"
+)
 
 
 def route_rows(host: Host) -> list[SubjectRow] | Absent:
@@ -43,9 +56,84 @@ def network_rows(host: Host) -> list[SubjectRow] | Absent:
         if route.interface in physical and route.prefix != _EVERYWHERE and not route.prefix.endswith("/32"):
             cards_by_network.setdefault(route.prefix, set()).add(route.interface)
     return [
-        SubjectRow(network, {"name": network, "cards": tuple(sorted(cards))})
+        SubjectRow(
+            network, {"name": network, "cards": tuple(sorted(cards)), **_packets_of(host, sorted(cards))}
+        )
         for network, cards in sorted(cards_by_network.items())
     ]
+
+
+def _packets_of(host: Host, cards: list[str]) -> dict[str, Value]:
+    """What they sent, most and least, and what the card received that received least."""
+    counts: dict[str, list[int]] = {"tx_packets": [], "rx_packets": []}
+    for name, known in counts.items():
+        read = [host.read_integer(f"/sys/class/net/{card}/statistics/{name}") for card in cards]
+        known += [count for count in read if is_present(count)]
+    if any(len(known) != len(cards) for known in counts.values()):
+        return dict.fromkeys(("sent_most", "sent_least", "received_least"), Absent("a counter is missing"))
+    sent, received = counts.values()
+    return {"sent_most": max(sent), "sent_least": min(sent), "received_least": min(received)}
+
+
+def hidden_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per network of a bridge of containers or guests: `hidden` are the networks behind a router and the
+    servers of this host whose addresses lie in it; what is sent to them ends at the bridge.
+    """
+    table = read_ipv4_routes(host)
+    if isinstance(table, Absent):
+        return table
+    rows = []
+    for bridge in table.unicast:
+        if bridge.gateway or not _PRIVATE_BRIDGE.match(bridge.interface):
+            continue
+        network = ipaddress.IPv4Network(bridge.prefix)
+        hidden = [
+            f"{route.prefix} by {route.gateway} ({route.interface})"
+            for route in table.unicast
+            if route.gateway
+            and route.interface != bridge.interface
+            and route.prefix != _EVERYWHERE
+            # a narrower route is taken before the bridge's
+            and network.subnet_of(ipaddress.IPv4Network(route.prefix))
+        ]
+        hidden += [
+            words for address, words in _servers_of(host) if _is_hidden(address, network, table.unicast)
+        ]
+        columns: dict[str, Value] = {
+            "name": bridge.interface,
+            "network": bridge.prefix,
+            "hidden": tuple(hidden),
+        }
+        rows.append(SubjectRow(bridge.interface, columns))
+    return rows
+
+
+def _is_hidden(
+    address: ipaddress.IPv4Address, network: ipaddress.IPv4Network, routes: tuple[Route, ...]
+) -> bool:
+    """The first address is the bridge's own, where its name server listens."""
+    if address not in network or address == network.network_address + 1:
+        return False
+    narrower = (ipaddress.IPv4Network(route.prefix) for route in routes)
+    return not any(other.prefixlen > network.prefixlen and address in other for other in narrower)
+
+
+def _servers_of(host: Host) -> Iterator[tuple[ipaddress.IPv4Address, str]]:
+    """Yield the addresses of name servers and file servers, in words too."""
+    text = host.read_file_text("/etc/resolv.conf", 1 << 16)
+    found = (
+        [(word, f"name server {word}") for word in re.findall(r"^nameserver\s+(\S+)", text, re.MULTILINE)]
+        if (is_present(text))
+        else []
+    )
+    for mount in network_mounts(host):
+        address = next((option[5:] for option in mount.options if option.startswith("addr=")), "")
+        found.append((address or mount.source.partition(":")[0], f"file server of {mount.mountpoint}"))
+    for word, words in dict(found).items():
+        try:
+            yield ipaddress.IPv4Address(word), words
+        except ValueError:
+            continue
 
 
 def _read_cards(host: Host) -> dict[str, Nic]:

@@ -79,6 +79,8 @@ def unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> list[Subjec
             for number in (n for n in numbers if n in grave or not grave):
                 by_kind.setdefault(_NUMBER.sub("#", index.lines[number]), []).append(number)
             most = max(by_kind.values(), key=len, default=[])
+            if len(most) < daemon.least:
+                numbers, most, grave = [], [], set()
             last = log.lines[most[-1]] if most else log.lines[-1]
             columns: dict[str, Value | Reader] = {
                 "name": program,
@@ -100,6 +102,13 @@ def _words_to_find(message: str) -> str:
     return max(re.split(r"[\d'\"\\]+", message), key=len)[:60].strip()
 
 
+def _writer_of(line: ServiceLine, program: str) -> str:
+    """The daemon whose own file holds the line: `slurmctld` of /var/log/slurm/slurmctld.log, else the program."""
+    file_name = line.source.rpartition("/")[2]
+    is_own = line.source.startswith("/var/log/") and file_name.endswith("d.log")
+    return file_name.removesuffix(".log") if is_own else program
+
+
 def service_lines_of(host: Host, rule: RuleText) -> list[SubjectRow]:
     """One row per program of the rule that wrote anything: `lines` of it meet its `log`, `worse` of them its `worse`,
     `last` is the last; `over`: a line after it meets `settled`.
@@ -112,7 +121,7 @@ def service_lines_of(host: Host, rule: RuleText) -> list[SubjectRow]:
         later = log.lines[numbers[-1] + 1 :] if rule.settled and numbers else ()
         last = (matching or log.lines)[-1] if log.lines else ServiceLine("", "")
         columns: dict[str, Value | Reader] = {
-            "name": program,
+            "name": _writer_of(last, program),
             "running": lambda: host.compute_once(process_names),
             "lines": len(matching),
             "worse": sum(bool(rule.worse and re.search(rule.worse, line.message)) for line in matching),
