@@ -218,6 +218,7 @@ KINDS: tuple[ImportKind, ...] = (
     _code_kind("atop-json", atop.parse_json),
     _code_kind("sar", sar.parse, sar.is_recognised),
     _code_kind("iperf3", iperf3.parse),
+    _line_kind("iperf3-text"),
     _line_kind("sysbench"),
     _line_kind("stream"),
     _line_kind("stress-ng"),
@@ -238,6 +239,7 @@ KINDS: tuple[ImportKind, ...] = (
     _line_kind("unixbench"),
     _line_kind("hepscore-log"),
     _line_kind("nccl"),
+    _line_kind("rados-bench"),
 )
 
 

@@ -44,6 +44,82 @@ PERFTEST = """------------------------------------------------------------------
  65536      5000             11500.00            11000.00            0.176000
 ---------------------------------------------------------------------------------------
 """
+IPERF3 = """iperf 3.12
+Linux wn042 5.14.0
+Control connection MSS 8948
+Time: Mon, 03 Mar 2025 10:00:00 UTC
+Connecting to host stor01, port 5201
+Reverse mode, remote host stor01 is sending
+[  5] local 10.1.2.4 port 43210 connected to 10.1.2.3 port 5201
+[  7] local 10.1.2.4 port 43212 connected to 10.1.2.3 port 5201
+Starting Test: protocol: TCP, 2 streams, 131072 byte blocks, omitting 0 seconds, 10 second test, tos 0
+[ ID] Interval           Transfer     Bitrate
+[  5]   0.00-1.00   sec   550 MBytes  4.61 Gbits/sec
+[  7]   0.00-1.00   sec   540 MBytes  4.53 Gbits/sec
+[SUM]   0.00-1.00   sec  1.06 GBytes  9.14 Gbits/sec
+- - - - - - - - - - - - - - - - - - - - - - - - -
+Test Complete. Summary Results:
+[ ID] Interval           Transfer     Bitrate         Retr
+[  5] (sender statistics not available)
+[  5]   0.00-10.00  sec  5.40 GBytes  4.64 Gbits/sec  120             sender
+[  5]   0.00-10.00  sec  5.39 GBytes  4.63 Gbits/sec                  receiver
+[  7]   0.00-10.00  sec  5.30 GBytes  4.55 Gbits/sec   20             sender
+[  7]   0.00-10.00  sec  5.29 GBytes  4.54 Gbits/sec                  receiver
+[SUM]   0.00-10.00  sec  10.7 GBytes  9.19 Gbits/sec  140             sender
+[SUM]   0.00-10.00  sec  10.7 GBytes  9.17 Gbits/sec                  receiver
+iperf Done.
+"""
+IPERF3_UDP = """Connecting to host 10.1.2.3, port 5201
+[  5] local 10.1.2.4 port 40000 connected to 10.1.2.3 port 5201
+[ ID] Interval           Transfer     Bitrate         Total Datagrams
+[  5]   0.00-1.00   sec   119 MBytes  1000 Mbits/sec  86275
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID] Interval           Transfer     Bitrate         Jitter    Lost/Total Datagrams
+[  5]   0.00-10.00  sec  1.16 GBytes  1000 Mbits/sec  0.000 ms  0/863000 (0%)  sender
+[  5]   0.00-10.04  sec  1.02 GBytes   876 Mbits/sec  0.019 ms  103560/863000 (12%)  receiver
+
+iperf Done.
+"""
+IPERF3_BOTH_WAYS = """Connecting to host 10.1.2.3, port 5201
+[  5] local 10.1.2.4 port 42070 connected to 10.1.2.3 port 5201
+[  7] local 10.1.2.4 port 42072 connected to 10.1.2.3 port 5201
+[ ID][Role] Interval           Transfer     Bitrate         Retr  Cwnd
+[  5][TX-C]   0.00-1.00   sec   112 MBytes   940 Mbits/sec   11    660 KBytes
+[  7][RX-C]   0.00-1.00   sec  55.4 MBytes   465 Mbits/sec
+- - - - - - - - - - - - - - - - - - - - - - - - -
+[ ID][Role] Interval           Transfer     Bitrate         Retr
+[  5][TX-C]   0.00-10.00  sec  1.09 GBytes   936 Mbits/sec   11             sender
+[  5][TX-C]   0.00-10.04  sec  1.09 GBytes   932 Mbits/sec                  receiver
+[  7][RX-C]   0.00-10.00  sec   556 MBytes   467 Mbits/sec  400             sender
+[  7][RX-C]   0.00-10.04  sec   552 MBytes   462 Mbits/sec                  receiver
+
+iperf Done.
+"""
+RADOS = """hints = 1
+Maintaining 16 concurrent writes of 4096 bytes to objects of size 4096 for up to 10 seconds or 0 objects
+Object prefix: benchmark_data_rook-ceph-tools_14542
+  sec Cur ops   started  finished  avg MB/s  cur MB/s last lat(s)  avg lat(s)
+    0       0         0         0         0         0           -           0
+    1      16      1197      1181   4.61301   4.61328 0.000686436  0.00124382
+Total time run:         10.0289
+Total writes made:      63131
+Write size:             4096
+Object size:            4096
+Bandwidth (MB/sec):     24.5892
+Stddev Bandwidth:       17.3155
+Max bandwidth (MB/sec): 39.7148
+Min bandwidth (MB/sec): 1.51562
+Average IOPS:           6294
+Stddev IOPS:            4432.76
+Max IOPS:               10167
+Min IOPS:               388
+Average Latency(s):     0.00254188
+Stddev Latency(s):      0.0127463
+Max latency(s):         0.37112
+Min latency(s):         0.00050121
+Cleaning up (deleting benchmark objects)
+Removed 63131 objects
+"""
 
 
 def read(text: str) -> ImportResult:
@@ -95,3 +171,35 @@ def test_what_is_known_and_not_read_is_refused_by_its_name(text: str, name: str)
     with pytest.raises(ImportRefusedError) as why:
         read(text)
     assert name in why.value.why.split()[1]
+
+
+def test_iperf3_text_has_the_sum_of_its_streams() -> None:
+    """Of two streams the sum counts, though each has lines of its own; the server sent, so this end received."""
+    assert values(IPERF3) == {
+        ("iperf3 TCP receive", "bandwidth sent"): 9.19e9 / 8,
+        ("iperf3 TCP receive", "bandwidth received"): 9.17e9 / 8,
+        ("iperf3 TCP receive", "retransmits"): 140,
+    }
+    assert read(IPERF3).measures[0].conditions["streams"] == "2"
+    udp, both = values(IPERF3_UDP), values(IPERF3_BOTH_WAYS)
+    assert udp["iperf3 UDP send", "packets lost"] == pytest.approx(0.12)
+    assert udp["iperf3 UDP send", "jitter"] == pytest.approx(19e-6)
+    assert both["iperf3 TCP send", "bandwidth received"] == 932e6 / 8
+    assert both["iperf3 TCP receive", "bandwidth received"] == 462e6 / 8
+
+
+def test_iperf3_text_of_a_test_that_broke_off_is_refused_or_invalid() -> None:
+    with pytest.raises(ImportRefusedError):
+        read(IPERF3.partition("- - -")[0])
+    broken = read(IPERF3.replace("iperf Done.", "iperf3: error - control socket has closed unexpectedly"))
+    assert [trouble.id for trouble in broken.troubles] == ["iperf3.error"]
+    assert all(measure.invalid for measure in broken.measures)
+
+
+def test_rados_bench_has_its_means_and_is_computed_again() -> None:
+    figures = values(RADOS)
+    assert figures["rados write, 4 KiB", "bandwidth"] == pytest.approx(63131 * 4096 / 10.0289, rel=1e-4)
+    assert figures["rados write, 4 KiB", "IOPS"] == 6294
+    assert figures["rados write, 4 KiB", "mean latency"] == pytest.approx(0.00254188)
+    assert not read(RADOS).contradictions
+    assert [c.id for c in read(RADOS.replace("24.5892", "34.5892")).contradictions] == ["rados.rate"]

@@ -19,7 +19,7 @@ def _source_text() -> str:
 def test_every_id_has_its_sentence() -> None:
     text = _source_text()
     raised = set(
-        re.findall(r'"((?:io500|fio|hepscore|suite|prmon|ior|mdtest|sysstat|iperf3|sysbench|stream|'
+        re.findall(r'"((?:io500|fio|hepscore|suite|prmon|ior|mdtest|sysstat|iperf3|sysbench|stream|rados|'
                             r'elbencho|hpl|hpcg|nccl|stress-ng|perf|darshan|numactl|unixbench)\.[a-z0-9-]+)"', text)
     )  # fmt: skip
     assert len(raised) > 60
