@@ -1,5 +1,6 @@
 """Read-only rules about hanging tasks: in D now, in the kernel's log, and a log that has gone silent."""
 
+import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -116,24 +117,31 @@ def hung_task_findings(host: Host) -> Iterator[Finding]:
     reports = find_hung_tasks(log.lines)
     if not reports:
         return
-    kinds = Counter(_report_reason(report).waits_for for report in reports)
+    reasons = _report_reasons(host, reports)
+    kinds = Counter(reason.waits_for for reason, _ in reasons)
     main, most = kinds.most_common(1)[0]
+    lines = [
+        Evidence(_report_line(report, reason), ", ".join(filter(None, (log.source, source))))
+        for report, (reason, source) in list(zip(reports, reasons, strict=True))[:_SHOWN]
+    ]
     names = Counter(r.comm for r in reports)
     by_name = ", ".join(f"{name}: {_times_text(count)}" for name, count in names.most_common(5))
     yield SAYS.finding(
         "hung-tasks",
         reports=_reports_text(len(reports), most == len(reports)),
         main=main,
-        evidence=[Evidence(line, log.source) for line in (by_name, *map(_report_line, reports[:_SHOWN]))],
-        remedy=_wait_remedies(map(_report_reason, reports), main),
+        evidence=[Evidence(by_name, log.source), *lines],
+        remedy=_wait_remedies((reason for reason, _ in reasons), main),
     )
-    yield from _known_fault_findings(host, log, reports)
+    yield from _known_fault_findings(host, log, reports, [reason for reason, _ in reasons])
 
 
-def _known_fault_findings(host: Host, log: KernelLog, reports: Sequence[HungTask]) -> Iterator[Finding]:
+def _known_fault_findings(
+    host: Host, log: KernelLog, reports: Sequence[HungTask], reasons: Sequence[WaitReason]
+) -> Iterator[Finding]:
     """Reports from the block layer on a kernel that is known for them."""
-    blocked = [r for r in reports if _report_reason(r).kind == "block"]
-    release = next((r.release for r in blocked if r.release), "")
+    blocked = [(r, reason) for r, reason in zip(reports, reasons, strict=True) if reason.kind == "block"]
+    release = next((r.release for r, _ in blocked if r.release), "")
     fault = next((f for f in faults_here(host, release) if f.scheduler and f.certainty == "reported"), None)
     if not blocked or fault is None:
         return
@@ -143,7 +151,7 @@ def _known_fault_findings(host: Host, log: KernelLog, reports: Sequence[HungTask
         scheduler=fault.scheduler,
         update=fault.remedy,
         evidence=(
-            *(Evidence(_report_line(r), log.source) for r in blocked[:3]),
+            *(Evidence(_report_line(r, reason), log.source) for r, reason in blocked[:3]),
             Evidence(f"{fault.title}: {fault.effect}", release or "uname -r"),
         ),
         references=fault.sources,
@@ -158,12 +166,31 @@ def _reports_text(count: int, alike: bool) -> str:
     return "a hung task" if count == 1 else f"{count} hung tasks, {'all' if alike else 'most of them'}"
 
 
-def _report_reason(report: HungTask) -> WaitReason:
-    return wait_reason(report.stack, report.modules)
+def _report_reasons(host: Host, reports: Sequence[HungTask]) -> list[tuple[WaitReason, str]]:
+    """Of each report, with the file that says so where that is not the log.
+
+    A report without a stack is of the same wait as an earlier one of the task; else the function of its work says what
+    it waits for, or the place where the task sleeps now.
+    """
+    own = {(r.comm, r.pid): wait_reason(r.stack, r.modules) for r in reports if r.stack}
+    return [
+        (own[r.comm, r.pid], "") if (r.comm, r.pid) in own else _reason_without_stack(host, r)
+        for r in reports
+    ]
 
 
-def _report_line(report: HungTask) -> str:
-    reason = _report_reason(report)
+_WORK = re.compile(r"(?:\S+ )?(?P<function>\w+)(?: \[(?P<module>[\w-]+)\])?$")
+
+
+def _reason_without_stack(host: Host, report: HungTask) -> tuple[WaitReason, str]:
+    if work := _WORK.match(report.work):
+        return wait_reason((work["function"],), {work["function"]: work["module"] or ""}), ""
+    name, path = host.read_word(f"/proc/{report.pid}/comm"), f"/proc/{report.pid}/wchan"
+    place = host.read_word(path) if name == report.comm else "0"
+    return (wait_reason((place,)), path) if is_present(place) and place != "0" else (wait_reason(()), "")
+
+
+def _report_line(report: HungTask, reason: WaitReason) -> str:
     place_suffix = f" in {reason.function_name}" if reason.function_name else ""
     work = f", with the work {report.work}" if report.work else ""
     kernel_named = f", kernel {report.release}" if report.release else ""

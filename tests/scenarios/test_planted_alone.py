@@ -74,3 +74,95 @@ def test_what_firmware_hands_over_or_corrected_is_a_notice(tmp_path: Path) -> No
                 server.put(path, text)
             by_id = findings_by_id(server.root, "log.firmware-errors", "log.iommu-fault", "log.machine-check")
         assert {rule: severity} == {name: finding.severity for name, finding in by_id.items()}, lines
+
+
+NCQ_ERRORS = """[  348.8] ata4.00: exception Emask 0x10 SAct 0xf8 SErr 0x400000 action 0x6 frozen
+[  348.8] ata4: SError: { Handshk }
+[  348.8] ata4.00: failed command: WRITE FPDMA QUEUED
+[  348.8] ata4: hard resetting link
+[  348.9] blk_update_request: I/O error, dev sdq, sector 340850384
+[  348.9] zio pool=smart vdev=/dev/disk/by-id/ata-Samsung_SSD_860_EVO_250GB_S3YJNB0K-part2 error=5 type=2
+"""
+
+
+def ssd(root: Path, vendor: str) -> Server:
+    """A disk whose model the kernel has a rule for, on port 4 of a controller, with the errors of that port."""
+    server, controller = Server(root), "sys/devices/pci0000:00/0000:00:11.0"
+    device = f"{controller}/ata4/host3/target3:0:0/3:0:0:0"
+    server.files(controller, vendor=vendor)
+    server.files(device, model="Samsung SSD 860 ", queue_depth=32, state="running")
+    server.files(f"{device}/block/sdq", size=488397168, dev="65:0")
+    server.link(f"{device}/block/sdq/device", device)
+    server.link("sys/block/sdq", f"{device}/block/sdq")
+    return server.put("sos_commands/kernel/dmesg", f"[    0.0] Linux version 5.0.5\n{NCQ_ERRORS}")
+
+
+def test_a_disk_that_the_kernel_has_a_rule_for_is_found_where_its_fault_shows(tmp_path: Path) -> None:
+    """Not the model alone: its controller, its errors, and a boot without the rule belong to it."""
+    server = ssd(tmp_path, "0x1002")
+    found = findings_by_id(tmp_path, "storage.ata-quirk")["storage.ata-quirk"]
+    assert (found.severity, found.subject) == ("warning", "sdq (noncq)")
+    assert found.remedy[0].persistent == ("# kernel command line: libata.force=4.00:noncq",)
+    server.put("proc/cmdline", "ro libata.force=4.00:noncq")
+    assert findings_by_id(tmp_path, "storage.ata-quirk") == {}
+    server.put("proc/cmdline", "ro").put("sos_commands/kernel/dmesg", "[    0.0] Linux version 5.0.5\n")
+    assert findings_by_id(tmp_path, "storage.ata-quirk") == {}
+
+
+def test_a_disk_of_another_controller_is_not_accused(tmp_path: Path) -> None:
+    ssd(tmp_path, "0x8086")
+    assert findings_by_id(tmp_path, "storage.ata-quirk") == {}
+
+
+def test_what_names_one_disk_is_one_subject(tmp_path: Path) -> None:
+    """Its kernel's name, the port that it hangs on, and the name that udev made of its model."""
+    ssd(tmp_path, "0x8086")
+    found = findings_by_id(tmp_path, "log.io-error", "log.disk-reset")
+    assert {name: finding.subject for name, finding in found.items()} == {
+        "log.io-error": "sdq",
+        "log.disk-reset": "sdq",
+    }
+    commands = [line for remedy in found["log.io-error"].remedy for line in remedy.commands]
+    assert any("SError" in line for line in commands)  # the link is blamed, and the disk not replaced
+
+
+def test_a_failed_command_without_a_reset_is_no_reset(tmp_path: Path) -> None:
+    server = ssd(tmp_path, "0x8086")
+    idnf = "ata4.00: exception Emask 0x0 SAct 0xff SErr 0x0 action 0x0\n[  9.1] ata4.00: failed command: WRITE DMA"
+    server.put(
+        "sos_commands/kernel/dmesg",
+        f"[    0.0] Linux version 5.0.5\n[  9.0] {idnf}\n[  9.2] ata4.00: error: {{ IDNF }}\n",
+    )
+    found = findings_by_id(tmp_path, "log.io-error", "log.disk-reset")
+    assert {name: finding.severity for name, finding in found.items()} == {
+        "log.io-error": "warning",
+        "log.disk-reset": "notice",
+    }
+
+
+def test_one_output_under_two_names_is_one_pool(tmp_path: Path) -> None:
+    status = "  pool: data\n state: ONLINE\nconfig:\n\n\tNAME STATE READ WRITE CKSUM\n\tdata ONLINE 0 0 0\n"
+    status += (
+        "\t  mirror-0 ONLINE 0 0 0\n\t    sda ONLINE 0 0 0\n\t    sdb ONLINE 0 3 0\n\nerrors: No known\n"
+    )
+    folder = "sos_commands/zfs/zpool_status"
+    write_files(tmp_path, {folder: status, f"{folder}_-v": status})
+    found = findings_by_id(tmp_path, "storage.zfs-layout", "storage.zfs-errors")
+    assert [finding.subjects for finding in found.values()] == [(), ()]
+
+
+def test_a_module_that_is_kept_out_is_let_in_before_it_is_loaded(tmp_path: Path) -> None:
+    """`modprobe` of a module with `install NAME /bin/true` ends well and loads nothing."""
+    crypto = "name         : xts(aes)\ndriver       : xts(ecb(aes-generic))\npriority     : 100\n\n"
+    server = Server(tmp_path).put("proc/crypto", crypto).put("proc/cpuinfo", "flags\t\t: fpu sse aes avx\n")
+    server.files("sys/block/dm-7", size=9000000)
+    server.put("sys/block/dm-7/dm/uuid", "CRYPT-LUKS2-0a1b-scratch")
+    path = "etc/modprobe.d/disable-aesni.conf"
+    for text, count in (
+        ("blacklist aesni_intel\ninstall aesni-intel /bin/true\n", 1),
+        ("options x y=1\n", 0),
+    ):
+        server.put(path, text)
+        (remedy,) = findings_by_id(tmp_path, "storage.crypt-driver")["storage.crypt-driver"].remedy
+        lines = [line for line in remedy.commands if path in line]
+        assert (len(lines), remedy.commands[count]) == (count, "modprobe aesni_intel")

@@ -68,7 +68,12 @@ OF_LINES = {
     line.split("\t")[0] for line in (LINES / "faults.tsv").read_text().splitlines()
 }  # test_log_lines.py
 OF_TESTS = {"storage.full", "storage.inodes", "net.mtu", "host.lspci-link"}  # below
-OF_TESTS |= {"net.bond-one-card", "host.clock-not-set", "host.pcie-errors-unread"}  # test_planted_alone.py
+OF_TESTS |= {
+    "net.bond-one-card",
+    "host.clock-not-set",
+    "host.pcie-errors-unread",
+    "storage.ata-quirk",
+}  # test_planted_alone.py
 OF_TESTS |= {"storage.fstab-iscsi"}  # below
 OF_TESTS |= {
     "storage.ncq",

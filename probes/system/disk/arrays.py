@@ -90,8 +90,9 @@ def thin_pool(host: Host, name: str) -> ThinPool | None:
 
 
 def parse_thin_status(line: str) -> tuple[float, float, str] | None:
-    """Data fill, metadata fill and mode of a `thin-pool` status line (dm-thin's Status; Documentation/admin-guide/
-    device-mapper/thin-provisioning.rst): `0 409600 thin-pool 1 118/1024 51200/3200000 - rw no_discard_passdown ...`.
+    """Data fill, metadata fill and mode ("ro, needs_check" where it has to be repaired first) of a `thin-pool` status
+    line (dm-thin's Status; Documentation/admin-guide/device-mapper/thin-provisioning.rst): `0 409600 thin-pool 1
+    118/1024 51200/3200000 - rw no_discard_passdown ...`.
     """
     words = line.split("thin-pool", 1)[-1].split()
     if "thin-pool" not in line or len(words) < 5:
@@ -99,7 +100,8 @@ def parse_thin_status(line: str) -> tuple[float, float, str] | None:
     metadata, data = (re.fullmatch(r"([0-9]{1,19})/([0-9]{1,19})", word) for word in words[1:3])
     if not metadata or not data or not int(metadata[2]) or not int(data[2]):
         return None
-    return int(data[1]) / int(data[2]), int(metadata[1]) / int(metadata[2]), words[4]
+    mode = f"{words[4]}, needs_check" if "needs_check" in words[5:] else words[4]
+    return int(data[1]) / int(data[2]), int(metadata[1]) / int(metadata[2]), mode
 
 
 def _read_pool(host: Host, device: str, label: str) -> ThinPool:

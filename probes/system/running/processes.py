@@ -36,6 +36,7 @@ class Process(msgspec.Struct, frozen=True):
     io: tuple[int, int] | None = None  # bytes read and written; None: not readable
     kernel_thread: bool = False
     major_faults: int = 0
+    threads: int = 1
 
     @property
     def children_s(self) -> float:
@@ -153,6 +154,7 @@ def _read_process(host: Host, pid: str) -> Process | None:
         own / TICKS_PER_S,
         kernel_thread=stat.is_kernel_thread,
         major_faults=stat.major_faults,
+        threads=stat.thread_count,
     )
 
 

@@ -79,7 +79,7 @@ def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     if text.programs:
         return service_lines_of(host, text)
     if text.log:
-        return lines_of(host, text.log, text.worse, text.log_words, text.settled)
+        return lines_of(host, text.log, text.worse, text.log_words, text.settled, text.by_disk)
     if text.rest:
         rules = written_rules().rules
         listed = {rule.log: rule.log_words for rule in rules if rule.log and not rule.programs}
@@ -159,6 +159,7 @@ def _shorten_list(names: Sequence[str]) -> str:
 
 def rule_finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[SubjectRow]) -> Finding:
     """One finding, however many it is about: 119 disks are one line with a count."""
+    rows = _without_second_captures(text, rows)
     first = rows[0]
     evidence = list(evidence_of(text, host, rows[:MAX_SHOWN_ROWS]))
     subjects = tuple(row.subject for row in rows)
@@ -189,6 +190,17 @@ def rule_finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[
         prove_options=tuple(SentenceTemplate(word).fill_sentence(first) for word in text.prove_options),
         load=text.load,
     )
+
+
+def _without_second_captures(text: RuleText, rows: Sequence[SubjectRow]) -> list[SubjectRow]:
+    """Of rows that say the same of one thing the first: a sosreport keeps one output under several names."""
+    if len(rows) < 2 or not all(row.folder.startswith("/sos_commands/") for row in rows):
+        return list(rows)
+    sentence = SentenceTemplate(text.text)
+    kept: dict[str, SubjectRow] = {}
+    for row in rows:
+        kept.setdefault(sentence.fill_sentence(row), row)
+    return list(kept.values())
 
 
 def evidence_of(text: RuleText, host: Host, rows: Sequence[SubjectRow]) -> Iterator[Evidence]:
@@ -296,7 +308,8 @@ def make_remedy(host: Host, advice: Advice, rows: Sequence[SubjectRow], rule: st
     def command_lines(name: str, usual: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
         templates = own.get(name, usual)
         filled = (line for template in templates for line in commands_for_rows(template, rows))
-        return tuple(as_typable(s) for s in (*filled, *more) if s and services.is_startable(host, s))
+        wanted_lines = (line for line in (*filled, *more) if line)
+        return tuple(as_typable(s) for line in wanted_lines for s in services.usable_commands(host, line))
 
     return Remedy(
         title=title,

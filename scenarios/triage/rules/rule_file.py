@@ -73,7 +73,8 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     `load`: the load of `hostdx prove` under which the remedy's settings are tried.
     `text` is the finding of one row, `many` that of several. `why`: the mechanism and what it costs at most.
     Of `each = "log"` the rows are the devices that the lines name which meet `log`; `worse` meets the worst of them;
-    a later line of the same device that meets `settled` says that it is over (column `over`);
+    a later line of the same device that meets `settled` says that it is over (column `over`); with `by_disk` the port,
+    the partitions and the other names of one disk are one row;
     with `programs` the lines are those of these daemons, in the system's log and in `files` of the first, a row each;
     with `rest` of all lines that no other rule speaks of and that are not harmless (knowledge/kernel_lines.toml).
     `rows`: of the files of `each`, or of what `command` prints, each match is a row; its named groups are columns.
@@ -93,6 +94,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     files: tuple[str, ...] = ()
     worse: str = ""
     settled: str = ""
+    by_disk: bool = False
     rest: bool = False
     where: str = ""
     otherwise: str = ""

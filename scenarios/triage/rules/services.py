@@ -1,9 +1,12 @@
-"""Services that a remedy starts: whether this host has them, and whether they run."""
+"""What a remedy's commands need on this host: services, kernel modules that may be loaded, disks that answer SMART."""
 
 import re
+from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from hostdx.probes.reading.host import Host
+from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.system.disk.drive.transport import is_virtual_disk
 from hostdx.probes.system.running.processes import ProcessTable, read_process_table
 from hostdx.probes.types import Absent, is_present
 
@@ -18,10 +21,57 @@ _STARTS = re.compile(r"^(?:sudo )?systemctl (?:re)?(?:start|load|enable|unmask)(
 _PS_COMMAND = re.compile(r"(?:^|[\s/])([\w.@-]+)(?=\s|$)")
 
 
-def is_startable(host: Host, command: str) -> bool:
-    """False for a command that starts a service which is known not to be installed here; True for all others."""
-    service = _STARTS.match(command)
-    return service is None or service_state(host, service[1]) != "missing"
+_SMART = re.compile(r"^smartctl -\w+ /dev/([a-z][\w-]*)(?![/\w-])")
+_NO_DISKS = ("dm-", "md", "zd", "rbd", "nbd", "drbd", "bcache", "loop", "zram")
+_LOADS = re.compile(r"(?:^|[;&|] *)modprobe (?!-)([\w-]+)")
+_MODULE_SETTINGS = ("/etc/modprobe.d/*.conf", "/run/modprobe.d/*.conf", "/usr/lib/modprobe.d/*.conf")
+
+
+def usable_commands(host: Host, command: str) -> Iterator[str]:
+    """Yield the command, after those that it needs first; nothing where it cannot work on this host.
+
+    A service that is known not to be installed is not started, and a disk of a hypervisor or of iSCSI has no record of its own. A
+    module that modprobe.d(5) keeps from being loaded is let in first: `modprobe` itself would say nothing.
+    """
+    service, disk = _STARTS.match(command), _SMART.match(command)
+    if service is not None and service_state(host, service[1]) == "missing":
+        return
+    if disk is not None and not _answers_smart(host, disk[1]):
+        return
+    for module in dict.fromkeys(_LOADS.findall(command)):
+        for path in dict.fromkeys(path for path, _ in module_obstacles(host, module)):
+            words = (
+                rf"/^[[:space:]]*(install|blacklist)[[:space:]]+{_either_dash(module)}([[:space:]]|$)/s/^/#/"
+            )
+            yield f"sed -i.hostdx -E '{words}' {path}"
+    yield command
+
+
+def module_obstacles(host: Host, module: str) -> Iterator[tuple[str, str]]:
+    """Yield each file with the line that keeps `modprobe` or the boot from loading a module."""
+    name = _either_dash(module)
+    blocks = re.compile(
+        rf"^\s*(install\s+{name}\s+/(?:usr/)?bin/(?:true|false)\b.*|blacklist\s+{name})\s*$", re.M
+    )
+    for pattern in _MODULE_SETTINGS:
+        for path in host.glob_paths(pattern):
+            text = host.read_file_text(path, 1 << 20)
+            if is_present(text) and (line := blocks.search(text)):
+                yield path, line[1].strip()
+
+
+def _either_dash(module: str) -> str:
+    """Return a pattern: to modprobe `-` and `_` are the same letter."""
+    return re.sub("[-_]", "[-_]", module)
+
+
+def _answers_smart(host: Host, name: str) -> bool:
+    """Return True for a disk that is not known here, too: the admin sees what smartctl says."""
+    disk = block_devices(host).get(name)
+    if disk is None:
+        return True
+    is_elsewhere = "/session" in disk.path or name.startswith(_NO_DISKS)
+    return not is_elsewhere and not is_virtual_disk(disk.transport, disk.model)
 
 
 def service_state(host: Host, name: str) -> State | Absent:

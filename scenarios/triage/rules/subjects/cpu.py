@@ -21,6 +21,7 @@ from hostdx.probes.system.software.tuned import tuned_profile
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.knowledge.kernels import release_family, release_numbers, upstream_numbers
+from hostdx.scenarios.triage.knowledge.slabs import slab_owner
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.services import read_processes, service_state
 from hostdx.scenarios.triage.rules.subjects.process import process_names
@@ -48,6 +49,14 @@ def _largest_slab(host: Host) -> tuple[Value, Value]:
     if not sizes:
         return (none := Absent("slabinfo lists no slab", "invalid")), none
     return max(sizes)[1], max(sizes)[0]
+
+
+def _slab_field(host: Host, field: str) -> Value:
+    """What knowledge/slabs.toml says of the largest slab."""
+    name = host.compute_once(_largest_slab)[0]
+    owner = slab_owner(str(name)) if is_present(name) else None
+    texts = {"owner": owner.owner, "cause": owner.cause, "advice": owner.advice} if owner else {}
+    return texts.get(field, Absent("who owns the largest slab is not known"))
 
 
 def host_rows(host: Host) -> list[SubjectRow]:
@@ -94,6 +103,7 @@ def host_rows(host: Host) -> list[SubjectRow]:
         "tuned": lambda: tuned_profile(host),
         "slab_name": lambda: host.compute_once(_largest_slab)[0],
         "slab_bytes": lambda: host.compute_once(_largest_slab)[1],
+        **{f"slab_{field}": partial(_slab_field, host, field) for field in ("owner", "cause", "advice")},
         "mounts": lambda: len(table) if is_present(table := read_mounts(host)) else table,
         "running": lambda: host.compute_once(process_names),
         "nscd": lambda: service_state(host, "nscd"),

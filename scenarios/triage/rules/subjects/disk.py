@@ -261,6 +261,7 @@ def _mount_row(host: Host, mount: Mount) -> SubjectRow:
             "used": lambda: _space_share(host, mount, "space"),
             "inodes": lambda: _space_share(host, mount, "inodes"),
             "free": lambda: _space_share(host, mount, "free"),
+            "size": lambda: _space_share(host, mount, "size"),
             "rotational": lambda: is_rotational(device()),
             "device": device,
             "disk": lambda: _whole_disk(host, device()),
@@ -297,7 +298,9 @@ def _is_asked(host: Host, mount: Mount, option: str) -> Value:
 
 
 def _space_share(host: Host, mount: Mount, quantity: str) -> Value:
-    """Of what ordinary users may have; `free` in bytes. File systems without a number of inodes have no such share."""
+    """Of what ordinary users may have; `free` and `size` in bytes. A file system without a number of inodes has no such
+    share.
+    """
     space = host.read_statvfs(mount.mountpoint)
     if isinstance(space, Absent):
         return space
@@ -309,6 +312,8 @@ def _space_share(host: Host, mount: Mount, quantity: str) -> Value:
         return 1 - space.f_ffree / space.f_files
     used = space.f_blocks - space.f_bfree
     usable = used + space.f_bavail
+    if quantity == "size":
+        return usable * space.f_frsize
     return used / usable if usable > 0 else Absent(f"{mount.mountpoint} reports no size", "unsupported")
 
 

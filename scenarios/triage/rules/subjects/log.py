@@ -1,19 +1,22 @@
 """Rows about the kernel's log: the devices that its lines name."""
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
+from typing import TypeVar
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import LineIndex, lazy_pattern
-from hostdx.probes.system.disk.block import block_devices
+from hostdx.probes.system.disk.block import BlockDevice, block_devices
 from hostdx.probes.system.kernel_log import WARNING, read_kernel_log
-from hostdx.probes.types import Absent
+from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.knowledge.ata_quirks import quirks_of
 from hostdx.scenarios.triage.knowledge.kernel_lines import harmless_patterns, patterns_of_words
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.read import log_index
 from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 
+T = TypeVar("T")
 MAX_LINE_CHARACTERS = 300
 _WITHOUT_TIMES = Absent("the lines have no times", "unsupported")
 HOUR_SECONDS = 3600.0
@@ -52,11 +55,17 @@ _NAMES = tuple(
 
 
 def lines_of(
-    host: Host, pattern: str, worse: str = "", words: Sequence[str] = (), settled: str = ""
+    host: Host,
+    pattern: str,
+    worse: str = "",
+    words: Sequence[str] = (),
+    settled: str = "",
+    by_disk: bool = False,
 ) -> list[SubjectRow] | Absent:
     """One row per device that the matching lines name, one for those that name none; without any, one of no lines.
 
-    A group `name` in the pattern names the row.
+    A group `name` in the pattern names the row. `by_disk`: what names the same disk, its port, its partitions and its
+    name of the maker, is one row.
     `lines`: how many; `last`: the last of them; `worse`: how many are of the worse kind; `worst`: the last of that
     kind, else the last; `in_an_hour`: how many came in the hour of most; `last_s`: seconds from boot to the last;
     `word`: what finds them again; `disk`: the whole disk, where one is named; `over`: a later line of the device meets
@@ -85,9 +94,32 @@ def lines_of(
                 over.discard(name)
         elif is_settling is not None and is_settling(message):
             over.update(_row_names(settled, message))
+    if by_disk:
+        kept_names = _names_by_disk(host, lines)
+        lines, times = _merged_lists(lines, kept_names), _merged_lists(times, kept_names)
     return _rows_by_device(
         host, log.source, lines, lambda message: bool(is_worse and is_worse(message)), over, times
     )
+
+
+def _names_by_disk(host: Host, names: Iterable[str]) -> dict[str, str]:
+    """By name the one that stays: the disk's own for what names one disk; a name that is alone, such as that of a
+    partition, is not changed.
+    """
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        disk = _disk_of(host, name)
+        alike.setdefault(name if isinstance(disk, Absent) else str(disk), []).append(name)
+    return {
+        name: disk if len(all_names) > 1 else name for disk, all_names in alike.items() for name in all_names
+    }
+
+
+def _merged_lists(lists: Mapping[str, list[T]], kept_names: Mapping[str, str]) -> dict[str, list[T]]:
+    merged: dict[str, list[T]] = {}
+    for name, items in lists.items():
+        merged.setdefault(kept_names[name], []).extend(items)
+    return merged
 
 
 def _row_names(pattern: str, message: str) -> tuple[str, ...]:
@@ -219,7 +251,20 @@ def _disk_of(host: Host, name: str) -> Value:
         inside = f"/{name.partition('.')[0]}/" in f"{disk.path}/"
         if name and not disk.parent and (inside or re.fullmatch(rf"{re.escape(name)}n\d+", disk.name)):
             return disk.name
+    by_id = host.read_link(f"/dev/disk/by-id/{name}") if "_" in name else ""
+    if is_present(by_id) and (device := devices.get(by_id.rpartition("/")[2])):
+        return device.parent or device.name
+    # a captured tree has no /dev: the maker's name with its serial number, of a model that is here once
+    alike = [d.name for d in devices.values() if not d.parent and "_" in name and _bears_model(name, d)]
+    if len(alike) == 1:
+        return alike[0]
     return Absent(f"which disk {name or 'it'} is cannot be told", "unsupported")
+
+
+def _bears_model(name: str, device: BlockDevice) -> bool:
+    """Return whether it is a name of udev's for a disk of this model: `ata-Samsung_SSD_860_EVO_250GB_S3YJ...`."""
+    model = "_".join(device.model.split()) if is_present(device.model) else ""
+    return len(model) >= 6 and f"-{model}" in name
 
 
 def named_devices(message: str) -> tuple[str, ...]:
@@ -232,6 +277,50 @@ def named_devices(message: str) -> tuple[str, ...]:
             )
             return tuple(dict.fromkeys(device_names))
     return ()
+
+
+_PORT = re.compile(r"(.*)/(ata(\d+))/")
+_QUIRK_LINES = {
+    "noncq": r"FPDMA QUEUED|Unaligned write command|SError|hard resetting",
+    "noncqtrim": r"SEND FPDMA QUEUED",
+    "nolpm": r"SError|hard resetting|link is slow to respond|COMRESET failed|SATA link down",
+}
+
+
+def ata_quirk_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per SATA disk that the kernel has a rule of its own for (knowledge/ata_quirks.toml): `lines` of its port
+    speak of that fault, `last` is the last of them; `applied`: the kernel says that it follows the rule.
+    """
+    rows = []
+    for disk in block_devices(host).values():
+        port = None if disk.parent else _PORT.match(disk.path)
+        if port is None or isinstance(disk.model, Absent):
+            continue
+        vendor = host.read_integer(f"{port[1]}/vendor")
+        quirks = quirks_of(disk.model, vendor if is_present(vendor) else None)
+        log = host.compute_once(read_kernel_log) if quirks else None
+        if isinstance(log, Absent):
+            return log
+        of_port = re.compile(rf"\b{port[2]}(?:\.\d\d)?: |\[{disk.name}\]")
+        own = [line.message for line in log.lines if of_port.search(line.message)] if log else []
+        for quirk in quirks:
+            told = [message for message in own if re.search(_QUIRK_LINES[quirk.force], message)]
+            applied = rf"applying (?:horkages|quirks):.*\b{quirk.force}"
+            columns: dict[str, Value | Reader] = {
+                "name": disk.name,
+                "model": disk.model,
+                "port": int(port[3]),
+                "lines": len(told),
+                "last": told[-1][:MAX_LINE_CHARACTERS] if told else "",
+                "applied": any(re.search(applied, message) for message in own),
+                "fails": quirk.fails,
+                "force": quirk.force,
+                "since": quirk.since,
+                "origin": quirk.source,
+                "source": log.source if log else "",
+            }
+            rows.append(SubjectRow(f"{disk.name} ({quirk.force})", columns))
+    return rows
 
 
 # Words of a line at fault; what every start says of the handling of errors is none.

@@ -9,6 +9,7 @@ from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.cgroup import control_group_of
 from hostdx.probes.types import Absent, is_present
+from hostdx.scenarios.triage.knowledge.workers import WorkerLimit, worker_limits
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.services import read_processes
 from hostdx.scenarios.triage.rules.table import SubjectRow
@@ -33,17 +34,62 @@ def open_files_rows(host: Host) -> list[SubjectRow]:
         if limit is None or slots is None or not soft or 2 * int(slots[1]) < soft:
             continue
         files = host.list_names(f"{folder}/fd")
-        unit = control_group_of(host, process.pid).rpartition("/")[2]
         columns: dict[str, Value] = {
             "name": process.name,
             "pid": process.pid,
             "open": files if isinstance(files, Absent) else len(files),
             "soft": soft,
             "hard": -1 if limit[2] == "unlimited" else parse_unsigned(limit[2]) or 0,
-            "unit": unit if unit.endswith(".service") else Absent(f"{process.name} runs in no service"),
+            "unit": _service_of(host, process.pid),
         }
         rows.append(SubjectRow(f"{process.name} [{process.pid}]", columns))
     return rows
+
+
+def worker_rows(host: Host) -> list[SubjectRow]:
+    """One row per daemon of knowledge/workers.toml that runs here: how many threads or processes are at work (`used`),
+    its own `limit`, and the file that sets it (`file`, absent where it is the usual one).
+    """
+    processes = [p for p in host.compute_once(read_processes).processes.values() if not p.kernel_thread]
+    rows = []
+    for known in worker_limits():
+        own = [process for process in processes if process.name == known.program]
+        if not own:
+            continue
+        limit, file = _own_limit(host, known)
+        most = max(own, key=lambda process: process.threads)
+        columns: dict[str, Value] = {
+            "name": known.program,
+            "pid": most.pid,
+            "used": len(own) if known.of == "processes" else most.threads,
+            "of": known.of,
+            "limit": limit or Absent(f"no file sets {known.setting}", "unsupported"),
+            "file": file or Absent(f"no file sets {known.setting}", "unsupported"),
+            "setting": known.setting,
+            "effect": known.effect,
+            "advice": known.advice,
+            "unit": _service_of(host, most.pid),
+        }
+        rows.append(SubjectRow(known.program, columns))
+    return rows
+
+
+def _own_limit(host: Host, known: WorkerLimit) -> tuple[int, str]:
+    """The number and the file that sets it; the usual one and no file, or 0."""
+    limits = [
+        (int(number), path)
+        for pattern in known.files
+        for path in host.glob_paths(pattern)
+        if is_present(text := host.read_file_text(path, 1 << 20))
+        for number in re.findall(known.limit, text, re.MULTILINE)
+        if len(number) < 10
+    ]
+    return max(limits) if limits else (known.usual, "")
+
+
+def _service_of(host: Host, pid: int) -> Value:
+    unit = control_group_of(host, pid).rpartition("/")[2]
+    return unit if unit.endswith(".service") else Absent(f"PID {pid} runs in no service")
 
 
 class ListedProcess(msgspec.Struct, frozen=True):

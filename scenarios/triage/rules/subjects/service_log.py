@@ -111,7 +111,7 @@ def _writer_of(line: ServiceLine, program: str) -> str:
 
 def service_lines_of(host: Host, rule: RuleText) -> list[SubjectRow]:
     """One row per program of the rule that wrote anything: `lines` of it meet its `log`, `worse` of them its `worse`,
-    `last` is the last; `over`: a line after it meets `settled`.
+    `last` is the last, `worst` the last of the worse ones or of all; `over`: a line after it meets `settled`.
     """
     rows = []
     for program in rule.programs:
@@ -120,11 +120,13 @@ def service_lines_of(host: Host, rule: RuleText) -> list[SubjectRow]:
         matching = [log.lines[number] for number in numbers]
         later = log.lines[numbers[-1] + 1 :] if rule.settled and numbers else ()
         last = (matching or log.lines)[-1] if log.lines else ServiceLine("", "")
+        worse = [line for line in matching if rule.worse and re.search(rule.worse, line.message)]
         columns: dict[str, Value | Reader] = {
             "name": _writer_of(last, program),
             "running": lambda: host.compute_once(process_names),
             "lines": len(matching),
-            "worse": sum(bool(rule.worse and re.search(rule.worse, line.message)) for line in matching),
+            "worse": len(worse),
+            "worst": (worse or matching)[-1].message[:MAX_SHOWN_CHARACTERS] if matching else "",
             "last": last.message[:MAX_SHOWN_CHARACTERS] if matching else "",
             "over": any(re.search(rule.settled, line.message) for line in later),
             "source": last.source,
