@@ -46,8 +46,8 @@ _RELEASE = lazy_pattern(r"^\s+(?:Not tainted|Tainted: .*?) (\d+\.\d+\S*) ")
 _TAINT = lazy_pattern(r"(?:Not tainted|Tainted: .*?) (\d+\.\d+\S*) ")  # on an oops's line of CPU and PID
 _OWN_LINES = lazy_pattern(
     r'^\s*(?:task:|Call Trace:|Workqueue:|<TASK>|</TASK>|"echo 0 >|Not tainted|Tainted|\[<|\? ?\w)'
-    # kernels before 5.8: the task's own line, whose name may hold spaces (its address, or free stack, PID and parent), and
-    # words of its stack
+    # kernels before 5.8: the task's own line, whose name may hold spaces (then its address, or free stack, PID and
+    # parent), and words of its stack
     r"|^\S.{0,15}? +[RSDTtXZKWPI] +(?:[0-9a-fA-F]{8,16}|\d+ +\d+ +\d+)\b|^\s*[0-9a-f]{8,16}(?: [0-9a-f]{8,16})*\s*$"
 )
 _NULL = lazy_pattern(r"(?:kernel )?NULL pointer dereference")

@@ -30,8 +30,8 @@ _MODULE_SETTINGS = ("/etc/modprobe.d/*.conf", "/run/modprobe.d/*.conf", "/usr/li
 def usable_commands(host: Host, command: str) -> Iterator[str]:
     """Yield the command, after those that it needs first; nothing where it cannot work on this host.
 
-    A service that is known not to be installed is not started, and a disk of a hypervisor or of iSCSI has no record of its own. A
-    module that modprobe.d(5) keeps from being loaded is let in first: `modprobe` itself would say nothing.
+    A service that is known not to be installed is not started, and a disk of a hypervisor or of iSCSI has no record of
+    its own. A module that modprobe.d(5) keeps from being loaded is let in first: `modprobe` itself would say nothing.
     """
     service, disk = _STARTS.match(command), _SMART.match(command)
     if service is not None and service_state(host, service[1]) == "missing":
