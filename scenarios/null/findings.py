@@ -59,7 +59,7 @@ def _resolution_finding(answer: NullAnswer, culprits: Sequence[str], clean: bool
         "ok" if worst <= max(GOOD, answer.margin) else "notice" if worst <= USABLE else "warning"
     )
     answer_text = SAYS.text(
-        severity, smallest=smallest_seen_difference(worst), margin=answer.margin, measured_s=reach.seconds
+        severity, smallest=smallest_seen_difference(worst), margin=answer.margin, measured=reach.seconds
     )
     if answer.unmeasured_loads and severity == "ok":  # half an answer is not "ok"
         severity = "notice"

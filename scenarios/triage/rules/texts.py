@@ -203,11 +203,16 @@ def _find_fault(text_entry: Entry, all_entries: Mapping[tuple[str, str], Entry])
     for hole in (hole for text in text_entry.all_templates() for hole in _template_holes(text)):
         if hole[2] not in (None, "raw", *FORMS):
             return f"{hole[2]} is no form"
+    lines: tuple[str, ...] = ()  # of a shell, which has braces of its own
     if isinstance(text_entry, RemedyText):
-        for line in (*text_entry.commands, *text_entry.persistent, *text_entry.verify, *text_entry.undo):
+        lines = (*text_entry.commands, *text_entry.persistent, *text_entry.verify, *text_entry.undo)
+        for line in lines:
             for hole in _template_holes(line):
                 if hole[2] != "raw" and line[: hole.start()].count("'") % 2:
                     return f"{hole[0]} is quoted already in {line!r}"
+    for sentence in (text for text in text_entry.all_templates() if text not in lines):
+        if set("{}") & set(_HOLE.sub("", sentence)):
+            return f"a brace that no value fills in {sentence!r}"
     missing = (
         [remedy_name for remedy_name in text_entry.remedy if ("remedy", remedy_name) not in all_entries]
         if isinstance(text_entry, FindingText)

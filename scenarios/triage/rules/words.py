@@ -110,6 +110,8 @@ class SentenceTemplate:
             if form and form not in FORMS:
                 raise Invalid(f"{template!r}: {form} is no form; there are {', '.join(FORMS)}")
             self._holes[hole[0]] = (parse_expression(hole[1]), form)
+        if set("{}") & set(_HOLE.sub("", template)):
+            raise Invalid(f"{template!r}: a brace that no value fills")
 
     @property
     def expression_texts(self) -> list[str]:

@@ -77,6 +77,8 @@ def test_a_remedy_that_changes_nothing_is_not_shown(tmp_path: Path) -> None:
 
 def test_a_service_that_is_not_installed_is_not_restarted(tmp_path: Path) -> None:
     host = make_host(tmp_path / "t", ("a",))
+    (tmp_path / "t/usr/lib/systemd/system").mkdir(parents=True)
+    (tmp_path / "t/usr/lib/systemd/system/another.service").write_text("")
     assert "systemctl restart ours" not in only_finding(tmp_path, host).remedy[0].commands
 
 
