@@ -72,6 +72,7 @@ def test_stopped_in_the_middle_the_share_is_as_before(tmp_path: Path, planted_sh
 STARTER = """
 import signal, subprocess
 signal.signal(signal.SIGUSR1, lambda *_: print(subprocess.Popen(["sleep", "60"]).pid, flush=True))
+print("ready", flush=True)
 while True: pass
 """
 
@@ -82,6 +83,7 @@ def test_a_nice_value_is_put_back_after_a_kill_of_what_the_process_started_too(t
     job = subprocess.Popen([sys.executable, "-c", STARTER], stdout=subprocess.PIPE, text=True)
     child = 0
     try:
+        assert job.stdout is not None and job.stdout.readline() == "ready\n"
         setting = ("--setting", f"nice:{job.pid}=5", "--pid", str(job.pid), "--progress", "cpu")
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
         own = os.getpriority(os.PRIO_PROCESS, job.pid)
@@ -89,7 +91,6 @@ def test_a_nice_value_is_put_back_after_a_kill_of_what_the_process_started_too(t
         try:
             assert happens(lambda: os.getpriority(os.PRIO_PROCESS, job.pid) == 5, 60)
             job.send_signal(signal.SIGUSR1)
-            assert job.stdout is not None
             child = int(job.stdout.readline())
         finally:
             runner.kill()
