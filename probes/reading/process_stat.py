@@ -19,7 +19,6 @@ _MAX_FIELDS = 42 - _FIRST_FIELD + 1
 _MAX_STAT_BYTES = 4096  # the kernel gives the line in one read
 _MIN_FIELDS = 22 - _FIRST_FIELD + 1  # fields of any kernel since 2.6
 _KERNEL_THREAD = 0x00200000  # PF_KTHREAD, include/linux/sched.h
-_KTHREADD = 2  # the parent of kernel threads but itself
 
 
 class ProcessStat(NamedTuple):
@@ -49,7 +48,7 @@ class ProcessStat(NamedTuple):
 
     @property
     def is_kernel_thread(self) -> bool:
-        return bool(self.field_value(9) & _KERNEL_THREAD) and self.parent_pid in (0, _KTHREADD)
+        return bool(self.field_value(9) & _KERNEL_THREAD)
 
     @property
     def major_faults(self) -> int:

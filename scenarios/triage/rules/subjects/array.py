@@ -114,8 +114,23 @@ def _unallocated_bytes(host: Host, allocation: str, devices: str) -> Value:
     return sum(n for n in sectors if is_present(n)) * 512 - sum(n for n in chunks if is_present(n))
 
 
+# By target, the beginning of a status that is not the good one: Documentation/admin-guide/device-mapper/snapshot.rst,
+# verity.rst ("V" or "C"), dm-integrity.rst (mismatches first), writecache.rst (an error number first), vdo.rst (the
+# device, then its mode). The target `error` refuses every request.
+_WRONG_STATUS = {
+    "snapshot": r"Invalid|Overflow|Merge failed",
+    "verity": r"C\b",
+    "integrity": r"[1-9]",
+    "writecache": r"-?[1-9]",
+    "vdo": r"\S+ (?:read-only|recovering)\b",
+    "error": r"",
+}
+
+
 def mapped_rows(host: Host) -> list[SubjectRow]:
-    """One row per snapshot or mirror of the device mapper: `used` 0..1 of a snapshot, `bad`: failed or lost a leg."""
+    """One row per target of the device mapper that says how it is: `used` 0..1 of a snapshot, `bad`: it failed, lost a
+    leg, or found data that are not what was written.
+    """
     rows = []
     for name, kind, status in mapped_device_statuses(host):
         share = re.match(r"([0-9]{1,18})/([0-9]{1,18})", status)
@@ -125,6 +140,7 @@ def mapped_rows(host: Host) -> list[SubjectRow]:
             else re.search(r" ([ADSRUF]+)(?: |$)", status)
         )
         lost = bool(legs and re.search(r"[DFSRU]", legs[1]))
+        wrong = _WRONG_STATUS.get(kind)
         columns: dict[str, Value] = {
             "name": name,
             "kind": kind,
@@ -132,9 +148,9 @@ def mapped_rows(host: Host) -> list[SubjectRow]:
             "used": int(share[1]) / int(share[2])
             if share and int(share[2])
             else Absent("it reports no fill"),
-            "bad": lost if kind != "snapshot" else status.startswith(("Invalid", "Overflow", "Merge failed")),
+            "bad": lost if wrong is None else bool(re.match(wrong, status)),
         }
-        if kind in ("snapshot", "raid", "mirror"):
+        if kind in ("raid", "mirror", *_WRONG_STATUS):
             rows.append(SubjectRow(name, columns))
     return rows
 

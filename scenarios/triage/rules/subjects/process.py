@@ -50,7 +50,7 @@ def worker_rows(host: Host) -> list[SubjectRow]:
     """One row per daemon of knowledge/workers.toml that runs here: how many threads or processes are at work (`used`),
     its own `limit`, and the file that sets it (`file`, absent where it is the usual one).
     """
-    processes = [p for p in host.compute_once(read_processes).processes.values() if not p.kernel_thread]
+    processes = host.compute_once(read_processes).processes.values()
     rows = []
     for known in worker_limits():
         own = [process for process in processes if process.name == known.program]
