@@ -23,6 +23,7 @@ from hostdx.scenarios.triage.rules.subjects import (
     process,
     remote,
     route,
+    service_log,
     settings,
     tcp,
 )
@@ -55,6 +56,7 @@ TABLES: dict[str, Table] = {
         route,
         remote,
         process,
+        service_log,
     )
     for name, rows in vars(subject).items()
     if name.endswith("_rows") and not name.startswith("_")

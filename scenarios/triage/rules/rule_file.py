@@ -77,6 +77,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     the partitions and the other names of one disk are one row;
     with `programs` the lines are those of these daemons, in the system's log and in `files` of the first, a row each;
     with `rest` of all lines that no other rule speaks of and that are not harmless (knowledge/kernel_lines.toml).
+    `singly`: each row is a finding of its own.
     `rows`: of the files of `each`, or of what `command` prints, each match is a row; its named groups are columns.
     """
 
@@ -90,6 +91,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     command: tuple[str, ...] = ()
     log: str = ""
     log_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
+    singly: bool = False
     programs: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     worse: str = ""

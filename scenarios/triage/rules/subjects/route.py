@@ -121,15 +121,17 @@ def _is_hidden(
 def _servers_of(host: Host) -> Iterator[tuple[ipaddress.IPv4Address, str]]:
     """Yield the addresses of name servers and file servers, in words too."""
     text = host.read_file_text("/etc/resolv.conf", 1 << 16)
-    found = (
+    named_servers = (
         [(word, f"name server {word}") for word in re.findall(r"^nameserver\s+(\S+)", text, re.MULTILINE)]
         if (is_present(text))
         else []
     )
     for mount in network_mounts(host):
         address = next((option[5:] for option in mount.options if option.startswith("addr=")), "")
-        found.append((address or mount.source.partition(":")[0], f"file server of {mount.mountpoint}"))
-    for word, words in dict(found).items():
+        named_servers.append(
+            (address or mount.source.partition(":")[0], f"file server of {mount.mountpoint}")
+        )
+    for word, words in dict(named_servers).items():
         try:
             yield ipaddress.IPv4Address(word), words
         except ValueError:

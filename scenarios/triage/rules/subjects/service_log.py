@@ -6,16 +6,20 @@ from collections.abc import Iterable, Sequence
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import LineIndex, lazy_pattern
 from hostdx.probes.reading.read_trace import note_read
+from hostdx.probes.system.kernel_log import read_kernel_log
 from hostdx.probes.system.software.system_log import (
     MAX_CAPTURED_BYTES,
     MAX_LINE_CHARACTERS,
     ServiceLine,
     read_system_log,
 )
-from hostdx.probes.types import is_present
+from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.knowledge.daemons import WordPattern, list_daemons, patterns_of_daemons
+from hostdx.scenarios.triage.knowledge.told_lines import KERNEL, ToldLine, list_told_lines
 from hostdx.scenarios.triage.rules.expression import Value
+from hostdx.scenarios.triage.rules.read import log_index
 from hostdx.scenarios.triage.rules.rule_file import RuleText
+from hostdx.scenarios.triage.rules.subjects.log import named_devices
 from hostdx.scenarios.triage.rules.subjects.process import process_names
 from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 
@@ -64,6 +68,9 @@ def unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> list[Subjec
     for rule in rules:
         for program in rule.programs if rule.log else ():
             listed.setdefault(program, []).append((rule.log, rule.log_words))
+    for entry in list_told_lines():
+        for program in entry.programs:
+            listed.setdefault(program, []).append((entry.pattern, entry.pattern_words))
     rows = []
     for daemon in list_daemons():
         for program in daemon.programs:
@@ -133,3 +140,54 @@ def service_lines_of(host: Host, rule: RuleText) -> list[SubjectRow]:
         }
         rows += [SubjectRow(program, columns)] if log.lines else []
     return rows
+
+
+def told_line_rows(host: Host) -> list[SubjectRow]:
+    """One row per entry of knowledge/told_lines.toml and program that wrote such lines; of the kernel one per entry."""
+    files = {daemon.programs[0]: daemon.files for daemon in list_daemons()}
+    kernel = host.compute_once(read_kernel_log)
+    rows = []
+    for entry in list_told_lines():
+        for program in entry.programs:
+            if program == KERNEL:
+                source = "" if isinstance(kernel, Absent) else kernel.source
+                index, sources = (
+                    host.compute_once(log_index),
+                    [source] * len(host.compute_once(log_index).lines),
+                )
+            else:
+                log = _program_log(host, program, files.get(program, ()))
+                index, sources = log.index, [line.source for line in log.lines]
+            numbers = sorted(
+                index.find_matches([(entry.pattern, entry.pattern_words)], range(len(index.lines)))
+            )
+            if numbers:
+                rows.append(_told_line_row(entry, program, index.lines, numbers, sources[numbers[-1]]))
+    return rows
+
+
+def _told_line_row(
+    entry: ToldLine, program: str, lines: Sequence[str], numbers: Sequence[int], source: str
+) -> SubjectRow:
+    last = lines[numbers[-1]]
+    match = re.search(entry.pattern, last)
+    what = next(filter(None, (match.groupdict() if match else {}).values()), "")
+    devices = dict.fromkeys(name for number in numbers for name in named_devices(lines[number]))
+    columns: dict[str, Value | Reader] = {
+        "name": program,
+        "from_kernel": program == KERNEL,
+        "lines": len(numbers),
+        "least": entry.least,
+        "severity": entry.severity,
+        "told": entry.told.replace("{what}", what),
+        "devices": ", ".join(devices) or Absent("the lines name no device", "unsupported"),
+        "effect": entry.effect,
+        "advice": entry.advice,
+        "basis": entry.source,
+        "last": last[:MAX_SHOWN_CHARACTERS],
+        "word": _words_to_find(last),
+        "over": bool(entry.settled)
+        and any(re.search(entry.settled, line) for line in lines[numbers[-1] + 1 :]),
+        "source": source,
+    }
+    return SubjectRow(program, columns)

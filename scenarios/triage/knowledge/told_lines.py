@@ -1,0 +1,31 @@
+"""Lines by which the kernel or a daemon says itself what is wrong, with what it costs and what helps."""
+
+from hostdx.scenarios.contract.finding import Severity
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+
+KERNEL = "kernel"
+
+
+class ToldLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+    """`pattern`: what a line meets; its group `what` fills `{what}` in `told`. `programs`: daemons, or the kernel.
+
+    `least`: how many such lines are a fault; a later line that meets `settled` says that it is over.
+    `example` is such a line, `trap` one that looks like it and is none.
+    """
+
+    programs: tuple[str, ...]
+    pattern: str
+    told: str
+    effect: str
+    advice: str
+    example: str
+    trap: str
+    source: str
+    severity: Severity = "warning"
+    least: int = 1
+    settled: str = ""
+    pattern_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
+
+
+def list_told_lines() -> tuple[ToldLine, ...]:
+    return load("told_lines", "told_line", ToldLine).entries
