@@ -94,7 +94,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    again = config.pluginmanager.hasplugin("rerunfailures")  # -p no:rerunfailures: none is run again
+    reruns = config.pluginmanager.hasplugin("rerunfailures")  # -p no:rerunfailures: none is run again
     for item in items:
         for name in ("soak", "noisy"):
             mark = item.get_closest_marker(name)
@@ -111,9 +111,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 )
         if mark is None:
             continue
-        why = f"{mark.args[0]}; false failures of one run: {mark.kwargs['false_failures']}"
-        item.user_properties.append(("noisy", why))
-        if again:
+        cause = f"{mark.args[0]}; false failures of one run: {mark.kwargs['false_failures']}"
+        item.user_properties.append(("noisy", cause))
+        if reruns:
             item.add_marker(pytest.mark.flaky(reruns=AGAIN, reruns_delay=PAUSE_S))
 
 
@@ -121,15 +121,15 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Each rerun with its cause, and why it may be run again; what failed, for who asked."""
     if place := terminalreporter.config.getoption("--failed-to"):
         failed = [
-            each.nodeid for word in ("failed", "error") for each in terminalreporter.stats.get(word, ())
+            report.nodeid for word in ("failed", "error") for report in terminalreporter.stats.get(word, ())
         ]
         Path(place).write_text("".join(f"{test_id}\n" for test_id in dict.fromkeys(failed)), encoding="utf-8")
     for report in terminalreporter.stats.get("rerun", ()):
         crash = getattr(report.longrepr, "reprcrash", None)
         spot = f"{Path(crash.path).name}:{crash.lineno}" if crash else report.when
         text = str(crash.message if crash else report.longrepr).strip().splitlines() or ["no message"]
-        why = dict(report.user_properties).get("noisy", "")
-        terminalreporter.write_line(f"RERUN {report.nodeid}: {spot}: {' '.join(text[:3])[:300]} ({why})")
+        cause = dict(report.user_properties).get("noisy", "")
+        terminalreporter.write_line(f"RERUN {report.nodeid}: {spot}: {' '.join(text[:3])[:300]} ({cause})")
 
 
 def _marks_of(node: ast.stmt) -> list[ast.expr]:

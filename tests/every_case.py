@@ -26,15 +26,15 @@ def assert_each(cases: Iterable[C], check: Callable[[C], object], *, name: Calla
 def own_fixtures(fixtures: dict[str, Any], number: int) -> Iterator[dict[str, Any]]:
     """Yield the fixtures as a case has them: pytest makes one of each for the whole test."""
     with ExitStack() as stack:
-        own = dict(fixtures)
-        if "tmp_path" in own:
-            own["tmp_path"] = own["tmp_path"] / f"case{number}"
-            own["tmp_path"].mkdir()
-        if "monkeypatch" in own:
-            own["monkeypatch"] = stack.enter_context(own["monkeypatch"].context())
-        if "capsys" in own:
-            own["capsys"].readouterr()
-        yield own
+        copies = dict(fixtures)
+        if "tmp_path" in copies:
+            copies["tmp_path"] = copies["tmp_path"] / f"case{number}"
+            copies["tmp_path"].mkdir()
+        if "monkeypatch" in copies:
+            copies["monkeypatch"] = stack.enter_context(copies["monkeypatch"].context())
+        if "capsys" in copies:
+            copies["capsys"].readouterr()
+        yield copies
 
 
 def every_case(
@@ -57,8 +57,8 @@ def every_case(
             def check(numbered: tuple[int, Any]) -> None:
                 number, case = numbered
                 values = (case,) if len(words) == 1 else case
-                with own_fixtures(fixtures, number) as own:
-                    function(**own, **dict(zip(words, values, strict=True)))
+                with own_fixtures(fixtures, number) as fixture_copies:
+                    function(**fixture_copies, **dict(zip(words, values, strict=True)))
 
             assert_each(enumerate(all_cases), check, name=lambda numbered: f"{numbered[1]!r:.300}")
 

@@ -106,9 +106,9 @@ def run_fresh(root: Path, user: str, state: str, orphans: str, command: str) -> 
         pack = ["tar", "c", "--null", "--ignore-failed-read", "-f", str(tree), "-T", "-"]
         subprocess.run(pack, cwd=ROOT_OF_THE_TREE, input=files, check=True)
         inside = ["bash", "-euc", INSIDE, "inside", run, str(root), user, state, orphans, *shell]
-        alone = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", *inside]
+        argv = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", *inside]
         with tree.open("rb") as archive:
-            return subprocess.run(alone, stdin=archive).returncode
+            return subprocess.run(argv, stdin=archive).returncode
 
 
 def main() -> int:
@@ -123,9 +123,9 @@ def main() -> int:
     options = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # with what runs in the machine
     tools = program("debootstrap", "apt-get", "git", "unshare", "mount", "chroot", "tar")
-    if why := missing_of(ROOT, tools, MOUNT_NAMESPACE):
+    if lacking := missing_of(ROOT, tools, MOUNT_NAMESPACE):
         print(
-            f"fresh_machine: {why}; it needs root on a Debian (`apt-get install debootstrap git`)",
+            f"fresh_machine: {lacking}; it needs root on a Debian (`apt-get install debootstrap git`)",
             file=sys.stderr,
         )
         return 3

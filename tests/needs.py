@@ -27,17 +27,17 @@ def needs(*needs: Need) -> pytest.MarkDecorator:
 
 
 def need(*needs: Need) -> None:
-    if why := missing_of(*needs):
-        pytest.skip(why)
+    if lacking := missing_of(*needs):
+        pytest.skip(lacking)
 
 
 def missing_of(*needs: Need) -> str:
-    return next((why for why in (need() for need in needs) if why), "")
+    return next((lacking for lacking in (need() for need in needs) if lacking), "")
 
 
-def not_here(why: object) -> NoReturn:
+def not_here(reason: object) -> NoReturn:
     """The machine was asked for it and said no."""
-    pytest.skip(str(why))
+    pytest.skip(str(reason))
 
 
 def ROOT() -> str:
@@ -75,8 +75,8 @@ def _unshare_error(*kinds: str) -> str:
 
 def _namespace(words: str, *kinds: str) -> Need:
     def missing_namespace() -> str:
-        why = _unshare_error(*kinds)
-        return why and f"no {words} can be made here: {why}"
+        error = _unshare_error(*kinds)
+        return error and f"no {words} can be made here: {error}"
 
     return missing_namespace
 
@@ -92,8 +92,8 @@ def TMPFS() -> str:
 
 def LOOP() -> str:
     """A loop device that can be mounted."""
-    if why := missing_of(ROOT, program("losetup", "mount", "umount", "mkfs.ext4")):
-        return why
+    if lacking := missing_of(ROOT, program("losetup", "mount", "umount", "mkfs.ext4")):
+        return lacking
     return "" if Path("/dev/loop-control").exists() else "this machine has no loop devices"
 
 

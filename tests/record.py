@@ -211,8 +211,8 @@ def clean_recording(data: bytes, private: str) -> bytes:
             continue
         lines.append(line.replace(release.encode(), release.partition("-")[0].encode()))
     text = b"\n".join(lines).replace(private.encode(), b"/var/lib") + b"\n"
-    if (here := str(Path.cwd())).encode() in text:
-        raise SystemExit(f"a path of this machine stands in the recording: {here}")
+    if (cwd := str(Path.cwd())).encode() in text:
+        raise SystemExit(f"a path of this machine stands in the recording: {cwd}")
     return text
 
 

@@ -120,8 +120,8 @@ def report_pages() -> dict[str, tuple[int, str]]:
 
 def photograph_reports() -> None:
     """The reports in a browser, as far as there is one."""
-    if why := BROWSER():
-        print(f"no pictures of reports: {why}")
+    if lacking := BROWSER():
+        print(f"no pictures of reports: {lacking}")
         return
     for name, (width, page) in report_pages().items():
         (SCREENSHOTS / name).write_bytes(browser.take_picture(page, width, SHEET))

@@ -65,4 +65,4 @@ def test_few_values_are_of_any_type() -> None:
 
 def test_each_planted_mistake_has_its_place() -> None:
     """A change that leaves a list of `tests/mutations` behind is seen at once, not when the mistakes are made again."""
-    assert [f"{mutation.name}: {why}" for mutation in read_mutations() if (why := trouble_of(mutation))] == []
+    assert [f"{mutation.name}: {bad}" for mutation in read_mutations() if (bad := trouble_of(mutation))] == []

@@ -123,8 +123,8 @@ class Reader(ast.NodeVisitor):
     def _visit_comprehension(
         self, node: ast.GeneratorExp | ast.ListComp | ast.SetComp | ast.DictComp
     ) -> None:
-        for each in node.generators:
-            self.visit(each)
+        for clause in node.generators:
+            self.visit(clause)
         self.generic_visit(node)
 
     visit_GeneratorExp = visit_ListComp = visit_SetComp = visit_DictComp = _visit_comprehension
@@ -156,8 +156,8 @@ class Reader(ast.NodeVisitor):
     def _hit(self, node: ast.AST, text: str) -> None:
         if self._phrases and not any(map(_is_phrase, ast.walk(node))):
             return
-        if (here := (getattr(node, "lineno", 0), text[:120])) not in self.hits:
-            self.hits.append(here)
+        if (place := (getattr(node, "lineno", 0), text[:120])) not in self.hits:
+            self.hits.append(place)
 
 
 def _is_text(node: ast.expr) -> bool:

@@ -171,7 +171,7 @@ class Popen(subprocess.Popen[Any]):
             return super()._execute_child(*args)
         place = os.path.abspath(directory or ".")  # noqa: PTH100
         request = Request(words, dict(variables), place, new_session, extra=tuple(extra))
-        streams = [own if own != -1 else number for number, own in enumerate((reads, writes, errors))]
+        streams = [fd if fd != -1 else number for number, fd in enumerate((reads, writes, errors))]
         streams += extra
         try:
             self.pid = parent_of_this_process().fork(request, streams)

@@ -27,10 +27,10 @@ def own_env(directory: Path) -> dict[str, str]:
 
 
 def own_state(directory: Path) -> dict[str, str]:
-    own = {"XDG_STATE_HOME": str(directory / "state"), "XDG_RUNTIME_DIR": str(directory / "run")}
-    for path in own.values():
+    variables = {"XDG_STATE_HOME": str(directory / "state"), "XDG_RUNTIME_DIR": str(directory / "run")}
+    for path in variables.values():
         Path(path).mkdir(mode=0o700, exist_ok=True)
-    return own
+    return variables
 
 
 def run_hostdx(directory: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:

@@ -40,18 +40,18 @@ def test_a_limit_is_one_line_and_no_bug(error: Exception) -> None:
     assert "bug" not in bug_report.save_traceback_and_get_line(error) and not (state_dir() / "bugs").exists()
 
 
-@pytest.mark.parametrize("limit, most", [(resource.RLIMIT_NOFILE, 10), (resource.RLIMIT_AS, 45 << 20)])
+@pytest.mark.parametrize("limit, bound", [(resource.RLIMIT_NOFILE, 10), (resource.RLIMIT_AS, 45 << 20)])
 @pytest.mark.parametrize(
     "command",
     one_always("triage", "plan storage", "run null --dir /var/tmp --budget 5", "report demo:storage"),
 )
 def test_a_process_with_little_says_so_in_one_line(
-    tmp_path: Path, limit: int, most: int, command: str
+    tmp_path: Path, limit: int, bound: int, command: str
 ) -> None:
     done = subprocess.run(
         [sys.executable, "-P", "-m", "hostdx.app.cli", *command.split()],
         env=own_env(tmp_path) | {"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, timeout=60,
-        preexec_fn=lambda: resource.setrlimit(limit, (most, most)), stdin=subprocess.DEVNULL,
+        preexec_fn=lambda: resource.setrlimit(limit, (bound, bound)), stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert done.returncode in (0, 3), done.stderr
     assert "a bug in hostdx" not in done.stderr and "Traceback" not in done.stderr

@@ -60,10 +60,10 @@ def environment() -> dict[str, str]:
     return {**os.environ, "LC_ALL": forked.LOCALE, "ONLY": "here"}
 
 
-@pytest.mark.parametrize("alone", [False, True])
-def test_it_sees_what_a_start_sees(environment: dict[str, str], tmp_path: Path, alone: bool) -> None:
-    options = {"env": environment, "cwd": tmp_path, "input": b"in", "start_new_session": alone}
-    if alone:
+@pytest.mark.parametrize("new_session", [False, True])
+def test_it_sees_what_a_start_sees(environment: dict[str, str], tmp_path: Path, new_session: bool) -> None:
+    options = {"env": environment, "cwd": tmp_path, "input": b"in", "start_new_session": new_session}
+    if new_session:
         options["pass_fds"] = [2**8 + 1]
         os.dup2(0, 2**8 + 1)
     start, fork = (outcome_of(run, SEEN, **options) for run in (subprocess.run, forked.run))

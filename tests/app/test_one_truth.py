@@ -73,10 +73,10 @@ def list_verdicts_with_values(session: RunSession) -> list[ev.RunVerdict]:
         if not verdict.ratio or min((*left, *right), default=0.0) <= 0:
             continue
         variants = linked.setdefault((verdict.workload, verdict.metric), [])
-        near = [some for some in variants if some & {verdict.baseline, verdict.variant}]
-        if not any({verdict.baseline, verdict.variant} <= some for some in near):
+        near = [part for part in variants if part & {verdict.baseline, verdict.variant}]
+        if not any({verdict.baseline, verdict.variant} <= part for part in near):
             with_values.append(verdict)
-            variants[:] = [some for some in variants if some not in near]
+            variants[:] = [part for part in variants if part not in near]
             variants.append({verdict.baseline, verdict.variant}.union(*near))
     return with_values
 

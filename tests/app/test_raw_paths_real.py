@@ -88,12 +88,12 @@ class Hostdx:
 
     def __init__(self, base: Path) -> None:
         self.raw = base / RAW
-        own = {"XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run", "TMPDIR": "tmp"}
-        for name in own.values():
+        folders = {"XDG_STATE_HOME": "state", "XDG_RUNTIME_DIR": "run", "TMPDIR": "tmp"}
+        for name in folders.values():
             (self.raw / name / RAW).mkdir(mode=0o700, parents=True)
             (self.raw / name).chmod(0o700)
         self.environment = (
-            os.environ | {k: str(self.raw / v / RAW) for k, v in own.items()} | {"LC_ALL": "C.UTF-8"}
+            os.environ | {k: str(self.raw / v / RAW) for k, v in folders.items()} | {"LC_ALL": "C.UTF-8"}
         )
 
     def __call__(self, *words: str) -> subprocess.CompletedProcess[bytes]:

@@ -136,14 +136,14 @@ class DrawnCommand:
         return
 
 
-def run_box(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+def run_box(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     suit_everywhere(patch)
     clock = FakeClock()
     box = BoxScenario(lambda run, layout, private: DrawnBox(clock, 1), lambda run, layout: None)  # type: ignore[arg-type, return-value]
-    return conduct_run(box, made_host(), {"dir": [str(own)], "workers": 4}, clock)
+    return conduct_run(box, made_host(), {"dir": [str(folder)], "workers": 4}, clock)
 
 
-def run_checkup(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+def run_checkup(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     parts = (of_checkup.STORAGE, of_checkup.WALL, of_checkup.NULL, of_checkup.REFUSED, of_checkup.ASKS)
     patch.setattr("hostdx.scenarios.checkup.parts.candidate_scenarios", lambda: parts)
     patch.setattr("hostdx.scenarios.triage.triage.examine_host", lambda *_, **__: iter(()))
@@ -152,7 +152,7 @@ def run_checkup(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     return run
 
 
-def run_contention(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+def run_contention(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     suit_everywhere(patch)
     of_contention.plan_for_eight_cpus(patch)
 
@@ -166,41 +166,41 @@ def run_contention(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     def rate(load: str, side: int, workers: int) -> float:
         return of_contention.linear_rate(load, side, min(workers, 4 if load == "create" else 8))
 
-    return asyncio.run(of_contention.measure(own, rate))[0]
+    return asyncio.run(of_contention.measure(folder, rate))[0]
 
 
-def run_cpuwatch(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
-    run = of_cpuwatch.run_of_quota(own, patch, {"pid": 131, "expect": 1.0})
+def run_cpuwatch(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+    run = of_cpuwatch.run_of_quota(folder, patch, {"pid": 131, "expect": 1.0})
     asyncio.run(conduct_fake(of_cpuwatch.Cpuwatch(), run))
     return run
 
 
-def run_dstate(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+def run_dstate(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     patch.setattr(
         dstate, "KernelLogFollower", lambda: SimpleNamespace(problem="", read_new=tuple, close=lambda: None)
     )
-    host = of_dstate.make_host(own, (1, "init", "S", "0"), (20, "df", "D", "rpc_wait_bit_killable"))
-    (own / "proc/20/task/20/cwd").symlink_to("/nfs/home")
+    host = of_dstate.make_host(folder, (1, "init", "S", "0"), (20, "df", "D", "rpc_wait_bit_killable"))
+    (folder / "proc/20/task/20/cwd").symlink_to("/nfs/home")
     return of_dstate.watch(host, seconds=5)
 
 
-def run_fstrim(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+def run_fstrim(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     return asyncio.run(of_fstrim.planted_session(1, of_fstrim.QUIET_HOST, 0.2))
 
 
-def run_fullstack(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+def run_fullstack(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     of_fullstack.lay_on_any_disk(patch)
     patch.setattr(of_fullstack.plan_module, "os", SimpleNamespace(**{**vars(os), "geteuid": lambda: 0}))
     patch.setattr("os.cpu_count", lambda: 4)
     patch.setattr(of_fullstack, "Host", made_host)
-    return of_fullstack.play(own, of_fullstack.ALIKE, {"direction": "both"}).fake
+    return of_fullstack.play(folder, of_fullstack.ALIKE, {"direction": "both"}).fake
 
 
-def run_iosched(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
-    return of_iosched.measure_loads(own, {"mq-deadline": 1.0, "bfq": 0.8})
+def run_iosched(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+    return of_iosched.measure_loads(folder, {"mq-deadline": 1.0, "bfq": 0.8})
 
 
-def run_kernel(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+def run_kernel(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     clock = FakeClock()
     patch.setattr(kernel_plan, "own_affinity", lambda: (0, 1))
     patch.setattr(kernel, "read_fingerprint", lambda host, place: ())  # it reads this machine
@@ -209,16 +209,16 @@ def run_kernel(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     return conduct_run(kernel.KernelScenario(), made_host(), {"only": ["syscall", "getpid"]}, clock)
 
 
-def run_null(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
-    engine = of_null.fake_engine(patch, own)
+def run_null(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+    engine = of_null.fake_engine(patch, folder)
     scenario = Null()
     run = of_null.run_of(engine, scenario)
     asyncio.run(conduct_fake(scenario, run))
     return run
 
 
-def run_numa(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
-    scenario, host = NumaScenario(), of_numa._two_nodes(own)
+def run_numa(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+    scenario, host = NumaScenario(), of_numa._two_nodes(folder)
     options: dict[str, Json] = {"only": "read", "bios": str(of_numa.BIOS / "dell.json")}
     plan = scenario.prepare(host, Options(options, scenario.options)).plan
     run = FakeRun(host=host, options=options, declared=scenario.options, plan=plan)
@@ -226,17 +226,17 @@ def run_numa(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     return run
 
 
-def run_rpfilter(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+def run_rpfilter(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     stop_guards(patch)
-    return asyncio.run(Story(own, with_check("firewalld-0.8-logged")).run())
+    return asyncio.run(Story(folder, with_check("firewalld-0.8-logged")).run())
 
 
-def run_prove(_own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+def run_prove(_folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     effects = dict.fromkeys(("a", "b", "c", "d", "e"), 0.0)
     return planted_run(patch, effects | {"b": 0.2})
 
 
-def run_storage(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+def run_storage(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     clock = FakeClock()
     suit_everywhere(patch)
     patch.setattr(DrawnStorage, "clock", clock, raising=False)
@@ -250,13 +250,13 @@ def run_storage(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
 
     patch.setattr("hostdx.scenarios.storage.scenario.StorageBatches", trains)
     for name in "ab":
-        (own / name).mkdir()
-    only = ("randread-4k-qd1", "fsync-4k-qd1", "cpu")
-    options: dict[str, Json] = {"dir": [str(own / "a"), str(own / "b")], "budget": 30.0}
-    return conduct_run(storage.Storage(only=only), made_host(), options, clock)
+        (folder / name).mkdir()
+    loads = ("randread-4k-qd1", "fsync-4k-qd1", "cpu")
+    options: dict[str, Json] = {"dir": [str(folder / "a"), str(folder / "b")], "budget": 30.0}
+    return conduct_run(storage.Storage(only=loads), made_host(), options, clock)
 
 
-def run_workload(own: Path, patch: pytest.MonkeyPatch) -> FakeRun:
+def run_workload(folder: Path, patch: pytest.MonkeyPatch) -> FakeRun:
     patch.setattr(workload, "CommandVariantBench", lambda run, job, *_, **__: DrawnCommand(run, job))
     options: dict[str, Json] = {
         "cmd": "true",

@@ -93,9 +93,9 @@ def test_keys() -> None:
         kind = classes.pop()
         classes += kind.__subclasses__()
         if kind.__module__.startswith(("hostdx.app.tui", "hostdx.app.features")) and (
-            own := kind.__dict__.get("BINDINGS")
+            declared := kind.__dict__.get("BINDINGS")
         ):
-            bindings = [b if isinstance(b, Binding) else Binding(*b) for b in own]
+            bindings = [b if isinstance(b, Binding) else Binding(*b) for b in declared]
             keys[kind.__name__] = sorted(b.key for b in bindings)
     assert {"Shell", "HomeScreen"} & keys.keys(), "the screens were not found"
     assert_frozen("keys", sorted(keys.values(), key=str))

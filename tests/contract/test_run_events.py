@@ -38,9 +38,9 @@ def test_events_of_a_run(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     )
 
 
-def to_json(event: AnyEvent, own: Path) -> dict[str, Json]:
+def to_json(event: AnyEvent, folder: Path) -> dict[str, Json]:
     """Return the event as a recording has it, without sentences, its numbers to six digits: sums differ by Python."""
-    text = msgspec.json.encode(event).decode().replace(str(own), "/OWN").replace(str(TREE), "/TREE")
+    text = msgspec.json.encode(event).decode().replace(str(folder), "/OWN").replace(str(TREE), "/TREE")
     plain = without_sentences(json.loads(MADE_DIRECTORY.sub(".hostdx-MADE", text)))
     rounded = round_numbers(plain)
     assert isinstance(rounded, dict)

@@ -86,23 +86,23 @@ class FakeNetwork:
     ) -> MeasuredBatch:
         assert all(self.pairs[number].protocol == protocol for number in order)
         await self.clock.sleep(slice_s * len(order))
-        each = [self.pairs[number] for number in order]
+        slice_pairs = [self.pairs[number] for number in order]
         values = [
             (self.path_ns + self.costs[t.rule_kind] + self.setting_ns * t.rp_filter)
             * self._noise.gauss(1, 0.01)
-            for t in each
+            for t in slice_pairs
         ]
         counted_s = slice_s - onset_s
         packets = [int(counted_s * 1e9 / ns) for ns in values]
         sides = []
         for number in range(max(order) + 1):
-            own = [at for at, index in enumerate(order) if index == number]
-            mean = sum(values[at] for at in own) / max(1, len(own))
+            slices = [at for at, index in enumerate(order) if index == number]
+            mean = sum(values[at] for at in slices) / max(1, len(slices))
             sides.append(
                 Measured(
-                    seconds=counted_s * len(own),
-                    values={"ns/packet": mean} if own else {},
-                    operations=sum(packets[at] for at in own),
+                    seconds=counted_s * len(slices),
+                    values={"ns/packet": mean} if slices else {},
+                    operations=sum(packets[at] for at in slices),
                 )
             )
         return MeasuredBatch(

@@ -19,12 +19,12 @@ def no_meter(now: float) -> float:
 def slice_meter(rate: float, period_s: float) -> Meter:
     """As blk-throttle does it: so many operations in each period, the others wait for the next one."""
     state = {"period": 0, "used": 0}
-    each = rate * period_s
+    quota = rate * period_s
 
     def allowed_at(now: float) -> float:
         if int(now / period_s) > state["period"]:
             state.update(period=int(now / period_s), used=0)
-        if state["used"] >= each:
+        if state["used"] >= quota:
             state.update(period=state["period"] + 1, used=0)
         state["used"] += 1
         return max(now, state["period"] * period_s)
@@ -65,8 +65,8 @@ def _draw_ends(
     """When the operations end that begin in so many seconds, each worker one after another."""
     if meter is no_meter:  # then no worker waits for another: drawn at once
         draws = np.random.default_rng(rng.getrandbits(64))
-        most = 2 * int(seconds / mean) + 20
-        ends = np.maximum(mean / 10, draws.normal(mean, scatter * mean, (workers, most))).cumsum(axis=1)
+        count = 2 * int(seconds / mean) + 20
+        ends = np.maximum(mean / 10, draws.normal(mean, scatter * mean, (workers, count))).cumsum(axis=1)
         assert ends[:, -1].min() >= seconds
         begins = np.hstack([np.zeros((workers, 1)), ends[:, :-1]])
         return np.asarray(began + ends[begins < seconds])

@@ -57,7 +57,7 @@ class FakeTrains(BatchSource[float]):
         self.hangs = hangs
         self.device = device
         self.asked: list[tuple[tuple[int, ...], float]] = []  # order and slice of every train
-        self.factors = {variant: list(each) for variant, each in (factors or {}).items()}
+        self.factors = {variant: list(series) for variant, series in (factors or {}).items()}
         self.places = min(map(len, self.factors.values()), default=1)
         self.visited: list[tuple[int, ...]] = []  # the place of each slice, of every train
         self.running = False
@@ -113,12 +113,12 @@ class FakeTrains(BatchSource[float]):
         operations = [max(1, round(value * slice_s)) for value in values]
         sides = []
         for number in range(len(names)):
-            own = [at for at, side in enumerate(order) if side == number]
-            count = sum(operations[at] for at in own)
-            mean = sum(values[at] for at in own) / max(1, len(own))
+            slices = [at for at, side in enumerate(order) if side == number]
+            count = sum(operations[at] for at in slices)
+            mean = sum(values[at] for at in slices) / max(1, len(slices))
             sides.append(
                 Measured(
-                    seconds=slice_s * len(own),
+                    seconds=slice_s * len(slices),
                     values={self.metric: mean},
                     operations=count,
                     bytes=count * 4096,

@@ -154,14 +154,14 @@ def main() -> None:
                 print(
                     f"  trains      {size[0]}x{size[1]:<4} {rate:7.0f} B/s  {cpu:4.1f} % of a core   (4 kB/s, 3 %)"
                 )
-        for name, measure, size, most in (
+        for name, measure, size, limit in (
             ("live", live_cost, (120, 40), "4 kB/s, 3 %"),
             ("live", live_cost, (80, 24), "4 kB/s"),
             ("home, idle", idle_cost, (120, 40), "300 B/s"),
         ):
             rate, cpu = measure(size, chosen.seconds, env)
             print(
-                f"  {name:<11} {size[0]}x{size[1]:<4} {rate:7.0f} B/s  {cpu:4.1f} % of a core   (at most {most})"
+                f"  {name:<11} {size[0]}x{size[1]:<4} {rate:7.0f} B/s  {cpu:4.1f} % of a core   (at most {limit})"
             )
 
 

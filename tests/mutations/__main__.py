@@ -111,7 +111,7 @@ class MutatedCopy:
 def read_mutations() -> list[Mutation]:
     lists = sorted(Path(__file__).parent.glob("*.toml"))
     read = (msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), _List) for path in lists)
-    return [entry for each in read for entry in each.mutation]
+    return [entry for listed in read for entry in listed.mutation]
 
 
 def trouble_of(entry: Mutation) -> str:
@@ -132,7 +132,7 @@ def main() -> int:
     parser.add_argument("--only", default="", metavar="WORD", help="in a mutation's name or file")
     options = parser.parse_args()
     every = read_mutations()
-    wrong = [f"{entry.name}: {why}" for entry in every if (why := trouble_of(entry))]
+    wrong = [f"{entry.name}: {trouble}" for entry in every if (trouble := trouble_of(entry))]
     twice = len(every) - len({entry.name for entry in every})
     if wrong or twice:
         print(*wrong, *(["two mutations have one name"] if twice else []), sep="\n")

@@ -34,15 +34,15 @@ class Pages(Result, frozen=True, tag="thp.pages/1"):
     value: str
 
 
-def change(own: str, value: str) -> Action:
+def change(old: str, value: str) -> Action:
     return attribute_change(
-        SETTING, own, value, risk="what starts meanwhile gets its pages by the other rule"
+        SETTING, old, value, risk="what starts meanwhile gets its pages by the other rule"
     )
 
 
-def make_finding(own: str, best: str, proof: str) -> Finding:
+def make_finding(old: str, best: str, proof: str) -> Finding:
     title = f"the command is faster with huge pages {best}"
-    set_it, undo = (f"echo {best} > {SETTING}",), (f"echo {own} > {SETTING}",)
+    set_it, undo = (f"echo {best} > {SETTING}",), (f"echo {old} > {SETTING}",)
     boot, see = (f"add transparent_hugepage={best} to the kernel command line",), (f"cat {SETTING}",)
     remedy = Remedy(title=f"set it to {best}", commands=set_it, persistent=boot, verify=see, undo=undo)
     return Finding(id="thp", severity="notice", title=title, evidence=(Evidence(proof),), remedy=(remedy,))
@@ -71,8 +71,8 @@ class Thp(Scenario):
         return "" if os.geteuid() == 0 else "switching transparent huge pages needs root"
 
     def prepare(self, host: Host, options: Options) -> Prepared:
-        own, budget = active(host), options.as_number("budget", BUDGET_S)
-        changes = [change(own, value) for value in ("always", "never") if value != own]
+        old, budget = active(host), options.as_number("budget", BUDGET_S)
+        changes = [change(old, value) for value in ("always", "never") if value != old]
         plan = self.make_plan(
             options=dict(options.values),
             variants=tuple(Variant(id=name, label=value) for name, value in VALUES.items()),
@@ -81,16 +81,16 @@ class Thp(Scenario):
             actions=(*changes, directory_action(host, options.as_string("dir"))),
             seconds=budget + 5,
             measuring_s=budget,
-            sentences=(f"runs the command in turn with always and never; {own} comes back",),
+            sentences=(f"runs the command in turn with always and never; {old} comes back",),
         )
-        return Prepared(plan, partial(self._run, own))
+        return Prepared(plan, partial(self._run, old))
 
-    async def _run(self, own: str, run: Run) -> None:
-        run.emit(Pages(t=run.elapsed_s(), value=own))
+    async def _run(self, old: str, run: Run) -> None:
+        run.emit(Pages(t=run.elapsed_s(), value=old))
         with run.begin_step("measure", "measure and judge"):
             async with (
                 own_directory(run, run.options.as_string("dir")) as private,
-                Switch(run, own, lambda value: change(own, value), lambda: active(run.host)) as switch,
+                Switch(run, old, lambda value: change(old, value), lambda: active(run.host)) as switch,
             ):
                 bench = CommandBench(run.host, run.options.as_string("command"), private)
                 sides = [SwitchedVariantBench(name, switch, bench, value) for name, value in VALUES.items()]
@@ -100,5 +100,5 @@ class Thp(Scenario):
                 )
         if verdicts[0].is_different:
             run.emit_finding(
-                make_finding(own, "always" if verdicts[0].is_slower else "never", effect_words(verdicts[0]))
+                make_finding(old, "always" if verdicts[0].is_slower else "never", effect_words(verdicts[0]))
             )

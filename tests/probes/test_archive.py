@@ -48,9 +48,9 @@ def test_what_leads_out_is_left_out(tmp_path: Path) -> None:
 def test_what_is_no_tar_is_said_in_one_line(tmp_path: Path, data: bytes) -> None:
     (tmp_path / "a").write_bytes(data)
     (tmp_path / "in").mkdir()
-    with pytest.raises(ArchiveRefusedError) as why:
+    with pytest.raises(ArchiveRefusedError) as error:
         unpack_archive(str(tmp_path / "a"), str(tmp_path / "in"))
-    assert "\n" not in str(why.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_cut_archive_is_refused(tmp_path: Path) -> None:

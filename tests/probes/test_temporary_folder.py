@@ -33,9 +33,9 @@ def test_of_a_killed_process_it_goes_with_the_next_start(tmp_path: Path) -> None
     leftover = Path(done.stdout.strip())
     assert leftover.parent == tmp_path and leftover.is_dir()
     (tmp_path / "hostdx-of-nobody").mkdir()
-    with temporary_folder() as own:
+    with temporary_folder() as folder:
         assert not leftover.exists()
-        assert remove_leftovers() == 0 and Path(own).is_dir()
+        assert remove_leftovers() == 0 and Path(folder).is_dir()
     assert [path.name for path in tmp_path.iterdir()] == ["hostdx-of-nobody"]
 
 

@@ -45,15 +45,15 @@ document.getElementById("out").textContent = JSON.stringify(out);
 
 def run_chromium(page: str, *flags: str, out: str = "") -> bytes:
     """stdout, or the file called `out` that the flags make in the current directory."""
-    with tempfile.TemporaryDirectory() as own:
-        path = Path(own, "page.html")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "page.html")
         path.write_text(page, "utf-8")
-        profile = f"--user-data-dir={own}/profile"
+        profile = f"--user-data-dir={folder}/profile"
         done = subprocess.run(
             ["chromium", *FLAGS, profile, *flags, path.as_uri()],
-            cwd=own, capture_output=True, timeout=120, check=False, env=os.environ | {"HOME": own},
+            cwd=folder, capture_output=True, timeout=120, check=False, env=os.environ | {"HOME": folder},
         )  # fmt: skip
-        return Path(own, out).read_bytes() if out else done.stdout
+        return Path(folder, out).read_bytes() if out else done.stdout
 
 
 def find_overflows(pages: Mapping[str, str], widths: Sequence[int]) -> dict[str, list[list[str]]]:

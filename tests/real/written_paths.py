@@ -58,7 +58,7 @@ def trace_run(name: str, place: Path, disk: LoopDisk) -> list[str]:
     """Runs it; one line for each call that it must not have made, and for a run that was none."""
     trace = place / "trace"
     (place / "tmp").mkdir(exist_ok=True)
-    own = own_env(place) | {"TMPDIR": str(place / "tmp"), "PYTHONDONTWRITEBYTECODE": "1"}
+    variables = own_env(place) | {"TMPDIR": str(place / "tmp"), "PYTHONDONTWRITEBYTECODE": "1"}
     strace = [
         "strace",
         "--seccomp-bpf",
@@ -74,7 +74,7 @@ def trace_run(name: str, place: Path, disk: LoopDisk) -> list[str]:
     ]
     done = subprocess.run(
         [*strace, *argv(*short_run(name, disk))],
-        env=own,
+        env=variables,
         capture_output=True,
         text=True,
         timeout=300,

@@ -43,24 +43,24 @@ def from_source(place: Path) -> Iterator[Startable]:
     [sdist] = place.glob("*.tar.gz")
     [wheel] = place.glob("*.whl")
     for artefact in (wheel, sdist):
-        own = place / f"venv-{artefact.name}"
-        _output_of(python, "-m", "venv", str(own))
-        _output_of(str(own / "bin/pip"), "install", "-q", str(artefact))
-        yield artefact, [str(own / "bin/hostdx")]
+        venv = place / f"venv-{artefact.name}"
+        _output_of(python, "-m", "venv", str(venv))
+        _output_of(str(venv / "bin/pip"), "install", "-q", str(artefact))
+        yield artefact, [str(venv / "bin/hostdx")]
 
 
 def by_tool(place: Path) -> Iterator[Startable]:
     """The wheel as who has uv or pipx installs it."""
     [wheel] = place.glob("hostdx-*.whl")
     for tool in ("uv", "pipx"):
-        own = place / tool
+        home = place / tool
         folders = {
             "UV_TOOL_DIR": "tools",
             "UV_TOOL_BIN_DIR": "bin",
             "PIPX_HOME": "tools",
             "PIPX_BIN_DIR": "bin",
         }
-        env = {name: str(own / folder) for name, folder in folders.items()}
+        env = {name: str(home / folder) for name, folder in folders.items()}
         words = (
             ["uv", "tool", "install", "-q", "--python"] if tool == "uv" else ["pipx", "install", "--python"]
         )
@@ -68,7 +68,7 @@ def by_tool(place: Path) -> Iterator[Startable]:
             print(f"left out: {tool} install: there is no {tool} here", flush=True)
             continue
         _output_of(*words, sys.executable, str(wheel), **env)
-        yield wheel, [str(own / "bin/hostdx")]
+        yield wheel, [str(home / "bin/hostdx")]
 
 
 def bundle_starts(place: Path) -> Iterator[Startable]:
@@ -83,8 +83,8 @@ def bundle_starts(place: Path) -> Iterator[Startable]:
 def package_starts(place: Path) -> Iterator[Startable]:
     machine, bundle = os.uname().machine, place / "hostdx.pyz"
     tree = stage(bundle, place / "tree", machine)
-    if why := own_python.missing_part():
-        print(f"left out: the build with a Python of its own: {why}", flush=True)
+    if lacking := own_python.missing_part():
+        print(f"left out: the build with a Python of its own: {lacking}", flush=True)
     else:
         folder = own_python.freeze_folder(tree, place)
         (major, minor), file = own_python.newest_glibc(folder)
@@ -121,8 +121,8 @@ def smoke_test(start: Sequence[str], place: Path) -> tuple[str, list[float]]:
         terminal.wait("hostdx")
     finally:
         terminal.close()
-    if why := needs.missing_of(needs.ROOT, needs.LOOP):
-        print(f"left out: a killed run: {why}", flush=True)
+    if lacking := needs.missing_of(needs.ROOT, needs.LOOP):
+        print(f"left out: a killed run: {lacking}", flush=True)
     else:
         with LoopDisk(place) as disk:
             before = disk.queue()
@@ -155,11 +155,11 @@ def main() -> int:
         ):
             report, seconds = smoke_test(start, place / f"smoke-{number}")
             reports.add(report)
-            first, *later = seconds
+            first, *others = seconds
             size = artefact.stat().st_size / 1e6
             by = Path(start[0]).name if len(start) > 1 else Path(start[0]).parents[1].name
             print(
-                f"{artefact.name:40} {by:12} {size:5.1f} MB, first start {first:.2f} s, then {min(later):.2f} s",
+                f"{artefact.name:40} {by:12} {size:5.1f} MB, first start {first:.2f} s, then {min(others):.2f} s",
                 flush=True,
             )
             if output is not None:

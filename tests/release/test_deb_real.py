@@ -49,9 +49,9 @@ def test_installed_upgraded_removed_and_purged(bundle: Path, root: Path, tmp_pat
     machine = os.uname().machine
     tree = stage(bundle, tmp_path / "tree", machine)
     first, second = (deb(tree, tmp_path, version, machine) for version in ("0.0.1", "0.0.2"))
-    again = tmp_path / "again"
-    again.mkdir()
-    assert deb(tree, again, "0.0.1", machine).read_bytes() == first.read_bytes()
+    rebuilt = tmp_path / "again"
+    rebuilt.mkdir()
+    assert deb(tree, rebuilt, "0.0.1", machine).read_bytes() == first.read_bytes()
     run_dpkg(root, "--install", str(first))
     assert {"usr/bin/hostdx", "etc/hostdx/README", MAN, SHELLS["bash"], SHELLS["fish"], VENDORS} <= files(
         root

@@ -38,8 +38,8 @@ def test_installed_upgraded_and_removed(bundle: Path, tmp_path: Path) -> None:
     first = rpm(tree, tmp_path, "0.0.1", machine)
     drop_most_files(tree)
     second = rpm(tree, tmp_path, "0.0.2", machine)
-    alone = ["rpm", f"--root={root}", "--noscripts", "--nodeps"]
-    subprocess.run([*alone, "--install", str(first)], check=True)
+    rpm_alone = ["rpm", f"--root={root}", "--noscripts", "--nodeps"]
+    subprocess.run([*rpm_alone, "--install", str(first)], check=True)
     assert {"usr/bin/hostdx", "etc/hostdx/README", MAN, *SHELLS.values()} <= files(root)
     assert {TMPFILES, f"{UNITS}/hostdx-watch.timer", f"{UNITS}/{RECORDER}"} <= files(root)
     assert not (root / "etc/systemd").exists()
@@ -48,11 +48,11 @@ def test_installed_upgraded_and_removed(bundle: Path, tmp_path: Path) -> None:
         done = subprocess.run(argv, env=own_env(tmp_path), capture_output=True, text=True, check=True)
         assert json.loads(done.stdout)["code"] == str(root / "usr/lib/hostdx/hostdx")
     (root / "etc/hostdx/README").write_text("the site's own")
-    subprocess.run([*alone, "--upgrade", str(second)], check=True)
+    subprocess.run([*rpm_alone, "--upgrade", str(second)], check=True)
     rest = {path for path in files(root) if path.startswith("usr/lib/hostdx/") and not path.endswith(".pyc")}
     assert rest == {str(p.relative_to(tree)) for p in (tree / "usr/lib/hostdx").rglob("*") if p.is_file()}
     assert (root / "etc/hostdx/README").read_text() == "the site's own"
-    subprocess.run([*alone, "--erase", "hostdx"], check=True)
+    subprocess.run([*rpm_alone, "--erase", "hostdx"], check=True)
     remains = {path for path in files(root) if not path.endswith(".pyc")}
     assert remains == {"etc/hostdx/README.rpmsave"}
     shutil.rmtree(root)

@@ -86,10 +86,10 @@ def browsed_homes(count: int) -> dict[str, str]:
     return {"etc/autofs.conf": "[ autofs ]\nbrowse_mode = yes\n", "etc/auto.home": homes}
 
 
-def service_log(program: str, count: int, line: str, *later: str) -> dict[str, str]:
+def service_log(program: str, count: int, line: str, *later_lines: str) -> dict[str, str]:
     """The system's log with this line of a program, several times, then later ones, and one of another program."""
     name, pid = ("systemd", 1) if program == "systemd" else (program.partition(" ")[0], 812)
-    messages = [line] * count + [*later]
+    messages = [line] * count + [*later_lines]
     heads = (f"Nov 24 02:{n // 60:02d}:{n % 60:02d} srv" for n in range(len(messages)))
     text = "".join(
         f"{head} {name}[{pid}]: {message}\n" for head, message in zip(heads, messages, strict=True)

@@ -100,9 +100,9 @@ def ssd(root: Path, vendor: str) -> Server:
 def test_a_disk_that_the_kernel_has_a_rule_for_is_found_where_its_fault_shows(tmp_path: Path) -> None:
     """Not the model alone: its controller, its errors, and a boot without the rule belong to it."""
     server = ssd(tmp_path, "0x1002")
-    found = findings_by_id(tmp_path, "storage.ata-quirk")["storage.ata-quirk"]
-    assert (found.severity, found.subject) == ("warning", "sdq (noncq)")
-    assert found.remedy[0].persistent == ("# kernel command line: libata.force=4.00:noncq",)
+    finding = findings_by_id(tmp_path, "storage.ata-quirk")["storage.ata-quirk"]
+    assert (finding.severity, finding.subject) == ("warning", "sdq (noncq)")
+    assert finding.remedy[0].persistent == ("# kernel command line: libata.force=4.00:noncq",)
     server.put("proc/cmdline", "ro libata.force=4.00:noncq")
     assert findings_by_id(tmp_path, "storage.ata-quirk") == {}
     server.put("proc/cmdline", "ro").put("sos_commands/kernel/dmesg", "[    0.0] Linux version 5.0.5\n")
@@ -117,12 +117,12 @@ def test_a_disk_of_another_controller_is_not_accused(tmp_path: Path) -> None:
 def test_what_names_one_disk_is_one_subject(tmp_path: Path) -> None:
     """Its kernel's name, the port that it hangs on, and the name that udev made of its model."""
     ssd(tmp_path, "0x8086")
-    found = findings_by_id(tmp_path, "log.io-error", "log.disk-reset")
-    assert {name: finding.subject for name, finding in found.items()} == {
+    findings = findings_by_id(tmp_path, "log.io-error", "log.disk-reset")
+    assert {name: finding.subject for name, finding in findings.items()} == {
         "log.io-error": "sdq",
         "log.disk-reset": "sdq",
     }
-    commands = [line for remedy in found["log.io-error"].remedy for line in remedy.commands]
+    commands = [line for remedy in findings["log.io-error"].remedy for line in remedy.commands]
     assert any("SError" in line for line in commands)  # the link is blamed, and the disk not replaced
 
 
@@ -133,8 +133,8 @@ def test_a_failed_command_without_a_reset_is_no_reset(tmp_path: Path) -> None:
         "sos_commands/kernel/dmesg",
         f"[    0.0] Linux version 5.0.5\n[  9.0] {idnf}\n[  9.2] ata4.00: error: {{ IDNF }}\n",
     )
-    found = findings_by_id(tmp_path, "log.io-error", "log.disk-reset")
-    assert {name: finding.severity for name, finding in found.items()} == {
+    findings = findings_by_id(tmp_path, "log.io-error", "log.disk-reset")
+    assert {name: finding.severity for name, finding in findings.items()} == {
         "log.io-error": "warning",
         "log.disk-reset": "notice",
     }
@@ -147,8 +147,8 @@ def test_one_output_under_two_names_is_one_pool(tmp_path: Path) -> None:
     )
     folder = "sos_commands/zfs/zpool_status"
     write_files(tmp_path, {folder: status, f"{folder}_-v": status})
-    found = findings_by_id(tmp_path, "storage.zfs-layout", "storage.zfs-errors")
-    assert [finding.subjects for finding in found.values()] == [(), ()]
+    findings = findings_by_id(tmp_path, "storage.zfs-layout", "storage.zfs-errors")
+    assert [finding.subjects for finding in findings.values()] == [(), ()]
 
 
 def test_a_module_that_is_kept_out_is_let_in_before_it_is_loaded(tmp_path: Path) -> None:

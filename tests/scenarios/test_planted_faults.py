@@ -30,12 +30,12 @@ def rules_of_triage() -> tuple[HostRule, ...]:
     return all_rules()
 
 
-def findings_by_id(root: Path, *only: str) -> dict[str, Finding]:
+def findings_by_id(root: Path, *rule_ids: str) -> dict[str, Finding]:
     host = Host(str(root))
     host.is_static = True
     by_id: dict[str, Finding] = {}
     for rule in rules_of_triage():
-        if only and rule.id not in only:
+        if rule_ids and rule.id not in rule_ids:
             continue
         for event in apply_rule(rule, host, lambda: 0.0):
             if isinstance(event, ev.Found):
@@ -117,7 +117,7 @@ def traps_apart() -> list[list[tuple[str, dict[str, str]]]]:
         used = [{folder for _, other in group for folder in folders_of(other)} for group in groups]
         fitting = zip(groups, used, strict=True)
         free = next(
-            (group for group, there in fitting if len(group) < TRAPS_AT_ONCE and not folders & there), None
+            (group for group, used in fitting if len(group) < TRAPS_AT_ONCE and not folders & used), None
         )
         if free is None:
             groups.append([(rule, files)])
@@ -152,11 +152,11 @@ def test_the_healthy_server_is_not_accused(server: Server) -> None:
     assert set(by_id) <= BY_VERSION
 
 
-def findings_with(healthy: Server, files: dict[str, str], *only: str) -> dict[str, Finding]:
+def findings_with(healthy: Server, files: dict[str, str], *rule_ids: str) -> dict[str, Finding]:
     with healthy.restore_after():
         for path, text in files.items():
             healthy.put(path, text)
-        return findings_by_id(healthy.root, *only)
+        return findings_by_id(healthy.root, *rule_ids)
 
 
 def test_a_planted_fault_is_found(healthy: Server) -> None:
@@ -287,9 +287,9 @@ def test_a_captured_host_tells_the_quotas_of_its_groups_without_our_own(server: 
 
 
 def test_a_server_that_answers_again_is_a_notice(server: Server) -> None:
-    silent, again = "nfs: server nas1 not responding, still trying", "nfs: server nas1 OK"
+    silent, answered = "nfs: server nas1 not responding, still trying", "nfs: server nas1 OK"
     log_file = "sos_commands/kernel/dmesg"
-    for lines, severity in (((silent, again), "notice"), ((silent, again, silent), "warning")):
+    for lines, severity in (((silent, answered), "notice"), ((silent, answered, silent), "warning")):
         text = "".join(f"[  22{n}.0] {line}\n" for n, line in enumerate(lines))
         server.put(log_file, f"[    0.0] Linux version 6.12.9\n{text}")
         assert findings_by_id(server.root, "log.server-silent")["log.server-silent"].severity == severity

@@ -26,12 +26,12 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Server:
     return Server(tmp_path_factory.mktemp("server"))
 
 
-def severities(server: Server, files: dict[str, str], *only: str) -> dict[str, str]:
+def severities(server: Server, files: dict[str, str], *rule_ids: str) -> dict[str, str]:
     """The severity of each finding."""
     with server.restore_after():
         for path, text in files.items():
             server.put(path, text)
-        return {name: finding.severity for name, finding in findings_by_id(server.root, *only).items()}
+        return {name: finding.severity for name, finding in findings_by_id(server.root, *rule_ids).items()}
 
 
 def test_a_line_of_a_fault_is_found(healthy: Server) -> None:

@@ -92,8 +92,8 @@ class SlowChild(EventChild):
     def _write(self) -> None:
         if self.ended:
             return
-        some = random.choice((0, 100, 5000, 60000))
-        with_it = self._left[:some]
+        count = random.choice((0, 100, 5000, 60000))
+        with_it = self._left[:count]
         try:
             self._left = self._left[os.write(self._end, with_it) :] if with_it else self._left
         except BlockingIOError:
@@ -124,9 +124,9 @@ class _Runner:
             asyncio.get_running_loop().call_soon(self.write)
 
     def write(self) -> None:
-        some = random.choice((300, 5000, 100000))
-        self.file.write(self.left[:some])
-        self.left = self.left[some:]
+        count = random.choice((300, 5000, 100000))
+        self.file.write(self.left[:count])
+        self.left = self.left[count:]
         if self.left:
             asyncio.get_running_loop().call_later(random.choice((0, 0.02)), self.write)
         else:

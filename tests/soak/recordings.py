@@ -152,10 +152,10 @@ def _all_texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, 
     try:
         examine_recording(path)
         session = load_recording(path)
-    except Failure as why:
+    except Failure as failure:
         figures.good("refused")
-        if "\n" in why.text or not re.search(r": line \d+: ", why.text):
-            figures.bad("crashes", f"not one line with a number: {why.text[:200]!r} ({about})")
+        if "\n" in failure.text or not re.search(r": line \d+: ", failure.text):
+            figures.bad("crashes", f"not one line with a number: {failure.text[:200]!r} ({about})")
         return
     except Exception as error:
         figures.crash(error, about)
@@ -211,9 +211,9 @@ def _row_text(path: Path) -> str:
 
 def _compare_texts(path: Path) -> str:
     """With itself, and as either side beside a sound one; what `--against` says of it."""
-    own, sound = read_run_summaries([path]), _sound_summaries()
+    summaries, sound = read_run_summaries([path]), _sound_summaries()
     texts = []
-    for a, b in ((own, own), (own, sound), (sound, own)):
+    for a, b in ((summaries, summaries), (summaries, sound), (sound, summaries)):
         recordings = compare_recordings(a, b)
         document = comparison_document(recordings)
         texts += [

@@ -153,7 +153,7 @@ def push(rng: Any, info: inspect.Type, value: Any, share: float) -> Any:
         case ((inspect.ListType() | inspect.VarTupleType()), list()):
             return [push(rng, info.item_type, inner, share) for inner in value]
         case inspect.TupleType(), list():
-            return [push(rng, *both, share) for both in zip(info.item_types, value, strict=False)]
+            return [push(rng, *pair, share) for pair in zip(info.item_types, value, strict=False)]
         case inspect.AnyType(), dict():
             return {key: push(rng, info, inner, share / 3) for key, inner in value.items()}
         case inspect.AnyType(), list():

@@ -23,12 +23,12 @@ pytestmark = [pytest.mark.real]
 def test_a_dead_mount_is_one_line(tmp_path: Path, command: tuple[str, ...]) -> None:
     place = tmp_path / "dead"
     place.mkdir()
-    own = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_RUNTIME_DIR": str(tmp_path / "run")}
-    own["LC_ALL"] = forked.LOCALE
+    variables = {"XDG_STATE_HOME": str(tmp_path / "state"), "XDG_RUNTIME_DIR": str(tmp_path / "run")}
+    variables["LC_ALL"] = forked.LOCALE
     with dead_mount(place):
         ended = forked.run(
             [sys.executable, "-P", "-m", "hostdx.app.cli", *command, "--dir", str(place)],
-            env=os.environ | own,
+            env=os.environ | variables,
             capture_output=True,
             text=True,
             timeout=30,

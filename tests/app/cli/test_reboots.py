@@ -21,8 +21,8 @@ HOST = "n1"
 def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     recordings_dir().mkdir(parents=True)
-    here = type("Uname", (), {"nodename": HOST})
-    monkeypatch.setattr("hostdx.app.cli.measuring.several_runs.os.uname", lambda: here)
+    uname = type("Uname", (), {"nodename": HOST})
+    monkeypatch.setattr("hostdx.app.cli.measuring.several_runs.os.uname", lambda: uname)
 
 
 def now_in(monkeypatch: pytest.MonkeyPatch, boot: str) -> None:

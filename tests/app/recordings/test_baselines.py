@@ -33,11 +33,11 @@ def test_only_finished_runs_are_kept_and_a_cut_one_is_no_help(tmp_path: Path) ->
     killed, torn = tmp_path / "killed.jsonl", tmp_path / "torn.jsonl"
     killed.write_bytes(b"".join(finished.read_bytes().splitlines(keepends=True)[:-1]))
     torn.write_bytes(b"{}")
-    for path, why in (
+    for path, reason in (
         (killed, r"killed\.jsonl: did not end normally \(dead\)"),
         (torn, r"torn\.jsonl: line 1"),
     ):
-        with pytest.raises(Failure, match=why):
+        with pytest.raises(Failure, match=reason):
             baselines.save_baseline("x", [finished, path])
     assert baselines.list_baselines() == []
     baseline = baselines.save_baseline("x", [finished])
@@ -68,14 +68,14 @@ def test_a_disk_that_takes_no_more_is_named_and_not_the_source(tmp_path: Path) -
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))  # EFBIG for ENOSPC
     try:
-        with pytest.raises(Failure) as why:
+        with pytest.raises(Failure) as failure:
             baselines.save_baseline("site", [source])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, ignored)
     assert (
-        str(baselines.baselines_dir() / "site/run.jsonl") in why.value.text
-        and str(source) not in why.value.text
+        str(baselines.baselines_dir() / "site/run.jsonl") in failure.value.text
+        and str(source) not in failure.value.text
     )
     assert baselines.list_baselines() == []
 

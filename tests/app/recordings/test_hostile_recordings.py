@@ -44,8 +44,8 @@ def survives(path: Path) -> bool:
     entry = examine_recording(path)
     try:
         session = load_recording(path)
-    except BrokenRecording as why:
-        assert "\n" not in why.text and re.search(r": line \d+: ", why.text)
+    except BrokenRecording as error:
+        assert "\n" not in error.text and re.search(r": line \d+: ", error.text)
         return False
     assert entry.state != "unreadable"
     document = report(session, path.name)

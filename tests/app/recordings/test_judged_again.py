@@ -57,7 +57,7 @@ def groups_of(name: str, verdict: ev.RunVerdict) -> list[GroupBlocks]:
     for event in before:
         if isinstance(event, ev.SliceBatch) and event.phase == "steady" and not event.disturbed:
             for group, variant, place in slices_in_batch(event):
-                values = {metric: each[place] for metric, each in event.values.items()}
+                values = {metric: column[place] for metric, column in event.values.items()}
                 at = event.places[group - event.group] if event.places else None
                 blocks = groups.setdefault(group, GroupBlocks(group, event.variants, at))
                 blocks.add(variant, Measured(seconds=event.slice_s, values=values))
@@ -93,9 +93,9 @@ def judged_again(name: str, verdict: ev.RunVerdict) -> ev.RunVerdict:
     pace = Pace(FakeClock(), 1e9, 1.0)
     for group in groups_of(name, verdict):
         judge.add(group, pace)
-    why = (verdict.reason or "").split("; ")[0] if undecided else ""
-    again = judge.conclude_verdict(verdict.t, pace, why)
-    return msgspec.structs.replace(again, seconds=verdict.seconds)  # of a clock, which stood still here
+    cause = (verdict.reason or "").split("; ")[0] if undecided else ""
+    rejudged = judge.conclude_verdict(verdict.t, pace, cause)
+    return msgspec.structs.replace(rejudged, seconds=verdict.seconds)  # of a clock, which stood still here
 
 
 JUDGED = [
@@ -110,27 +110,27 @@ JUDGED = [
 
 @every_case(("name", "verdict"), JUDGED)
 def test_the_groups_give_the_same_verdict(name: str, verdict: ev.RunVerdict) -> None:
-    again = judged_again(name, verdict)
+    rejudged = judged_again(name, verdict)
     if verdict.ci95 is not None:  # older recordings have half the interval's width on the scale of ratios
         verdict = msgspec.structs.replace(verdict, smallest_effect=smallest_effect_of(verdict.ci95))
-    assert (again.verdict, again.groups) == (verdict.verdict, verdict.groups)
-    assert (again.control, again.batch) == (verdict.control, verdict.batch)
+    assert (rejudged.verdict, rejudged.groups) == (verdict.verdict, verdict.groups)
+    assert (rejudged.control, rejudged.batch) == (verdict.control, verdict.batch)
     if verdict.ratio is None:  # too few groups for an estimate
-        assert again.ratio is again.ci95 is verdict.ci95 is None
-        assert explain_verdict(again) == explain_verdict(verdict)
+        assert rejudged.ratio is rejudged.ci95 is verdict.ci95 is None
+        assert explain_verdict(rejudged) == explain_verdict(verdict)
         return
-    assert again.ratio == pytest.approx(verdict.ratio, **ALIKE)
+    assert rejudged.ratio == pytest.approx(verdict.ratio, **ALIKE)
     if verdict.explain:  # by older code: words made where it was judged, and not how many groups were planned
-        assert again.ci95 == pytest.approx(verdict.ci95, rel=2e-2)
+        assert rejudged.ci95 == pytest.approx(verdict.ci95, rel=2e-2)
         return
-    assert again.ci95 == pytest.approx(verdict.ci95, **ALIKE)
-    assert again.smallest_effect == pytest.approx(verdict.smallest_effect, **ALIKE)
+    assert rejudged.ci95 == pytest.approx(verdict.ci95, **ALIKE)
+    assert rejudged.smallest_effect == pytest.approx(verdict.smallest_effect, **ALIKE)
     # alike figures may lie on both sides of a rounding: the words are compared with the recorded ones
     figures = ("ratio", "ci95", "smallest_effect", "seconds_to_decide")
     values = {name: getattr(verdict, name) for name in figures}
-    same = msgspec.structs.replace(again, **values)
-    assert effect_words(same) == effect_words(verdict)
-    assert again.slower_in == verdict.slower_in and explain_verdict(same) == explain_verdict(verdict)
+    replaced = msgspec.structs.replace(rejudged, **values)
+    assert effect_words(replaced) == effect_words(verdict)
+    assert rejudged.slower_in == verdict.slower_in and explain_verdict(replaced) == explain_verdict(verdict)
 
 
 @every_case("name", sorted({name for name, _ in JUDGED}))
@@ -139,10 +139,10 @@ def test_a_run_and_its_replay_give_the_same_differences(name: str) -> None:
     for event in EVENTS[name]:
         session.apply(event)
     for load in plan_of(name).workloads:
-        own = [v for v in session.verdicts.values() if v.workload == load.id]
+        of_load = [v for v in session.verdicts.values() if v.workload == load.id]
         recorded = next((v for v in events_of(name, ev.RunVerdict) if v.workload == load.id), None)
         groups = groups_of(name, recorded) if recorded is not None else []
-        for verdict in with_differences(groups, load, own):
+        for verdict in with_differences(groups, load, of_load):
             paired = with_difference_beside(session, verdict)
             assert (verdict.delta or 0.0) == pytest.approx(paired.delta or 0.0, rel=1e-6)
             assert (verdict.delta_ci95 or ()) == pytest.approx(paired.delta_ci95 or (), rel=1e-6)

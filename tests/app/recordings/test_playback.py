@@ -56,16 +56,16 @@ def test_checkpoints_folded_ahead_change_nothing(
 
 def test_steps_there_and_back_visit_the_same_places(run: list[ev.AnyEvent]) -> None:
     play = Playback(run)
-    there = [play.position]
+    forth = [play.position]
     while not play.is_at_end:
         play.step_group(1)
-        there.append(play.position)
-    assert there == sorted(set(there)) and there[-1] == len(run)
+        forth.append(play.position)
+    assert forth == sorted(set(forth)) and forth[-1] == len(run)
     back = [play.position]
     while play.position:
         play.step_group(-1)
         back.append(play.position)
-    assert back == there[::-1]
+    assert back == forth[::-1]
 
 
 def test_an_empty_recording_survives_every_key() -> None:

@@ -82,18 +82,18 @@ def test_unknown_type_and_field_are_survived(tmp_path: Path) -> None:
 def test_damage_is_one_line_with_its_number(tmp_path: Path, content: bytes, part: str) -> None:
     path = tmp_path / "r.jsonl"
     path.write_bytes(content)
-    with pytest.raises(BrokenRecording) as why:
+    with pytest.raises(BrokenRecording) as error:
         list(read_events(path))
-    assert part in why.value.text
-    assert "\n" not in why.value.text and str(path) in why.value.text
+    assert part in error.value.text
+    assert "\n" not in error.value.text and str(path) in error.value.text
 
 
 def test_what_is_no_file(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for path in (tmp_path / "fifo", tmp_path, tmp_path / "missing", Path("/dev/zero")):
-        with pytest.raises(BrokenRecording) as why:
+        with pytest.raises(BrokenRecording) as error:
             load_recording(path)
-        assert str(path) in why.value.text
+        assert str(path) in error.value.text
 
 
 def test_compressed(tmp_path: Path) -> None:

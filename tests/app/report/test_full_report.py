@@ -119,11 +119,11 @@ def test_a_truncated_recording_says_so(tmp_path: Path) -> None:
 
 
 def test_an_own_commands_arguments_are_shown_only_where_asked_for() -> None:
-    own = "/opt/job --account=7"
+    command = "/opt/job --account=7"
     load_ = Workload(
-        id="command", title="your own command", metrics=(Metric("runs/h", "runs/h"),), equivalent=own
+        id="command", title="your own command", metrics=(Metric("runs/h", "runs/h"),), equivalent=command
     )
-    plan = Plan(scenario="fstrim", title="t", question="q?", workloads=(load_,), commands=(own,))
+    plan = Plan(scenario="fstrim", title="t", question="q?", workloads=(load_,), commands=(command,))
     session = small_session()
     session.apply(ev.Planned(t=0, plan=plan))
     short = document_markdown.render_markdown(report(session, "r"))

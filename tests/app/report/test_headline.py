@@ -30,7 +30,7 @@ def make_verdict(
     )  # fmt: skip
 
 
-def headline_of(own: str, ratio: float, controls: tuple[str, ...]) -> str:
+def headline_of(own_variant: str, ratio: float, controls: tuple[str, ...]) -> str:
     """The host's own check at `ratio`, a dearer variant of it, another workload that is clearer still."""
     session = RunSession()
     plan = Plan(
@@ -47,7 +47,7 @@ def headline_of(own: str, ratio: float, controls: tuple[str, ...]) -> str:
     words: list[tuple[str, str, str, float]] = [
         ("six", "mark", "slower", 0.5),
         ("six", "trivial", "slower", 0.3),
-        ("six", "check", own, ratio),
+        ("six", "check", own_variant, ratio),
         ("four", "fib", "slower", 0.4),
     ]
     for workload, variant, verdict, value in words:

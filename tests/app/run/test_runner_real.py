@@ -132,8 +132,8 @@ def test_both_killed_then_undo(place: Path) -> None:
     process.kill()
     process.communicate(timeout=30)
     assert list((place / "data").iterdir()) != []
-    again = run_hostdx(place, *fake_run(place))
-    assert again.returncode == 3 and "hostdx undo" in again.stderr
+    second = run_hostdx(place, *fake_run(place))
+    assert second.returncode == 3 and "hostdx undo" in second.stderr
     dry_run = run_hostdx(place, "undo", "--dry-run")
     assert dry_run.stdout.count("would") == 2
     assert (place / "attribute").read_text() == "new\n"

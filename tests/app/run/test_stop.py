@@ -41,13 +41,13 @@ def make_recording(path: Path) -> Path:
     return path
 
 
-def write_began(path: Path, pid: int, later: int = 0) -> ev.Began:
-    """`later`: a start time that is not the process's."""
+def write_began(path: Path, pid: int, shift: int = 0) -> ev.Began:
+    """`shift`: a start time that is not the process's."""
     start = start_time(pid)
     assert start is not None
     began = ev.Began(
         t=0, schema=ev.SCHEMA, version="0", scenario="x", command=[], host="h", wall="", seed=0, pid=pid,
-        pid_start=start + later, boot_id=boot_id(),
+        pid_start=start + shift, boot_id=boot_id(),
     )  # fmt: skip
     real = path.resolve()
     if not real.stat().st_size:
@@ -72,7 +72,7 @@ def test_our_own_run_is_stopped(recordings: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "name", "later", "why"),
+    ("mode", "name", "shift", "reason"),
     [
         ("w", "hostdx.app.cli", 1, "the runner is gone"),
         ("w", "sleep", 0, "no hostdx that writes it"),
@@ -80,16 +80,16 @@ def test_our_own_run_is_stopped(recordings: Path) -> None:
         ("", "hostdx.app.cli", 0, "no hostdx that writes it"),  # a run that writes another
     ],
 )
-def test_no_other_process_is(recordings: Path, mode: str, name: str, later: int, why: str) -> None:
+def test_no_other_process_is(recordings: Path, mode: str, name: str, shift: int, reason: str) -> None:
     path = make_recording(recordings / "r.jsonl")
     with process(path, mode, name) as child:
-        assert why in launch.stop_runner(path, write_began(path, child.pid, later))
+        assert reason in launch.stop_runner(path, write_began(path, child.pid, shift))
         assert child.poll() is None
 
 
 def test_nor_through_a_recording_from_elsewhere(recordings: Path, tmp_path: Path) -> None:
-    own, foreign = make_recording(recordings / "r.jsonl"), make_recording(tmp_path / "foreign.jsonl")
-    with process(own) as child, process(foreign) as its_own:
+    recording, foreign = make_recording(recordings / "r.jsonl"), make_recording(tmp_path / "foreign.jsonl")
+    with process(recording) as child, process(foreign) as its_own:
         assert "is not one of yours" in launch.stop_runner(foreign, write_began(foreign, child.pid))
         assert "is not one of yours" in launch.stop_runner(foreign, write_began(foreign, its_own.pid))
         link = recordings / "link.jsonl"

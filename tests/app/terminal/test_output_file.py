@@ -190,9 +190,9 @@ def test_a_link_that_is_put_there_in_between_is_not_followed(
                 (alices / path).symlink_to(precious)
 
     monkeypatch.setattr("hostdx.probes.files.path_walk.os.lstat", look_and_swap)
-    for there in (False, True):
+    for exists in (False, True):
         (alices / "report.md").unlink(missing_ok=True)
-        if there:
+        if exists:
             (alices / "report.md").touch()
         with pytest.raises(Failure, match=r"report\.md: cannot be written"):
             open_output("report", str(alices / "report.md"), 0o644)

@@ -27,10 +27,10 @@ def encode_lines(events: list[ev.AnyEvent]) -> bytes:
 
 def test_follows_a_recording_while_it_grows_by_half_lines(tmp_path: Path) -> None:
     run = storage()
-    own = msgspec.structs.replace(
+    start = msgspec.structs.replace(
         run[0], pid=os.getpid(), pid_start=start_time(os.getpid()) or 0, boot_id=boot_id()
     )
-    data = encode_lines([own, *run[1:]])
+    data = encode_lines([start, *run[1:]])
     path = tmp_path / "r.jsonl"
     path.write_bytes(data[:5000])
     feed = RunFeed(path, live=True)
@@ -62,9 +62,9 @@ def test_what_is_no_recording_is_one_line(tmp_path: Path, content: bytes) -> Non
     if not content:
         assert RunFeed(path).session.count == 0
         return
-    with pytest.raises(Failure) as why:
+    with pytest.raises(Failure) as failure:
         RunFeed(path)
-    assert "line 1" in why.value.text and "\n" not in why.value.text
+    assert "line 1" in failure.value.text and "\n" not in failure.value.text
 
 
 def test_a_runner_started_by_the_app_is_in_a_session_of_its_own(

@@ -131,9 +131,9 @@ async def test_a_folder_is_judged_by_a_child(tmp_path: Path, monkeypatch: pytest
         assert calls == [["fleet", "judge", "--json", "--", "/srv/answers"]] * 2
 
 
-@pytest.mark.parametrize("own", [True, False])
-def test_sets_of_nodes(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    if own:
+@pytest.mark.parametrize("has_own", [True, False])
+def test_sets_of_nodes(has_own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if has_own:
         monkeypatch.setitem(__import__("sys").modules, "ClusterShell.NodeSet", None)
     names = [f"node{n:03}" for n in range(20)] + ["gpu3", "gpu3-ib", HOSTILE]
     expected = {
@@ -143,7 +143,7 @@ def test_sets_of_nodes(own: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     for words, subset in expected.items():
         fits = node_matcher(words)
         assert fits is not None and [name for name in names if fits(name)] == subset
-    if own:
+    if has_own:
         but = node_matcher("node[000-003],!node[001-002]")
         assert but is not None and [name for name in names if but(name)] == ["node000", "node003"]
     for words in ("node", "node[0", "a b,c", "[", "x" * 1000 + ",", "\x1b[31m,"):

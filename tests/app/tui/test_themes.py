@@ -44,5 +44,5 @@ def test_contrast_is_that_of_black_and_white() -> None:
 def test_severities_and_sides_stay_apart_without_red_or_green(matrix: tuple[tuple[float, ...], ...]) -> None:
     name = theme.COLOUR_BLIND_NAME
     for role, other in (*combinations(("critical", "ok", "unknown"), 2), ("a", "b"), ("critical", "notice")):
-        both = seen_rgb(role_colour(name, role), matrix), seen_rgb(role_colour(name, other), matrix)
-        assert max(abs(x - y) for x, y in zip(*both, strict=True)) > 0.15, (role, other)
+        colours = seen_rgb(role_colour(name, role), matrix), seen_rgb(role_colour(name, other), matrix)
+        assert max(abs(x - y) for x, y in zip(*colours, strict=True)) > 0.15, (role, other)

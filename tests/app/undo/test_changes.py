@@ -98,8 +98,8 @@ def test_the_second_is_told_who_is_at_it(tmp_path: Path, monkeypatch: pytest.Mon
     with pytest.raises(locks.LockHeld):
         second.apply_action(make_setting(tmp_path))
     first.revert_action(applied.id)
-    again = second.apply_action(make_setting(tmp_path))
-    second.revert_action(again.id)
+    entry = second.apply_action(make_setting(tmp_path))
+    second.revert_action(entry.id)
     first.close_journal()
     second.close_journal()
 
@@ -162,10 +162,10 @@ def test_a_switch_that_hangs_stays_open_and_is_undone_when_it_has_happened(
     tmp_path: Path, hung: Hung
 ) -> None:
     changes = make_changes(make_setting(tmp_path))
-    with pytest.raises(NotUndone, match="stuck; it may still happen") as why:
+    with pytest.raises(NotUndone, match="stuck; it may still happen") as error:
         changes.apply_action(make_setting(tmp_path))
     assert (
-        changes.revert_action(why.value.identifier).state == "failed"
+        changes.revert_action(error.value.identifier).state == "failed"
     )  # "old" is there, and that says nothing
     assert [entry.outcome.state for entry in changes.retry_open()] == ["failed"]
     (_, entries) = read_unlocked(list_journals(journal_dir())[0])

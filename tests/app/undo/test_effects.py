@@ -165,8 +165,8 @@ def test_command_and_its_inverse(tmp_path: Path) -> None:
     assert Path(path).is_dir()
     assert effects.revert_entry(entry) == effects.UNDONE
     assert not Path(path).exists()
-    again = effects.revert_entry(entry)  # it was made, and the inverse fails now: somebody has to look
-    assert again.state == "failed"
+    retried = effects.revert_entry(entry)  # it was made, and the inverse fails now: somebody has to look
+    assert retried.state == "failed"
     unsure = effects.revert_entry(msgspec.structs.replace(entry, made=False))
     assert unsure.state == "reverted"
 

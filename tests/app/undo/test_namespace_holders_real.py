@@ -25,8 +25,8 @@ async def test_the_holder_is_ended_and_a_bystander_is_not() -> None:
     try:
         try:
             network = await Network.start(name)
-        except BenchRefused as why:
-            not_here(f"no network namespace can be made here: {why}")
+        except BenchRefused as error:
+            not_here(f"no network namespace can be made here: {error}")
         namespace = str(Path(f"/proc/{network.process_id}/ns/net").readlink())
         assert list(find_namespace_holders(name)) == [network.process_id]
         assert find_namespace_holders(name + "x") == {}
@@ -36,8 +36,8 @@ async def test_the_holder_is_ended_and_a_bystander_is_not() -> None:
         await network.close()
         assert happens(lambda: namespace not in namespaces_in_use())
         assert bystander.poll() is None
-        again = await asyncio.to_thread(end_holders, name)
-        assert again.state == "reverted"
+        second = await asyncio.to_thread(end_holders, name)
+        assert second.state == "reverted"
     finally:
         bystander.communicate(b"\n", timeout=10)
 

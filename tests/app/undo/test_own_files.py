@@ -81,8 +81,8 @@ def test_what_cannot_be_ended_is_known(
     assert outcome.writer == identity_of(children[0].pid)
     monkeypatch.undo()
     hanging = replace(entry, writers=(outcome.writer,))
-    again = effects.revert_entry(hanging)
-    assert again.stuck and str(outcome.writer.pid) in again.reason
+    retried = effects.revert_entry(hanging)
+    assert retried.stuck and str(outcome.writer.pid) in retried.reason
     assert Path(entry.value).exists()
     children[0].kill()
     children[0].wait()
@@ -106,7 +106,7 @@ PLACE = FileSystemId(device="7:7", number=5, boot=boot_id(), mountpoint="/mnt/x"
 
 
 @every_case(
-    ("place", "there", "state", "part"),
+    ("place", "mounted", "state", "part"),
     [
         (PLACE, True, "reverted", "is gone: nothing left to undo"),
         (None, False, "reverted", "is gone: nothing left to undo"),  # a journal of an earlier version
@@ -126,11 +126,11 @@ def test_what_is_missing(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     place: FileSystemId | None,
-    there: bool,
+    mounted: bool,
     state: str,
     part: str,
 ) -> None:
-    monkeypatch.setattr(file_system_identity, "is_on_file_system", lambda *_: there)
+    monkeypatch.setattr(file_system_identity, "is_on_file_system", lambda *_: mounted)
     monkeypatch.setattr(
         file_system_identity, "is_device_gone", lambda p: p.device.startswith("4095") and p.boot == boot_id()
     )

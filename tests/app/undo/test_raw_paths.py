@@ -59,7 +59,7 @@ def test_a_plan_has_one_digest_and_two_directories_have_two(
         done = run_hostdx(tmp_path, *command)
         assert done.returncode == 0, done.stderr
         assert run_command_line(command) == 0
-        here, there = capsys.readouterr().out, done.stdout
-        assert json.loads(here)["digest"] == json.loads(there)["digest"]
-        digests.append(json.loads(here)["digest"])
+        shown, of_child = capsys.readouterr().out, done.stdout
+        assert json.loads(shown)["digest"] == json.loads(of_child)["digest"]
+        digests.append(json.loads(shown)["digest"])
     assert len(set(digests)) == len(NAMES)

@@ -96,8 +96,8 @@ def test_what_a_link_leads_to_is_not_deleted_by_a_run(tmp_path: Path, folder: Pa
     assert read_tree(precious) == before
     assert done.returncode == 3 and "is not the directory that hostdx made" in done.stderr
     # nor later; and there is a way out
-    again = run_hostdx(tmp_path, "undo")
-    assert again.returncode == 3 and read_tree(precious) == before
+    second = run_hostdx(tmp_path, "undo")
+    assert second.returncode == 3 and read_tree(precious) == before
     [journal] = list_journals(tmp_path)
     forget = run_hostdx(tmp_path, "undo", "--forget", journal.stem)
     assert (

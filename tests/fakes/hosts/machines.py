@@ -73,10 +73,10 @@ def machine(
             tree.files(f"{CPU}/cpu0", uevent="")
     for position, core in enumerate(cores):
         for n in core & online:
-            own = [at for at, some in enumerate(sockets) if n in some]
+            members = [at for at, cpus in enumerate(sockets) if n in cpus]
             topology = f"{CPU}/cpu{n}/topology"
             tree.files(topology, core_id=core_ids[position] if core_ids else position)
-            tree.files(topology, physical_package_id=ids[own[0]] if ids else own[0])
+            tree.files(topology, physical_package_id=ids[members[0]] if ids else members[0])
             siblings = (
                 (("core_cpus", "thread_siblings"), cores),
                 (("package_cpus", "core_siblings"), sockets),

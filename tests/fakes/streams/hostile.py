@@ -82,8 +82,8 @@ def _value(info: inspect.Type, name: str, copy: int) -> Any:
         case inspect.EnumType():
             return list(info.cls)[copy % len(info.cls)]
         case inspect.UnionType():
-            some = [member for member in info.types if not isinstance(member, inspect.NoneType)]
-            return _value(some[copy % len(some)], name, copy)
+            members = [member for member in info.types if not isinstance(member, inspect.NoneType)]
+            return _value(members[copy % len(members)], name, copy)
         case inspect.ListType() | inspect.VarTupleType():
             return [_value(info.item_type, name, n) for n in range(COPIES)]
         case inspect.TupleType():
@@ -110,8 +110,8 @@ def _spoil(info: inspect.Type, name: str, value: Any) -> Any:
         case (inspect.LiteralType() | inspect.EnumType(), _) | (_, None):
             return value
         case inspect.UnionType(), _:
-            some = [member for member in info.types if not isinstance(member, inspect.NoneType)]
-            return _spoil(some[0], name, value)
+            members = [member for member in info.types if not isinstance(member, inspect.NoneType)]
+            return _spoil(members[0], name, value)
         case inspect.StructType(), dict():
             types = {field.encode_name: field.type for field in info.fields}
             return {

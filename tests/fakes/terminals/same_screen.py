@@ -13,8 +13,8 @@ HOSTDX = [sys.executable, "-P", "-m", "hostdx.app.cli"]
 
 def open_terminal(place: Path, *arguments: str, size: tuple[int, int] = (80, 24)) -> Terminal:
     """With state and locks in `place`."""
-    own = {name: value for name, value in own_env(place).items() if name.startswith("XDG_")}
-    return Terminal([*HOSTDX, *arguments], size, own, may_fork=True)
+    variables = {name: value for name, value in own_env(place).items() if name.startswith("XDG_")}
+    return Terminal([*HOSTDX, *arguments], size, variables, may_fork=True)
 
 
 def differing_rows(first: Terminal, second: Terminal) -> list[str]:

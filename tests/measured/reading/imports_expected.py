@@ -109,8 +109,8 @@ def _hepscore(result: ImportResult, want: Any) -> list[str]:
         scores = {m.workload: m.value for m in result.measures}
         claims = {name: profile["value"] for name, profile in want["profiles"].items()}
         model = {f.value for f in result.facts if f.name == "model"}
-        same = (scores, result.host, model) == (claims, want["hostname"], {want["cpu_model"]})
-        return [] if same else [f"scores: {scores}, {result.host}, {model}"]
+        is_same = (scores, result.host, model) == (claims, want["hostname"], {want["cpu_model"]})
+        return [] if is_same else [f"scores: {scores}, {result.host}, {model}"]
     assert isinstance(detail, hep_suite.Suite)
     names = (
         "hostname",
@@ -300,16 +300,16 @@ def _sysbench(result: ImportResult, want: Any) -> list[str]:
     out = [] if result.version == want[0]["version"] else ["version"]
     for number, run in enumerate(want, 1):
         name = f"run {number}: sysbench" if len(want) > 1 else "sysbench"
-        own = [m for m in result.measures if m.workload == name and not m.runs]
+        measures = [m for m in result.measures if m.workload == name and not m.runs]
         joined = [m for m in result.measures if m.runs]  # of calls alike
         if not joined:
-            out += [] if {m.seconds for m in own} == {run["total_s"]} else [f"{name}: seconds"]
-            threads = {m.conditions["threads"] for m in own}
+            out += [] if {m.seconds for m in measures} == {run["total_s"]} else [f"{name}: seconds"]
+            threads = {m.conditions["threads"] for m in measures}
             out += [] if threads == {str(run["threads"])} else [f"{name}: threads"]
         claims = [(metric, run[key] and run[key] * factor) for key, (metric, factor) in metrics.items()]
         claims += [(f"{ranks.get(r, r)} latency", ms and ms / 1000) for r, ms in run["lat_ms"].items()]
         for metric, claim in claims:
-            values = [m.value for m in own if m.metric == metric]
+            values = [m.value for m in measures if m.metric == metric]
             values += [value for m in joined if m.metric == metric for value in m.runs]
             right = any(alike(value, claim) for value in values) if claim else bool(joined) or not values
             out += [] if right else [f"{name}: {metric}"]
@@ -345,10 +345,10 @@ def _mlc(result: ImportResult, want: Any) -> list[str]:
             for j, cell in enumerate(row)
         }
         cells = {m.workload: m.value for m in result.measures if m.metric == metric}
-        same = cells.keys() == claims.keys() and all(
+        is_same = cells.keys() == claims.keys() and all(
             alike(cells[name], cell) for name, cell in claims.items()
         )
-        out += [] if same else [f"{metric}: {cells}"]
+        out += [] if is_same else [f"{metric}: {cells}"]
     return out
 
 

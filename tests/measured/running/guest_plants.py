@@ -102,15 +102,15 @@ def late_way() -> Iterator[Plant]:
     enter_namespace()
     file = Path("/proc/sys/net/ipv4/tcp_rmem")
     file.write_text(SMALL)
-    own, other = socket.socketpair()
+    near, other = socket.socketpair()
     with ExitStack() as stack:
         far = fork_worker(lambda: _serve_behind_a_pair(other))
         stack.callback(end_process, far)
-        own.recv(1)  # it is in its namespace
+        near.recv(1)  # it is in its namespace
         _run(*f"ip link add near type veth peer name far netns {far}".split())
         _set_up("near", NEAR)
-        own.send(b"n")
-        own.recv(1)  # its end is up
+        near.send(b"n")
+        near.recv(1)  # its end is up
         job = fork_worker(pull_for_ever)
         stack.callback(end_process, job)
         words = ("--pid", str(job), "--progress", "bytes")

@@ -204,8 +204,8 @@ def remove_all(folder: Path) -> None:
     """Thaw, kill, unmount, detach and delete; twice, for what was being made meanwhile."""
     for _ in range(2):
         mounts = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
-        own = [at for at in mounts if at.startswith(f"{folder}/")]
-        for at in own:
+        own_mounts = [at for at in mounts if at.startswith(f"{folder}/")]
+        for at in own_mounts:
             subprocess.run(["fsfreeze", "--unfreeze", at], capture_output=True, check=False)
         loops = [d for d in Path("/sys/block").glob("loop*") if _is_below(d / "loop/backing_file", folder)]
         for device in loops:
@@ -213,7 +213,7 @@ def remove_all(folder: Path) -> None:
                 for limit in ("write_bps", "read_bps", "write_iops", "read_iops"):
                     set_throttle(BLKIO, limit, f"/dev/{device.name}", 0)
         for connection in Path("/sys/fs/fuse/connections").glob("*"):
-            if any(_device_of(at) == connection.name for at in own if at.endswith("/fuse")):
+            if any(_device_of(at) == connection.name for at in own_mounts if at.endswith("/fuse")):
                 with suppress(OSError):
                     (connection / "abort").write_text("1")
         groups = [g for top in (MEMORY, BLKIO) for g in [*(top / folder.name).glob("*"), top / folder.name]]
@@ -224,7 +224,7 @@ def remove_all(folder: Path) -> None:
         time.sleep(1)
         for device in loops:
             subprocess.run(["swapoff", f"/dev/{device.name}"], capture_output=True, check=False)
-        for at in reversed(own):
+        for at in reversed(own_mounts):
             subprocess.run(["umount", "-l", at], capture_output=True, check=False)
         for device in loops:
             subprocess.run(["losetup", "-d", f"/dev/{device.name}"], capture_output=True, check=False)

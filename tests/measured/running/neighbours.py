@@ -105,7 +105,7 @@ def seen_in(session: RunSession, names: tuple[str, ...]) -> NeighbourResult:
     culprits = [disturbance.culprit.name for disturbance in disturbances if disturbance.culprit is not None]
     signs = list_trust_signs(session)
     return NeighbourResult(
-        is_named=any(each.startswith(names) for each in culprits),
+        is_named=any(culprit.startswith(names) for culprit in culprits),
         is_told=bool(disturbances) and not any("0 of" in sign.text and sign.state == "ok" for sign in signs),
         false=sum(v.verdict in ("slower", "faster") for v in session.verdicts.values()),
         signs=[

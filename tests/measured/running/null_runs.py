@@ -47,9 +47,9 @@ def told_by(command: Sequence[str], env: Mapping[str, str], module: str = "hostd
 def line_of(verdict: Mapping[str, Any]) -> str:
     ratio = "-" if verdict["ratio"] is None else f"{verdict['ratio']:.3f}"
     smallest = "-" if verdict["smallest_effect"] is None else f"{verdict['smallest_effect']:.1%}"
-    why = f"; {verdict['reason']}" if verdict["reason"] and not verdict["groups"] else ""
+    note = f"; {verdict['reason']}" if verdict["reason"] and not verdict["groups"] else ""
     head = f"{verdict['workload']}: {verdict['verdict']} {ratio} ±{smallest}"
-    return f"{head} ({verdict['groups']} groups, {verdict['seconds']:.0f} s{why})"
+    return f"{head} ({verdict['groups']} groups, {verdict['seconds']:.0f} s{note})"
 
 
 class NullTally(NamedTuple):

@@ -120,14 +120,14 @@ def _require_soon(text: str, cells: Sequence[Cell], effect: int, prefix: str, li
 
 def make_jobs(models: Sequence[str], part: int) -> list[Job]:
     """Alone, as one of the loads of a run, and beside another variant."""
-    each = [
+    loads = [
         Job(model, effect, loads, runs=RUNS[effect] // part // (1 if loads == 1 else 2))
         for model in models
         for loads in (1, LOADS)
         for effect in EFFECTS
     ]
     sides = [Job(model, effect, others=1, runs=400 // part) for model in models for effect in (0, 10)]
-    return each + sides
+    return loads + sides
 
 
 def family_jobs(models: Sequence[str], part: int) -> list[Job]:

@@ -66,10 +66,10 @@ def recorded_draws(folder: Path) -> dict[LoadKey, Draw]:
     runs = [rounds_of(load_recording(path)) for path in sorted(folder.glob("*.jsonl"))]
 
     def draw_of(key: LoadKey) -> Draw:
-        own = [run[key] for run in runs if len(run.get(key, ())) >= MIN_ROUNDS]
+        of_load = [run[key] for run in runs if len(run.get(key, ())) >= MIN_ROUNDS]
 
         def draw(rng: random.Random, of_class: bool) -> list[float]:
-            rounds = rng.choice(own[0::2] if of_class else own[1::2])
+            rounds = rng.choice(of_load[0::2] if of_class else of_load[1::2])
             return rng.choices(rounds, k=FULL_ROUNDS)
 
         return draw
@@ -127,14 +127,14 @@ def drained_share(
             continue
         counted += 1
         for _ in range(nodes // classes):
-            own = {key: rng.gauss(0, spread) for key, spread in simulated.node_spread.items()}
+            shifts = {key: rng.gauss(0, spread) for key, spread in simulated.node_spread.items()}
             if slow is not None:
-                own[slow] += math.log(0.8)
+                shifts[slow] += math.log(0.8)
             drained += any(
                 is_drained(
                     node_class,
                     {
-                        key: [log + own[key] for log in draw(rng, False)]
+                        key: [log + shifts[key] for log in draw(rng, False)]
                         for key, draw in simulated.draws.items()
                     },
                 )

@@ -82,8 +82,8 @@ def make_day(rng: random.Random, step_s: int, cause: Cause | None) -> tuple[Time
             values[name][sample] = height * rng.uniform(0.95, 1.0)
         began_s, ended_s = at_s[first - 1], at_s[first + length - 1]
     series = tuple(
-        SampleSeries(subject=subject, metric=metric, unit="", at_s=at_s, values=array("d", own))
-        for (subject, metric), own in values.items()
+        SampleSeries(subject=subject, metric=metric, unit="", at_s=at_s, values=array("d", series))
+        for (subject, metric), series in values.items()
     )
     facts = tuple(make_noted(("threads", 8), subject="cpu"))
     result = ImportResult(
@@ -116,12 +116,12 @@ def main() -> None:
             number = max(20, days(options.days) // 6)
             for _ in range(number):
                 timeline, began_s, ended_s = make_day(rng, step_s, cause)
-                own = [i for i in timeline.incidents if min(i.ended_s, ended_s) > max(i.began_s, began_s)]
-                others += len(timeline.incidents) - len(own)
-                detected += bool(own)
-                if own:
-                    right += own[0].cause == cause
-                    off.append(abs(own[0].began_s - began_s))
+                hits = [i for i in timeline.incidents if min(i.ended_s, ended_s) > max(i.began_s, began_s)]
+                others += len(timeline.incidents) - len(hits)
+                detected += bool(hits)
+                if hits:
+                    right += hits[0].cause == cause
+                    off.append(abs(hits[0].began_s - began_s))
             off.sort()
             text = f"{off[len(off) // 2]:.0f} s, {off[-1]:.0f} s" if off else "–"
             print(f"{step_s:>6} s  {cause:<12}{number:>10}{detected:>8}{right:>14}{text:>26}{others:>9}")

@@ -82,9 +82,9 @@ def watch_nights(
         values = [load.value() + first + by for load, by in zip(loads, change, strict=True)]
         lasts = [column[-1] if night > BASELINE_NIGHTS else None for column in logs]
         if references and is_retested(values, sums, references, lasts):
-            again = [load.value() + second + by for load, by in zip(loads, change, strict=True)]
+            fresh = [load.value() + second + by for load, by in zip(loads, change, strict=True)]
             values = [
-                max(a, b) if abs(a - b) > MARGIN else (a + b) / 2 for a, b in zip(values, again, strict=True)
+                max(a, b) if abs(a - b) > MARGIN else (a + b) / 2 for a, b in zip(values, fresh, strict=True)
             ]
         for column, value in zip(logs, values, strict=True):
             column.append(value)
@@ -125,12 +125,12 @@ def count_alarms(rng: random.Random, loads: int, noise: Noise, alike: float = 1.
     return len(set(nights)), len(nights)
 
 
-def found_on(rng: random.Random, deviation: float, lost: float, noise: Noise, most: int = 14) -> int:
-    """The night on which one of a node's loads that lost so much is named; `most + 1` where it is not."""
-    logs = watch_nights(rng, [Load(rng, deviation, noise) for _ in range(BESIDE)], noise, most, lost)
+def found_on(rng: random.Random, deviation: float, lost: float, noise: Noise, bound: int = 14) -> int:
+    """The night on which one of a node's loads that lost so much is named; `bound + 1` where it is not."""
+    logs = watch_nights(rng, [Load(rng, deviation, noise) for _ in range(BESIDE)], noise, bound, lost)
     to = baseline_references([column[:BASELINE_NIGHTS] for column in logs])[0]
     shifts = cusum_of_nights(logs[0][BASELINE_NIGHTS:], to, LOADS).shifts
-    return shifts[0][0] + 1 if shifts else most + 1
+    return shifts[0][0] + 1 if shifts else bound + 1
 
 
 NOISES = {

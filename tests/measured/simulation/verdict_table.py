@@ -86,10 +86,10 @@ def find_requirements(cells: Iterable[Cell]) -> list[Requirement]:
     every = list(cells)
     rows: list[Requirement] = []
 
-    def require_everywhere(text: str, effect: int, kind: str, most: float) -> None:
+    def require_everywhere(text: str, effect: int, kind: str, bound: float) -> None:
         share, cell = max(((c.share(kind), c) for c in every if c.effect == effect), key=lambda pair: pair[0])
         place = f"({cell.model})" if share else "everywhere"
-        rows.append(require(f"{text}, every model", cell.count(kind), len(cell.outcomes), most, place))
+        rows.append(require(f"{text}, every model", cell.count(kind), len(cell.outcomes), bound, place))
 
     require_everywhere("nothing there: a difference called in <= 5 %", 0, "called", 0.05)
     require_everywhere("true 3 %: a difference called in <= 10 %", 3, "called", 0.10)

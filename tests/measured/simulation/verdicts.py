@@ -110,9 +110,9 @@ def main() -> int:
     return 1 if any(row.missed if chosen.quick else not row.held for row in rows) else 0
 
 
-def print_blocks(pool: Executor, only: str, part: int) -> list[Requirement]:
+def print_blocks(pool: Executor, part_of_name: str, part: int) -> list[Requirement]:
     """Blocks of half a second, with the usual ways beside."""
-    names = [name for name in noise_models() if only in name]
+    names = [name for name in noise_models() if part_of_name in name]
     if not names:
         return []
     print("Blocks of 0.5 s, 60 s. Verdicts in per cent of the runs [binomial 95 % interval]\n")
@@ -127,9 +127,9 @@ def print_blocks(pool: Executor, only: str, part: int) -> list[Requirement]:
     return [*rows, require(text, worst, of, 0.05, f"({worst_name})")]
 
 
-def print_slices(pool: Executor, only: str, part: int) -> list[Requirement]:
+def print_slices(pool: Executor, part_of_name: str, part: int) -> list[Requirement]:
     """Fine slices: alone, as one of seven loads, and beside another variant."""
-    names = [name for name in fine_models() if only in name]
+    names = [name for name in fine_models() if part_of_name in name]
     if not names:
         return []
     print("\nSlices of 20 ms or 50 operations, at most 20 s a load\n")
@@ -140,7 +140,7 @@ def print_slices(pool: Executor, only: str, part: int) -> list[Requirement]:
     return fine_table.find_requirements(cells, families)
 
 
-def with_margin(pool: Executor, only: str, part: int, margin: float, budget_s: float) -> None:
+def with_margin(pool: Executor, part_of_name: str, part: int, margin: float, budget_s: float) -> None:
     """Nothing there, and twice the margin, alone and as one of three loads."""
     print(f"\nMargin {100 * margin:g} %, at most {budget_s:g} s a load\n")
     print(heading_text(()))
@@ -151,7 +151,7 @@ def with_margin(pool: Executor, only: str, part: int, margin: float, budget_s: f
             [
                 fine_table.Job(name, effect, loads, 0, 300 // part, margin, budget_s)
                 for name in fine_models()
-                if only in name
+                if part_of_name in name
                 for loads in (1, 3)
                 for effect in effects
             ],

@@ -30,6 +30,6 @@ def test_no_program_that_is_started_inherits_it(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(sys, "argv", ["hostdx", "scenarios"])
     with pytest.raises(SystemExit):
         main()
-    others, own = outputs
+    others, of_own = outputs
     assert "correct-horse" not in others and USER not in others and f"PATH={os.environ['PATH']}" in others
-    assert f"{PASSWORD}=correct-horse" in own
+    assert f"{PASSWORD}=correct-horse" in of_own

@@ -134,8 +134,8 @@ def group(tree: Tree, version: str, root: str = "/sys/fs/cgroup") -> str:
 async def test_a_group_s_pressure(tree: Tree, name: str) -> None:
     folder = group(tree, "cgroup2")
     clock = SteppedClock()
-    some = "some avg10=0.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
-    host = Scripted(tree, clock, {f"{folder}/io.pressure": lambda t: some.format(int(40_000 * t))})
+    psi = "some avg10=0.00 avg60=0.00 avg300=0.00 total={}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=0\n"
+    host = Scripted(tree, clock, {f"{folder}/io.pressure": lambda t: psi.format(int(40_000 * t))})
     wait = present(await watch_job(host, cgroup=name, seconds=5, clock=clock))
     assert wait.share == pytest.approx(0.04, abs=1e-5)
     assert wait.source == f"{folder}/io.pressure"

@@ -70,11 +70,11 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("kind", "sync"), [("read", False), ("write", False), ("write", True)])
 def test_each_kind_does_operations_and_counts_them(fd: int, kind: str, sync: bool, direct: bool) -> None:
     block = run_block(make_spec(fd, kind, sync=sync, direct=direct), WorkerState(), now_ns)
-    (only,) = block["slices"]
-    assert only["n"] == block["n"] > 0
-    assert sum(count for _, count in only["h"]) == only["n"]
-    assert 0 < only["ns"] <= block["ns"]
-    assert only["cpu"] >= 0
+    (record,) = block["slices"]
+    assert record["n"] == block["n"] > 0
+    assert sum(count for _, count in record["h"]) == record["n"]
+    assert 0 < record["ns"] <= block["ns"]
+    assert record["cpu"] >= 0
 
 
 def test_a_short_block_goes_on_until_its_least_operations(fd: int) -> None:

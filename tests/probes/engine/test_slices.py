@@ -49,7 +49,7 @@ def test_every_slice_is_counted_with_the_time_that_its_operations_took() -> None
     assert all(
         ns > 0 for ns in reply["ns"]
     )  # a slice that begins late on a busy machine is shorter than asked for
-    by_side = [sum(count for _, count in each) for each in reply["h"]]
+    by_side = [sum(count for _, count in histogram) for histogram in reply["h"]]
     assert by_side == [reply["n"][0] + reply["n"][3], reply["n"][1] + reply["n"][2]]
 
 
@@ -65,14 +65,14 @@ def test_a_planted_latency_is_exact_in_the_account(monkeypatch: pytest.MonkeyPat
     plain = reply["ns"][0]
     assert reply["n"] == [3] * 4
     assert reply["ns"] == [plain, round(plain * 1.1), round(plain * 1.1), plain]
-    latency = [[number for number, _ in each] for each in reply["h"]]
+    latency = [[number for number, _ in histogram] for histogram in reply["h"]]
     assert latency == [list(histogram.fold_latencies([ns])) for ns in (1000, 1100)]
 
 
 def test_what_comes_before_the_onsets_end_does_not_count() -> None:
     reply = run_slices(slice_s=0.02, onset_s=0.019, most=3)
     assert all(1 <= count <= 3 for count in reply["n"])
-    assert sum(sum(count for _, count in each) for each in reply["h"]) == sum(reply["n"])
+    assert sum(sum(count for _, count in histogram) for histogram in reply["h"]) == sum(reply["n"])
 
 
 def test_of_several_workers_the_first_operation_of_each_slice_does_not_count(
@@ -84,7 +84,7 @@ def test_of_several_workers_the_first_operation_of_each_slice_does_not_count(
     assert plain["n"] == led["n"] == [3] * 4
     assert plain["ns"] == led["ns"]
     assert (plain["uncounted"], led["uncounted"]) == (0, 4)
-    assert sum(sum(count for _, count in each) for each in led["h"]) == 12
+    assert sum(sum(count for _, count in histogram) for histogram in led["h"]) == 12
 
 
 def test_both_sides_work_in_their_own_file(tmp_path: Path) -> None:
@@ -165,10 +165,10 @@ def test_nobody_begins_before_everybody_has_ended() -> None:
     lock = threading.Lock()
 
     def do_rounds(place: int) -> None:
-        own = copy.copy(shared)  # each process has its own turn, and the same pipes
-        own.reset_turn()
+        turn = copy.copy(shared)  # each process has its own turn, and the same pipes
+        turn.reset_turn()
         for number in range(rounds):
-            start = own.wait(place, crew, time.perf_counter_ns() + 10**12)
+            start = turn.wait(place, crew, time.perf_counter_ns() + 10**12)
             with lock:
                 inside[number] += 1
                 if not start or any(count < crew for count in inside[:number]):

@@ -94,10 +94,10 @@ async def test_of_two_sides_the_one_that_fails_is_named(tmp_path: Path) -> None:
         trains = StorageBatches(dict(zip("AB", benches, strict=True)), "metadata")
         await trains.measure_batch([0, 1, 1, 0], 0.02)
         shutil.rmtree(places[1])
-        with pytest.raises(WorkerFailed) as why:
+        with pytest.raises(WorkerFailed) as error:
             await trains.measure_batch([0, 1, 1, 0], 0.02)
-        assert str(places[1]) in str(why.value) and str(places[0]) not in str(why.value)
-        assert why.value.errno == errno.ENOENT
+        assert str(places[1]) in str(error.value) and str(places[0]) not in str(error.value)
+        assert error.value.errno == errno.ENOENT
     finally:
         for bench in benches:
             await bench.close()

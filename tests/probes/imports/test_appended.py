@@ -31,7 +31,7 @@ def test_the_same_result_twice_has_no_value_that_one_has_not(name: str) -> None:
     except ImportRefusedError:
         return  # one JSON document a file
     single_values = measured_values(text)
-    assert [value for value in twice if not any(value == pytest.approx(each) for each in single_values)] == []
+    assert [value for value in twice if not any(value == pytest.approx(lone) for lone in single_values)] == []
 
 
 @every_case(

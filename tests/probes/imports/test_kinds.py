@@ -64,7 +64,7 @@ def test_both_figures_of_a_contradiction(
 
 
 @every_case(
-    ("data", "why"),
+    ("data", "reason"),
     [
         (b"", "is empty"),
         (b" \n\n", "is empty"),
@@ -86,10 +86,10 @@ def test_both_figures_of_a_contradiction(
         (texts.hepscore().replace(": 30", ': "x').encode(), "hep-score"),
     ],
 )
-def test_what_is_no_result_is_refused_in_one_line(data: bytes, why: str) -> None:
+def test_what_is_no_result_is_refused_in_one_line(data: bytes, reason: str) -> None:
     with pytest.raises(ImportRefusedError) as error:
         kinds.parse(ImportSource("x", data))
-    assert why in error.value.why
+    assert reason in error.value.why
     assert "\n" not in error.value.why and error.value.hint
 
 

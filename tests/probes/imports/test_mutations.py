@@ -18,8 +18,8 @@ from tests.probes.imports import originals as texts
 def _check(data: bytes, kind: str | None) -> None:
     try:
         result = kinds.parse(ImportSource("x", data), kinds.find_kind(kind) if kind else None)
-    except ImportRefusedError as why:
-        assert "\n" not in why.why
+    except ImportRefusedError as error:
+        assert "\n" not in error.why
         return
     assert all(math.isfinite(m.value) and all(map(math.isfinite, m.runs)) for m in result.measures)
     assert all(math.isfinite(p.value) and math.isfinite(p.at_s) for p in result.points)

@@ -160,9 +160,9 @@ OTHERS = {
 
 @every_case("text", OTHERS)
 def test_other_tools_are_named(text: str) -> None:
-    with pytest.raises(ImportRefusedError) as why:
+    with pytest.raises(ImportRefusedError) as error:
         read_text(text + "x 12\n")
-    assert OTHERS[text] in why.value.why and why.value.hint
+    assert OTHERS[text] in error.value.why and error.value.hint
 
 
 def test_data_that_iors_check_found_incorrect() -> None:

@@ -27,7 +27,7 @@ def test_what_is_no_positive_number_was_not_measured(value: str) -> None:
 
 
 @every_case(
-    ("text", "why"),
+    ("text", "reason"),
     [
         ("load\told\nfind\t1\n", "no table of phases"),
         ("phase\n", "no names"),
@@ -36,6 +36,6 @@ def test_what_is_no_positive_number_was_not_measured(value: str) -> None:
         ("\n", "no table of phases"),
     ],
 )
-def test_what_does_not_fit_is_refused(text: str, why: str) -> None:
-    with pytest.raises(ImportRefusedError, match=why):
+def test_what_does_not_fit_is_refused(text: str, reason: str) -> None:
+    with pytest.raises(ImportRefusedError, match=reason):
         _read_values(text)

@@ -69,8 +69,8 @@ def test_where_all_sleep_the_time_is_divided_among_those_that_wait_for_no_child(
     assert waits["futex_wait_queue"].alone_s == pytest.approx(0.05)
     assert waits["hrtimer_nanosleep"].alone_s == pytest.approx(0.05)
     assert waits["do_wait"].alone_s == 0.0
-    only = sample_threads(tmp_path, [7], clock)
-    assert only["do_wait"].alone_s == pytest.approx(0.1)
+    single = sample_threads(tmp_path, [7], clock)
+    assert single["do_wait"].alone_s == pytest.approx(0.1)
 
 
 def test_looks_that_cost_too_much_at_their_rarest_are_at_fewer_threads(

@@ -15,18 +15,18 @@ from tests.every_case import every_case
 
 
 def test_what_was_read_is_read_again_and_nothing_else(tmp_path: Path) -> None:
-    there = tmp_path / "there"
-    (there / "real").mkdir(parents=True)
-    (there / "real/size").write_text("12\n")
-    (there / "real/secret").write_text("not asked for\n")
-    (there / "link").symlink_to("real")
+    folder = tmp_path / "there"
+    (folder / "real").mkdir(parents=True)
+    (folder / "real/size").write_text("12\n")
+    (folder / "real/secret").write_text("not asked for\n")
+    (folder / "link").symlink_to("real")
     host = RecordedHost()
-    assert host.read_file_text(f"{there}/link/size") == "12" and host.list_names(f"{there}/link") == (
+    assert host.read_file_text(f"{folder}/link/size") == "12" and host.list_names(f"{folder}/link") == (
         "secret",
         "size",
     )
-    assert host.list_subfolders(str(there)) == ("real",)
-    space = host.read_statvfs(str(there))
+    assert host.list_subfolders(str(folder)) == ("real",)
+    space = host.read_statvfs(str(folder))
     with (tmp_path / "c.tgz").open("wb") as file:
         write_archive(host, file, strip_secrets)
     host.close()
@@ -34,14 +34,14 @@ def test_what_was_read_is_read_again_and_nothing_else(tmp_path: Path) -> None:
     out.mkdir()
     unpack_archive(str(tmp_path / "c.tgz"), str(out))
     (out / "proc").mkdir(exist_ok=True)
-    again = Host(str(out))
-    assert again.read_file_text(f"{there}/link/size") == "12"
+    recorded = Host(str(out))
+    assert recorded.read_file_text(f"{folder}/link/size") == "12"
     assert (
-        again.list_names(f"{there}/link") == ("secret", "size")
-        and again.read_file_text(f"{there}/real/secret") == ""
+        recorded.list_names(f"{folder}/link") == ("secret", "size")
+        and recorded.read_file_text(f"{folder}/real/secret") == ""
     )
-    assert again.list_subfolders(str(there)) == ("real",)
-    kept_space = again.read_statvfs(str(there))
+    assert recorded.list_subfolders(str(folder)) == ("real",)
+    kept_space = recorded.read_statvfs(str(folder))
     assert is_present(space) and is_present(kept_space) and kept_space.f_files == space.f_files
 
 

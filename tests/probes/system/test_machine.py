@@ -74,8 +74,8 @@ class Live(Host):
         self.live = True
 
 
-def spaces(tree: Tree, pid: int = 4026531836, own: int = 1, first: int | None = 1) -> Tree:
-    tree.link("/proc/self/ns/pid", f"pid:[{pid}]").link("/proc/self/ns/mnt", f"mnt:[{own}]")
+def spaces(tree: Tree, pid: int = 4026531836, mount_id: int = 1, first: int | None = 1) -> Tree:
+    tree.link("/proc/self/ns/pid", f"pid:[{pid}]").link("/proc/self/ns/mnt", f"mnt:[{mount_id}]")
     return tree if first is None else tree.link("/proc/1/ns/mnt", f"mnt:[{first}]")
 
 
@@ -96,7 +96,7 @@ def test_an_unmarked_container_by_its_namespaces(tree: Tree) -> None:
 
 
 def test_a_container_that_shares_the_processes(tree: Tree) -> None:
-    assert read_virtualisation(Live(spaces(tree, own=2).put("/run/.containerenv"))).container == "podman"
+    assert read_virtualisation(Live(spaces(tree, mount_id=2).put("/run/.containerenv"))).container == "podman"
 
 
 @pytest.mark.parametrize(

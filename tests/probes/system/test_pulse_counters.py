@@ -77,9 +77,9 @@ def test_pressure_is_absent_without_psi_and_read_where_there_is(tmp_path: Path) 
     without = read_counters(host_of(tmp_path / "el9", stat=STAT.format(idle=1, steal=1)))
     assert without.psi_io is None
     assert compute_host_rates(without, without).psi_io is None
-    some = "some avg10=0.13 avg60=0.09 avg300=0.08 total={}\nfull avg10=0.06 avg60=0.06 avg300=0.07 total=100000\n"
-    before = read_counters(host_of(tmp_path / "a", pressure__io=some.format(1_000_000)), 0.0)
-    after = read_counters(host_of(tmp_path / "b", pressure__io=some.format(1_500_000)), 1.0)
+    template = "some avg10=0.13 avg60=0.09 avg300=0.08 total={}\nfull avg10=0.06 avg60=0.06 avg300=0.07 total=100000\n"
+    before = read_counters(host_of(tmp_path / "a", pressure__io=template.format(1_000_000)), 0.0)
+    after = read_counters(host_of(tmp_path / "b", pressure__io=template.format(1_500_000)), 1.0)
     assert before.psi_io == 1.0
     assert compute_host_rates(before, after).psi_io == 0.5
 

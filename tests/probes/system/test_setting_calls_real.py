@@ -71,8 +71,8 @@ def test_settings_of_cards_are_switched_and_put_back() -> None:
                 os.strerror(answers[target]),
             )  # no TUN device here
             continue
-        own, new, back = answers[target]
-        assert new == value != own == back, target
+        old, new, back = answers[target]
+        assert new == value != old == back, target
     assert tuple(answers[target] for target in REFUSED) == WHY
 
 
@@ -95,8 +95,8 @@ def test_access_times_of_a_mount_are_switched_and_put_back(own_mount: Path) -> N
         timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    own, new, back = json.loads(done.stdout)[target]
-    assert new == "noatime" != own == back
+    old, new, back = json.loads(done.stdout)[target]
+    assert new == "noatime" != old == back
     with pytest.raises(FileNotFoundError):
         setting_calls.read_value(target)
 
@@ -116,13 +116,13 @@ def test_the_nice_value_of_all_threads_is_switched_and_an_ended_process_is_known
         threads = [int(thread.name) for thread in Path(f"/proc/{process.pid}/task").iterdir()]
         assert len(threads) == 2
         target = setting_calls.complete_target(f"nice:{process.pid}")
-        own = setting_calls.read_value(target)
+        old = setting_calls.read_value(target)
         setting_calls.write_value(target, "9")
         assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {9}
-        setting_calls.write_value(target, own)
-        assert setting_calls.read_value(target) == own
+        setting_calls.write_value(target, old)
+        assert setting_calls.read_value(target) == old
         os.setpriority(os.PRIO_PROCESS, threads[1], 5)
-        assert setting_calls.read_value(target) == ",".join(sorted((own, "5"), key=int))
+        assert setting_calls.read_value(target) == ",".join(sorted((old, "5"), key=int))
     finally:
         process.kill()
         process.communicate()
@@ -158,15 +158,15 @@ def test_what_a_process_starts_meanwhile_gets_the_old_value_back() -> None:
 
     try:
         early, target = start_child(), setting_calls.complete_target(f"nice:{process.pid}")
-        own = setting_calls.read_value(target)
+        old = setting_calls.read_value(target)
         setting_calls.write_value(target, "9")
         late, began = start_child(), start_time(process.pid)
         name = f"nice-children:{process.pid}/{began}/{began}/9"
         assert setting_calls.read_value(name) == f"sleep ({late})"
         assert setting_calls.read_value(f"nice-children:{process.pid}/{began}/{1 << 60}/9") == ""
         assert setting_calls.read_value(f"nice-children:{process.pid}/1/{began}/9") == ""  # another process
-        setting_calls.write_value(name, own)
-        assert {os.getpriority(os.PRIO_PROCESS, child) for child in (early, late)} == {int(own)}
+        setting_calls.write_value(name, old)
+        assert {os.getpriority(os.PRIO_PROCESS, child) for child in (early, late)} == {int(old)}
         last = start_child()
         process.kill()
         process.wait()

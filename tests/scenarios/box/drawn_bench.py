@@ -80,10 +80,10 @@ class DrawnBench:
         rate *= self._second.get(corner.load, 1.0) if self._before == corner.load else 1.0
         self._before = corner.load
         self._advance(BLOCK_S)
-        each = corner.record_bytes if corner.moves_bytes else 1
+        size = corner.record_bytes if corner.moves_bytes else 1
         return Measured(
             seconds=BLOCK_S,
             values={corner.metric_name: rate},
-            operations=int(rate * BLOCK_S / each),
+            operations=int(rate * BLOCK_S / size),
             cpu_s=0.2,
         )

@@ -182,7 +182,7 @@ def test_what_the_order_decides_is_measured_anew_after_settling_or_not_at_all(fl
         return
     assert verdict.is_slower and verdict.ratio == pytest.approx(1 / 2.25, rel=0.1)
     assert not verdict.order.is_established
-    later = [event for event in done.run.of(ev.Group) if event.workload == "ior-write" and event.t > anew.t]
-    assert verdict.groups == len(later)
-    orders = [group.ordered_variants[0] for group in later]
+    fresh = [event for event in done.run.of(ev.Group) if event.workload == "ior-write" and event.t > anew.t]
+    assert verdict.groups == len(fresh)
+    orders = [group.ordered_variants[0] for group in fresh]
     assert all(a != b for a, b in zip(orders[::2], orders[1::2], strict=False))  # balanced

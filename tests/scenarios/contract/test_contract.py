@@ -26,8 +26,8 @@ def plan_of(scenario: Scenario, host: Host) -> Plan | None:
     values: dict[str, Json] = {o.name: str(ROOT) for o in scenario.options if o.required}
     try:
         return scenario.prepare(host, Options(values, scenario.options)).plan
-    except (UsageError, RunRefused) as why:
-        assert str(why) and one_line(str(why))
+    except (UsageError, RunRefused) as error:
+        assert str(error) and one_line(str(error))
         return None
 
 
@@ -66,12 +66,12 @@ def test_on_a_tree_that_holds_nothing_it_says_why_not_in_one_line(name: str, tmp
 @pytest.mark.parametrize("name", scenario_names())
 def test_its_plan_here_is_its_own_and_always_the_same(name: str) -> None:
     scenario = load(name)
-    first, again = plan_of(scenario, Host()), plan_of(load(name), Host())
-    if first is None or again is None:
-        assert first is again
+    first, second = plan_of(scenario, Host()), plan_of(load(name), Host())
+    if first is None or second is None:
+        assert first is second
         return
     assert first.scenario == name and first.title == scenario.title and first.question == scenario.question
-    assert first.with_digest().digest == again.with_digest().digest
+    assert first.with_digest().digest == second.with_digest().digest
     assert one_line(first.refusal) and all(one_line(sentence) for sentence in first.sentences)
     ids = {workload.id for workload in first.workloads}
     assert len(ids) == len(first.workloads) and len({v.id for v in first.variants}) == len(first.variants)

@@ -44,11 +44,11 @@ def test_a_class_gets_what_its_file_says_and_keeps_the_rest(tmp_path: Path) -> N
     class Own:
         takes_s = 7.0
 
-    own = apply_declaration(name, most=3)(Own)
-    values = [getattr(own, field) for field in ("id", "title", "measures", "takes_s")]
+    own_class = apply_declaration(name, most=3)(Own)
+    values = [getattr(own_class, field) for field in ("id", "title", "measures", "takes_s")]
     assert values == [tmp_path.name, "T", False, 7.0]
-    assert own.options[0].help == "at 3" and own.card.id == tmp_path.name  # type: ignore[attr-defined]
-    assert not hasattr(own, "suspect")  # the protocol's own stands
+    assert own_class.options[0].help == "at 3" and own_class.card.id == tmp_path.name  # type: ignore[attr-defined]
+    assert not hasattr(own_class, "suspect")  # the protocol's own stands
 
 
 def test_every_option_of_ours_has_its_bounds_and_its_default_within_them() -> None:

@@ -80,7 +80,7 @@ def test_within_what_it_asked_for(host: Host) -> None:
 
 
 @pytest.mark.parametrize(
-    ("pressed", "own", "threads", "severity"),
+    ("pressed", "waited", "threads", "severity"),
     [
         (0.6, None, 2, "warning"),
         (0.6, None, 9, "notice"),  # more threads than CPUs: it may wait for itself
@@ -91,9 +91,9 @@ def test_within_what_it_asked_for(host: Host) -> None:
     ],
 )
 def test_without_schedstats_the_pressure_tells_that_others_waited(
-    host: Host, pressed: float | None, own: float | None, threads: int, severity: str
+    host: Host, pressed: float | None, waited: float | None, threads: int, severity: str
 ) -> None:
-    uses = [msgspec.structs.replace(use, threads=threads) for use in _uses([0.99] * 4, waited=own)]
+    uses = [msgspec.structs.replace(use, threads=threads) for use in _uses([0.99] * 4, waited=waited)]
     [cpuwatch_finding] = cpuwatch_findings(
         host, usable_cpus(host), msgspec.structs.replace(JOB, pressed=pressed), uses, None
     )
@@ -292,5 +292,5 @@ def test_another_process_with_the_number_is_refused() -> None:
         Cpuwatch().prepare(Host(), Options(target | {"started": me.start + 1}))
     with pytest.raises(UsageError):
         Cpuwatch().prepare(Host(), Options({"started": me.start}))
-    later = JobTarget("pid", str(me.pid), me.start - 1)
-    assert isinstance(job_look(Host(), later), Absent)
+    newer = JobTarget("pid", str(me.pid), me.start - 1)
+    assert isinstance(job_look(Host(), newer), Absent)

@@ -53,14 +53,14 @@ def watch(host: Host, **options: float) -> FakeRun:
 
 
 def test_nothing_is_well_where_tasks_are_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    why = Absent("other users' tasks are hidden: run as root", "permission", "/proc")
-    monkeypatch.setattr("hostdx.probes.system.running.tasks.explain_hidden_tasks", lambda host: why)
+    hidden = Absent("other users' tasks are hidden: run as root", "permission", "/proc")
+    monkeypatch.setattr("hostdx.probes.system.running.tasks.explain_hidden_tasks", lambda host: hidden)
     run = watch(make_host(tmp_path, (1, "init", "S", "0")), seconds=5)
     (event,) = run.of(ev.Found)
     assert (event.finding.id, event.finding.severity) == ("dstate.none", "notice")
-    assert why.reason in event.finding.evidence[-1].text
+    assert hidden.reason in event.finding.evidence[-1].text
     (absent,) = run.of(ev.AbsentFact)[-1:]
-    assert (absent.name, absent.reason) == ("of other users", why.reason)
+    assert (absent.name, absent.reason) == ("of other users", hidden.reason)
     with pytest.raises(Unreadable, match="are hidden"):
         list(find_tasks_stuck_in_d(run.host))
 

@@ -53,8 +53,8 @@ def test_few_groups_tell_nothing() -> None:
 def test_slices_grow_with_what_is_carried_over_up_to_a_block() -> None:
     def action_after(bias: float, slice_s: float) -> tuple[str, float]:
         carried = CarryOver(Spread(bias, bias - 0.01, bias + 0.01), 100, True)
-        then = choose_carry_over_action(carried, slice_s=slice_s, block_s=0.5, margin=0.05)
-        return then.todo, pytest.approx(then.seconds)
+        action = choose_carry_over_action(carried, slice_s=slice_s, block_s=0.5, margin=0.05)
+        return action.todo, pytest.approx(action.seconds)
 
     assert action_after(-0.05, 0.02) == ("lengthen", 0.082)
     assert action_after(0.02, 0.02) == ("lengthen", 0.04)

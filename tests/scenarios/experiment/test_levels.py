@@ -56,7 +56,7 @@ def distance_to_medians(values: dict[str, float], factor: float) -> float:
     for pair, sides in LINKED.items():
         for name, side in zip(pair, sides, strict=True):
             logs.setdefault(name, []).append(math.log(median(side)))
-    return sum((math.log(values[name] * factor) - fmean(own)) ** 2 for name, own in logs.items())
+    return sum((math.log(values[name] * factor) - fmean(medians)) ** 2 for name, medians in logs.items())
 
 
 def test_values_divide_to_every_effect_and_lie_as_near_to_the_medians_of_all_as_can_be() -> None:

@@ -108,9 +108,9 @@ def test_an_order_effect_of_the_control_is_held_against_the_other_comparisons_of
         second_ci=(0.89, 1.01),
         is_established=False,
     )
-    both = msgspec.structs.replace(one_order, ratios=(1.3, 1.4), ci95=((1.2, 1.4), (1.3, 1.5)))
+    both_orders = msgspec.structs.replace(one_order, ratios=(1.3, 1.4), ci95=((1.2, 1.4), (1.3, 1.5)))
     control = verdict_with("again", Word.NOT_MEASURED, effect)
-    for order, expected in ((one_order, Word.UNDECIDED), (both, Word.FASTER), (None, Word.FASTER)):
+    for order, expected in ((one_order, Word.UNDECIDED), (both_orders, Word.FASTER), (None, Word.FASTER)):
         verdicts = hold_to_shared_orders([verdict_with("new", Word.FASTER, order), control])
         assert [v.verdict for v in verdicts] == [expected, Word.NOT_MEASURED], order
         assert verdicts[0].ratio == 1.1 and bool(verdicts[0].reason) is (expected == Word.UNDECIDED)
@@ -176,8 +176,8 @@ async def test_orders_that_contradict_each_other_are_measured_anew_after_settlin
     assert anew.why == "order" and anew.begins_anew
     if settles:
         assert verdict.is_slower and verdict.ratio == pytest.approx(0.8, rel=0.03)
-        later = [group for group in run.of(ev.Group) if group.t > anew.t]
-        assert verdict.groups <= len(later) < len(run.of(ev.Group))
+        remeasured = [group for group in run.of(ev.Group) if group.t > anew.t]
+        assert verdict.groups <= len(remeasured) < len(run.of(ev.Group))
     else:
         assert verdict.is_not_measured and verdict.order is not None
         assert verdict.order.second == pytest.approx(1.5, rel=0.05)

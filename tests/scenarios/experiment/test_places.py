@@ -87,9 +87,9 @@ def judge_places(
     comparison = SequentialComparison(
         "A", "B", "IOPS", margin=margin, planned_groups=len(ratios), all_pairs=pairs if has_places else 0
     )
-    for ratio, each, place in zip(ratios, scatters, places, strict=True):
+    for ratio, spread, place in zip(ratios, scatters, places, strict=True):
         log = -(ratio + effect) if mirrored else ratio + effect
-        comparison.add(log, each, place=place if has_places else None)
+        comparison.add(log, spread, place=place if has_places else None)
         if (decision := comparison.verdict_at_look(1.0)) is not None:
             return decision
     raise AssertionError("the last look decides")

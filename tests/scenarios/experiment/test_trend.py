@@ -52,8 +52,8 @@ def test_without_correlation_it_is_ordinary_regression() -> None:
     rng = random.Random(1)
     xs = [float(i) for i in range(12)]
     ys = [rng.gauss(0, 1) for _ in xs]
-    own, expected = fit_line(xs, ys, 0.0), oracle.linregress(xs, ys)
-    assert (own.value, own.error, own.p_value_of_zero) == pytest.approx(
+    fit, expected = fit_line(xs, ys, 0.0), oracle.linregress(xs, ys)
+    assert (fit.value, fit.error, fit.p_value_of_zero) == pytest.approx(
         (expected.slope, expected.stderr, expected.pvalue), abs=1e-6
     )
 

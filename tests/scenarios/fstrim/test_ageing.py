@@ -61,8 +61,8 @@ async def test_a_block_ends_with_its_bytes_and_leaves_files(bench_directory: Pat
         assert measured.bytes == 4 * MIB and measured.values["MB/s"] > 0
         entries = list(bench_directory.iterdir())
         assert sum(path.stat().st_size for path in entries) == 4 * MIB and len(entries) == WORKERS
-        again = await bench.measure_block(5.0, 4 * MIB)
-        assert again.bytes == 4 * MIB
+        second = await bench.measure_block(5.0, 4 * MIB)
+        assert second.bytes == 4 * MIB
         assert sum(path.stat().st_size for path in bench_directory.iterdir()) == 8 * MIB
         assert budget.spent_bytes == 8 * MIB
         assert await bench.delete() == 8 * MIB
@@ -84,13 +84,13 @@ async def test_a_spent_budget_writes_nothing_more(bench_directory: Path) -> None
 
 
 def test_deleting_takes_folders_and_spares_what_links_point_to(tmp_path: Path) -> None:
-    own, other = tmp_path / "own", tmp_path / "other"
-    (own / "deep" / "er").mkdir(parents=True)
+    folder, other = tmp_path / "own", tmp_path / "other"
+    (folder / "deep" / "er").mkdir(parents=True)
     other.mkdir()
     (other / "precious").write_text("x")
-    (own / "deep" / "er" / "f").write_bytes(b"12345")
-    (own / "link").symlink_to(other)
-    (own / "deep" / "file-link").symlink_to(other / "precious")
-    assert sum(open_private(own).delete_contents()) >= 5
+    (folder / "deep" / "er" / "f").write_bytes(b"12345")
+    (folder / "link").symlink_to(other)
+    (folder / "deep" / "file-link").symlink_to(other / "precious")
+    assert sum(open_private(folder).delete_contents()) >= 5
     assert (other / "precious").read_text() == "x"
-    assert list(own.iterdir()) == []
+    assert list(folder.iterdir()) == []

@@ -80,16 +80,16 @@ def test_the_counters_against_the_blocks_of_the_image(tmp_path: Path, kind: str)
         payload.write_bytes(os.urandom(1 << 20) * 200)
         sh("sync", "-f", str(disk.mountpoint))
         payload.unlink()
-        again, recounted, given_again = trim_and_count(disk)
+        second, recounted, given_again = trim_and_count(disk)
         assert 190 << 20 <= given_again <= recounted
         third, last, _ = trim_and_count(disk)
         if kind == "ext4":
-            assert (third, last) == (0, 0) and again == recounted < claim
+            assert (third, last) == (0, 0) and second == recounted < claim
         if kind == "xfs":
             assert abs(last - counted) < 0.02 * counted  # all of its free space, every time
-            assert again == third
+            assert second == third
         print(
-            f"{kind}: said {claim} {again} {third}, counted {counted} {recounted} {last}, gave {given_back}"
+            f"{kind}: said {claim} {second} {third}, counted {counted} {recounted} {last}, gave {given_back}"
         )
 
 
@@ -248,9 +248,9 @@ def test_a_stop_in_the_very_trim_does_not_wait_for_it(tmp_path: Path, disk: Trim
     slow = folder / "fstrim"
     slow.write_text(f"#!/bin/sh\ntouch {tmp_path}/trimming\nexec sleep 60\n")
     slow.chmod(0o755)
-    own = own_env(tmp_path) | {"PATH": f"{folder}:{os.environ['PATH']}"}
+    variables = own_env(tmp_path) | {"PATH": f"{folder}:{os.environ['PATH']}"}
     runner = subprocess.Popen(
-        argv(*run_arguments(disk, "--yes", "--quiet")), env=own, stdin=subprocess.DEVNULL,
+        argv(*run_arguments(disk, "--yes", "--quiet")), env=variables, stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True,
     )  # fmt: skip
     assert happens((tmp_path / "trimming").exists, 40.0)

@@ -24,8 +24,8 @@ def texts(tree: Tree, systemctl: str = ON) -> dict[str, str]:
     return texts
 
 
-def virtual_disk(tmp_path: Path, options: str = "rw", most: int = 1 << 30) -> Tree:
-    tree = Tree(tmp_path).disk(VDA, "254:0", discard_max_bytes=most, discard_granularity=4096, rotational=1)
+def virtual_disk(tmp_path: Path, options: str = "rw", cap: int = 1 << 30) -> Tree:
+    tree = Tree(tmp_path).disk(VDA, "254:0", discard_max_bytes=cap, discard_granularity=4096, rotational=1)
     tree.put(UNIT, "[Timer]\nOnCalendar=weekly\n")
     tree.put("/proc/diskstats", " 254 0 vda 10 0 80 5 10 0 4194304 5 0 9 10 3 0 6291456 0 0 0\n")
     return tree.put("/proc/self/mountinfo", f"30 1 254:0 / /data rw - ext4 /dev/vda {options}\n")
@@ -38,7 +38,7 @@ def test_nobody_trims_it_and_why(tmp_path: Path) -> None:
 
 
 def test_what_swallows_discards_ends_it_there(tmp_path: Path) -> None:
-    facts = texts(virtual_disk(tmp_path, most=0))
+    facts = texts(virtual_disk(tmp_path, cap=0))
     assert facts["trim.vda.way"].endswith("; vda (disk) takes no discards")
     assert set(facts) == {"trim.timer", "trim.vda.way"}
 

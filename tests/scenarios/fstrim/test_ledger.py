@@ -157,9 +157,9 @@ async def run_trim(tmp_path: Path, busy_s: float, others_s: float = 0.0) -> tupl
     """What it found, and how long it waited."""
     tree = Tree(tmp_path)
     run = FakeRun(host=tree.host(), clock=Draining(tree, busy_s, others_s))
-    here = TypedSetup(run.host, "xfs")
-    here.chain = None
-    return await trim_and_wait(run, trim_action(here), ("sda",), TrimPattern()), run.clock.now()
+    setup = TypedSetup(run.host, "xfs")
+    setup.chain = None
+    return await trim_and_wait(run, trim_action(setup), ("sda",), TrimPattern()), run.clock.now()
 
 
 async def test_and_not_for_ever(tmp_path: Path) -> None:

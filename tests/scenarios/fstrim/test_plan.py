@@ -29,7 +29,7 @@ def make_options(**values: object) -> Options:
 
 
 @pytest.mark.parametrize(
-    ("values", "why"),
+    ("values", "reason"),
     [
         ({}, "name one directory on the disk with --dir"),
         ({"dir": "/d", "workload": "sh -c 'x"}, "check its quotes"),
@@ -38,8 +38,8 @@ def make_options(**values: object) -> Options:
         ({"dir": "/d", "round": True}, "needs a place"),
     ],
 )
-def test_a_wrong_request_is_one_line(values: dict[str, object], why: str) -> None:
-    with pytest.raises(UsageError, match=why) as error_info:
+def test_a_wrong_request_is_one_line(values: dict[str, object], reason: str) -> None:
+    with pytest.raises(UsageError, match=reason) as error_info:
         parse_request(make_options(**values))
     assert "\n" not in str(error_info.value)
 
@@ -88,7 +88,7 @@ def test_a_file_system_that_cannot_trim() -> None:
 
 
 @every_case(
-    ("command", "why"),
+    ("command", "part"),
     [
         ("nonexistent-program --x", "nonexistent-program: "),
         ("/nonexistent/program", "/nonexistent/program: "),
@@ -99,10 +99,10 @@ def test_a_file_system_that_cannot_trim() -> None:
     ],
 )
 def test_a_command_that_cannot_be_started_is_refused_before_anything_is_written(
-    command: str, why: str
+    command: str, part: str
 ) -> None:
     reason = refusal_reason(parse_request(make_options(dir="/data", workload=command)), setup_of())
-    assert (why in reason) if why else not reason
+    assert (part in reason) if part else not reason
 
 
 def test_the_trim_needs_consent_and_names_its_risk() -> None:
@@ -113,7 +113,7 @@ def test_the_trim_needs_consent_and_names_its_risk() -> None:
 
 
 @every_case(
-    ("status", "why"),
+    ("status", "part"),
     [
         ("CapEff:\t000001ffffffffff\n", ""),
         ("CapEff:\t0000000000000000\n", "CAP_SYS_ADMIN"),
@@ -121,10 +121,10 @@ def test_the_trim_needs_consent_and_names_its_risk() -> None:
         ("Name:\tx\n", "CAP_SYS_ADMIN"),
     ],
 )
-def test_who_may_trim(tmp_path: Path, status: str, why: str) -> None:
+def test_who_may_trim(tmp_path: Path, status: str, part: str) -> None:
     reason, todo = cannot_trim_reason_and_advice(Tree(tmp_path).put("/proc/self/status", status).host())
     assert bool(reason) == bool(todo)
-    assert (why in reason) if why else ("CAP" not in reason)
+    assert (part in reason) if part else ("CAP" not in reason)
 
 
 def test_the_plan_names_everything_beforehand(tmp_path: Path) -> None:

@@ -62,20 +62,20 @@ async def planted_series(seed: int, name: str, loss: float) -> TreatedTrend:
 async def planted_session(seed: int, name: str, loss: float, no_trim: str = "") -> FakeRun:
     """A whole session on a drive that lost its speed before and gets it back by the trim."""
     run = FakeRun(seed=seed, clock=FakeClock())
-    here = layout()
+    setup = layout()
     request = parse_request(Options({"dir": "/data"}))
     plan = Plan(
         scenario="fstrim",
         title="",
         question="",
-        workloads=trim_workloads(request, here, PATTERN),
-        actions=(private_directory("/data"), trim_action(here), trim_action(here)),
+        workloads=trim_workloads(request, setup, PATTERN),
+        actions=(private_directory("/data"), trim_action(setup), trim_action(setup)),
     )
     drive = Drive(run.clock, replay_any(name, seed), lambda: 1.0 if run.applied else 1.0 - loss)
     blocks = PhaseMeasurer(run, drive, plan.workloads, PATTERN, 1 << 20, None)
-    ledger = Ledger(run, here, "6.1.0")
-    here.no_trim, here.to_trim = no_trim, "run it with sudo" if no_trim else ""
-    await TrimSession(run, plan, here, PATTERN, blocks, ledger, trim_timer(run.host)).run_phases()
+    ledger = Ledger(run, setup, "6.1.0")
+    setup.no_trim, setup.to_trim = no_trim, "run it with sudo" if no_trim else ""
+    await TrimSession(run, plan, setup, PATTERN, blocks, ledger, trim_timer(run.host)).run_phases()
     return run
 
 

@@ -87,13 +87,13 @@ def finish(round_: Round, deleted: int | None = GIB) -> Round:
     return msgspec.structs.replace(round_, value=1.0, deleted_bytes=deleted)
 
 
-def chain_on(tree: Tree, here: CapturedSetup, source: str, devno: str, options: str = "rw") -> CapturedSetup:
+def chain_on(tree: Tree, setup: CapturedSetup, source: str, devno: str, options: str = "rw") -> CapturedSetup:
     """The layout with a real chain, of a captured mount."""
     tree.put("/proc/self/mountinfo", f"30 1 {devno} / /data rw - ext4 {source} {options}\n")
     disks = read_disk_topology(host := tree.host())
     assert not isinstance(disks.mounts, Absent)
-    here.chain = discard_chain(host, disks, disks.mounts[0])
-    return here
+    setup.chain = discard_chain(host, disks, disks.mounts[0])
+    return setup
 
 
 @pytest.mark.parametrize(
@@ -108,11 +108,11 @@ def test_with_online_discard_only_what_deletions_do_not_explain(
     tree: Tree, written: int, discarded: int, free_then: int, trim: bool
 ) -> None:
     tree.disk(ATA, discard_max_bytes=4096)
-    here = chain_on(tree, CapturedSetup(tree, free_then * GIB), "/dev/sda", "8:0", "rw,discard")
-    first = finish(round_since(put_counters(tree, "b1", 0, 0).host(), here, []))
-    here.free = 100 * GIB
+    setup = chain_on(tree, CapturedSetup(tree, free_then * GIB), "/dev/sda", "8:0", "rw,discard")
+    first = finish(round_since(put_counters(tree, "b1", 0, 0).host(), setup, []))
+    setup.free = 100 * GIB
     put_counters(tree, "b1", written * GIB, discarded * GIB)
-    assert round_since(tree.host(), here, [first]).trim_before == trim
+    assert round_since(tree.host(), setup, [first]).trim_before == trim
 
 
 def test_a_line_of_older_hostdx_is_compared_with_the_leaves(tree: Tree) -> None:
@@ -153,8 +153,8 @@ def test_how_many_rounds_a_day_there_were() -> None:
 def test_the_uuid_names_the_series(tree: Tree) -> None:
     tree.disk(ATA, discard_max_bytes=4096)
     tree.link("/dev/disk/by-uuid/6c1f-22ab", "../../sda")
-    here = chain_on(tree, CapturedSetup(tree, 1), "/dev/sda", "8:0")
-    assert file_system_id(tree.host(), here) == "6c1f-22ab"
+    setup = chain_on(tree, CapturedSetup(tree, 1), "/dev/sda", "8:0")
+    assert file_system_id(tree.host(), setup) == "6c1f-22ab"
 
 
 async def test_a_round_that_cannot_be_kept_is_judged_and_said(

@@ -33,8 +33,8 @@ def size_at(
     budget.charge(360 * MIB, int(360 * MIB * amplified), CHURN_ID)
     size = after_warm_up(SizedSetup(free), budget, TrimPattern(), phases, bytes_per_s)
     blocks = size.pattern.blocks
-    most = phases * (blocks + max_repeats(blocks)) * size.bytes
-    assert most * budget.write_amplification(CHURN_ID) <= budget.left_bytes
+    written = phases * (blocks + max_repeats(blocks)) * size.bytes
+    assert written * budget.write_amplification(CHURN_ID) <= budget.left_bytes
     return size
 
 

@@ -58,8 +58,8 @@ class DrawnStreams:
         self, sides: Sequence[Side], order: Sequence[int], slice_s: float, onset_s: float = 0.0, load: str = ""
     ) -> MeasuredBatch:  # fmt: skip
         for number in order:
-            if why := self._refused.get(sides[number].job):
-                raise NotApplicable(why)
+            if reason := self._refused.get(sides[number].job):
+                raise NotApplicable(reason)
         rates = [self._rate(sides[number]) for number in order]
         self.clock.advance(slice_s * len(order))
         measured = []

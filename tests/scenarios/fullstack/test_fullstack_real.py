@@ -163,8 +163,8 @@ def test_a_peer_over_ssh_ends_with_its_run(
     more = ("--peer", "node", "--direction", "out", "--json", "--quiet")
     running = run_with(ssh, *run_arguments(disk, "12" if whom == "nobody" else "60", *more))
     assert happens(lambda: find_stations(running.pid), 60)
-    own = pids_of(TEXT) - before
-    peers = {pid for pid in own if b"ssh" not in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]}
+    new = pids_of(TEXT) - before
+    peers = {pid for pid in new if b"ssh" not in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[0]}
     assert peers
     if whom == "runner":
         running.kill()
@@ -201,13 +201,13 @@ def hold_namespace() -> subprocess.Popen[bytes]:
 @pytest.fixture
 def two_hosts() -> Iterator[tuple[int, int]]:
     """Two name spaces with a cable between them: the process that holds each."""
-    here, there = hold_namespace(), hold_namespace()
+    near, far = hold_namespace(), hold_namespace()
     try:
-        script = UP.format(other=there.pid)
-        subprocess.run(["nsenter", "-t", str(here.pid), "-n", "sh", "-c", script], check=True)
-        yield here.pid, there.pid
+        script = UP.format(other=far.pid)
+        subprocess.run(["nsenter", "-t", str(near.pid), "-n", "sh", "-c", script], check=True)
+        yield near.pid, far.pid
     finally:
-        for process in (here, there):
+        for process in (near, far):
             process.kill()
             process.communicate()
 
@@ -216,10 +216,10 @@ def two_hosts() -> Iterator[tuple[int, int]]:
 def test_a_peer_by_hand_and_its_cable(
     place: Path, disk: TrimDisk, two_hosts: tuple[int, int], ending: str
 ) -> None:
-    here, there = two_hosts
+    near, far = two_hosts
     other = place / "other"
     other.mkdir()
-    inside = ["nsenter", "-t", str(there), "-n"]
+    inside = ["nsenter", "-t", str(far), "-n"]
     peer = subprocess.Popen(
         [*inside, *argv("peer", "--bind", "10.77.0.2", "--seconds", "300")], env=own_env(other),
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -230,11 +230,11 @@ def test_a_peer_by_hand_and_its_cable(
         text += peer.stderr.readline()
     more = ("--peer", match[1], "--token", match[2], "--direction", "out", "--quiet")
     running = subprocess.Popen(
-        ["nsenter", "-t", str(here), "-n", *argv(*run_arguments(disk, "12" if ending == "end" else "100", *more))],
+        ["nsenter", "-t", str(near), "-n", *argv(*run_arguments(disk, "12" if ending == "end" else "100", *more))],
         env=own_env(place), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
     )  # fmt: skip
     assert happens(lambda: find_stations(running.pid), 60)
-    assert count_connections(there) > 0
+    assert count_connections(far) > 0
     if ending in ("kill", "both"):
         peer.kill()
     if ending in ("runner", "both"):
@@ -246,15 +246,15 @@ def test_a_peer_by_hand_and_its_cable(
     assert running.returncode == {"end": 0, "runner": -9, "both": -9}.get(ending, 3)
     peer.communicate(timeout=60)
     assert peer.returncode == (-9 if ending in ("kill", "both") else 0)
-    assert happens(lambda: count_connections(there) == 0, 40)
+    assert happens(lambda: count_connections(far) == 0, 40)
     assert find_remains(place, disk) == []
     assert not own_processes(other) and list_journals(other) == []
 
 
-def count_connections(there: int) -> int:
+def count_connections(pid: int) -> int:
     """Listening or connected, in that name space."""
     table = subprocess.run(
-        ["nsenter", "-t", str(there), "-n", "cat", "/proc/net/tcp"],
+        ["nsenter", "-t", str(pid), "-n", "cat", "/proc/net/tcp"],
         capture_output=True,
         text=True,
         check=True,

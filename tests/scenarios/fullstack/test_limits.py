@@ -33,8 +33,8 @@ def limit_named(
     bounds: StreamBounds = NOTHING,
     **more: float,
 ) -> str:
-    alone = [SideRate(direction="out", side=side, rate=2e9) for side in ("disk", "network")]
-    levels = [*alone, SideRate(direction="out", side="direct", rate=1e9, **more)]  # type: ignore[arg-type]
+    side_rates = [SideRate(direction="out", side=side, rate=2e9) for side in ("disk", "network")]
+    levels = [*side_rates, SideRate(direction="out", side="direct", rate=1e9, **more)]  # type: ignore[arg-type]
     verdicts = [verdict("disk", disk), verdict("network", network)]
     found_limit = stream_limit("out", levels, verdicts, bounds, private=False)
     assert found_limit is not None
@@ -75,9 +75,9 @@ def test_between_both_it_is_said_who_had_the_cpus() -> None:
 
 
 def test_without_a_way_or_a_part_nothing_is_told() -> None:
-    only = [SideRate(direction="out", side="direct", rate=1e9)]
-    assert stream_limit("out", only, [], NOTHING, private=False) is None
-    assert stream_limit("in", only, [], NOTHING, private=False) is None
+    rates = [SideRate(direction="out", side="direct", rate=1e9)]
+    assert stream_limit("out", rates, [], NOTHING, private=False) is None
+    assert stream_limit("in", rates, [], NOTHING, private=False) is None
 
 
 def test_where_nothing_was_judged_it_is_open_with_a_reason() -> None:

@@ -63,8 +63,8 @@ def test_what_would_decide_it_is_a_command(tmp_path: Path) -> None:
     open_one = msgspec.structs.replace(
         verdict("inconclusive"), workload="readers-bfq", seconds_to_decide=2935.0
     )
-    again = "--scheduler bfq --load readers --budget 2940"
-    assert verdict_finding(host, target_on(host), "bfq", [open_one]).evidence[0].text.endswith(again)
+    options = "--scheduler bfq --load readers --budget 2940"
+    assert verdict_finding(host, target_on(host), "bfq", [open_one]).evidence[0].text.endswith(options)
 
 
 def test_every_disk_has_a_rule_of_its_own_that_its_undo_takes_away(tmp_path: Path) -> None:

@@ -231,8 +231,8 @@ def test_refusals(
 ) -> None:
     host = host_of(tmp_path, active, wbt)
     monkeypatch.setattr(host, "live", True)
-    why = find_refusal(host, target_on(host, active), system_disk=False, has_root=root)
-    assert words in why and bool(why) == bool(words)
+    refusal = find_refusal(host, target_on(host, active), system_disk=False, has_root=root)
+    assert words in refusal and bool(refusal) == bool(words)
 
 
 def test_a_system_disk_needs_the_word_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

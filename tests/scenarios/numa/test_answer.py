@@ -36,7 +36,7 @@ def _plan(*names: str) -> Plan:
     ],
 )
 def test_what_stayed_open(words: dict[str, list[str]], text: str) -> None:
-    verdicts = {name: [_make_verdict(w) for w in some] for name, some in words.items()}
+    verdicts = {name: [_make_verdict(w) for w in of_load] for name, of_load in words.items()}
     undecided = describe_undecided(_plan("a", "b"), verdicts)
     assert text in undecided and bool(undecided) == bool(text)
 

@@ -227,5 +227,5 @@ def test_figures_over_rounds() -> None:
     assert figure is not None and (figure.value, figure.low) == (pytest.approx(5.0), None)
     several = estimate_figure([1.0, 1.1, 0.9, 1.0, 1.05, 0.95])
     assert several is not None and several.low is not None and several.low < 1.0 < (several.high or 0)
-    both = ratio([2.0, 4.0, 6.0], [1.0, 2.0, 3.0], 0.5)
-    assert both is not None and both.value == pytest.approx(1.0)
+    quotient = ratio([2.0, 4.0, 6.0], [1.0, 2.0, 3.0], 0.5)
+    assert quotient is not None and quotient.value == pytest.approx(1.0)

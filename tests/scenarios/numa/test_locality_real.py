@@ -48,7 +48,7 @@ async def test_both_sides_are_measured_where_they_were_put(
     assert {b.variant for b in run.of(ev.Block)} <= {locality.DISK_NEAR, locality.DISK_FAR}
     assert all(
         v.verdict in ("inconclusive", "no material difference", "slower", "faster", "not applicable")
-        for some in verdicts.values()
-        for v in some
+        for of_load in verdicts.values()
+        for v in of_load
     )
     assert not list(tmp_path.iterdir())

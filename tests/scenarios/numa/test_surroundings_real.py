@@ -108,9 +108,9 @@ def test_half_a_cpu_is_said_as_a_quota(half_a_cpu: Path) -> None:
 async def test_a_competitor_on_one_cpu_is_said_with_that_cpu() -> None:
     host, cpus = Host(), sorted(os.sched_getaffinity(0))
     # not a child of this process: what we start ourselves is no competitor
-    alone = f"{shlex.quote(sys.executable)} -c 'while True: pass' >/dev/null 2>&1 & echo $!"
+    script = f"{shlex.quote(sys.executable)} -c 'while True: pass' >/dev/null 2>&1 & echo $!"
     done = subprocess.run(
-        ["sh", "-c", alone], capture_output=True, text=True, check=True, start_new_session=True
+        ["sh", "-c", script], capture_output=True, text=True, check=True, start_new_session=True
     )
     burner = int(done.stdout)
     # its CPU is its own whoever else is busy, so nobody uses more of all CPUs

@@ -56,8 +56,8 @@ class Plant(NamedTuple):
         """Return the median of the rounds' ratios, new over old; the old value is in force afterwards."""
         ratios: list[float] = []
         for _ in range(rounds):
-            old, new, again, last = (self._read_rate(v) for v in (self.old, self.new, self.new, self.old))
-            ratios.append((new + again) / (old + last))
+            old, new, repeated, last = (self._read_rate(v) for v in (self.old, self.new, self.new, self.old))
+            ratios.append((new + repeated) / (old + last))
         return statistics.median(ratios)
 
     def _read_rate(self, value: str) -> float:
@@ -72,7 +72,7 @@ class Plant(NamedTuple):
 def burn_cpus(*cpus: int | None) -> Iterator[list[subprocess.Popen[bytes]]]:
     """Yield processes that compute, each on one CPU, or where it may."""
     words = [[sys.executable, "-c", BURN, *([] if cpu is None else [str(cpu)])] for cpu in cpus]
-    burners = [subprocess.Popen(each) for each in words]
+    burners = [subprocess.Popen(argv) for argv in words]
     try:
         yield burners
     finally:
@@ -241,10 +241,10 @@ def long_way() -> Iterator[Plant]:
     file = Path("/proc/sys/net/ipv4/tcp_rmem")
     file.write_text(SMALL)
     near = _open_tunnel(NEAR, FAR)
-    own, other = socket.socketpair()
+    near_end, other = socket.socketpair()
     with ExitStack() as stack:
         pids: list[int] = []
-        for work in (lambda: _serve_far(other), lambda: _relay_packets(near, own), pull_for_ever):
+        for work in (lambda: _serve_far(other), lambda: _relay_packets(near, near_end), pull_for_ever):
             pids.append(fork_worker(work))
             stack.callback(end_process, pids[-1])
         job = pids[-1]
@@ -257,11 +257,11 @@ def enter_namespace() -> None:
         raise OSError(ctypes.get_errno(), "unshare")
 
 
-def _open_tunnel(own: str, other: str) -> int:
+def _open_tunnel(address: str, other: str) -> int:
     """Return the descriptor of a TUN device, which leads to `other`."""
     fd = os.open("/dev/net/tun", os.O_RDWR | os.O_CLOEXEC)
     fcntl.ioctl(fd, _TUNSETIFF, struct.pack("16sH22x", b"way", _IFF_TUN | _IFF_NO_PI))
-    for words in (f"address add {own} peer {other} dev way", f"link set way mtu {MTU} up"):
+    for words in (f"address add {address} peer {other} dev way", f"link set way mtu {MTU} up"):
         subprocess.run(["ip", *words.split()], check=True)
     return fd
 

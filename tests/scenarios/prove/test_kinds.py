@@ -94,17 +94,17 @@ def cards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Host, dict[s
     """A host with two cards, and what its settings are that are no files."""
     for card in ("eth0", "eth9"):
         (tmp_path / f"sys/class/net/{card}").mkdir(parents=True)
-    own = {"ring:eth9/rx": "512", "qdisc:eth9": "default", "nice:77/123": "0", "atime:/data": "relatime"}
-    monkeypatch.setattr(kinds.setting_calls, "read_value", own.__getitem__)
+    values = {"ring:eth9/rx": "512", "qdisc:eth9": "default", "nice:77/123": "0", "atime:/data": "relatime"}
+    monkeypatch.setattr(kinds.setting_calls, "read_value", values.__getitem__)
     monkeypatch.setattr(
         kinds.setting_calls, "complete_target", lambda name: f"{name}/123" if name == "nice:77" else name
     )
     monkeypatch.setattr(kinds, "reserved_cards", lambda _: {"eth0": "an SSH line"})
-    return Host(str(tmp_path)), own
+    return Host(str(tmp_path)), values
 
 
 def test_settings_that_are_no_files_have_their_values(cards: tuple[Host, dict[str, str]]) -> None:
-    host, own = cards
+    host, values = cards
     for text, target in {
         "ring:eth9/rx=4096": "ring:eth9/rx",
         "qdisc:eth9=fq": "qdisc:eth9",
@@ -113,15 +113,15 @@ def test_settings_that_are_no_files_have_their_values(cards: tuple[Host, dict[st
     }.items():
         setting = parse_setting(host, text)
         [action] = setting.actions
-        assert (action.target, action.old, action.consent) == (target, own[target], True)
+        assert (action.target, action.old, action.consent) == (target, values[target], True)
         assert setting.new == text.partition("=")[2]
         assert len(setting.commands) == 1 and setting.undo and setting.new in setting.commands[0]
         assert "default" not in setting.undo[0] and "{" not in setting.commands[0] + setting.undo[0]
 
 
 def test_a_discipline_that_a_person_set_is_left_alone(cards: tuple[Host, dict[str, str]]) -> None:
-    host, own = cards
-    own["qdisc:eth9"] = "cake"
+    host, values = cards
+    values["qdisc:eth9"] = "cake"
     with pytest.raises(UsageError):
         parse_setting(host, "qdisc:eth9=fq")
 
@@ -192,8 +192,8 @@ def test_a_setting_that_another_one_sets_along_is_tried_in_a_run_of_its_own(
         lambda key, value, _: attribute_change(key.partition(":")[2], "60", value, risk=""),
     )
     pair = ["block:sdb/max_sectors_kb=256", "block:sdb/read_ahead_kb=512"]
-    [alone] = parse_settings(Host(), pair[:1])
-    assert alone.actions[0].side_paths == ("/sys/block/sdb/queue/read_ahead_kb",)
+    [setting] = parse_settings(Host(), pair[:1])
+    assert setting.actions[0].side_paths == ("/sys/block/sdb/queue/read_ahead_kb",)
     with pytest.raises(UsageError, match="another run"):
         parse_settings(Host(), pair)
     assert len(parse_settings(Host(), ["block:sdb/nomerges=2", pair[1]])) == 2
@@ -238,8 +238,8 @@ def test_cards_of_ssh_lines_and_of_the_default_route_are_reserved(
 def test_a_card_carries_the_connections_of_its_addresses(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    host, own = made_network(tmp_path), ipaddress.ip_network("10.0.0.1/32")
-    routes = PolicyRoutes([TableRoute(own, "bond0", "local", is_own=True)], [])
+    host, address = made_network(tmp_path), ipaddress.ip_network("10.0.0.1/32")
+    routes = PolicyRoutes([TableRoute(address, "bond0", "local", is_own=True)], [])
     monkeypatch.setattr(reserved_cards, "read_policy_routes", lambda _: routes)
     assert reserved_cards.find_traffic(host, "eth1") == "1 connection"  # below the bond
     assert not reserved_cards.find_traffic(host, "eth2")

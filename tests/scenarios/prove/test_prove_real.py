@@ -86,7 +86,7 @@ def test_a_nice_value_is_put_back_after_a_kill_of_what_the_process_started_too(t
         assert job.stdout is not None and job.stdout.readline() == "ready\n"
         setting = ("--setting", f"nice:{job.pid}=5", "--pid", str(job.pid), "--progress", "cpu")
         quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        own = os.getpriority(os.PRIO_PROCESS, job.pid)
+        nice = os.getpriority(os.PRIO_PROCESS, job.pid)
         runner = start_hostdx(tmp_path, "run", "prove", *setting, "--budget", "90", "--yes", **quiet)
         try:
             assert happens(lambda: os.getpriority(os.PRIO_PROCESS, job.pid) == 5, 60)
@@ -96,7 +96,7 @@ def test_a_nice_value_is_put_back_after_a_kill_of_what_the_process_started_too(t
             runner.kill()
             runner.wait()
         assert happens(
-            lambda: {os.getpriority(os.PRIO_PROCESS, pid) for pid in (job.pid, child)} == {own}, 30
+            lambda: {os.getpriority(os.PRIO_PROCESS, pid) for pid in (job.pid, child)} == {nice}, 30
         )
         assert happens(lambda: not list((tmp_path / "state").glob("**/journal*/*")), 30)
     finally:

@@ -88,8 +88,8 @@ def test_a_remedy_works_and_can_be_undone(form: str) -> None:
     need(program("nft", *sorted(loaders)), NET_NAMESPACE)
     if form == "firewalld's table" and Path(CONF).exists():
         not_here("firewalld is configured here: the remedy would be its own, and change this host")
-    own = str(Path("/proc/self/ns/net").readlink())
-    script = [sys.executable, "-c", INSIDE, own, LOADS[form]]
+    namespace = str(Path("/proc/self/ns/net").readlink())
+    script = [sys.executable, "-c", INSIDE, namespace, LOADS[form]]
     done = subprocess.run(
         ["unshare", "--net", "--", *script], capture_output=True, text=True, timeout=60, check=False
     )

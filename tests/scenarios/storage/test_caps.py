@@ -67,8 +67,8 @@ def test_small_and_large_operations_at_the_same_bytes_a_second_are_one_cap() -> 
 
 
 def test_one_even_load_proves_nothing_and_two_at_one_rate_do_on_a_virtual_disk_only() -> None:
-    alone = measure(read_1m_qd8=bucket(238, 24))
-    assert throttle_values(alone) == {}
+    one_load = measure(read_1m_qd8=bucket(238, 24))
+    assert throttle_values(one_load) == {}
     pair = measure(read_1m_qd8=bucket(238, 24), write_1m_qd8=bucket(238, 24))
     assert throttle_values(pair) == {("MB/s", (STREAM, WRITES)): pytest.approx(250, rel=0.02)}
     assert throttle_values(pair, virtual=False) == {}
@@ -102,12 +102,12 @@ def test_a_cpu_quota_is_not_the_disk_and_only_the_control_tells_them_apart() -> 
     assert watched_s(throttled) == pytest.approx(
         4 * 14 * 0.5, rel=0.05
     )  # of the loads that can run into a cap
-    own = DiskLimit("IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max")
+    cap = DiskLimit("IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max")
     for control in ([], throttled["cpu"][:3], measure(cpu=slice_meter(2000, 0.1))["cpu"]):
         series = throttled | {"cpu": control}
         assert throttle_values(series) == {} and watched_s(series) == 0.0
-        [throttle] = find_throttles(series, [own], virtual=True)
-        assert throttle.limit == own
+        [throttle] = find_throttles(series, [cap], virtual=True)
+        assert throttle.limit == cap
 
 
 def test_pauses_while_cpu_time_is_withheld_are_no_cap_of_the_disk() -> None:
@@ -123,10 +123,10 @@ def test_pauses_while_cpu_time_is_withheld_are_no_cap_of_the_disk() -> None:
     assert list(find_cpu_pauses(paused, withheld)) == [QD16] and find_cpu_pauses(paused, {}) == {}
     [finding] = cpu_pauses(paused, withheld)
     assert finding.id == "storage.cpu-pauses" and len(finding.evidence) == 1
-    own = DiskLimit(
+    cap = DiskLimit(
         "IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max"
     )  # which is known without the course
-    assert [each.limit for each in find_throttles(paused, [own], virtual=True, withheld=withheld)] == [own]
+    assert [hit.limit for hit in find_throttles(paused, [cap], virtual=True, withheld=withheld)] == [cap]
 
 
 def measure_streams(
@@ -152,14 +152,14 @@ def measure_streams(
 def test_a_disk_that_serves_one_after_another_is_not_capped(rate: int, scatter: float) -> None:
     """Its reads and writes have the same rate by themselves, and the slower it is the more even it looks."""
     for seed in range(20):
-        own = (serial_meter(1 / rate, scatter, 2 * seed + side) for side in range(2))
-        assert find_throttles(measure_streams(rate, 1e-4, 2 * seed, *own), (), virtual=True) == []
+        meters = (serial_meter(1 / rate, scatter, 2 * seed + side) for side in range(2))
+        assert find_throttles(measure_streams(rate, 1e-4, 2 * seed, *meters), (), virtual=True) == []
 
 
 @every_case("busy", [0.02, 0.1])  # of the time, were the disk not held back
 @every_case("rate", [24, 57, 190])
 def test_a_slow_cap_stays_found(rate: int, busy: float) -> None:
     for seed in range(4):
-        own = (bucket(rate, rate / 10) for _ in range(2))
-        [throttle] = find_throttles(measure_streams(rate, busy * 8 / rate, 2 * seed, *own), (), virtual=True)
+        pair = (bucket(rate, rate / 10) for _ in range(2))
+        [throttle] = find_throttles(measure_streams(rate, busy * 8 / rate, 2 * seed, *pair), (), virtual=True)
         assert (throttle.unit, throttle.value) == ("MB/s", pytest.approx(rate * MIB / 1e6, rel=0.05))

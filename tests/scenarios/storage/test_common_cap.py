@@ -23,8 +23,8 @@ def find_caps(
     limits = [limit] if limit else []
     return {
         side: cap
-        for side, own in courses_of(("A", "B"), by_load, shared=shared).items()
-        for cap in find_throttles(own, limits, virtual=virtual, turns=1 if shared else 2)
+        for side, course in courses_of(("A", "B"), by_load, shared=shared).items()
+        for cap in find_throttles(course, limits, virtual=virtual, turns=1 if shared else 2)
     }
 
 
@@ -36,8 +36,8 @@ def verdict(word: str = "inconclusive") -> RunVerdict:
 def test_two_disks_at_the_limit_of_their_control_group() -> None:
     limit = DiskLimit("IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max")
     assert set(find_caps(slice_meter(2000, 0.1), no_meter, shared=False, limit=limit)) == {"A"}
-    both = find_caps(bucket(2000, 200), bucket(2000, 200), shared=False, limit=limit)
-    assert set(both) == {"A", "B"} and recast_verdict(verdict(), both).verdict == "no material difference"
+    caps = find_caps(bucket(2000, 200), bucket(2000, 200), shared=False, limit=limit)
+    assert set(caps) == {"A", "B"} and recast_verdict(verdict(), caps).verdict == "no material difference"
 
 
 def test_what_says_nothing_of_the_sides_stays() -> None:

@@ -112,8 +112,8 @@ def test_the_lesson_needs_a_slower_side_and_never_the_control() -> None:
 
 def test_what_differs_beside_the_disk_turns_disk_into_stack() -> None:
     variant = Variant(id="A", label="/a", facts={"file system": "ext4", "model": "x", "filled": "10 %"})
-    two = Variant(id="B", label="/b", facts={"file system": "xfs", "model": "y", "filled": "15 %"})
-    assert list_differences([variant, two]) == ("file system: A ext4, B xfs",)
+    unlike = Variant(id="B", label="/b", facts={"file system": "xfs", "model": "y", "filled": "15 %"})
+    assert list_differences([variant, unlike]) == ("file system: A ext4, B xfs",)
     full = msgspec.structs.replace(variant, id="B", facts=variant.facts | {"model": "y", "filled": "90 %"})
     assert list_differences([variant, full]) == ("filled: A 10 %, B 90 %",)
     assert list_differences([variant, msgspec.structs.replace(variant, id="B")]) == ()

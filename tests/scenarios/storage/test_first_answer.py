@@ -143,9 +143,9 @@ def test_flushes_faster_than_the_medium_and_flash_that_is_said_to_turn_are_hints
         )
         return {f.id: f for f in suspicion_findings(Host(tree.root), target(device), levels(device))}
 
-    both = suspicions(msgspec.structs.replace(DISK, rotational=True), 1)
-    assert set(both) == {"storage.flush-too-fast", "storage.not-rotating"}
-    assert all(f.confidence == "hint" for f in both.values())
+    hints = suspicions(msgspec.structs.replace(DISK, rotational=True), 1)
+    assert set(hints) == {"storage.flush-too-fast", "storage.not-rotating"}
+    assert all(f.confidence == "hint" for f in hints.values())
     assert suspicions(DISK, 0) == {}
     assert set(suspicions(VIRTUAL, 1)) == {"storage.not-rotating"}
     assert suspicions(VIRTUAL, 0) == {}
@@ -171,5 +171,5 @@ def test_what_a_burst_gave_beyond_the_cap_is_no_level() -> None:
     true = {name: value.median for name, value in lower_levels_by_workload.items()}
     assert true["read-1m-qd8"] == pytest.approx(200.0) and true["write-1m-qd8"] == 480.0
     assert true["randread-4k-qd16"] == pytest.approx(2000.0)
-    own = levels()
-    assert lower_levels_to_caps(own, []) == own
+    measured = levels()
+    assert lower_levels_to_caps(measured, []) == measured

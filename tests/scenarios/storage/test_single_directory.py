@@ -18,10 +18,10 @@ from tests.scenarios.storage.test_findings import target
 
 
 class RaisingBench:
-    """Blocks of half a second until `why` is raised."""
+    """Blocks of half a second until `error` is raised."""
 
-    def __init__(self, clock: FakeClock, blocks: int, why: Exception | None) -> None:
-        self.clock, self.left, self.why = clock, blocks, why
+    def __init__(self, clock: FakeClock, blocks: int, error: Exception | None) -> None:
+        self.clock, self.left, self.why = clock, blocks, error
         self.late_s = 0.0
 
     async def start_workers_and_rehearse(self, _load: str) -> None:
@@ -36,14 +36,14 @@ class RaisingBench:
 
 
 @pytest.mark.parametrize("blocks", [0, 3])
-@pytest.mark.parametrize("why", [WriteBudgetSpent("nothing is left"), NotApplicable("not here"), None])
-async def test_why_a_load_ended_is_one_line(blocks: int, why: Exception | None) -> None:
+@pytest.mark.parametrize("error", [WriteBudgetSpent("nothing is left"), NotApplicable("not here"), None])
+async def test_why_a_load_ended_is_one_line(blocks: int, error: Exception | None) -> None:
     """As a note beside what was measured, else as the reason why the step was skipped; None: its watch stopped it."""
     clock = FakeClock()
     run = FakeRun(clock=clock)
     load = build_workloads(1 << 30, "/data", 1)[0]
-    watch = FakeWatch(run, stop_after=None if why else max(1, blocks))
-    bench = cast(StorageBench, RaisingBench(clock, blocks, why))
+    watch = FakeWatch(run, stop_after=None if error else max(1, blocks))
+    bench = cast(StorageBench, RaisingBench(clock, blocks, error))
     measurement = StorageMeasurement(run, [target()], [load], {"A": bench}, watch)
     await measurement.measure_loads(Budget(60.0, clock))
     [_, ended] = run.of(ev.RunStep)

@@ -154,8 +154,8 @@ async def test_a_loop_device_without_direct_io_wins_nothing(tmp_path: Path) -> N
     ):
         run = run_of(scenario, [plain, cached], 15)
         await conduct_fake(scenario, run)
-        alone = run_of(scenario, [cached], 8)
-        await conduct_fake(scenario, alone)
+        single = run_of(scenario, [cached], 8)
+        await conduct_fake(scenario, single)
         plans = [
             scenario.prepare(
                 Host(), FakeRun(host=Host(), options={"dir": cached}, declared=scenario.options).options
@@ -165,7 +165,7 @@ async def test_a_loop_device_without_direct_io_wins_nothing(tmp_path: Path) -> N
     verdicts = run.of(ev.RunVerdict)
     assert [(v.verdict, v.ratio) for v in verdicts] == [("not applicable", None)] * 2
     assert all("loop" in (v.reason or "") for v in verdicts) and run.of(ev.Note)
-    assert not alone.of(ev.Block)
+    assert not single.of(ev.Block)
     assert ["loop" in plan.refusal for plan in plans] == [True, True], [plan.refusal for plan in plans]
 
 

@@ -38,21 +38,21 @@ def group(devno: str, bytes_s: int, iops: int) -> Iterator[Path]:
     first = (V1 / "blkio.throttle.read_bps_device").exists()
     if not first and "io" not in read_controllers():
         not_here("no control group limits I/O here: neither blkio of version 1 nor io of version 2")
-    own = (V1 if first else V2) / f"hostdx-test-{os.getpid()}"
-    own.mkdir()
+    folder = (V1 if first else V2) / f"hostdx-test-{os.getpid()}"
+    folder.mkdir()
     try:
         if first:
             for kind in ("read", "write"):
-                (own / f"blkio.throttle.{kind}_bps_device").write_text(f"{devno} {bytes_s}")
-                (own / f"blkio.throttle.{kind}_iops_device").write_text(f"{devno} {iops}")
+                (folder / f"blkio.throttle.{kind}_bps_device").write_text(f"{devno} {bytes_s}")
+                (folder / f"blkio.throttle.{kind}_iops_device").write_text(f"{devno} {iops}")
         else:
-            (own / "io.max").write_text(f"{devno} rbps={bytes_s} wbps={bytes_s} riops={iops} wiops={iops}")
-        yield own
+            (folder / "io.max").write_text(f"{devno} rbps={bytes_s} wbps={bytes_s} riops={iops} wiops={iops}")
+        yield folder
     finally:
-        own.rmdir()
+        folder.rmdir()
 
 
-def run(directory: str, state: Path, own: Path | None, budget_s: int) -> list[dict[str, Json]]:
+def run(directory: str, state: Path, group: Path | None, budget_s: int) -> list[dict[str, Json]]:
     argv = [
         sys.executable,
         "-P",
@@ -68,8 +68,8 @@ def run(directory: str, state: Path, own: Path | None, budget_s: int) -> list[di
         str(budget_s),
         "--json",
     ]
-    if own is not None:
-        argv = ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(own / "cgroup.procs"), *argv]
+    if group is not None:
+        argv = ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(group / "cgroup.procs"), *argv]
     environment = os.environ | {"XDG_STATE_HOME": str(state)}
     done = subprocess.run(argv, capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
@@ -82,14 +82,14 @@ def test_a_throttled_loop_device_is_named_with_its_caps_and_its_setting(tmp_path
     with mounted_file(4096, "--direct-io=on") as folder:
         (leaf,) = block_leaves(folder)
         devno = block_devices(Host())[leaf].devno
-        with group(devno, 200_000_000, 2000) as own:
-            findings = run(folder, tmp_path, own, 40)
+        with group(devno, 200_000_000, 2000) as path:
+            findings = run(folder, tmp_path, path, 40)
             [finding] = [f for f in findings if f["id"] == "storage.throttled"]
     assert leaf in str(finding["title"])
     caps = dict(reversed(pair) for pair in re.findall(r"([\d.]+) (k IOPS|MB/s)", str(finding["title"])))
     assert float(caps["k IOPS"]) == pytest.approx(2, rel=0.05)
     assert float(caps["MB/s"]) == pytest.approx(200, rel=0.05)
-    assert str(own) in json.dumps(finding["evidence"]) and str(own) in json.dumps(finding["remedy"])
+    assert str(path) in json.dumps(finding["evidence"]) and str(path) in json.dumps(finding["remedy"])
 
 
 @pytest.mark.noisy("the caps are read off the course of the disk that all share", false_failures="0 of 1")

@@ -59,11 +59,11 @@ class Burning:
         return Measured(seconds=near[0], values=values, operations=1)
 
 
-@pytest.mark.parametrize("there", [True, False])
+@pytest.mark.parametrize("has_rapl", [True, False])
 def test_the_verdict_on_energy_where_rapl_is_there(
-    there: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    has_rapl: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if there:
+    if has_rapl:
         make_zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
     monkeypatch.setattr(asked, "is_readable", lambda: energy.is_readable(str(tmp_path)))
     request = asked.parse_request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
@@ -75,7 +75,7 @@ def test_the_verdict_on_energy_where_rapl_is_there(
     )
     verdict_by_metric = {verdict.metric: verdict.verdict for verdict in verdicts}
     alike = "no material difference"
-    assert verdict_by_metric == {WALL: alike, CPU: alike} | ({ENERGY: "slower"} if there else {})
+    assert verdict_by_metric == {WALL: alike, CPU: alike} | ({ENERGY: "slower"} if has_rapl else {})
     assert {verdict.alpha for verdict in verdicts} == {0.05 / len(verdicts)}
 
 

@@ -117,8 +117,8 @@ def test_a_variant_has_the_limits_of_the_callers_own_group(limited_host: Host) -
     plan = scenario.prepare(limited_host, Options(values, scenario.options)).plan
     first, second = (action.parameters for action in plan.actions if action.resource == "cgroup")
     assert first == OWN and second == OWN | {"cpu.max": "max"} and not plan.refusal
-    own = carry_limits(limited_host, "/sys/fs/cgroup")
-    assert own.limits_sentence in plan.sentences and own.group == "/batch.slice/job"
+    limits = carry_limits(limited_host, "/sys/fs/cgroup")
+    assert limits.limits_sentence in plan.sentences and limits.group == "/batch.slice/job"
 
 
 def test_the_run_makes_the_group_that_the_plan_shows(limited_host: Host) -> None:

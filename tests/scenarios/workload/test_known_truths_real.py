@@ -71,10 +71,10 @@ def test_one_cpu_of_two_costs_wall_and_no_cpu_time(supervisors: Supervisors) -> 
     first = "if os.geteuid() == 0: os.setpriority(os.PRIO_PROCESS, 0, -20)"
     if Path("/proc/self/autogroup").exists():
         first += "; open('/proc/self/autogroup', 'w').write('-20')"  # sched(7): of its session, beside others
-    both = f'{PYTHON} -S -c "import os, time\n{first}\nchild = os.fork()\n{spin}\nchild and os.wait()"'
+    command = f'{PYTHON} -S -c "import os, time\n{first}\nchild = os.fork()\n{spin}\nchild and os.wait()"'
     run = FakeRun()
     benches = [
-        CommandVariantBench(run, parse_variant(f"{n}: cpus={c}", both, "/"), supervisors, at_most_s=60.0)
+        CommandVariantBench(run, parse_variant(f"{n}: cpus={c}", command, "/"), supervisors, at_most_s=60.0)
         for n, c in (("two", f"{cpus[0]},{cpus[1]}"), ("one", cpus[0]))
     ]
     parts = difference_of(run, benches[0], benches[1])
@@ -226,8 +226,8 @@ def test_memory_and_bytes_are_those_of_its_control_group(tmp_path: Path, supervi
     root = find_group_root(Host())
     if isinstance(root, Absent):
         not_here(root.reason)
-    if why := explain_missing(Host(), root, {"memory.max": "max", "io.max": ""}):
-        not_here(why)
+    if lacking := explain_missing(Host(), root, {"memory.max": "max", "io.max": ""}):
+        not_here(lacking)
     target = tmp_path / "written"
     spin = (
         f"import os\na = bytearray({BIG})\nfd = os.open({str(target)!r}, os.O_RDWR | os.O_CREAT)\n"

@@ -45,6 +45,6 @@ def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
     assert [text[:7] for text in plan.commands] == ["sha256:"] * 3
     bad = tmp_path / "jobs.toml"
     bad.write_text('cmd = "/nonexistent/tiger7"\n[[variant]]\nname = "a"\n[[variant]]\nname = "b"\n')
-    with pytest.raises(UsageError) as why:
+    with pytest.raises(UsageError) as error:
         scenario.prepare(Host(), Options({"file": str(bad), "private": True}, scenario.options))
-    assert "tiger7" not in str(why.value) and "--private" in str(why.value)
+    assert "tiger7" not in str(error.value) and "--private" in str(error.value)

@@ -42,9 +42,9 @@ def throttle_command(stay: ExitStack, device: str, groups: dict[str, str]) -> st
         return ""
     if not (BLKIO / "blkio.throttle.read_iops_device").exists():
         not_here("neither the io controller of version 2 nor blkio.throttle of version 1 is here")
-    own = stay.enter_context(make_folder(BLKIO / f"hostdx-test-{os.getpid()}"))
-    (own / "blkio.throttle.read_iops_device").write_text(f"{number} {A_SECOND}")
-    return f"sh -c 'echo $$ > {own}/cgroup.procs; exec \"$@\"' sh"
+    folder = stay.enter_context(make_folder(BLKIO / f"hostdx-test-{os.getpid()}"))
+    (folder / "blkio.throttle.read_iops_device").write_text(f"{number} {A_SECOND}")
+    return f"sh -c 'echo $$ > {folder}/cgroup.procs; exec \"$@\"' sh"
 
 
 @pytest.mark.noisy("the throttled disk lies on the one that all share", false_failures="0 of 4")

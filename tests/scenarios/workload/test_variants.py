@@ -71,9 +71,9 @@ def test_all_words_of_a_variant(tmp_path: Path) -> None:
     ],
 )
 def test_a_bad_variant_is_refused_in_one_line(text: str) -> None:
-    with pytest.raises(UsageError) as why:
+    with pytest.raises(UsageError) as error:
         parse_variant(text, "true", "/")
-    assert str(why.value) and "\n" not in str(why.value)
+    assert str(error.value) and "\n" not in str(error.value)
 
 
 def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
@@ -114,21 +114,21 @@ def test_a_file_says_the_same_as_the_command_line(tmp_path: Path) -> None:
 def test_a_bad_file_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "jobs.toml"
     file.write_text(text)
-    with pytest.raises(UsageError) as why:
+    with pytest.raises(UsageError) as error:
         parse_request(Options({"file": str(file)}), "/")
-    assert "\n" not in str(why.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_file_has_bytes_and_files_to_drop_in_the_words_of_the_command_line(tmp_path: Path) -> None:
     file = tmp_path / "jobs.toml"
     start = "cmd = 'true'\nvariant = ['a:', 'b:']\n"
-    for text, most, cold in (
+    for text, max_bytes, cold in (
         ("most-bytes = '10G'\ncold = 'data'", 10 << 30, ("data",)),
         ("most-bytes = 4096\ncold = ['x', 'y']", 4096, ("x", "y")),
     ):
         file.write_text(start + text)
         request = parse_request(Options({"file": str(file)}), "/")
-        assert (request.most_bytes, request.cold) == (most, cold)
+        assert (request.most_bytes, request.cold) == (max_bytes, cold)
 
 
 @every_case(
@@ -150,9 +150,9 @@ def test_a_file_has_bytes_and_files_to_drop_in_the_words_of_the_command_line(tmp
     ],
 )
 def test_a_bad_request_is_refused(values: dict[str, str]) -> None:
-    with pytest.raises(UsageError) as why:
+    with pytest.raises(UsageError) as error:
         parse_request(Options(values), "/")
-    assert "\n" not in str(why.value)
+    assert "\n" not in str(error.value)
 
 
 def test_scores() -> None:

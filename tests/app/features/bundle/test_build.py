@@ -29,8 +29,8 @@ def two_wheels(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_is_reproducible(two_wheels: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(build.EPOCH, "1700000000")
-    first, again = build.build_portable_archive(), build.build_portable_archive()
-    assert first == again
+    first, second = build.build_portable_archive(), build.build_portable_archive()
+    assert first == second
     monkeypatch.setenv(build.EPOCH, "1700000002")
     assert build.build_portable_archive().data != first.data
     manifest = json.loads(zipfile.ZipFile(io.BytesIO(first.data)).read("manifest.json"))

@@ -56,11 +56,11 @@ def test_it_measures_and_its_children_are_its_own(bundle: Path, place: Path) -> 
     )
     assert document["status"] == "done" and document["verdicts"]
     report = read_json(bundle, place, "report", "demo:storage", "--format", "json")
-    own = subprocess.run(
+    source_run = subprocess.run(
         [sys.executable, "-P", "-m", "hostdx.app.cli", "report", "demo:storage", "--format", "json"],
         env=own_env(place), capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert report == json.loads(own.stdout)
+    assert report == json.loads(source_run.stdout)
 
 
 @pytest.mark.soak("a killed run is undone from it")

@@ -51,7 +51,7 @@ def test_each_table_holds_what_the_recordings_hold(demos: Path, tmp_path: Path) 
     assert len(rows("runs")) == 3
     assert len(rows("facts")) == sum(len(s.facts) + len(s.absent) for s in sessions)
     assert len(rows("effects")) == sum(len(s.verdicts) + len(s.series) for s in sessions)
-    groups = [group for s in sessions for each in s.groups.values() for group in each]
+    groups = [group for s in sessions for of_load in s.groups.values() for group in of_load]
     assert len(rows("groups")) == sum(len(group.log_ratios) for group in groups) > 100
     guards = [row for row in rows("interference") if row["record"] == "guard"]
     assert len(guards) == sum(len(s.guards) for s in sessions) > 0

@@ -86,7 +86,7 @@ def test_what_is_no_answer_of_a_node_is_missing_or_passed_over(tmp_path: Path) -
 
 
 def test_a_fleet_runs_folder_with_its_rounds_and_who_did_not_answer(tmp_path: Path) -> None:
-    elsewhere = write_run(tmp_path / "elsewhere.jsonl", "another")
+    outside_path = write_run(tmp_path / "elsewhere.jsonl", "another")
     tmp_path = tmp_path / "fleet"
     lines = []
     for n in range(6):
@@ -97,7 +97,7 @@ def test_a_fleet_runs_folder_with_its_rounds_and_who_did_not_answer(tmp_path: Pa
         {"node": "n1", "round": 1, "state": "answered", "file": "nodes/n1/round-1.jsonl"},
         {"node": "n6", "round": 0, "state": "hung", "reason": "in D state", "seconds": 60},
         {"node": "n7", "round": 0, "state": "answered", "file": "../elsewhere.jsonl"},
-        {"node": "n8", "round": 0, "state": "answered", "file": str(elsewhere)},
+        {"node": "n8", "round": 0, "state": "answered", "file": str(outside_path)},
     ]
     head = {"schema": "hostdx-fleet/1", "scenario": "kernel", "options": {}, "seed": 1, "started": "",
             "nodes": [f"n{n}" for n in range(10)]}  # fmt: skip
@@ -140,9 +140,9 @@ def test_wild_figures_end_nothing(tmp_path: Path, scale: float) -> None:
     for n in range(5):
         write_run(tmp_path / "nodes" / f"{n}.jsonl", f"host{n}", scale ** (n / 4))
     answers = read_fleet([str(tmp_path / "nodes")]).judge_answers(0.05)
-    again = read_fleet([str(tmp_path / "nodes")])
-    again.rounds |= dict.fromkeys((1, 2, 3), again.rounds[0])
-    for judgement in (answers, again.judge_answers(0.05)):
+    reread = read_fleet([str(tmp_path / "nodes")])
+    reread.rounds |= dict.fromkeys((1, 2, 3), reread.rounds[0])
+    for judgement in (answers, reread.judge_answers(0.05)):
         for render in (markdown.render_markdown, html.render_html):
             assert render(fleet_document(judgement))
         assert list(judgement_rows(judgement)) and not judgement.odd
@@ -182,11 +182,11 @@ def test_many_are_read_by_several_processes_alike(tmp_path: Path, monkeypatch: p
     for n in range(8):
         write_triage(tmp_path / f"{n}.json", f"host{n}", **{"os name": "Debian"})
     (tmp_path / "x.json").write_text("no JSON")
-    alone = read_fleet([str(tmp_path)])
+    serial = read_fleet([str(tmp_path)])
     monkeypatch.setattr(reading, "_ALONE", 2)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
     together = read_fleet([str(tmp_path)])
-    assert alone.judge_answers(0.05) == together.judge_answers(0.05) and alone.missing == together.missing
+    assert serial.judge_answers(0.05) == together.judge_answers(0.05) and serial.missing == together.missing
 
 
 def test_nothing_to_read_is_said(tmp_path: Path) -> None:

@@ -22,14 +22,14 @@ def test_rates_add_up_and_times_do_not() -> None:
         PeerNode(name="n1", logs={rate: math.log(300), time: -1.0}), PeerNode(name="n2", logs={rate: math.log(100)}),
         PeerNode(name="n3"),
     ]  # fmt: skip
-    later = [
+    later_rounds = [
         {
             "n1": PeerNode(name="n1", logs={rate: math.log(200)}),
             "n2": PeerNode(name="n2", logs={rate: math.log(100)}),
         },
         {"n1": PeerNode(name="n1", logs={rate: math.log(200)})},  # without one of them it is another sum
     ]
-    fleet = judge_fleet(nodes, FactTable(), loads, later, together=True)
+    fleet = judge_fleet(nodes, FactTable(), loads, later_rounds, together=True)
     (section,) = together_sections(fleet.sums)
     (table,) = (part for part in section.parts if isinstance(part, Table))
     assert table.rows == (("easy", "2", "400 /s", "300 /s", "75 %", "25 %"),)

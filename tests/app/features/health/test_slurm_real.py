@@ -77,9 +77,9 @@ class Cluster:
         stack.enter_context(
             run_daemon("munged", "-F", "-f", f"--socket={socket_path}", *munge, environment=self.environment)
         )
-        own = ("SLURM_CONF", "HOSTDX_HEALTH_CONF", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
+        exported = ("SLURM_CONF", "HOSTDX_HEALTH_CONF", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")
         exports = "".join(
-            f"export {name}={self.environment[name]}\n" for name in own
+            f"export {name}={self.environment[name]}\n" for name in exported
         )  # slurmd passes nothing on
         (folder / "check").write_text(f"#!/bin/sh\n{exports}exec {WRAPPER}\n")
         (folder / "check").chmod(0o755)

@@ -87,8 +87,8 @@ def test_a_class_is_kept_and_read(tmp_path: Path) -> None:
     for name in ("wn", str(tmp_path / "wn.json")):
         save_class(name, runs)
         speed_class = read_class(name)
-        assert {own.load for own in speed_class.loads} == set(LOADS) and all(
-            own.runs == MIN_RUNS for own in speed_class.loads
+        assert {load.load for load in speed_class.loads} == set(LOADS) and all(
+            load.runs == MIN_RUNS for load in speed_class.loads
         )
     with pytest.raises(Failure):
         save_class("few", [("n1", session)] * MIN_RUNS)  # one node
@@ -114,8 +114,8 @@ def test_a_host_is_its_own_class(tmp_path: Path) -> None:
     assert run_command_line(["baseline", "save", "own", *map(str, names[1:])]) == 0
     assert class_of_own_baseline() is None
     assert run_command_line(["baseline", "save", "own", str(names[0])]) == 0
-    own = class_of_own_baseline()
-    assert own is not None and {load.runs for load in own.loads} == {MIN_RUNS}
+    own_class = class_of_own_baseline()
+    assert own_class is not None and {load.runs for load in own_class.loads} == {MIN_RUNS}
 
 
 def test_a_fleet_makes_a_class(tmp_path: Path) -> None:

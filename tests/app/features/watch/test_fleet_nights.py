@@ -54,5 +54,5 @@ def test_a_damaged_index_is_made_anew(folder: Path, monkeypatch: pytest.MonkeyPa
     fleet, _ = read(folder, monkeypatch)
     (entry,) = (state_dir() / "fleet-nights").iterdir()
     entry.write_bytes(damage)
-    again, names = read(folder, monkeypatch)
-    assert again == fleet and len(names) == 6
+    reread, names = read(folder, monkeypatch)
+    assert reread == fleet and len(names) == 6

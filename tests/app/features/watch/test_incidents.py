@@ -194,14 +194,14 @@ def test_a_reboot_begins_again_and_the_time_between_is_no_incident(
 ) -> None:
     """The second boot's clock starts at nothing; it was set two hours wrong at first, as after an empty battery."""
     looks = make_looks(420, is_busy)
-    later = [
+    later_samples = [
         msgspec.structs.replace(look, boot_s=20.0 + n * STEP_S, wall_s=look.wall_s - (7200 if n < 50 else 0))
         for n, look in enumerate(looks[220:])
     ]
     monkeypatch.setattr(book_module, "_boot_name", lambda: "aaaaaaaa")
     write(folder, list(looks[:150]))
     monkeypatch.setattr(book_module, "_boot_name", lambda: "bbbbbbbb")
-    write(folder, list(later))
+    write(folder, list(later_samples))
     book = read_book(folder)
     expected = [look.wall_s for look in looks[:150] + looks[220:]]
     assert [look.wall_s for look in book.looks] == pytest.approx(expected)
@@ -355,8 +355,8 @@ def test_a_killed_recorder_leaves_a_readable_book(tmp_path: Path, folder: Path) 
     recorder = start_hostdx(tmp_path, "watch", "--incidents")
     try:
         assert recorder.stderr is not None and recorder.stderr.readline(), "it has begun"
-        again = run_hostdx(tmp_path, "watch", "--incidents")
-        assert again.returncode != 0, "a second recorder would write everything twice"
+        second = run_hostdx(tmp_path, "watch", "--incidents")
+        assert second.returncode != 0, "a second recorder would write everything twice"
     finally:
         recorder.kill()
         recorder.communicate(timeout=20)

@@ -140,8 +140,8 @@ def test_another_night_under_way_is_not_disturbed(host: Clocked, monkeypatch: py
         host.measure = measure  # type: ignore[method-assign]
         try:
             host.night()
-        except Failure as why:
-            inner.append(type(why))
+        except Failure as failure:
+            inner.append(type(failure))
         return measure(recording, blocked)
 
     host.measure = measure_twice  # type: ignore[method-assign]
@@ -166,8 +166,8 @@ def test_the_oldest_nights_go_and_the_baseline_stays(later_host: Clocked) -> Non
 def test_a_damaged_recording_is_said_and_left_out(host: Clocked) -> None:
     host.nights(3)
     Nights(nights.nights_folder()).recording_paths[1].write_bytes(b"\xff\n{")
-    there = Nights(nights.nights_folder())
-    assert there.read_history().measured_count == 2 and len(there.troubles) == 1
+    nights_there = Nights(nights.nights_folder())
+    assert nights_there.read_history().measured_count == 2 and len(nights_there.troubles) == 1
 
 
 def test_its_baseline_is_a_baseline_as_any_other(later_host: Clocked, tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ async def test_beside_each_complaint_stands_what_is_known_of_it(tmp_path: Path) 
         row_texts = {key: "".join(part for part, _ in row.draw(100)) for key, row in rows.items()}
         session = app.home_session()
         for question in list_questions()[1:]:
-            here = [f for f in session.findings.values() if f.prove == card_for(question, session).id]
-            loud = [f for f in here if f.severity != "ok"]
+            findings = [f for f in session.findings.values() if f.prove == card_for(question, session).id]
+            loud = [f for f in findings if f.severity != "ok"]
             blocked = any(o.blocked for o in session.offers if o.id in [c.id for c in question.cards])
             if loud and not blocked:
                 row = row_texts[f"?{question.id}"]

@@ -32,8 +32,8 @@ from tests.fakes.terminals.screen import child_of, fake_plan, grid, keys, run_ap
 def host(*mounts: str, blocked: str = "", finding: Finding | None = None) -> RunSession:
     session = RunSession()
     for name in (card.id for question in list_questions() for card in question.cards):
-        why = "needs root" if name == blocked else ""
-        session.apply(ev.ScenarioOffer(t=0.0, id=name, title=name, question="?", takes_s=60.0, blocked=why))
+        need = "needs root" if name == blocked else ""
+        session.apply(ev.ScenarioOffer(t=0.0, id=name, title=name, question="?", takes_s=60.0, blocked=need))
     for mount in mounts:
         path, kind, _, source, options = mount.split()
         for name, value in (("type", kind), ("source", source), ("options", options.strip("()"))):
@@ -268,8 +268,8 @@ async def test_an_answer_may_come_while_a_screen_goes(
             turns = 0
             while screen.is_attached:
                 turns += 1
-                for then in awaited:
-                    then(CommandOutcome("[]", "") if isinstance(screen, UndoScreen) else answer)
+                for callback in awaited:
+                    callback(CommandOutcome("[]", "") if isinstance(screen, UndoScreen) else answer)
                 await asyncio.sleep(0)
             assert turns and awaited
             awaited.clear()
@@ -316,8 +316,8 @@ def test_a_checkups_list_fits_a_low_screen_and_tells_all_on_a_high_one() -> None
     led = RunSession()
     led.apply(CheckupAnswer(t=1.0, value=(items[1], items[0])))
     low = checkup_lines(led, 78, 3)
-    two = checkup_lines(session, 78, 3)  # what there is room for is not cut
-    assert len(two) == 3 and two[1][0][0] == "  " and "slow  " not in brief[0]
+    cut = checkup_lines(session, 78, 3)  # what there is room for is not cut
+    assert len(cut) == 3 and cut[1][0][0] == "  " and "slow  " not in brief[0]
     assert len(low) == 3 and any(part == step.command for part, _ in low[1])
 
 

@@ -60,15 +60,15 @@ async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
                 await pilot.pause()
         await settle(pilot)
         at_end = grid(app)
-        again = RunFeed(path, speed=float("inf"))
-        app.open_feed(again)
-        again.playback.seek(run[half - 1].t)
+        feed = RunFeed(path, speed=float("inf"))
+        app.open_feed(feed)
+        feed.playback.seek(run[half - 1].t)
         app.settle_view()
         await settle(pilot)
-        if again.playback.position == half:
+        if feed.playback.position == half:
             assert without_transport(grid(app)) == midway
         await keys(pilot, "0", "space")
-        while again.playback.playing:
+        while feed.playback.playing:
             await pilot.pause(0.02)
         await settle(pilot)
         assert isinstance(app.screen, VerdictScreen)

@@ -68,8 +68,8 @@ def count_letters(document: ReportDocument) -> Counter[str]:
 @every_case("demo", ["storage", "rpfilter", "dstate", ""])
 def test_words_survive_the_folding(demo: str, width: int) -> None:
     document = report(load_recording(DEMOS / f"{demo}.jsonl"), demo) if demo else WIDE
-    again = msgspec.json.decode(msgspec.json.encode(document), type=ReportDocument)
-    assert again == document
+    decoded = msgspec.json.decode(msgspec.json.encode(document), type=ReportDocument)
+    assert decoded == document
     lines = document_lines(document, width)
     assert max(cell_width(line) for line in lines) <= width
     text = "".join(part for line in lines for part, _ in line)

@@ -193,8 +193,8 @@ async def test_a_left_over_change_is_offered_to_be_undone(
     text = 'echo \'{"schema": "hostdx/1", "changes": [{"title": "scheduler of sda", %s}]}\''
     looks, acts = text % '"state": "open", "would": "write back"', text % '"state": "reverted"'
     script = f'if [ "$2" = --dry-run ]; then {looks}; else touch done; {acts}; fi'
-    again: list[int] = []
-    monkeypatch.setattr(Shell, "read_host", lambda self: again.append(1))
+    reads: list[int] = []
+    monkeypatch.setattr(Shell, "read_host", lambda self: reads.append(1))
     monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", script, "sh"))
     monkeypatch.chdir(tmp_path)
     async with run_app(tmp_path, triage="triage") as (app, pilot):
@@ -206,7 +206,7 @@ async def test_a_left_over_change_is_offered_to_be_undone(
         await wait(pilot, lambda: isinstance(app.screen, UndoScreen))
         await keys(pilot, "y")
         await wait(pilot, lambda: "✓ scheduler of sda: reverted" in grid(app))
-        assert (tmp_path / "done").exists() and again == [1]
+        assert (tmp_path / "done").exists() and reads == [1]
         assert "y undo" not in grid(app) and "Nothing is left to undo." in grid(app)
         await keys(pilot, "escape")
         assert "not undone" not in grid(app)

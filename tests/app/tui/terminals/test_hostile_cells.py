@@ -66,8 +66,8 @@ async def test_run_screens(
     stream_and_size: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream, size = stream_and_size
-    own = stream in ("done", "interrupted")
-    events = hostile.stream(stream) if own else hostile.attack(RECORDINGS / f"{stream}.jsonl")  # type: ignore[arg-type]
+    is_own = stream in ("done", "interrupted")
+    events = hostile.stream(stream) if is_own else hostile.attack(RECORDINGS / f"{stream}.jsonl")  # type: ignore[arg-type]
     path = hostile.write(tmp_path / "hostdx" / "recordings" / "r.jsonl", events)
     async with hostile_app(tmp_path, size, monkeypatch, run=RunFeed(path)) as (app, pilot):
         for at in (0.0, 3.5, 1e6):

@@ -114,27 +114,27 @@ def test_a_cut_line_loses_nothing(line: list[str], tmp_path: Path) -> None:
     assert happens(lambda: all("run" in argv for argv in list_own(state).values()), 60.0), list_own(state)
     assert runner <= set(list_own(state)), "the runner went down with the line"
 
-    again = Terminal([*line, command], (100, 30))
+    second = Terminal([*line, command], (100, 30))
     try:
-        again.wait("● dstate")  # the offer
-        again.press("a")
-        again.wait("● live")
-        again.press("s")
-        again.wait("press s again to stop the run")
-        again.press("s")
-        again.wait("verdict", 60.0)
-        again.wait("interrupted after")
-        again.press("m")
-        again.wait("saved")
+        second.wait("● dstate")  # the offer
+        second.press("a")
+        second.wait("● live")
+        second.press("s")
+        second.wait("press s again to stop the run")
+        second.press("s")
+        second.wait("verdict", 60.0)
+        second.wait("interrupted after")
+        second.press("m")
+        second.wait("saved")
         reports = list(tmp_path.glob("hostdx-*-dstate-*.md"))
         assert len(reports) == 1
-        again.expect(lambda: reports[0].name in "".join(again.content.split()), "the whole path")
+        second.expect(lambda: reports[0].name in "".join(second.content.split()), "the whole path")
         assert "Which tasks hang in D" in reports[0].read_text()
-        again.press("q")
-        again.wait("WHAT IS WRONG?")
-        again.press("q")
+        second.press("q")
+        second.wait("WHAT IS WRONG?")
+        second.press("q")
     finally:
-        again.close()
+        second.close()
     assert happens(lambda: not list_own(state), 60.0), list_own(state)
     assert not (tmp_path / "state" / "hostdx" / "bugs").exists()
     recordings = list((tmp_path / "state" / "hostdx" / "recordings").glob("*.jsonl"))

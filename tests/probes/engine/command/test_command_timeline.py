@@ -11,12 +11,12 @@ from hostdx.probes.reading.process_stat import ProcessStat, parse_stat
 TICKS = command_timeline._TICKS
 
 
-def make_stat(pid: int, own: int, of_children: int, threads: int = 1, state: str = "R") -> ProcessStat:
+def make_stat(pid: int, own_time: int, of_children: int, threads: int = 1, state: str = "R") -> ProcessStat:
     fields = [
         state,
         "1",
         *["0"] * 9,
-        str(own),
+        str(own_time),
         "0",
         str(of_children),
         "0",

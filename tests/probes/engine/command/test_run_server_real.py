@@ -110,8 +110,8 @@ def test_after_kill_9_nothing_is_left_and_the_next_run_is_one(
         os.kill(server if victim == "server" else supervisor, signal.SIGKILL)
         try:
             assert (await running).stopped == "told" and victim == "server"
-        except BenchRefused as why:
-            assert "supervisor was killed" in str(why) and victim == "supervisor"
+        except BenchRefused as error:
+            assert "supervisor was killed" in str(error) and victim == "supervisor"
         all_gone = lambda: not [pid for pid in all_of_them if process_state(pid) not in ("", "Z", "X")]  # noqa: E731
         assert happens(all_gone)
         return await supervisors.run(make_order("true"))

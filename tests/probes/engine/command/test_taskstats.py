@@ -59,19 +59,19 @@ def task(number: int, parent: int, ran_s: float = 0.1) -> EndedTask:
 def test_whose_they_are() -> None:
     child, thread, grandchild, orphan = task(11, 10), task(12, 10), task(13, 11), task(14, 10)
     strangers = [task(20, 1), task(21, 20), task(22, 30), task(30, 31), task(31, 30)]
-    own = [grandchild, child, thread, orphan]  # a child may end before its parent has told anything
-    assert tasks_below([*strangers[:2], *own, *strangers[2:]], 10) == own
+    below = [grandchild, child, thread, orphan]  # a child may end before its parent has told anything
+    assert tasks_below([*strangers[:2], *below, *strangers[2:]], 10) == below
 
 
 def test_one_that_is_missing_makes_all_unknown() -> None:
-    both = [task(11, 10), task(13, 11)]
-    time_if_complete = task_time_if_complete(both, {11}, 0.2)
+    tasks = [task(11, 10), task(13, 11)]
+    time_if_complete = task_time_if_complete(tasks, {11}, 0.2)
     assert time_if_complete is not None and (time_if_complete.waited_s, time_if_complete.blocked_s) == (
         2.0,
         4.0,
     )
-    assert task_time_if_complete(both, {11, 14}, 0.2) is None  # waited for, and never told
-    assert task_time_if_complete(both, {11}, 0.5) is None  # in a container with numbers of its own
+    assert task_time_if_complete(tasks, {11, 14}, 0.2) is None  # waited for, and never told
+    assert task_time_if_complete(tasks, {11}, 0.5) is None  # in a container with numbers of its own
     assert task_time_if_complete(None, set(), 0.0) is None
     assert task_time_if_complete([task(11, 10, 0.0)], {11}, 0.009) is not None  # shorter than a tick
 

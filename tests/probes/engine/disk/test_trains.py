@@ -51,13 +51,13 @@ async def test_a_train_is_begun_only_where_its_clock_ends_the_slices(sides: dict
     for tenths in range(1, 40):
         room[0] = int(expected * tenths / 10)
         try:
-            most = trains._max_operations_per_part(len(ABBA), 0.02, 1, True)
+            limit = trains._max_operations_per_part(len(ABBA), 0.02, 1, True)
         except WriteBudgetSpent:
             refused += 1
             continue
         begun += 1
-        assert most is not None
-        assert (most + 2) * trains.load.workers * len(ABBA) * trains.load.block_bytes > 1.4 * expected
+        assert limit is not None
+        assert (limit + 2) * trains.load.workers * len(ABBA) * trains.load.block_bytes > 1.4 * expected
     assert begun > 10 and refused > 5
 
 

@@ -168,9 +168,9 @@ def test_perftest_has_its_average() -> None:
     ],
 )
 def test_what_is_known_and_not_read_is_refused_by_its_name(text: str, name: str) -> None:
-    with pytest.raises(ImportRefusedError) as why:
+    with pytest.raises(ImportRefusedError) as error:
         read(text)
-    assert name in why.value.why.split()[1]
+    assert name in error.value.why.split()[1]
 
 
 def test_iperf3_text_has_the_sum_of_its_streams() -> None:

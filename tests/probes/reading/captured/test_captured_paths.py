@@ -81,11 +81,11 @@ def test_no_forest_of_symlinks_escapes_or_raises(forest: dict[str, str], paths: 
         (root / "sys").mkdir(parents=True)
         (root / "sys" / "a").write_text("inside")
         for place, target in forest.items():
-            here = root / os.path.normpath("/" + place).lstrip("/")
+            link = root / os.path.normpath("/" + place).lstrip("/")
             to = str(outer / "secret") if target == "OUT" else target
             try:
-                here.parent.mkdir(parents=True, exist_ok=True)
-                here.symlink_to(to)
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.symlink_to(to)
             except OSError:  # something is there already, or a loop
                 continue
         host = Host(str(root))

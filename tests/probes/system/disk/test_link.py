@@ -100,10 +100,10 @@ def test_behind_a_port_multiplier_each_drive_has_its_link(tree: Tree) -> None:
 
 
 def pcie_link_of(
-    tree: Tree, now: tuple[str, object], most: tuple[str, object], port: tuple[str, object] | None
+    tree: Tree, now: tuple[str, object], best: tuple[str, object], port: tuple[str, object] | None
 ) -> BusLink | Absent:
     tree.files(NVME, current_link_speed=now[0], current_link_width=str(now[1]))
-    tree.files(NVME, max_link_speed=most[0], max_link_width=str(most[1]))
+    tree.files(NVME, max_link_speed=best[0], max_link_width=str(best[1]))
     if port:
         tree.files(PORT, max_link_speed=port[0], max_link_width=str(port[1]))
     return pcie_link(tree.host(), NVME)

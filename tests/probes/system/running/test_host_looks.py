@@ -200,7 +200,7 @@ def test_a_command_is_told_by_its_users_and_nobody_is_lost() -> None:
     processes = [BusyProcess(pid, "python3", 0.5 + (user == "bob")) for pid, user in enumerate(users)]
     groups = group_by_user(processes, users.__getitem__)
     assert sorted(groups) == ["", "ann", "bob", "cy"] and [p.pid for p in groups["ann"]] == [0, 1]
-    assert sorted(p.pid for own in groups.values() for p in own) == list(range(7))
+    assert sorted(p.pid for members in groups.values() for p in members) == list(range(7))
 
 
 def test_what_cannot_be_read_is_no_value(tmp_path: Path) -> None:

@@ -109,6 +109,6 @@ def test_whether_other_users_tasks_are_hidden(
     namespace: str | Absent, first: str | Absent, kind: str
 ) -> None:
     host = NamespaceHost(namespace, first)
-    why = explain_hidden_tasks(host)
-    assert (why.kind if why is not None else "") == kind
+    hidden = explain_hidden_tasks(host)
+    assert (hidden.kind if hidden is not None else "") == kind
     host.close()

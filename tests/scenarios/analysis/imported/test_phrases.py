@@ -28,5 +28,5 @@ def test_every_id_has_its_sentence() -> None:
 
 def test_no_sentence_without_its_id() -> None:
     text = _source_text()
-    own = {name for name in KNOWN if not name.startswith("import.")}
-    assert not [name for name in own if f'"{name}"' not in text]
+    other_ids = {name for name in KNOWN if not name.startswith("import.")}
+    assert not [name for name in other_ids if f'"{name}"' not in text]

@@ -62,8 +62,8 @@ def test_a_gap_is_no_end_and_a_single_sample_of_a_second_no_incident() -> None:
     (excursion,) = find_excursions(at_s, values, floor=10, rise=10)
     assert (excursion.first, excursion.last) == (401, 499)
     assert excursion.level == 90 and excursion.quiet == 1
-    alone = [90.0 if second == 400 else 1.0 for second in range(1000)]
-    assert find_excursions(at_s, alone, floor=10, rise=10) == []
+    spike = [90.0 if second == 400 else 1.0 for second in range(1000)]
+    assert find_excursions(at_s, spike, floor=10, rise=10) == []
 
 
 def test_the_spread_of_the_quiet_values_raises_the_limit() -> None:
@@ -264,7 +264,7 @@ def test_nobody_is_named_where_a_disk_fails_and_all_move_less() -> None:
     writers = [(ALL_PROCESSES, 10e6, 100e6), ("database", 8e6, 99e6), ("rsyslogd", 1.6e6, 0.2e6)]
     timeline = find_incidents_in_series(
         [
-            *(make_series("disk:sda", *each) for each in disk),
+            *(make_series("disk:sda", *row) for row in disk),
             *(
                 make_series(
                     name if name == ALL_PROCESSES else f"{PROCESS_PREFIX}{name}", "write rate", bad, quiet

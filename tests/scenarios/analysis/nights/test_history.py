@@ -97,8 +97,8 @@ def test_a_low_night_asks_for_a_retest_and_the_better_figure_or_the_mean_counts(
     runs = [night_run(n, take, None) for n, take in enumerate(takes, 1)]
     assert make_history("n1", runs).retest
     assert not make_history("n1", runs[:-1]).retest
-    again = night_run(31, run_at(30, {"syscall": 999.0, "fork": 990.0, "copy": 1001.0}), None)
-    history = make_history("n1", [*runs, again])
+    retest = night_run(31, run_at(30, {"syscall": 999.0, "fork": 990.0, "copy": 1001.0}), None)
+    history = make_history("n1", [*runs, retest])
     syscall = next(load for load in history.loads if load.key.workload == "syscall")
     assert syscall.values[-1] == (31, pytest.approx(999.0)) and syscall.total < 1
     fork = next(load for load in history.loads if load.key.workload == "fork")

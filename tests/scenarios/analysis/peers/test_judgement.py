@@ -42,6 +42,6 @@ def test_a_node_without_peers_says_what_it_has_otherwise() -> None:
     nodes = Nodes(12, 6).all()
     lone = PeerNode(name=nodes[0].name, logs=nodes[0].logs, hardware=(*HARDWARE, ("memory", "192 GiB")))
     fleet = judge_fleet([lone, *nodes[1:]], table_of([], lambda _: {}), Nodes(12, 6).loads)
-    alone = fleet.groups[1]
-    assert alone.named == (lone.name,) and alone.unlike == (("memory", "192 GiB"),) and not alone.judged
+    group = fleet.groups[1]
+    assert group.named == (lone.name,) and group.unlike == (("memory", "192 GiB"),) and not group.judged
     assert lone.name not in fleet.measures[0].values

@@ -37,8 +37,8 @@ def test_what_parts_two_populations() -> None:
     assert (parting.subject, parting.name, parting.right) == ("disk:sda", "scheduler", 1.0)
     assert parting.lower == (("none", 20),) and parting.upper == (("mq-deadline", 40),)
     assert find_partings(table, range(4), range(4, 8)) == ()  # too few nodes to tell
-    most = find_partings(table, range(55), range(55, 60))
-    assert ("machine", "serial") not in [(setting.subject, setting.name) for setting in most]
+    partings = find_partings(table, range(55), range(55, 60))
+    assert ("machine", "serial") not in [(setting.subject, setting.name) for setting in partings]
 
 
 def test_what_could_not_be_read_is_no_difference() -> None:

@@ -122,10 +122,10 @@ def test_a_planted_latency_is_in_that_corner_and_in_no_other_one(disk: TrimDisk,
 
     # against the same corner without it: how far hard lies from easy is the file system's own
     usual = asyncio.run(measure_planted({}))
-    both = ("ior-hard-write", "mdtest-hard-write")
+    corners = ("ior-hard-write", "mdtest-hard-write")
     rates = asyncio.run(measure_planted({corner: 30.0}))
-    slower = {other: max(usual[other]) / max(rates[other]) for other in both}
-    assert max(both, key=lambda other: slower[other]) == corner and slower[corner] > 2
+    slower = {other: max(usual[other]) / max(rates[other]) for other in corners}
+    assert max(corners, key=lambda other: slower[other]) == corner and slower[corner] > 2
 
 
 def test_no_block_is_written_that_the_budget_has_not(disk: TrimDisk) -> None:

@@ -47,21 +47,21 @@ def test_a_load_that_there_is_not(folder: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("load", "workers", "most"), [("private", 64, MAX_SIDE_BYTES), ("append", 4, PRIVATE_BYTES)]
+    ("load", "workers", "bound"), [("private", 64, MAX_SIDE_BYTES), ("append", 4, PRIVATE_BYTES)]
 )
 def test_what_is_appended_stays_within_its_share(
-    load: str, workers: int, most: int, folder: int, tmp_path: Path
+    load: str, workers: int, bound: int, folder: int, tmp_path: Path
 ) -> None:
     operation = make_operation(load, folder, 0, workers)
     assert operation.limit is not None
     largest = 0
-    for _ in range(most // workers // WRITE_BYTES // operation.batch + 2):
+    for _ in range(bound // workers // WRITE_BYTES // operation.batch + 2):
         for _ in range(operation.batch):
             operation.run_once()
         largest = max(largest, *sizes(tmp_path).values())
         operation.limit()
-    assert most // workers // 2 < largest <= most // workers + operation.batch * WRITE_BYTES
-    assert sizes(tmp_path)[{"private": "own0/private", "append": "appended"}[load]] < most // workers
+    assert bound // workers // 2 < largest <= bound // workers + operation.batch * WRITE_BYTES
+    assert sizes(tmp_path)[{"private": "own0/private", "append": "appended"}[load]] < bound // workers
 
 
 @pytest.mark.real

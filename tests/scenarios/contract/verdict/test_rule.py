@@ -197,8 +197,8 @@ def _draw_estimate(draw: st.DrawFn) -> EffectEstimate:
     than the effect's own: with a wider one a difference that was called is none when less is known of it.
     """
 
-    def draw_eighths(least: int, most: int) -> float:
-        return draw(st.integers(least, most)) / 8
+    def draw_eighths(least: int, greatest: int) -> float:
+        return draw(st.integers(least, greatest)) / 8
 
     effect = draw_eighths(-40, 40)
     low, high = effect - draw_eighths(0, 60), effect + draw_eighths(0, 60)

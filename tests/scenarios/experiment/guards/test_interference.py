@@ -31,8 +31,8 @@ PAGE = 4096
 def reads(rate: float, *, foreign: float = 0.0, each: float = 1.0, cpu: float = 0.1) -> MeasuredSurroundings:
     """Half a second of ours at `rate` operations a second; `foreign` operations of others; `each` of ours moves
     that many pages, of which it asked for one."""
-    own = int(rate / 2)
-    requests = int(own * each + foreign / 2)
+    operations = int(rate / 2)
+    requests = int(operations * each + foreign / 2)
     return MeasuredSurroundings(
         seconds=0.5,
         load="reads",
@@ -42,8 +42,8 @@ def reads(rate: float, *, foreign: float = 0.0, each: float = 1.0, cpu: float = 
         steal=0.0,
         device_bytes=requests * PAGE,
         device_operations=requests,
-        own_bytes=own * PAGE,
-        operations=own,
+        own_bytes=operations * PAGE,
+        operations=operations,
         exact=each == 1,
     )
 
@@ -59,8 +59,8 @@ def sudden_kinds(usual: list[MeasuredSurroundings], now: MeasuredSurroundings) -
 
 def test_a_neighbour_that_is_always_there_is_told_and_not_measured_again() -> None:
     lists = excesses_of([reads(9_000, foreign=5_000 + n) for n in range(20)])
-    assert all([excess.kind for excess in each] == ["device"] for each in lists)
-    assert not any(excess.sudden for each in lists for excess in each)
+    assert all([excess.kind for excess in block] == ["device"] for block in lists)
+    assert not any(excess.sudden for block in lists for excess in block)
     assert [excess.disturbance.figure for excess in lists[0]] == [pytest.approx(5_000 * PAGE)]
 
 
@@ -80,7 +80,7 @@ def test_small_requests_all_along_are_few_bytes_and_told_all_the_same(attributed
     now = msgspec.structs.replace(reads(1_000, foreign=600), attributed=attributed)
     assert foreign_operations(now) == 600
     lists = [list_excesses([now] * count, now) for count in range(6)]
-    assert [[(item.kind, item.sudden) for item in each] for each in lists] == [[("device", False)]] * 6
+    assert [[(item.kind, item.sudden) for item in block] for block in lists] == [[("device", False)]] * 6
     assert sudden_kinds([reads(1_000)], now) == ["device"]
 
 
@@ -149,17 +149,17 @@ def test_what_holds_the_cpus_back_is_seen(
     assert sudden_kinds([usual] * 6, usual) == []
 
 
-@pytest.mark.parametrize(("most", "bound"), [(REPEATED_BLOCKS, 10), (REPEATED_TRAINS, 50)])
+@pytest.mark.parametrize(("limits", "bound"), [(REPEATED_BLOCKS, 10), (REPEATED_TRAINS, 50)])
 def test_a_host_that_is_busy_one_block_in_three_is_not_measured_again_for_ever(
-    most: tuple[float, float], bound: int
+    limits: tuple[float, float], bound: int
 ) -> None:
     rng = random.Random(1)
     busy = [rng.random() < 1 / 3 for _ in range(200)]
     excesses = excesses_of([reads(9_000, foreign=6_000.0 * b, cpu=0.6 if b else 0.1) for b in busy])
-    assert [bool(each) for each in excesses] == busy  # each is told
+    assert [bool(block) for block in excesses] == busy  # each is told
     repeated = 0
-    for number, each in enumerate(excesses):
-        repeated += is_worth_repeating(each, repeated, number + 1, most)
+    for number, block in enumerate(excesses):
+        repeated += is_worth_repeating(block, repeated, number + 1, limits)
     assert 1 <= repeated <= bound
 
 
@@ -176,15 +176,15 @@ def kinds(series: Sequence[MeasuredSurroundings]) -> list[set[str]]:
 def test_a_recorded_neighbour_is_told_in_every_train_that_used_the_disk() -> None:
     """dd with fsync from before the run on, beside reads and synced writes; found from the first train on."""
     series = read_surroundings("dd")
-    assert [("device" in each) for each in kinds(series)] == [now.device_bytes is not None for now in series]
+    assert [("device" in row) for row in kinds(series)] == [now.device_bytes is not None for now in series]
 
 
 def test_a_recorded_neighbour_who_begins_later_is_told_from_then_on() -> None:
     """fio's random reads, five seconds after the run began: beside small operations, not beside streams of 1 GB/s."""
     series = read_surroundings("fio")
-    loads = [now.load.split()[0] for now, each in zip(series, kinds(series), strict=True) if "device" in each]
+    loads = [now.load.split()[0] for now, row in zip(series, kinds(series), strict=True) if "device" in row]
     assert loads == ["fsync-4k-qd1", "metadata", "metadata"]
-    assert not any("device" in each for each in kinds(series)[:4])
+    assert not any("device" in row for row in kinds(series)[:4])
 
 
 @pytest.mark.parametrize("blind", [{"users_cpu": None}, {"users_cpu": 0.0, "hidden": True}])

@@ -163,13 +163,13 @@ def test_io_that_is_nobodys_is_said(machine: Processes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("why", "unnamed"), [("container", "contained"), ("permission", "another user's"), (None, "ended")]
+    ("cause", "unnamed"), [("container", "contained"), ("permission", "another user's"), (None, "ended")]
 )
 def test_a_user_is_sent_to_root_only_where_root_sees_more(
-    machine: Processes, monkeypatch: pytest.MonkeyPatch, why: AbsentKind | None, unnamed: str
+    machine: Processes, monkeypatch: pytest.MonkeyPatch, cause: AbsentKind | None, unnamed: str
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    hidden = None if why is None else Absent("hidden", why)
+    hidden = None if cause is None else Absent("hidden", cause)
     monkeypatch.setattr(top_processes, "explain_hidden_tasks", lambda _: hidden)
     machine.readable = {"mine"}
     machine.charge(0, mine=0)

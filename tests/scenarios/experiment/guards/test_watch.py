@@ -189,8 +189,8 @@ async def test_another_file_system_over_the_directory_ends_the_run(tmp_path: Pat
     for _ in range(20):
         watch_block(machine, watch)
     assert not watch.stopped
-    both = line.format(30, "8:1", "/", "ext4") + line.format(31, "8:2", "/data", "xfs")
-    machine.write("proc/self/mountinfo", both)
+    mounts = line.format(30, "8:1", "/", "ext4") + line.format(31, "8:2", "/data", "xfs")
+    machine.write("proc/self/mountinfo", mounts)
     for _ in range(20):
         watch_block(machine, watch)
     assert watch.stopped and [guard.kind for guard in run.of(ev.Guard)] == ["filesystem"]

@@ -51,8 +51,8 @@ async def test_latencies_of_a_result_are_in_the_buckets_that_are_recorded() -> N
     assert isinstance(scheduler, BatchScheduler)
     steady = [train for train in run.of(ev.SliceBatch) if train.phase == "steady"]
     pairs = [pair for train in steady for pair in train.histogram["A"]]
-    own = scheduler.latency_histogram("A", verdict.groups)
-    assert percentile_ns(own, 0.5) == percentile_ns(pairs, 0.5) != 102_000
+    pooled = scheduler.latency_histogram("A", verdict.groups)
+    assert percentile_ns(pooled, 0.5) == percentile_ns(pairs, 0.5) != 102_000
 
 
 async def test_what_no_length_hides_is_cut_off() -> None:
@@ -221,7 +221,7 @@ async def test_beside_disturbed_groups_only_a_large_effect_is_called(
     watch, noise = FakeWatch(run), ar1_noise(3, 0.6, 0.1)
     watch.loud = loud
     rates = {"A": 10_000.0, "B": rate}
-    benches = [FakeVariantBench(v, run.clock, {"IOPS": each}, noise=noise) for v, each in rates.items()]
+    benches = [FakeVariantBench(v, run.clock, {"IOPS": iops}, noise=noise) for v, iops in rates.items()]
     trains = BatchScheduler(run, READS, FakeTrains(run.clock, rates, noise=noise), watch)
     scheduler = trains if scheduled == "trains" else BlockScheduler(run, READS, benches, watch)
     experiment = LoadExperiment(scheduler, most_s=200.0, family=1)

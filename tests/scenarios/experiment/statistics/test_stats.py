@@ -116,5 +116,5 @@ def test_calm_stretches_count_more() -> None:
     assert weights[0] > 2 * weights[-1]
     assert calm_weights([0.2] * 5) == pytest.approx([0.5] * 5)
     assert calm_weights([0.0, 0.0, 0.0]) == [1.0, 1.0, 1.0]
-    alone = calm_weights([0.1] * 5 + [10.0] + [0.1] * 5)
-    assert alone[5] == pytest.approx(alone[4])  # a wild group shares its weight with its neighbours
+    one_wild = calm_weights([0.1] * 5 + [10.0] + [0.1] * 5)
+    assert one_wild[5] == pytest.approx(one_wild[4])  # a wild group shares its weight with its neighbours

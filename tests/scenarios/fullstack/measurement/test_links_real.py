@@ -73,11 +73,11 @@ def test_each_link_has_its_setting_and_carries_bytes() -> None:
         int(cpu_mask_text(cpus).replace(",", ""), 16)
     }
     if len(cpus) > 1:
-        own = [
+        masks = [
             [int(row.get(f"queues/tx-{n}/xps_cpus", "0").replace(",", ""), 16) for n in range(len(cpus))]
             for row in rows
         ]
-        assert own.count([1 << cpu for cpu in cpus]) == 2
+        assert masks.count([1 << cpu for cpu in cpus]) == 2
     assert all(cost.bytes > 0 for cost in bench.costs.values()) and len(bench.costs) == 6
     lent = bench.costs[Side(job="zerocopy")]
     assert lent.sends > 0 and lent.copied == lent.sends  # a veth's receiver may keep them

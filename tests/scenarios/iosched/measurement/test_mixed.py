@@ -19,8 +19,8 @@ MIX = {mix.id: mix for mix in MIXES}
 MIB = 1 << 20
 
 
-def make_bench(place: Path, rate: int | None = 8 * MIB, most: int = 1 << 30) -> MixedBench:
-    return MixedBench(Host(), open_private(place), 32 * MIB, 1, (), budget=WriteBudget(most), write_rate=rate)
+def make_bench(place: Path, rate: int | None = 8 * MIB, cap: int = 1 << 30) -> MixedBench:
+    return MixedBench(Host(), open_private(place), 32 * MIB, 1, (), budget=WriteBudget(cap), write_rate=rate)
 
 
 async def test_every_role_gives_its_metric_and_the_onset_stands_apart(tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ async def test_every_role_gives_its_metric_and_the_onset_stands_apart(tmp_path: 
 async def test_a_spent_budget_refuses_the_block(tmp_path: Path) -> None:
     mix = MIX["writers-reader"]
     files = sum(files_bytes(32 * MIB, [mix]).values())
-    bench = make_bench(tmp_path, most=files + 4 * MIB)
+    bench = make_bench(tmp_path, cap=files + 4 * MIB)
     try:
         await bench.prepare_files([mix])
         with pytest.raises(NotApplicable, match="write limit"):
@@ -51,7 +51,7 @@ async def test_a_spent_budget_refuses_the_block(tmp_path: Path) -> None:
 
 
 async def test_files_that_do_not_fit_the_budget_are_not_written(tmp_path: Path) -> None:
-    bench = make_bench(tmp_path, most=MIB)
+    bench = make_bench(tmp_path, cap=MIB)
     with pytest.raises(BenchRefused):
         await bench.prepare_files([MIX["readers"]])
     assert bench.budget.spent_bytes == 0

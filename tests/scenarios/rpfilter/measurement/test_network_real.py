@@ -30,8 +30,8 @@ async def network() -> AsyncIterator[Network]:
     need(program("nft"))
     try:
         private = await Network.start(f"hostdx-test-{os.getpid()}")
-    except BenchRefused as why:
-        not_here(f"no network namespace can be made here: {why}")
+    except BenchRefused as error:
+        not_here(f"no network namespace can be made here: {error}")
     try:
         if (await private.set_up(ROUTES, ipv6=True)).ipv6_routes != 2:
             pytest.fail("the routes were not copied")
@@ -48,8 +48,8 @@ async def test_the_check_costs_and_the_live_system_is_as_before() -> None:
     name = f"hostdx-live-{os.getpid()}"
     try:
         network = await Network.start(name)
-    except BenchRefused as why:
-        not_here(f"no network namespace can be made here: {why}")
+    except BenchRefused as error:
+        not_here(f"no network namespace can be made here: {error}")
     try:
         await network.set_up(ROUTES, ipv6=True)
         costs: dict[str, list[float]] = {"none": [], "check": []}
@@ -95,8 +95,8 @@ async def test_the_forms_of_iptables_and_no_trace_of_them_afterwards(network: Ne
     treatment = Treatment(rule_kind="check", protocol="IPv6", loader=loader, table="raw")  # type: ignore[arg-type]
     try:
         assert (await network.make_active(treatment)).spoofed == 20
-    except NotApplicable as why:
-        not_here(f"this kernel has no {loader} rpfilter: {why}")
+    except NotApplicable as error:
+        not_here(f"this kernel has no {loader} rpfilter: {error}")
     assert (await network.make_active(NONE)).spoofed == 0
 
 
@@ -112,8 +112,8 @@ async def test_a_variant_that_is_not_what_it_says_is_not_applicable(network: Net
 async def test_without_ipv6_the_ipv4_variants_work_and_the_others_say_why() -> None:
     try:
         network = await Network.start(f"hostdx-four-{os.getpid()}")
-    except BenchRefused as why:
-        not_here(f"no network namespace can be made here: {why}")
+    except BenchRefused as error:
+        not_here(f"no network namespace can be made here: {error}")
     try:
         assert (await network.set_up(ROUTES, ipv6=False)).ipv6_routes == 0
         assert (await network.make_active(Treatment(rule_kind="check", protocol="IPv4"))).spoofed == 20

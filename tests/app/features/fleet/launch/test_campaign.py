@@ -31,7 +31,7 @@ def make_campaign(
     fleet: FakeFleet,
     scenario: str,
     *nodes: str,
-    again: bool = False,
+    resumed: bool = False,
     together: bool = False,
     **manner: object,
 ):  # type: ignore[no-untyped-def]
@@ -42,7 +42,7 @@ def make_campaign(
         schema=SCHEMA, scenario=scenario, nodes=list(nodes), seed=1, started="2026-01-01T00:00:00Z", together=together,
     )  # fmt: skip
     path = fleet.place / "answers"
-    folder = FleetFolder(path) if again else FleetFolder.make_new(path, head)
+    folder = FleetFolder(path) if resumed else FleetFolder.make_new(path, head)
     settings = {"rsh": str(fleet.ssh), "python": sys.executable, "connect_s": 1.0, **manner}
     return FleetCampaign(folder, head, make_parcel(str(fleet.bundle)), Manner(**settings))
 
@@ -100,18 +100,18 @@ def test_changes_are_agreed_to(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch
     assert error.value.status == COULD_NOT
 
 
-@pytest.mark.parametrize(("nodes", "most"), [(("share1", "share2"), 1), (("n1", "n2"), 64)])
+@pytest.mark.parametrize(("nodes", "limit"), [(("share1", "share2"), 1), (("n1", "n2"), 64)])
 def test_what_is_shared_is_loaded_by_one_at_a_time(
-    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch, nodes: tuple[str, ...], most: int
+    fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch, nodes: tuple[str, ...], limit: int
 ) -> None:
     campaign = make_campaign(fleet, "fake", *nodes)
     plans = campaign.fetch_plans(nodes, [])
     limits: list[int] = []
     monkeypatch.setattr(
-        campaign._engine, "make_calls", lambda _calls, _most, at_once, _racks: limits.append(at_once)
+        campaign._engine, "make_calls", lambda _calls, _limit, at_once, _racks: limits.append(at_once)
     )
     campaign.measure_nodes(0, plans, [])
-    assert limits == [most]
+    assert limits == [limit]
 
 
 GROUPS = """[Main]
@@ -187,10 +187,10 @@ def test_a_stop_is_told_by_each_node_and_the_rest_is_taken_up_again(
     assert campaign.was_interrupted
     monkeypatch.setattr(NodeCall, "take_output_line", line)
     before = len(fleet.vendor_names())
-    again = make_campaign(fleet, "fake", "n1", "slow1", "n2", again=True)
-    assert again.unanswered_nodes(again.head.nodes, 0) == ["slow1", "n2"]
-    again.measure_nodes(0, {node: plans[node] for node in ("n1", "n2")}, [])
-    assert fleet.vendor_names()[before:] == ["n2"] and first_states(again)["n2"] == "answered"
+    resumed = make_campaign(fleet, "fake", "n1", "slow1", "n2", resumed=True)
+    assert resumed.unanswered_nodes(resumed.head.nodes, 0) == ["slow1", "n2"]
+    resumed.measure_nodes(0, {node: plans[node] for node in ("n1", "n2")}, [])
+    assert fleet.vendor_names()[before:] == ["n2"] and first_states(resumed)["n2"] == "answered"
 
 
 @pytest.mark.parametrize("text", ["n[1-3],x", "a.b-c_d"])
@@ -235,7 +235,7 @@ def test_nodes_begin_together(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch)
     assert first_states(campaign) == {"share1": "answered", "share2": "answered"}
     assert time.time() >= began + 6.0
     with pytest.raises(Failure):
-        make_campaign(fleet, "fake", "n1", "n2", again=True, together=True, fanout=1).measure_nodes(
+        make_campaign(fleet, "fake", "n1", "n2", resumed=True, together=True, fanout=1).measure_nodes(
             1, plans, []
         )
 

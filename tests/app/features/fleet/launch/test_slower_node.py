@@ -23,10 +23,10 @@ def prepare_recordings(place: Path, slower: float) -> None:
     """Nodes differ by 1 %, their rounds by 1 %; whatever else is drawn: one node's counter is on no other one."""
     draw = random.Random(1)
     for node in NODES:
-        own = draw.gauss(1, 0.01) * (slower if node == SLOW else 1.0)
+        base = draw.gauss(1, 0.01) * (slower if node == SLOW else 1.0)
         facts = {"kernel/build": f"#1 on {node}"} | ({"/".join(SOLE): 0} if node == SLOW else {})
         for round in range(MAX_ROUNDS + 1):
-            write_run(place / "prepared" / f"{node}-{round}.jsonl", node, own * draw.gauss(1, 0.01), facts)
+            write_run(place / "prepared" / f"{node}-{round}.jsonl", node, base * draw.gauss(1, 0.01), facts)
 
 
 def run(fleet: FakeFleet, *, together: bool = False) -> Path:
@@ -57,11 +57,11 @@ def test_a_slower_node_is_measured_again_and_named(tmp_path: Path) -> None:
     fleet = FakeFleet(tmp_path)
     prepare_recordings(tmp_path, 0.75)  # rates: fewer a second is slower
     path = run(fleet)
-    again = [
+    retested_sets = [
         {node for node, at in FleetFolder(path).read_answers() if at == round}
         for round in range(1, MAX_ROUNDS + 1)
     ]
-    assert SLOW in again[0] and len(again[0]) > len({SLOW}) + 7
+    assert SLOW in retested_sets[0] and len(retested_sets[0]) > len({SLOW}) + 7
     answers = read_fleet([str(path)]).judge_answers(0.05)
     assert [node.node for node in answers.odd] == [SLOW]
     odd = answers.odd[0]

@@ -63,8 +63,8 @@ def test_plans_and_runs_over_a_gateway(
     from ClusterShell.Task import Task, task_self
 
     routes = tmp_path / "topology.conf"
-    here = socket.gethostname().split(".")[0]
-    routes.write_text(f"[routes]\n{here}: gw1\ngw1: n[1-9],rubbish1\n")
+    host_name = socket.gethostname().split(".")[0]
+    routes.write_text(f"[routes]\n{host_name}: gw1\ngw1: n[1-9],rubbish1\n")
     monkeypatch.setattr(Task, "TOPOLOGY_CONFIGS", [str(routes)])
     monkeypatch.setattr(task_self(), "topology", None)
     monkeypatch.setenv("CLUSTERSHELL_GW_PYTHON_EXECUTABLE", sys.executable)
