@@ -21,6 +21,7 @@ def process(
 ) -> None:
     folder = root / "proc" / str(pid)
     (folder / "task" / str(pid)).mkdir(parents=True, exist_ok=True)
+    parent = 2 if flags else parent  # a kernel thread's is kthreadd
     numbers = f"{parent} 0 0 0 -1 {flags} 0 0 0 0 {ticks} 0 {reaped} 0 20 0 1 0 {start} 1000 10"
     (folder / "stat").write_text(f"{pid} ({name}) {state} {numbers}\n")
     (folder / "task" / str(pid) / "children").write_text(children)

@@ -43,7 +43,7 @@ def unpacked_hosts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Host]:
 
 
 @pytest.fixture
-def from_file(
+def captured(
     request: pytest.FixtureRequest, unpacked_hosts: dict[str, Host], tmp_path_factory: pytest.TempPathFactory
 ) -> Host:
     name = str(request.param)

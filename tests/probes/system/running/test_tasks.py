@@ -15,7 +15,7 @@ from tests.every_case import every_case
 
 
 def stat_line(pid: int, comm: str, state: str, flags: int = 0, threads: int = 1, start: int = 77) -> str:
-    rest = ["1"] * 50
+    rest = ["2" if flags else "1", *["1"] * 49]  # a kernel thread's parent is kthreadd
     rest[5], rest[16], rest[18] = str(flags), str(threads), str(start)
     return f"{pid} ({comm}) {state} {' '.join(rest)}\n"
 
