@@ -65,7 +65,7 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
     if unknown:
         raise Unreadable(_unknown_reason(unknown))
     if not is_applicable:
-        raise Inapplicable(text.otherwise or f"nothing here that {text.title} is about")
+        raise Inapplicable(text.otherwise or f"not on this host: {text.title}")
 
 
 def rows_of(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
