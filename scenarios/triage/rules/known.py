@@ -15,6 +15,7 @@ from hostdx.scenarios.triage.rules.subjects import (
     disk,
     fabric,
     hardware,
+    limit,
     log,
     memory,
     mount_table,
@@ -57,6 +58,7 @@ TABLES: dict[str, Table] = {
         remote,
         process,
         service_log,
+        limit,
     )
     for name, rows in vars(subject).items()
     if name.endswith("_rows") and not name.startswith("_")
