@@ -4,7 +4,8 @@ containers that hide others.
 
 import ipaddress
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import lazy_pattern
@@ -13,7 +14,7 @@ from hostdx.probes.system.network.nic import Nic, read_nics
 from hostdx.probes.system.network.routes import Route, read_ipv4_routes
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
-from hostdx.scenarios.triage.rules.table import SubjectRow
+from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 
 _EVERYWHERE = "0.0.0.0/0"
 # Bridges that container engines and hypervisors make, each with a private network that nobody asked for.
@@ -57,22 +58,25 @@ def network_rows(host: Host) -> list[SubjectRow] | Absent:
             cards_by_network.setdefault(route.prefix, set()).add(route.interface)
     return [
         SubjectRow(
-            network, {"name": network, "cards": tuple(sorted(cards)), **_packets_of(host, sorted(cards))}
+            network, {"name": network, "cards": tuple(sorted(cards)), **_packet_columns(host, sorted(cards))}
         )
         for network, cards in sorted(cards_by_network.items())
     ]
 
 
-def _packets_of(host: Host, cards: list[str]) -> dict[str, Value]:
+def _packet_columns(host: Host, cards: list[str]) -> dict[str, Reader]:
     """What they sent, most and least, and what the card received that received least."""
-    counts: dict[str, list[int]] = {"tx_packets": [], "rx_packets": []}
-    for name, known in counts.items():
-        read = [host.read_integer(f"/sys/class/net/{card}/statistics/{name}") for card in cards]
-        known += [count for count in read if is_present(count)]
-    if any(len(known) != len(cards) for known in counts.values()):
-        return dict.fromkeys(("sent_most", "sent_least", "received_least"), Absent("a counter is missing"))
-    sent, received = counts.values()
-    return {"sent_most": max(sent), "sent_least": min(sent), "received_least": min(received)}
+    return {
+        "sent_most": partial(_packets_of, host, cards, "tx_packets", max),
+        "sent_least": partial(_packets_of, host, cards, "tx_packets", min),
+        "received_least": partial(_packets_of, host, cards, "rx_packets", min),
+    }
+
+
+def _packets_of(host: Host, cards: list[str], name: str, choose: Callable[[list[int]], int]) -> Value:
+    counts = [host.read_integer(f"/sys/class/net/{card}/statistics/{name}") for card in cards]
+    present = [count for count in counts if is_present(count)]
+    return choose(present) if len(present) == len(cards) else Absent(f"a card tells no {name}", "unsupported")
 
 
 def hidden_rows(host: Host) -> list[SubjectRow] | Absent:
