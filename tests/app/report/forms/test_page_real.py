@@ -23,6 +23,9 @@ def make_documents() -> dict[str, ReportDocument]:
     return reports | {"compare": comparison_document(compare_recordings(*sides))}
 
 
+@pytest.mark.noisy(
+    "a browser without CPU time measures before it has laid out all pages", false_failures="2 of 12"
+)
 @pytest.mark.parametrize("widths", one_always((400, 1000), (640, 700, 1400)))
 def test_nothing_is_cut_from_a_telephone_to_a_screen(widths: tuple[int, ...]) -> None:
     pages = {name: html.render_html(document) for name, document in make_documents().items()}
