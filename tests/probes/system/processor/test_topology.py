@@ -31,7 +31,7 @@ def _put_cache(tree: Tree, n: int, index: int, level: int, kind: str, size: str,
 def _make_nodes(cpus: Build, sockets: int, a_socket: int, info: str = ROME) -> Tree:
     """Two cores a node, an L3 for each."""
     total = sockets * a_socket
-    tree = Tree(Path())
+    trees: list[Tree] = []
     for node in range(total):
         first = node * 2
         tree = cpus([[first], [first + 1]], socket=node // a_socket, node=node)
@@ -41,7 +41,8 @@ def _make_nodes(cpus: Build, sockets: int, a_socket: int, info: str = ROME) -> T
         tree.files(f"{NODE}/node{node}", distance=row, meminfo=f"Node {node} MemTotal: 1048576 kB")
         for n in (first, first + 1):
             _put_cache(tree, n, 3, 3, "Unified", "16M", f"{first}-{first + 1}")
-    return tree.put("/proc/cpuinfo", f"processor : 0\n{info}")
+        trees.append(tree)
+    return trees[-1].put("/proc/cpuinfo", f"processor : 0\n{info}")
 
 
 @pytest.mark.parametrize(
