@@ -1,7 +1,6 @@
 """Cores, sockets, caches and nodes where the kernel's numbers repeat, lie or are missing."""
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
