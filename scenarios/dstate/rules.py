@@ -1,11 +1,11 @@
 """Read-only rules about hanging tasks: in D now, in the kernel's log, and a log that has gone silent."""
 
-import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from hostdx.probes.reading.host import Host, compute_once_if_static
+from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.system.disk.mounts import NETWORK, Mount, read_mounts
 from hostdx.probes.system.kernel_log import (
     HungTask,
@@ -179,7 +179,7 @@ def _report_reasons(host: Host, reports: Sequence[HungTask]) -> list[tuple[WaitR
     ]
 
 
-_WORK = re.compile(r"(?:\S+ )?(?P<function>\w+)(?: \[(?P<module>[\w-]+)\])?$")
+_WORK = lazy_pattern(r"(?:\S+ )?(?P<function>\w+)(?: \[(?P<module>[\w-]+)\])?$")
 
 
 def _reason_without_stack(host: Host, report: HungTask) -> tuple[WaitReason, str]:

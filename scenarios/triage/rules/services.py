@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
 from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.system.disk.drive.transport import is_virtual_disk
 from hostdx.probes.system.running.processes import ProcessTable, read_process_table
@@ -21,9 +22,9 @@ _STARTS = re.compile(r"^(?:sudo )?systemctl (?:re)?(?:start|load|enable|unmask)(
 _PS_COMMAND = re.compile(r"(?:^|[\s/])([\w.@-]+)(?=\s|$)")
 
 
-_SMART = re.compile(r"^smartctl -\w+ /dev/([a-z][\w-]*)(?![/\w-])")
+_SMART = lazy_pattern(r"^smartctl -\w+ /dev/([a-z][\w-]*)(?![/\w-])")
 _NO_DISKS = ("dm-", "md", "zd", "rbd", "nbd", "drbd", "bcache", "loop", "zram")
-_LOADS = re.compile(r"(?:^|[;&|] *)modprobe (?!-)([\w-]+)")
+_LOADS = lazy_pattern(r"(?:^|[;&|] *)modprobe (?!-)([\w-]+)")
 _MODULE_SETTINGS = ("/etc/modprobe.d/*.conf", "/run/modprobe.d/*.conf", "/usr/lib/modprobe.d/*.conf")
 
 

@@ -279,7 +279,7 @@ def named_devices(message: str) -> tuple[str, ...]:
     return ()
 
 
-_PORT = re.compile(r"(.*)/(ata(\d+))/")
+_PORT = lazy_pattern(r"(.*)/(ata(\d+))/")
 _QUIRK_LINES = {
     "noncq": r"FPDMA QUEUED|Unaligned write command|SError|hard resetting",
     "noncqtrim": r"SEND FPDMA QUEUED",
