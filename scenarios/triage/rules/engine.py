@@ -11,7 +11,7 @@ from hostdx.probes.system.software.distribution import read_distribution
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy, Severity
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
-from hostdx.scenarios.triage.knowledge.told_lines import KERNEL, list_told_lines
+from hostdx.scenarios.triage.knowledge.fault_lines import KERNEL, list_fault_lines
 from hostdx.scenarios.triage.rules import services, settings
 from hostdx.scenarios.triage.rules.expression import Value, parse_expression
 from hostdx.scenarios.triage.rules.known import TABLES, written_rules
@@ -92,7 +92,9 @@ def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
             # by a rule that has something to look at here: else nobody speaks of them. A log always gives a row
             if patterns and (rule.log in listed or _rule_rows(rule, host)):
                 counted |= patterns
-        of_table = {line.pattern: line.pattern_words for line in list_told_lines() if KERNEL in line.programs}
+        of_table = {
+            line.pattern: line.pattern_words for line in list_fault_lines() if KERNEL in line.programs
+        }
         return unlisted_lines(host, listed | counted | of_table)
     if text.rows:
         return cut_rows(host, text.each, text.rows, text.command)

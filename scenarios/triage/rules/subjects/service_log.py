@@ -15,13 +15,14 @@ from hostdx.probes.system.software.system_log import (
 )
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.knowledge.daemons import WordPattern, list_daemons, patterns_of_daemons
-from hostdx.scenarios.triage.knowledge.told_lines import KERNEL, ToldLine, list_told_lines
+from hostdx.scenarios.triage.knowledge.fault_lines import KERNEL, FaultLine, list_fault_lines
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.read import log_index
 from hostdx.scenarios.triage.rules.rule_file import RuleText
 from hostdx.scenarios.triage.rules.subjects.log import named_devices
 from hostdx.scenarios.triage.rules.subjects.process import process_names
 from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
+from hostdx.scenarios.triage.rules.words import SentenceTemplate
 
 MAX_LIVE_BYTES = 4 << 20
 MAX_SHOWN_CHARACTERS = 300
@@ -68,7 +69,7 @@ def unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> list[Subjec
     for rule in rules:
         for program in rule.programs if rule.log else ():
             listed.setdefault(program, []).append((rule.log, rule.log_words))
-    for entry in list_told_lines():
+    for entry in list_fault_lines():
         for program in entry.programs:
             listed.setdefault(program, []).append((entry.pattern, entry.pattern_words))
     rows = []
@@ -142,12 +143,12 @@ def service_lines_of(host: Host, rule: RuleText) -> list[SubjectRow]:
     return rows
 
 
-def told_line_rows(host: Host) -> list[SubjectRow]:
-    """One row per entry of knowledge/told_lines.toml and program that wrote such lines; of the kernel one per entry."""
+def fault_line_rows(host: Host) -> list[SubjectRow]:
+    """One row per entry of knowledge/fault_lines.toml and program (or the kernel) that wrote such lines."""
     files = {daemon.programs[0]: daemon.files for daemon in list_daemons()}
     kernel = host.compute_once(read_kernel_log)
     rows = []
-    for entry in list_told_lines():
+    for entry in list_fault_lines():
         for program in entry.programs:
             if program == KERNEL:
                 source = "" if isinstance(kernel, Absent) else kernel.source
@@ -162,16 +163,17 @@ def told_line_rows(host: Host) -> list[SubjectRow]:
                 index.find_matches([(entry.pattern, entry.pattern_words)], range(len(index.lines)))
             )
             if numbers:
-                rows.append(_told_line_row(entry, program, index.lines, numbers, sources[numbers[-1]]))
+                rows.append(_fault_line_row(entry, program, index.lines, numbers, sources[numbers[-1]]))
     return rows
 
 
-def _told_line_row(
-    entry: ToldLine, program: str, lines: Sequence[str], numbers: Sequence[int], source: str
+def _fault_line_row(
+    entry: FaultLine, program: str, lines: Sequence[str], numbers: Sequence[int], source: str
 ) -> SubjectRow:
     last = lines[numbers[-1]]
     match = re.search(entry.pattern, last)
-    what = next(filter(None, (match.groupdict() if match else {}).values()), "")
+    subjects = [text for text in (match.groupdict() if match else {}).values() if text]
+    names = {"subject": subjects[0] if subjects else Absent("the line names no subject", "unsupported")}
     devices = dict.fromkeys(name for number in numbers for name in named_devices(lines[number]))
     columns: dict[str, Value | Reader] = {
         "name": program,
@@ -179,7 +181,7 @@ def _told_line_row(
         "lines": len(numbers),
         "least": entry.least,
         "severity": entry.severity,
-        "told": entry.told.replace("{what}", what),
+        "fault": SentenceTemplate(entry.title).fill_sentence(names),
         "devices": ", ".join(devices) or Absent("the lines name no device", "unsupported"),
         "effect": entry.effect,
         "advice": entry.advice,

@@ -1,4 +1,4 @@
-"""Each entry of told_lines.toml: its example is found with its severity, its trap is not, and is no other fault."""
+"""Each entry of fault_lines.toml: its example is found with its severity, its trap is not, and is no other fault."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -7,15 +7,15 @@ import pytest
 
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.rule import Inapplicable
-from hostdx.scenarios.triage.knowledge.told_lines import KERNEL, ToldLine, list_told_lines
+from hostdx.scenarios.triage.knowledge.fault_lines import KERNEL, FaultLine, list_fault_lines
 from hostdx.scenarios.triage.rules.engine import check_rule
 from hostdx.scenarios.triage.rules.known import written_rules
 from tests.every_case import assert_each
 
-RULE = next(rule for rule in written_rules(Path("/nonexistent")).rules if rule.id == "service.told-line")
+RULE = next(rule for rule in written_rules(Path("/nonexistent")).rules if rule.id == "service.fault-line")
 
 
-def severities(root: Path, entry: ToldLine, lines: list[str]) -> list[str]:
+def severities(root: Path, entry: FaultLine, lines: list[str]) -> list[str]:
     program = entry.programs[0]
     sender = "kernel" if program == KERNEL else f"{program}[{1 if program == 'systemd' else 812}]"
     log = root / "var/log/messages"
@@ -29,8 +29,8 @@ def severities(root: Path, entry: ToldLine, lines: list[str]) -> list[str]:
     return severities_of_findings
 
 
-@pytest.mark.parametrize("entry", list_told_lines(), ids=lambda entry: entry.example[:30])
-def test_its_example_is_found_and_its_trap_is_not(tmp_path: Path, entry: ToldLine) -> None:
+@pytest.mark.parametrize("entry", list_fault_lines(), ids=lambda entry: entry.example[:30])
+def test_its_example_is_found_and_its_trap_is_not(tmp_path: Path, entry: FaultLine) -> None:
     assert severities(tmp_path, entry, [entry.example] * entry.least) == [entry.severity]
     assert severities(tmp_path, entry, [entry.trap] * 20) == []
     if entry.least > 1:
@@ -38,9 +38,9 @@ def test_its_example_is_found_and_its_trap_is_not(tmp_path: Path, entry: ToldLin
 
 
 def test_a_later_line_says_that_it_is_over(tmp_path: Path) -> None:
-    def check(entry: ToldLine) -> None:
+    def check(entry: FaultLine) -> None:
         assert severities(tmp_path, entry, [entry.example] * entry.least + [entry.trap]) == []
 
     assert_each(
-        (entry for entry in list_told_lines() if entry.settled), check, name=lambda entry: entry.example
+        (entry for entry in list_fault_lines() if entry.settled), check, name=lambda entry: entry.example
     )

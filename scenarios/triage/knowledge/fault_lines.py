@@ -6,8 +6,8 @@ from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 KERNEL = "kernel"
 
 
-class ToldLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
-    """`pattern`: what a line meets; its group `what` fills `{what}` in `told`. `programs`: daemons, or the kernel.
+class FaultLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+    """`pattern`: what a line meets; its group fills `{subject}` in `title`. `programs`: daemons, or the kernel.
 
     `least`: how many such lines are a fault; a later line that meets `settled` says that it is over.
     `example` is such a line, `trap` one that looks like it and is none.
@@ -15,7 +15,7 @@ class ToldLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
 
     programs: tuple[str, ...]
     pattern: str
-    told: str
+    title: str
     effect: str
     advice: str
     example: str
@@ -27,5 +27,5 @@ class ToldLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     pattern_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
 
 
-def list_told_lines() -> tuple[ToldLine, ...]:
-    return load("told_lines", "told_line", ToldLine).entries
+def list_fault_lines() -> tuple[FaultLine, ...]:
+    return load("fault_lines", "fault_line", FaultLine).entries
