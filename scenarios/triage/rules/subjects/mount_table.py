@@ -1,8 +1,11 @@
-"""Rows about /etc/fstab against what is mounted, and about file systems that hide others."""
+"""Rows about /etc/fstab against what is mounted, about file systems that hide others, and about volume groups that are
+not seen.
+"""
 
 from functools import partial
 
 from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.system.disk.block import block_devices, list_leaves
 from hostdx.probes.system.disk.mounts import (
     NETWORK,
@@ -91,3 +94,33 @@ def hidden_mount_rows(host: Host) -> list[SubjectRow] | Absent:
 
 def _holds_data(mount: Mount) -> bool:
     return mount.mountpoint != "/" and (mount.source.startswith("/dev/") or mount.fstype in (*NETWORK, "zfs"))
+
+
+LVM_DEVICES = "/etc/lvm/devices/system.devices"
+_PHYSICAL_VOLUME = lazy_pattern(r'\bid = "([\w-]{38})"\s+device = "([^"\n]*)"')
+
+
+def volume_group_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row per volume group of /etc/lvm/backup, where LVM keeps a list of devices (lvmdevices(8)): `unlisted` are
+    its physical volumes, by their former names, that the list lacks; `active`: one of its volumes is there.
+    """
+    listed = host.read_file_text(LVM_DEVICES)
+    if isinstance(listed, Absent):
+        return listed
+    names = [host.read_file_text(path) for path in host.glob_paths("/sys/block/dm-*/dm/name")]
+    rows = []
+    for path in host.glob_paths("/etc/lvm/backup/*"):
+        backup = host.read_file_text(path)
+        if isinstance(backup, Absent):
+            continue
+        group = path.rpartition("/")[2]
+        unlisted = tuple(
+            device
+            for identity, device in _PHYSICAL_VOLUME.findall(backup)
+            if f"PVID={identity.replace('-', '')}" not in listed
+        )
+        mapped = f"{group.replace('-', '--')}-"
+        is_active = any(is_present(name) and name.startswith(mapped) for name in names)
+        columns: dict[str, Value] = {"name": group, "unlisted": unlisted, "active": is_active}
+        rows.append(SubjectRow(group, columns, path))
+    return rows
