@@ -127,7 +127,7 @@ def _servers_of(host: Host) -> Iterator[tuple[ipaddress.IPv4Address, str]]:
     text = host.read_file_text("/etc/resolv.conf", 1 << 16)
     named_servers = (
         [(word, f"name server {word}") for word in re.findall(r"^nameserver\s+(\S+)", text, re.MULTILINE)]
-        if (is_present(text))
+        if is_present(text)
         else []
     )
     for mount in network_mounts(host):

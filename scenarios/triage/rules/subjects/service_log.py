@@ -150,20 +150,17 @@ def fault_line_rows(host: Host) -> list[SubjectRow]:
     rows = []
     for entry in list_fault_lines():
         for program in entry.programs:
-            if program == KERNEL:
-                source = "" if isinstance(kernel, Absent) else kernel.source
-                index, sources = (
-                    host.compute_once(log_index),
-                    [source] * len(host.compute_once(log_index).lines),
-                )
-            else:
-                log = _program_log(host, program, files.get(program, ()))
-                index, sources = log.index, [line.source for line in log.lines]
+            log = None if program == KERNEL else _program_log(host, program, files.get(program, ()))
+            index = host.compute_once(log_index) if log is None else log.index
             numbers = sorted(
                 index.find_matches([(entry.pattern, entry.pattern_words)], range(len(index.lines)))
             )
-            if numbers:
-                rows.append(_fault_line_row(entry, program, index.lines, numbers, sources[numbers[-1]]))
+            if not numbers:
+                continue
+            source = "" if isinstance(kernel, Absent) else kernel.source
+            if log is not None:
+                source = log.lines[numbers[-1]].source
+            rows.append(_fault_line_row(entry, program, index.lines, numbers, source))
     return rows
 
 
