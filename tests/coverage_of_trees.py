@@ -15,7 +15,7 @@ from pathlib import Path
 from hostdx.probes.reading.captured.sosreport import FOLDER, captured_file_name
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.read_trace import ReadTrace
-from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.known import load_written_rules
 from hostdx.scenarios.triage.triage import examine_host
 from tests.syntax import ROOT
 
@@ -39,7 +39,7 @@ def unread_files(tree: Path) -> list[str]:
 def asked_outputs() -> set[str]:
     """Patterns of the file names below sos_commands that rules and code read."""
     patterns: set[str] = set()
-    for rule in written_rules(Path("/nonexistent")).rules:
+    for rule in load_written_rules(Path("/nonexistent")).rules:
         for path in (rule.each, *(read.path for read in rule.read.values())):
             patterns |= {path.rpartition("/")[2]} if path.startswith(FOLDER) else set()
         patterns |= {

@@ -228,9 +228,9 @@ class Execution:
 
     def _fact_events(self) -> list[ev.AnyEvent]:
         from hostdx.app.run.earlier_answer import resolution_sentence
-        from hostdx.scenarios.triage.triage import fact_events
+        from hostdx.scenarios.triage.triage import summary_fact_events
 
-        events = list(fact_events(self._host, self._elapsed_s))
+        events = list(summary_fact_events(self._host, self._elapsed_s))
         if self._scenario.card.role != "resolution" and (
             resolution_text := resolution_sentence(os.uname().nodename)
         ):

@@ -15,9 +15,9 @@ from hostdx.scenarios.analysis.compare.snapshot import Snapshot
 from hostdx.scenarios.box.results import CornerFigures, Corners, format_amount, name_of
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.plan import Metric
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("box")
+SAYS = finding_texts("box")
 THIS = "this run"
 
 

@@ -10,9 +10,9 @@ from hostdx.scenarios.box.results import CornerFigures, CornerLevel, format_amou
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.contract.verdict.verdict import estimate_of_ratio
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("box")
+SAYS = finding_texts("box")
 # How many times slower hard may be before it is named, hostdx's own limits: on local disks hard is 1 to 4 times slower,
 # on parallel file systems 2 to 10 (tests/measured/README.md, "corners").
 LIMIT = {"ior-write": 10.0, "ior-read": 10.0, "mdtest-write": 5.0, "mdtest-stat": 5.0, "mdtest-delete": 5.0}

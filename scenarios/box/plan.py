@@ -27,7 +27,7 @@ from hostdx.scenarios.contract.model import Options, UsageError, directory_actio
 from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 from hostdx.scenarios.experiment.files.directories import TestDirectory
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
-from hostdx.scenarios.triage.knowledge.disks import time_to_fill_s
+from hostdx.scenarios.triage.knowledge.disks import guess_seconds_to_write
 
 if TYPE_CHECKING:
     from hostdx.scenarios.analysis.compare.bounding_box import Placed
@@ -168,7 +168,9 @@ def box_workloads(layout: BoxSizes) -> tuple[Workload, ...]:
 
 def planned_steps(layout: BoxSetup) -> tuple[PlannedStep, ...]:
     return (
-        PlannedStep("prepare", "write the files that are read", time_to_fill_s(layout.fill_bytes) + 2.0),
+        PlannedStep(
+            "prepare", "write the files that are read", guess_seconds_to_write(layout.fill_bytes) + 2.0
+        ),
         PlannedStep("corners", "measure the corners in turn", layout.budget_s),
     )
 

@@ -24,9 +24,9 @@ from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.contract.results.result import Item
 from hostdx.scenarios.triage.cpus import priority
 from hostdx.scenarios.triage.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("checkup")
+SAYS = finding_texts("checkup")
 FIRST_S, BETWEEN_S = 2.0, 1.0  # how long a look takes
 WAITED = 0.25  # of the time that tasks waited: as much as makes a job a third slower
 USED = 0.75  # of all CPUs, where the kernel does not say who waited

@@ -23,9 +23,9 @@ from hostdx.scenarios.contract.finding import (
 from hostdx.scenarios.contract.model import OtherRunOutcome, Scenario
 from hostdx.scenarios.contract.results.result import Item, State
 from hostdx.scenarios.experiment.wording import not_measured_text
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("checkup")
+SAYS = finding_texts("checkup")
 ORDER: tuple[State, ...] = ("cause", "rule", "remark", "cleared", "open", "not measured", "resolution")
 WORSE = "compare.worse"  # the id of the finding about a baseline
 

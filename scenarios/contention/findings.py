@@ -7,9 +7,9 @@ from hostdx.scenarios.analysis.profile.call_paths import PLUMBING
 from hostdx.scenarios.contention.plan import CONTROL
 from hostdx.scenarios.contention.results import ScalingCurve
 from hostdx.scenarios.contract.finding import Evidence, Finding
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("contention")
+SAYS = finding_texts("contention")
 
 
 def contention_findings(curves: Sequence[ScalingCurve], *, memory: bool, longer: str) -> list[Finding]:

@@ -20,9 +20,9 @@ from hostdx.scenarios.triage.cpus import priority
 from hostdx.scenarios.triage.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
 from hostdx.scenarios.triage.cpus.slot import choose_slot, pin_remedy
 from hostdx.scenarios.triage.cpus.usable import UsableCpus
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("cpuwatch")
+SAYS = finding_texts("cpuwatch")
 
 OVER_SPEAKS = 1.1  # a job that uses a tenth more than it asked for
 WAIT_SPEAKS = 0.25  # threads that could run and did not, on average

@@ -28,7 +28,7 @@ from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, 
 from hostdx.scenarios.contract.plan import PlannedStep
 from hostdx.scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings, users_finding
 from hostdx.scenarios.triage.cpus.usable import UsableCpus, usable_cpus
-from hostdx.scenarios.triage.knowledge.waits import kernel_thread
+from hostdx.scenarios.triage.knowledge.waits import kernel_thread_entry
 
 DEFAULT_S = 30.0
 TICK_S = 1.0
@@ -131,7 +131,7 @@ async def _find_busiest(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
             return target, rank_users(before, after, "cpu", own_pids)
         words = f"{user.label} uses the most CPU: {user.rate:.1f} CPUs over {FIND_S:g} s"
         if after.processes[user.pid].kernel_thread:
-            thread_kind = kernel_thread(user.name)
+            thread_kind = kernel_thread_entry(user.name)
             work = f" that {thread_kind.work}" if thread_kind is not None else ""
             raise RunRefused(
                 f"cpuwatch: {words}; it is a kernel thread{work}: look at what asks for that work"

@@ -9,7 +9,7 @@ from hostdx.scenarios.contract.finding import Confidence, Evidence, Finding, Rem
 from hostdx.scenarios.dstate.cause import Cause, DeviceLimit, Kind, StuckTaskDetails
 from hostdx.scenarios.dstate.location import DeviceState
 from hostdx.scenarios.triage.knowledge.kernels import KernelFault
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
 
 def remedies_for(
@@ -58,7 +58,7 @@ def _holder_remedies(name: str, device: DeviceState | None, fault: KernelFault |
     return (*_update_remedies(fault), *order, SAYS.remedy("perhaps-layer"))
 
 
-SAYS = texts("dstate")
+SAYS = finding_texts("dstate")
 CRITICAL_AFTER_S = 60.0  # a minute in D is no recovery of a disk any more (SCSI's own time-out is 30 s)
 _SHOWN = 5
 _STACKS = 3

@@ -14,11 +14,11 @@ from hostdx.scenarios.dstate.cause import Cause, Sleep, StuckTaskDetails
 from hostdx.scenarios.dstate.findings import StuckGroup, group_by_cause, stuck_group_finding
 from hostdx.scenarios.dstate.results import InD, StuckTask
 from hostdx.scenarios.dstate.watch import TaskLook, log_about
-from hostdx.scenarios.triage.knowledge.kernels import faults_here
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.knowledge.kernels import kernel_faults_of_host
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
 # A task that stays stuck is told again when it has waited twice as long as it was told last.
-SAYS = texts("dstate")
+SAYS = finding_texts("dstate")
 FIRST_REPEAT_S = 10.0
 MAX_REPORTED_TASKS = 20  # tasks told one by one; of a storm the first ones and the findings say enough
 MAX_LISTED_TASKS = 200
@@ -30,7 +30,7 @@ class DstateReport:
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._faults = tuple(fault for fault in faults_here(run.host) if fault.of == "block")
+        self._faults = tuple(fault for fault in kernel_faults_of_host(run.host) if fault.of == "block")
         self._reported_s: dict[tuple[int, int], float] = {}
         self._findings: dict[tuple[str, str], tuple[object, ...]] = {}
         self._all: dict[tuple[int, int], tuple[StuckTaskDetails, Cause]] = {}

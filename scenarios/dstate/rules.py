@@ -19,11 +19,11 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable, wait_since
-from hostdx.scenarios.triage.knowledge.kernels import faults_here
+from hostdx.scenarios.triage.knowledge.kernels import kernel_faults_of_host
 from hostdx.scenarios.triage.knowledge.waits import WaitReason, wait_reason
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("dstate")
+SAYS = finding_texts("dstate")
 # Ordinary I/O keeps a task in D for milliseconds: one that is still in the same sleep after this is worth a word.
 # Triage has about a second in all.
 LOOK_AGAIN_S = 0.25
@@ -142,7 +142,9 @@ def _known_fault_findings(
     """Reports from the block layer on a kernel that is known for them."""
     blocked = [(r, reason) for r, reason in zip(reports, reasons, strict=True) if reason.kind == "block"]
     release = next((r.release for r, _ in blocked if r.release), "")
-    fault = next((f for f in faults_here(host, release) if f.scheduler and f.certainty == "reported"), None)
+    fault = next(
+        (f for f in kernel_faults_of_host(host, release) if f.scheduler and f.certainty == "reported"), None
+    )
     if not blocked or fault is None:
         return
     yield SAYS.finding(
@@ -208,7 +210,9 @@ def null_pointer_findings(host: Host) -> Iterator[Finding]:
         return
     # the log may be older than the running kernel
     release = next((o.release for o in block_oopses if o.release), "")
-    fault = next((f for f in faults_here(host, release) if not f.scheduler and f.of == "block"), None)
+    fault = next(
+        (f for f in kernel_faults_of_host(host, release) if not f.scheduler and f.of == "block"), None
+    )
     yield SAYS.finding(
         "null-pointer",
         function=block_oopses[0].function,

@@ -16,9 +16,9 @@ from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase
 from hostdx.scenarios.fstrim.remedies import drop_in
 from hostdx.scenarios.fstrim.remedies import remedies_to_trim as to_trim
 from hostdx.scenarios.fstrim.trim_setup import TrimSetup
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("fstrim")
+SAYS = finding_texts("fstrim")
 
 # From here on a week between two trims costs what matters.
 MATTERS = 0.05

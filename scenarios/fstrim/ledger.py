@@ -7,7 +7,7 @@ from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.fstrim.measurement.trim import Discards, Trimmed, read_discards
 from hostdx.scenarios.fstrim.results import LedgerRow
 from hostdx.scenarios.fstrim.trim_setup import TrimSetup
-from hostdx.scenarios.triage.knowledge.trims import TrimKnowledge, trim_of
+from hostdx.scenarios.triage.knowledge.trims import TrimBehaviour, trim_behaviour_of
 
 # The counters round to sectors and a neighbour may discard too: alike within so much.
 ALIKE = 0.02
@@ -21,7 +21,7 @@ class Ledger:
     def __init__(self, run: Run, layout: TrimSetup, release: str) -> None:
         self.run = run
         self.layout = layout
-        self.knowledge: TrimKnowledge | None = trim_of(layout.file_system_type, release)
+        self.knowledge: TrimBehaviour | None = trim_behaviour_of(layout.file_system_type, release)
         self.rows: list[LedgerRow] = []
         self.since_trim = 0
         self._sizes = 0  # trims whose number was the size of the file system

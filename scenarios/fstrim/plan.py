@@ -21,8 +21,8 @@ from hostdx.scenarios.fstrim.ageing import CHURN
 from hostdx.scenarios.fstrim.measurement.load import CHURN_ID, COMMAND_ID, COMMAND_METRIC, REFERENCE_ID
 from hostdx.scenarios.fstrim.measurement.trim import TrimPattern
 from hostdx.scenarios.fstrim.trim_setup import TrimSetup
-from hostdx.scenarios.triage.knowledge.disks import endurance_share, time_to_fill_s
-from hostdx.scenarios.triage.knowledge.trims import trim_of
+from hostdx.scenarios.triage.knowledge.disks import endurance_share, guess_seconds_to_write
+from hostdx.scenarios.triage.knowledge.trims import trim_behaviour_of
 
 TRIM_AT_MOST_S = 1800.0
 # The last trims of a session: of what its last phase deleted; and, with --again, of nothing new.
@@ -183,7 +183,7 @@ def make_plan_and_setup(
     measuring = asked.phase_count * pattern.blocks * (pattern.block_s + pattern.reference_s)
     if not asked.round and layout.no_trim:
         measuring *= 2 / 3
-    prepare_s = time_to_fill_s(layout.fixed_bytes) + 2.0
+    prepare_s = guess_seconds_to_write(layout.fixed_bytes) + 2.0
     steps = _planned_steps(asked, pattern, trimming, prepare_s)
     plan = planned(
         options=dict(options.values),
@@ -245,7 +245,7 @@ def _planned_steps(
 def _trim_sentences(layout: TrimSetup) -> list[str]:
     """Return what a trim would offer here."""
     free, release = layout.read_free_bytes(), read_kernel(layout.host).release
-    trim_knowledge = trim_of(layout.file_system_type, release if is_present(release) else "")
+    trim_knowledge = trim_behaviour_of(layout.file_system_type, release if is_present(release) else "")
     most = (
         f"a trim discards at most the free {units.format_size(free)} on {layout.device_names}"
         if free is not None

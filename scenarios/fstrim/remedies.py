@@ -8,9 +8,9 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.trim.trim_jobs import is_trim_excluded_in_fstab
 from hostdx.probes.system.disk.trim.trim_timer import TrimTimer, explain_timer_miss, explain_untrimmed
 from hostdx.scenarios.contract.finding import Remedy
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("fstrim")
+SAYS = finding_texts("fstrim")
 
 
 def remedies_to_trim(host: Host, timer: TrimTimer, mountpoints: Sequence[str]) -> tuple[Remedy, ...]:

@@ -13,9 +13,9 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
 from hostdx.scenarios.fstrim.remedies import remedies_to_trim
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("fstrim")
+SAYS = finding_texts("fstrim")
 
 # Written since boot against the size of the device: from here on the drive's spare area has been through its cells.
 WRITTEN_SPEAKS = 0.5

@@ -12,9 +12,9 @@ from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.fullstack.loads import BESIDE, DISK, LABELS, NETWORK
 from hostdx.scenarios.fullstack.machine import StreamBounds
 from hostdx.scenarios.fullstack.results import WORDS, FullstackFigures, StreamLimit, way_words
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("fullstack")
+SAYS = finding_texts("fullstack")
 
 
 def fullstack_findings(

@@ -17,7 +17,7 @@ from hostdx.scenarios.fullstack.loads import LABELS, StreamLoad, slice_s, stream
 from hostdx.scenarios.fullstack.machine import StreamBounds, read_disk_bounds_and_cpus
 from hostdx.scenarios.fullstack.measurement.messages import Direction, Where
 from hostdx.scenarios.fullstack.measurement.remote import unfit_reason
-from hostdx.scenarios.triage.knowledge.disks import time_to_fill_s
+from hostdx.scenarios.triage.knowledge.disks import guess_seconds_to_write
 
 BUDGET_S, MIN_BUDGET_S = 240.0, 10.0
 MAX_STREAMS = 32
@@ -111,7 +111,7 @@ def make_plan_and_setup(
         NAMESPACES if layout.peer_kind == "namespaces" else None,
     )
     written = Written(device=layout.place.device_name, bytes=layout.most_bytes, where=layout.test_directory)
-    prepare_s = time_to_fill_s(layout.place.size_bytes) + 2.0
+    prepare_s = guess_seconds_to_write(layout.place.size_bytes) + 2.0
     plan = planned(
         options=dict(options.values),
         variants=tuple(LABELS[name] for name in used),

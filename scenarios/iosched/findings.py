@@ -20,9 +20,9 @@ from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, throughput_
 from hostdx.scenarios.iosched.scheduler_setup import PairLoad
 from hostdx.scenarios.iosched.target import ScheduledDisks
 from hostdx.scenarios.triage.knowledge.schedulers import device_class_of
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("iosched")
+SAYS = finding_texts("iosched")
 
 # The first seconds after a switch are called misleading from this factor on, either way.
 ONSET_MISLEADS = 2.0

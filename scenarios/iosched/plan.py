@@ -12,7 +12,7 @@ from hostdx.scenarios.experiment.schedule.switch import scheduler_change
 from hostdx.scenarios.iosched.measurement.mixed import files_bytes
 from hostdx.scenarios.iosched.scheduler_setup import SchedulerSetup, has_hard_disk, needed_seconds
 from hostdx.scenarios.iosched.target import ScheduledDisks
-from hostdx.scenarios.triage.knowledge.disks import endurance_share, time_to_fill_s
+from hostdx.scenarios.triage.knowledge.disks import endurance_share, guess_seconds_to_write
 from hostdx.scenarios.triage.knowledge.schedulers import device_class_of
 
 
@@ -22,7 +22,7 @@ def build_plan(host: Host, setup: SchedulerSetup, options: Options, planned: Cal
         return planned(options=dict(options.values), refusal=setup.refusal)
     on = setup.target
     files = sum(files_bytes(setup.size_bytes, setup.mixes).values())
-    prepare_s = time_to_fill_s(files) + 3.0
+    prepare_s = guess_seconds_to_write(files) + 3.0
     writes = any(mix.has_writers for mix in setup.mixes)
     bound = setup.most_written if writes else files
     kind = device_class_of(on.devices[0]) if on.devices else None

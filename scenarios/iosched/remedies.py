@@ -15,9 +15,9 @@ from hostdx.probes.system.disk.scheduler_origin import SchedulerOrigin, find_tun
 from hostdx.probes.system.software.tuned import tuned_profile
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.finding import Remedy
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("iosched")
+SAYS = finding_texts("iosched")
 # One file a device: the remedy of a second one must not take the first one's away.
 RULE = "/etc/udev/rules.d/60-hostdx-ioscheduler-{}.rules"
 APPLY = (

@@ -20,11 +20,11 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
 from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq
-from hostdx.scenarios.triage.knowledge.kernels import KernelFault, faults_here
-from hostdx.scenarios.triage.knowledge.schedulers import device_class_of, offered_names
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.knowledge.kernels import KernelFault, kernel_faults_of_host
+from hostdx.scenarios.triage.knowledge.schedulers import device_class_of, schedulers_on_offer
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("iosched")
+SAYS = finding_texts("iosched")
 _NOT_DISKS = frozenset({"ram", "zram", "rom", "floppy"})
 
 
@@ -79,7 +79,7 @@ def check_scheduler_choice(host: Host) -> Iterator[Finding]:
             continue
         if state.active == "none" and may_be_zfs(host, device):
             continue  # ZFS orders its requests itself and asks for none (zfs(4))
-        better = next(iter(offered_names(kind.suggests, state.offered)), "")
+        better = next(iter(schedulers_on_offer(kind.suggests, state.offered)), "")
         if not better:
             continue
         flag = device.rotational if is_present(device.rotational) else None
@@ -103,7 +103,7 @@ def check_scheduler_choice(host: Host) -> Iterator[Finding]:
 
 
 def _read_release_and_faults(host: Host) -> tuple[str, tuple[KernelFault, ...]]:
-    return require_readable(read_kernel(host).release, "the kernel's release"), faults_here(host)
+    return require_readable(read_kernel(host).release, "the kernel's release"), kernel_faults_of_host(host)
 
 
 def check_known_stall(host: Host) -> Iterator[Finding]:

@@ -18,9 +18,9 @@ from hostdx.scenarios.contract.plan import Workload
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 from hostdx.scenarios.experiment.schedule.switch import scheduler_change
 from hostdx.scenarios.iosched.measurement.mixed import Mix, MixedBench
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("iosched")
+SAYS = finding_texts("iosched")
 
 
 class QueueFileTracker:

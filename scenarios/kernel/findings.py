@@ -10,9 +10,9 @@ from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.contract.plan import Plan
 from hostdx.scenarios.experiment.statistics.stats import sample_deviation
 from hostdx.scenarios.kernel.plan import TITLES
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("kernel")
+SAYS = finding_texts("kernel")
 
 UNSTEADY = 0.10  # relative standard error of a figure's mean: such a run shows no effect below a fifth
 

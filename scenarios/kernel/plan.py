@@ -11,7 +11,7 @@ from hostdx.scenarios.contract.model import Options, UsageError, directory_actio
 from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
 from hostdx.scenarios.experiment.files.directories import TestDirectory
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
-from hostdx.scenarios.triage.knowledge.disks import time_to_fill_s
+from hostdx.scenarios.triage.knowledge.disks import guess_seconds_to_write
 
 DEFAULT_BUDGET_S = 60.0
 ROUND_S = 3.0  # of all loads, on one CPU and on all: 2.3 s on an idle virtual machine with two
@@ -88,7 +88,7 @@ class KernelSetup(TestDirectory):
 
     @property
     def prepare_s(self) -> float:
-        return time_to_fill_s(self.file_bytes) + 1.0 if self.fit is not None else 1.0
+        return guess_seconds_to_write(self.file_bytes) + 1.0 if self.fit is not None else 1.0
 
     def plan_sentences(self) -> tuple[str, ...]:
         lines = [

@@ -32,8 +32,8 @@ from hostdx.probes.units import format_percent
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, require_readable, wait_since
 from hostdx.scenarios.triage.knowledge.hardware import faults_of_module, module_faults
-from hostdx.scenarios.triage.knowledge.kernels import KernelFault, faults_here
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.knowledge.kernels import KernelFault, kernel_faults_of_host
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
 T = TypeVar("T")
 Answer: TypeAlias = str | Absent
@@ -284,7 +284,7 @@ SYMPTOMS: dict[str, Probe] = {
 }
 
 
-SAYS = texts("kernel")
+SAYS = finding_texts("kernel")
 
 
 def check_known_faults(host: Host) -> Iterator[Finding]:
@@ -292,7 +292,7 @@ def check_known_faults(host: Host) -> Iterator[Finding]:
     running = read_kernel(host)
     release = require_readable(running.release, "the kernel's release")
     reported_ids: set[str] = set()
-    for fault in faults_here(host):
+    for fault in kernel_faults_of_host(host):
         if fault.scheduler or fault.of != "kernel" or fault.id in reported_ids:
             continue
         met = [NEEDS[need](host) for need in fault.needs if need in NEEDS]

@@ -8,9 +8,9 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Severity
 from hostdx.scenarios.experiment.wording import effect_words, groups_words
 from hostdx.scenarios.null.results import LeastEffect, NullAnswer, format_left_out
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("null")
+SAYS = finding_texts("null")
 
 MINUTE_S = 60.0
 

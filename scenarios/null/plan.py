@@ -12,7 +12,7 @@ from hostdx.scenarios.experiment.files.directories import TestDirectory
 from hostdx.scenarios.experiment.files.variant_bench import engine_workload
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from hostdx.scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT, MIN_LOAD_S
-from hostdx.scenarios.triage.knowledge.disks import time_to_fill_s
+from hostdx.scenarios.triage.knowledge.disks import guess_seconds_to_write
 
 ITSELF = "A"
 AGAIN = "A'"
@@ -76,7 +76,7 @@ def _file_bytes(place: NullDirectory) -> int:
 
 
 def _prepare_s(place: NullDirectory) -> float:
-    return time_to_fill_s(_file_bytes(place)) + 1.0 if place.fit else 1.0
+    return guess_seconds_to_write(_file_bytes(place)) + 1.0 if place.fit else 1.0
 
 
 def _plan_steps(

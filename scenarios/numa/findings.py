@@ -17,14 +17,14 @@ from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.numa import remedies
 from hostdx.scenarios.numa.settings import FirmwareSettings, Held
 from hostdx.scenarios.triage.knowledge.bios import BiosReading
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
 if TYPE_CHECKING:  # triage says what it reads, and loads nothing that measures
     from hostdx.scenarios.numa.measurement.cpu import Clocked, CpuResult
     from hostdx.scenarios.numa.measurement.figures import RoundsFigure
     from hostdx.scenarios.numa.measurement.surroundings import CpuConditions
 
-SAYS = texts("numa")
+SAYS = finding_texts("numa")
 STEAL_SPEAKS = 0.03
 SHARE_SPEAKS = 0.9  # of a CPU that a worker should have for itself
 SHARE_STARVES = 2 / 3  # of it: below that somebody else is the cause, above it a disturbance of the figures

@@ -10,9 +10,9 @@ from hostdx.probes import units
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.numa.measurement.figures import RoundsFigure
 from hostdx.scenarios.numa.measurement.memory import MemoryResult, NodeReach
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("numa")
+SAYS = finding_texts("numa")
 FAR_SUSPECT = 0.35  # remote memory gives half to four fifths of the bandwidth; less means a narrow link
 UNEVEN_SPEAKS = 0.75
 

@@ -10,9 +10,9 @@ from hostdx.scenarios.numa import remedies
 from hostdx.scenarios.numa.measurement.cpu import CpuResult
 from hostdx.scenarios.numa.measurement.surroundings import CpuConditions
 from hostdx.scenarios.triage.cpus.quota import SessionQuota
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("numa")
+SAYS = finding_texts("numa")
 HELD_SPEAKS = 0.05  # of the time, and of the quota's periods
 
 

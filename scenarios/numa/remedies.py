@@ -9,9 +9,9 @@ from hostdx.scenarios.contract.finding import Remedy
 from hostdx.scenarios.numa.settings import Held
 from hostdx.scenarios.triage.cpus.quota import persistent_quota_commands
 from hostdx.scenarios.triage.knowledge.bios import VENDORS, BiosReading
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("numa")
+SAYS = finding_texts("numa")
 _HELD: dict[Held, str] = {"boost off": "boost", "performance limit": "performance-limit"}
 _SAVING = frozenset({"dell", "hpe", "supermicro", "lenovo"})  # vendors with a `[line.save-…]`
 

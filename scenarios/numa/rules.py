@@ -13,9 +13,9 @@ from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, require_readable
 from hostdx.scenarios.numa import findings
 from hostdx.scenarios.numa.settings import highest_khz, limited_khz, lost_and_all_nodes
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("numa")
+SAYS = finding_texts("numa")
 CARDS = (STORAGE - {"NVMe"}) | {"NIC"}
 
 

@@ -28,9 +28,9 @@ from hostdx.scenarios.numa.results import (
 )
 from hostdx.scenarios.numa.settings import FirmwareSettings
 from hostdx.scenarios.triage.cpus.slot import choose_slot, pin_remedy
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("numa")
+SAYS = finding_texts("numa")
 
 
 def cpu_rows(result: CpuResult) -> tuple[CpuRate, ...]:

@@ -20,10 +20,10 @@ from hostdx.scenarios.prove.kinds import ProvableSetting
 from hostdx.scenarios.prove.loads import ProofLoad
 from hostdx.scenarios.prove.request import ProofVariant
 from hostdx.scenarios.prove.results import Outcome, ProvenSetting, ScreeningRecord
-from hostdx.scenarios.triage.rules.settings import setting_lines
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.settings import setting_commands
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("prove")
+SAYS = finding_texts("prove")
 LONGER = 4.0  # times the budget: halves the smallest detectable effect
 
 
@@ -125,7 +125,7 @@ def _keeping_remedy(host: Host, line: ProvenSetting, settings: Sequence[Provable
         if name.startswith("/proc/sys/"):
             name = name.removeprefix("/proc/sys/").replace("/", ".")
         wanted[name] = action.new or ""
-    lines = setting_lines(host, wanted, "prove")
+    lines = setting_commands(host, wanted, "prove")
     return replace(
         SAYS.remedy("keep", setting=line.setting, new=line.new, risk=line.risk),
         # what keeps it is a command, too: the answer of this run is that it should stay

@@ -11,10 +11,10 @@ from hostdx.scenarios.contract import ranges as of
 from hostdx.scenarios.contract.results.document import Mono, Part, ReportSection, Table, paragraph_of
 from hostdx.scenarios.contract.results.result import Result
 from hostdx.scenarios.prove.design import MeasuredPair, ScreenedEffect
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
 Outcome: TypeAlias = Literal["helps", "harms", "equal", "undecided"]
-SAYS = texts("prove")
+SAYS = finding_texts("prove")
 
 
 class ProvenSetting(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

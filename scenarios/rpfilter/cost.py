@@ -18,7 +18,7 @@ from hostdx.scenarios.rpfilter.measurement.variants import CHECK, SETTINGS, Tria
 from hostdx.scenarios.rpfilter.results import CheckCost, LineRate
 from hostdx.scenarios.rpfilter.rule_change import switch_off_setting
 from hostdx.scenarios.rpfilter.rules import FAST_MBIT
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
 MODEL = (
     "The interval covers the measurement, not the model: other packet sizes, several receiving cores, "
@@ -144,7 +144,7 @@ def line_rates(answer: CostAnswer) -> tuple[LineRate, ...]:
     )
 
 
-SAYS = texts("rpfilter")
+SAYS = finding_texts("rpfilter")
 
 SETTING_IDS = {variant.id: mode for mode, variant in SETTINGS.items()}
 MAX_NAMED_CHECKS = 4  # in a title; the evidence names all

@@ -20,7 +20,7 @@ from hostdx.probes.system.network.routes import (
     read_ipv6_routes,
 )
 from hostdx.probes.types import Absent, Entry, Fact, Unread, make_entry
-from hostdx.scenarios.triage.knowledge.firewalld import Meaning, configured_meaning
+from hostdx.scenarios.triage.knowledge.firewalld import RpFilterMeaning, rp_filter_meaning_of
 
 IF_INET6 = "/proc/net/if_inet6"
 
@@ -30,7 +30,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
     ruleset: Ruleset | Absent
     firewalld: Firewalld | Absent
-    asked: Meaning | Absent
+    asked: RpFilterMeaning | Absent
     rp_filter: RpFilter | Absent
     routes: dict[Protocol, RouteTable | Absent]
     policy_rules: dict[Protocol, int | Absent]
@@ -67,7 +67,7 @@ def read(host: Host) -> Facts:
     return Facts(
         ruleset=read_ruleset(host),
         firewalld=configured,
-        asked=configured if isinstance(configured, Absent) else configured_meaning(configured),
+        asked=configured if isinstance(configured, Absent) else rp_filter_meaning_of(configured),
         rp_filter=rp_filter(host),
         routes={"IPv6": read_ipv6_routes(host), "IPv4": read_ipv4_routes(host)},
         policy_rules={"IPv6": count_policy_rules(host), "IPv4": count_policy_rules(host, "IPv4")},

@@ -12,9 +12,9 @@ from hostdx.scenarios.rpfilter.facts import Facts
 from hostdx.scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
 from hostdx.scenarios.rpfilter.rule_change import switch_off_setting
 from hostdx.scenarios.rpfilter.rules import check_evidence
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("rpfilter")
+SAYS = finding_texts("rpfilter")
 
 
 def list_cost_sentences(

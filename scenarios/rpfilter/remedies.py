@@ -9,9 +9,9 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Remedy
 from hostdx.scenarios.rpfilter.facts import Facts
 from hostdx.scenarios.rpfilter.rule_change import deletion_remedy, iptables_remedy, nftables_remedy
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("rpfilter")
+SAYS = finding_texts("rpfilter")
 
 REFERENCES = (
     "firewalld.conf(5), IPv6_rpfilter",

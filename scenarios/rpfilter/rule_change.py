@@ -14,9 +14,9 @@ from hostdx.probes.system.firewall.rp_filter import WORDS, RpFilter
 from hostdx.probes.types import Absent
 from hostdx.probes.units import join_names
 from hostdx.scenarios.contract.finding import Remedy
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("rpfilter")
+SAYS = finding_texts("rpfilter")
 
 _DROPS = re.compile(r' drop(?: comment "[^"]*")?$')
 _ACCEPTS = re.compile(r'\bexists (?:(?:counter|log)\b.*)?accept(?: comment "[^"]*")?$')

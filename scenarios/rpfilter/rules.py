@@ -19,9 +19,9 @@ from hostdx.scenarios.rpfilter import remedies
 from hostdx.scenarios.rpfilter.cost_model import average_evidence
 from hostdx.scenarios.rpfilter.facts import Facts, read
 from hostdx.scenarios.rpfilter.rule_change import loosen_setting, tighten_setting
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("rpfilter")
+SAYS = finding_texts("rpfilter")
 
 STRICT = 1
 MIN_WARNING_DROPS = 1000

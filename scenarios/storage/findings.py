@@ -21,10 +21,10 @@ from hostdx.scenarios.experiment.files.places import ComparedDirectory
 from hostdx.scenarios.experiment.statistics.stats import percentile_ns
 from hostdx.scenarios.experiment.wording import effect_words, groups_words
 from hostdx.scenarios.storage.results import DirectoryLevel
-from hostdx.scenarios.triage.knowledge.disks import disk_class, link_share
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.knowledge.disks import disk_class, link_share_used
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("storage")
+SAYS = finding_texts("storage")
 # A stream that reaches this share of its link's payload rate is held by the link, not by the medium.
 LINK_BOUND = 0.85
 BYTES_PER_UNIT = {"MB/s": 1e6, "B/s": 1.0, "MiB/s": 2.0**20}
@@ -44,7 +44,7 @@ def build_level(
     title = ""
     if device is not None:
         if unit in BYTES_PER_UNIT:
-            share = link_share(device, median * BYTES_PER_UNIT[unit])
+            share = link_share_used(device, median * BYTES_PER_UNIT[unit])
         known_class = disk_class(device)
         if known_class is not None:
             usual, title = known_class.ranges.get(workload), known_class.title

@@ -15,16 +15,16 @@ from hostdx.scenarios.experiment.files.places import ComparedDirectory
 from hostdx.scenarios.storage.findings import engine_cost
 from hostdx.scenarios.storage.results import DirectoryLevel
 from hostdx.scenarios.triage.knowledge.disks import (
-    JobKind,
+    DiskUse,
     cloud_disks,
     cloud_disks_of_size,
     disk_class,
     disk_classes,
     disk_uses,
 )
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("storage")
+SAYS = finding_texts("storage")
 KNOWLEDGE = "scenarios/triage/knowledge/storage.toml"
 NEAREST = 2
 FLASH_READ_NS = 1_000_000  # a head moves for longer
@@ -92,7 +92,7 @@ def first_answer(
     return [answer]
 
 
-def rate_disk_for_use(kind: JobKind, value: DirectoryLevel) -> str:
+def rate_disk_for_use(kind: DiskUse, value: DirectoryLevel) -> str:
     """good, fair or poor for this use."""
     slow = kind.most_ms and value.p99_ns is not None and value.p99_ns > 1e6 * kind.most_ms
     if value.median >= kind.good:
@@ -162,7 +162,7 @@ def _log_distance(value: float, low: float, high: float) -> float:
     return abs(math.log(value / (low if value < low else high)))
 
 
-def _job_words(kind: JobKind, value: DirectoryLevel, word: str) -> str:
+def _job_words(kind: DiskUse, value: DirectoryLevel, word: str) -> str:
     latency = ""
     if value.p50_ns is not None and value.p99_ns is not None:
         latency = (

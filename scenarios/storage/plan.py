@@ -32,7 +32,7 @@ from hostdx.scenarios.storage.targets import (
     list_other_targets,
     make_variant,
 )
-from hostdx.scenarios.triage.knowledge.disks import disk_class, endurance_share, time_to_fill_s
+from hostdx.scenarios.triage.knowledge.disks import disk_class, endurance_share, guess_seconds_to_write
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 DEFAULT_BUDGET_S = 60.0
@@ -228,7 +228,7 @@ def make_plan_and_setup(
         raise UsageError(
             f"a budget of {budget:.0f} s is too short for {measured_text}; give --budget {need} or more"
         )
-    prepare_s = time_to_fill_s(layout.files_bytes) + 2.0
+    prepare_s = guess_seconds_to_write(layout.files_bytes) + 2.0
     watches_job = bool(options.as_strings("pid") or options.as_string("cgroup"))
     job_s = JOB_S if watches_job else 0.0
     notes = [f"{entry.letter}: {note}" for entry in targets for note in layout.suitable[entry.letter].notes]

@@ -8,7 +8,7 @@ from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
 ALONE = frozenset({"sata", "sas"})  # outside of virtual machines storage.write-cache looks at each of these
 
@@ -45,7 +45,7 @@ def _write_cache(disk: BlockDevice) -> str:
     return disk.queue.write_cache.strip() if is_present(disk.queue.write_cache) else ""
 
 
-SAYS = texts("storage")
+SAYS = finding_texts("storage")
 
 
 def list_disks(host: Host) -> list[BlockDevice]:

@@ -22,7 +22,7 @@ from hostdx.scenarios.contract.folders import packages_with
 from hostdx.scenarios.contract.registry import load, offer_order, scenario_names
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
 from hostdx.scenarios.triage.rules.engine import host_rule_of
-from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.known import load_written_rules
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -36,7 +36,7 @@ OUT_OF_TIME = "not read within the time limit: too much to read, or too slow"
 def all_rules() -> tuple[HostRule, ...]:
     """Return the rules in code (`rules.py`), in data (`rules.toml`) and of the site, then those of other packages."""
     coded = (rule for name in packages_with("rules.py") for rule in import_module(f"{name}.rules").RULES)
-    return (*coded, *(host_rule_of(text) for text in written_rules().rules), *_external_rules())
+    return (*coded, *(host_rule_of(text) for text in load_written_rules().rules), *_external_rules())
 
 
 def _external_rules() -> Iterator[HostRule]:
@@ -80,20 +80,20 @@ def _external_facts(entry: EntryPoint, host: Host) -> Iterator[Entry]:
     yield from facts
 
 
-def fact_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
+def summary_fact_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
     """Yield the host's facts as events; a fact that could not be read is `absent`, with its reason."""
     from hostdx.probes.system.summary import summary_facts  # the rules alone need none of them
 
-    return as_events(summary_facts(host), time)
+    return fact_events_of(summary_facts(host), time)
 
 
 def _firewall_events(host: Host, time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
     from hostdx.probes.system.firewall.summary import firewall_facts
 
-    return as_events(firewall_facts(host), time)
+    return fact_events_of(firewall_facts(host), time)
 
 
-def as_events(entries: Iterable[Entry], time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
+def fact_events_of(entries: Iterable[Entry], time: Callable[[], float]) -> Iterator[ev.AnyEvent]:
     for entry in entries:
         yield ev.fact_event(entry, time())
 
@@ -179,11 +179,13 @@ def examine_host(host: Host, time: Callable[[], float], *, facts: bool = True) -
     Without `facts` only the rules are applied.
     """
     if facts:
-        yield from _until_out_of_time(fact_events(host, time), "facts", time)
+        yield from _until_out_of_time(summary_fact_events(host, time), "facts", time)
         yield from _until_out_of_time(scenario_offers(host, time), "scenarios", time)
         yield from _until_out_of_time(_firewall_events(host, time), "the firewall", time)
-        yield from _until_out_of_time(as_events(scenario_facts(host), time), "the scenarios' facts", time)
-    for problem in written_rules().problems:
+        yield from _until_out_of_time(
+            fact_events_of(scenario_facts(host), time), "the scenarios' facts", time
+        )
+    for problem in load_written_rules().problems:
         yield ev.Note(t=time(), text=f"a rule was left out: {problem}")
     rules = sorted(all_rules(), key=lambda rule: rule.first_look is not None)  # who looks twice comes last
     for rule in rules:

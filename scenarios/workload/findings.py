@@ -6,7 +6,7 @@ from hostdx.probes.units import format_number, format_size
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.experiment.wording import effect_words
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 from hostdx.scenarios.workload.difference import (
     WHY_UNKNOWN,
     difference_words,
@@ -18,7 +18,7 @@ from hostdx.scenarios.workload.difference import (
 from hostdx.scenarios.workload.parts import Split
 from hostdx.scenarios.workload.results import AtLimit
 
-SAYS = texts("workload")
+SAYS = finding_texts("workload")
 
 
 def wall_finding(verdict: ev.RunVerdict, time_split: Split, limit: AtLimit | None = None) -> Finding:

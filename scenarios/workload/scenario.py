@@ -29,7 +29,7 @@ from hostdx.scenarios.experiment.load_schedule import measure_workload
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
 from hostdx.scenarios.experiment.schedule.host_settings import Stay
 from hostdx.scenarios.experiment.treated_trend import TreatedTrend, treated_trend
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 from hostdx.scenarios.workload.cold import Cold, explain_undroppable, paths
 from hostdx.scenarios.workload.findings import failing_finding, undecided_finding, wall_finding
 from hostdx.scenarios.workload.group import (
@@ -65,7 +65,7 @@ from hostdx.scenarios.workload.variant_bench import (
 )
 from hostdx.scenarios.workload.variants import CommandVariant
 
-SAYS = texts("workload")
+SAYS = finding_texts("workload")
 
 TREATMENT = "treatment"
 

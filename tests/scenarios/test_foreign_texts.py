@@ -14,7 +14,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.knowledge_file import read_tables
 from hostdx.scenarios.contract.rule import HostRule
 from hostdx.scenarios.triage import triage
-from hostdx.scenarios.triage.rules.read import Read, read_value
+from hostdx.scenarios.triage.rules.read import ReadingText, read_value
 from hostdx.scenarios.triage.rules.rule_file import parse_rule_file
 from hostdx.scenarios.workload.group import ScoreReader
 from tests.every_case import every_case
@@ -80,17 +80,17 @@ def test_the_command_ends_a_rule_that_is_busy_for_ever(
 @every_case(
     ("reader", "text", "value"),
     [
-        (Read(path="/proc/a", key="name"), "other 1\nname   =  7 \n", 7),
-        (Read(path="/proc/a", key="name"), "name:\t12 kB\n", 12 << 10),
-        (Read(path="/proc/a", key="name"), " name 3.5", 3.5),
+        (ReadingText(path="/proc/a", key="name"), "other 1\nname   =  7 \n", 7),
+        (ReadingText(path="/proc/a", key="name"), "name:\t12 kB\n", 12 << 10),
+        (ReadingText(path="/proc/a", key="name"), " name 3.5", 3.5),
         (
-            Read(path="/proc/a", match="([0-9]+)$"),
+            ReadingText(path="/proc/a", match="([0-9]+)$"),
             "x" * 20_000 + "\n42",
             42,
         ),  # a line beyond every bound is none of the kernel's
     ],
 )
-def test_values_are_read_line_by_line(tmp_path: Path, reader: Read, text: str, value: object) -> None:
+def test_values_are_read_line_by_line(tmp_path: Path, reader: ReadingText, text: str, value: object) -> None:
     Tree(tmp_path).put("/proc/a", text)
     assert read_value(Host(str(tmp_path)), reader, "/proc", {}) == value
 

@@ -12,7 +12,7 @@ from hostdx.probes.system.network.nic import read_nics
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.rule import HostRule
-from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.known import load_written_rules
 from hostdx.scenarios.triage.rules.rule_file import RuleText
 from hostdx.scenarios.triage.triage import all_rules, apply_rule
 from tests.every_case import assert_each
@@ -62,7 +62,7 @@ REBUILD = {
 }
 TRAPS_AT_ONCE = 16
 SYSTEM_LOG = "var/log/messages"
-RULES = written_rules(Path("/nonexistent"), tested=False).rules
+RULES = load_written_rules(Path("/nonexistent"), tested=False).rules
 LINES = Path(__file__).parents[1] / "data" / "kernel_log"
 OF_LINES = {
     line.split("\t")[0] for line in (LINES / "faults.tsv").read_text().splitlines()

@@ -28,11 +28,11 @@ MAX_ROWS = 50  # looked through for names of columns
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def rules(explain: str | None, tables: bool, as_json: bool) -> int:
     """The read-only rules that triage asks. Your own go to /etc/hostdx/knowledge.d/*.toml."""
-    from hostdx.scenarios.triage.rules.known import written_rules
+    from hostdx.scenarios.triage.rules.known import load_written_rules
     from hostdx.scenarios.triage.triage import all_rules
 
     rules_by_id = {rule.id: rule for rule in all_rules()}
-    for problem in written_rules().problems:
+    for problem in load_written_rules().problems:
         print_complaint(f"a rule was left out: {problem}")
     if tables:
         from hostdx.scenarios.triage.rules.known import TABLES
@@ -62,7 +62,7 @@ def rules(explain: str | None, tables: bool, as_json: bool) -> int:
         ]
         print_result(
             json_document.encode_document(
-                {"schema": "hostdx/1", "rules": listed, "problems": list(written_rules().problems)}
+                {"schema": "hostdx/1", "rules": listed, "problems": list(load_written_rules().problems)}
             )
         )
         return 0

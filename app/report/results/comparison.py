@@ -37,7 +37,7 @@ from hostdx.scenarios.analysis.imported.cross_run import odd_findings
 from hostdx.scenarios.contract.results import document as doc
 from hostdx.scenarios.contract.results.document import Bullets, ReportDocument, ReportSection, paragraph_of
 from hostdx.scenarios.contract.verdict.verdict import Word
-from hostdx.scenarios.triage.knowledge.loads import group_of
+from hostdx.scenarios.triage.knowledge.loads import load_group_of
 from hostdx.scenarios.triage.rules.texts import FindingTexts
 
 SAYS = FindingTexts(Path(__file__).with_name("texts.toml"))
@@ -439,7 +439,7 @@ def _method_parts(result: ComparedRecordings) -> list[doc.Part]:
     ]
     items: list[doc.Words] = [(text,) for text in texts]
     for name, share in allowances_by_group(result).items():
-        sources = "; ".join(group_of(name).sources)
+        sources = "; ".join(load_group_of(name).sources)
         items.append(
             (f"Run to run {format_percent(share)}, taken for want of repeated runs,", f"{name}: {sources}.")
         )

@@ -30,9 +30,9 @@ from hostdx.scenarios.analysis.compare.run_summary import (
     RunSummary,
 )
 from hostdx.scenarios.contract.plan import Metric
-from hostdx.scenarios.triage.knowledge.differences import DifferencePattern, load_patterns
-from hostdx.scenarios.triage.knowledge.kernels import KernelFault, faults_of
-from hostdx.scenarios.triage.knowledge.loads import group_of, load_scores
+from hostdx.scenarios.triage.knowledge.differences import DifferencePattern, load_difference_patterns
+from hostdx.scenarios.triage.knowledge.kernels import KernelFault, kernel_faults_of_release
+from hostdx.scenarios.triage.knowledge.loads import load_group_of, load_scores
 
 MEAN = Metric(name="geometric mean", unit="")
 MEMORY = Metric(name=MEAN.name, unit="B", better="less")
@@ -54,7 +54,7 @@ def compare_unscored_load_groups(
     for key in keys:
         if key.workload not in scored:
             sort = _mean_name(a[0].loads[key].metric, several=metrics[key.workload, key.variant] > 1)
-            by_group.setdefault(group_of(key.workload).name, {}).setdefault(sort, []).append(key)
+            by_group.setdefault(load_group_of(key.workload).name, {}).setdefault(sort, []).append(key)
     wanted: Means = {
         FigureKey(name, MEAN.name, sort if len(sorts) > 1 else ""): (tuple(load_keys),)
         for name, sorts in by_group.items()
@@ -144,7 +144,7 @@ def match_pattern(load_effects: Iterable[Effect]) -> DifferencePattern | None:
         judged.setdefault(effect.group, []).append(effect)
     slower = {g for g, those in judged.items() if 2 * sum(e.is_slower for e in those) > len(those)}
     equal = {g for g, those in judged.items() if not any(e.is_different for e in those)}
-    for pattern in load_patterns().entries:
+    for pattern in load_difference_patterns().entries:
         if set(pattern.slower) <= slower and set(pattern.equal) <= equal:
             return pattern
     return None
@@ -188,7 +188,7 @@ def kernel_faults_by_side(a: Sequence[RunSummary], b: Sequence[RunSummary]) -> t
     for side, runs in (("A", a), ("B", b)):
         for run in runs:
             release = release_of(run)
-            for fault in faults_of(release, _kernel_fact(run, "build")):
+            for fault in kernel_faults_of_release(release, _kernel_fact(run, "build")):
                 if fault.quiet or _is_ruled_out(fault, run):
                     continue
                 sides, _ = sides_by_fault.setdefault((release, fault.id), ([], fault))

@@ -11,9 +11,9 @@ from hostdx.scenarios.analysis.compare.run_summary import FactKey, RunSummary
 from hostdx.scenarios.triage.knowledge.differences import (
     OTHER,
     are_within_tolerance,
-    component_of,
+    component_named,
+    fact_influence_of,
     is_ignored,
-    mover_of,
 )
 
 UNMOVED = 0.1  # what is known to move other loads than those that moved here counts so much of it
@@ -171,7 +171,7 @@ def _fact_difference(
     # A setting or a vulnerability that one side's kernel does not know of was changed by nobody.
     unknown = not (a and b) and kind in ("sysctl", "mitigation")
     fact = "kernel/config_digest" if unknown else f"{subject}/{name}"
-    mover = None if elsewhere else mover_of(fact)
+    mover = None if elsewhere else fact_influence_of(fact)
     moves = mover.moves if mover is not None else {}
     return Difference(
         subject=subject,
@@ -191,12 +191,12 @@ def _attribute_differences(ranked: Sequence[Difference]) -> Attribution:
     names = dict.fromkeys(d.component for d in ranked if d.component != OTHER)
     along: dict[str, None] = {}
     for name in names:
-        component = component_of(name)
+        component = component_named(name)
         along |= dict.fromkeys(other for other in (component.along if component else ()) if other in names)
     components = tuple(name for name in names if name not in along)
     if not components:
         return Attribution(word="nothing differs")
-    known_components = [c for name in components if (c := component_of(name)) is not None]
+    known_components = [c for name in components if (c := component_named(name)) is not None]
     return Attribution(
         word="one" if len(components) == 1 else "several",
         components=components,

@@ -41,7 +41,7 @@ from hostdx.scenarios.contract.verdict.verdict import (
 )
 from hostdx.scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
 from hostdx.scenarios.experiment.statistics.stats import sum_of_squares
-from hostdx.scenarios.triage.knowledge.loads import group_of
+from hostdx.scenarios.triage.knowledge.loads import load_group_of
 
 # What the interval's spread comes from, best first: several boots a side, several runs (of imported results: files),
 # one side's repeated runs for both, the blocks of single runs (a lower bound), or nothing (single values).
@@ -192,7 +192,7 @@ def _load_effect(
     `guest`: a side was measured in a virtual machine. `others_cpu`: as `Effect` has it, of all runs.
     """
     estimate = math.fsum(b.values) / len(b.values) - math.fsum(a.values) / len(a.values)
-    group = group_of(key.workload)
+    group = load_group_of(key.workload)
     half: float | None = None
     basis: Basis = "values"
     if variance is not None:

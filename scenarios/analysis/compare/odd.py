@@ -24,7 +24,7 @@ from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.experiment.statistics.distributions import normal_tail, t_quantile, t_tail
 from hostdx.scenarios.experiment.statistics.stats import sum_of_squares
 from hostdx.scenarios.triage.knowledge.differences import is_ignored
-from hostdx.scenarios.triage.knowledge.loads import group_of
+from hostdx.scenarios.triage.knowledge.loads import load_group_of
 
 MIN_RUNS = 5
 MIN_EFFECT = 0.05
@@ -119,7 +119,7 @@ def find_outliers(pile: Sequence[Member]) -> OddRuns:
 
 def _usual_variance(key: FigureKey, pile: Sequence[Member]) -> float | None:
     """The variance of such a load from run to run, where something is known of it."""
-    group = group_of(key.workload)
+    group = load_group_of(key.workload)
     guest = any(run.facts.get(("virtualisation", "hypervisor"), "none") != "none" for run in pile)
     return group.run_deviation(guest=guest) ** 2 if group.loads != ("*",) else None
 

@@ -13,9 +13,9 @@ from hostdx.scenarios.analysis.compare.bounding_box import (
 )
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.contract.results.document import Cell, Table
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("analysis/compare")
+SAYS = finding_texts("analysis/compare")
 _NEAR_HARD, _NEAR_EASY = 1 / 3, 2 / 3
 _MIN_MAJORITY_SHARE = 0.5  # of the calls, which then say what the application does
 _COMPUTES = 0.5  # of its time: less than twice the speed is to be had from the file system

@@ -9,9 +9,9 @@ from hostdx.scenarios.analysis.compare.effects import (
     ratio_text_with_interval,
 )
 from hostdx.scenarios.contract.finding import Evidence, Finding
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("analysis/compare")
+SAYS = finding_texts("analysis/compare")
 MAX_NAMED_LOADS = 12  # named in the evidence; `compare` has all of them
 
 

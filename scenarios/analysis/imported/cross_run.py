@@ -16,9 +16,9 @@ from hostdx.scenarios.analysis.imported.results import WorkloadHistory
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.experiment.trend import MIN_ROUNDS
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("analysis/imported")
+SAYS = finding_texts("analysis/imported")
 
 _NUMBERED = re.compile(r"(.{0,80}?)run (\d{1,6})")
 MIN_LOADS_SLOWER, MIN_SHARE_SLOWER = 3, 0.1  # in so many loads, and so many of all

@@ -10,9 +10,9 @@ from hostdx.probes.imports.storage.io500_table import Io500Table
 from hostdx.scenarios.analysis.compare.snapshot import Imported
 from hostdx.scenarios.analysis.incidents.findings import incident_findings
 from hostdx.scenarios.contract.finding import Evidence, Finding
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("analysis/imported")
+SAYS = finding_texts("analysis/imported")
 
 _MAX_EVIDENCE_LINES = 20
 NOT_IMPORTED, RECOGNISED = "import.not-imported", "import.recognised"

@@ -8,9 +8,9 @@ from hostdx.probes.imports.numbers import format_value
 from hostdx.probes.imports.sample_series import SampleTimes
 from hostdx.scenarios.analysis.incidents.incidents import WAITS, Culprit, Incident, Symptom, Timeline
 from hostdx.scenarios.contract.finding import Evidence, Finding
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("analysis/incidents")
+SAYS = finding_texts("analysis/incidents")
 
 INCIDENT, QUIET = "import.incident-", "import.quiet"  # ids, the first followed by the cause
 MAX_FINDINGS = 8

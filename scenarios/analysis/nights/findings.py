@@ -5,9 +5,9 @@ from hostdx.scenarios.analysis.compare.effects import metric_interval_text, metr
 from hostdx.scenarios.analysis.compare.run_summary import name_with_variant
 from hostdx.scenarios.analysis.nights.history import Dated, HostHistory, LoadNights, Slowdown, Turn
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("analysis/nights")
+SAYS = finding_texts("analysis/nights")
 _MAX_NAMED_LOADS = 12
 _MAX_SUSPECTS = 6
 _MAX_VALUE_CHARACTERS = 80

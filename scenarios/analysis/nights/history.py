@@ -23,7 +23,12 @@ from hostdx.scenarios.analysis.nights.cusum import (
     night_score,
 )
 from hostdx.scenarios.contract.plan import Metric
-from hostdx.scenarios.triage.knowledge.differences import OTHER, are_within_tolerance, is_ignored, mover_of
+from hostdx.scenarios.triage.knowledge.differences import (
+    OTHER,
+    are_within_tolerance,
+    fact_influence_of,
+    is_ignored,
+)
 
 State: TypeAlias = Literal["measured", "skipped", "failed", "interrupted", "cut off"]
 # Who changes one of these changes the host: nights before and after are two series.
@@ -126,7 +131,7 @@ def changed_facts(before: RunSummary, after: RunSummary) -> tuple[ChangedFact, .
 
 def _component_of(key: FactKey) -> str:
     fact = "/".join(key)
-    mover = None if is_ignored(fact) else mover_of(fact)
+    mover = None if is_ignored(fact) else fact_influence_of(fact)
     return mover.component if mover is not None and mover.component != OTHER else ""
 
 

@@ -29,7 +29,7 @@ from hostdx.scenarios.analysis.peers.screen import (
 )
 from hostdx.scenarios.analysis.peers.setting import find_partings, find_rare_values, suspect_settings
 from hostdx.scenarios.contract.verdict.verdict import margin_edge, ratio_of
-from hostdx.scenarios.triage.knowledge.loads import group_of
+from hostdx.scenarios.triage.knowledge.loads import load_group_of
 
 _MAX_PEERS = 400  # that an odd node's facts are held against: more say the same
 _MAX_RARE_SHARE = 0.1  # of the nodes, at most, have a finding that is told of an odd one
@@ -181,7 +181,7 @@ def _fleet_outlier(
     number = screened.group_of()[name]
     group = groups[number]
     peers = [place for place in group if table.nodes[place] not in others][:_MAX_PEERS]
-    moved = {group_of(screened.columns[item.column].key.workload).name for item in mine}
+    moved = {load_group_of(screened.columns[item.column].key.workload).name for item in mine}
     own = next((place for place in group if table.nodes[place] == name), None)
     alike = set(screened.groups[number].nodes)
     usual = Counter(item for node in nodes if node.name in alike for item in node.findings)

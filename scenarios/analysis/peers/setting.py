@@ -16,9 +16,9 @@ from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.run_summary import FactKey
 from hostdx.scenarios.analysis.peers.facts import MISSING, UNREAD, ComparedFact, FactTable, value_of
 from hostdx.scenarios.analysis.peers.judgement import MIN_NODES, Parting, Rare, Setting
-from hostdx.scenarios.triage.knowledge.differences import component_of, mover_of
-from hostdx.scenarios.triage.rules.expression import Invalid, parse_expression
-from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.knowledge.differences import component_named, fact_influence_of
+from hostdx.scenarios.triage.rules.expression import InvalidExpression, parse_expression
+from hostdx.scenarios.triage.rules.known import load_written_rules
 
 MAX_SETTINGS = 8
 _TABLES = {
@@ -60,15 +60,15 @@ def _suspicion_of(fact: ComparedFact, entries: int) -> float:
 
 
 def _moved_share(key: FactKey, moved: frozenset[str]) -> float:
-    mover = mover_of("/".join(key))
+    mover = fact_influence_of("/".join(key))
     if mover is None:
         return 0.0
     return max((share for group, share in mover.moves.items() if group in moved), default=0.001)
 
 
 def _suspect_setting(fact: ComparedFact, sure: float) -> Setting:
-    mover = mover_of("/".join(fact.key))
-    component = component_of(mover.component) if mover is not None else None
+    mover = fact_influence_of("/".join(fact.key))
+    component = component_named(mover.component) if mover is not None else None
     rule, prove = rule_id_and_proof_of(fact.key)
     return Setting(
         subject=fact.key[0],
@@ -111,13 +111,13 @@ def rule_id_and_proof_of(key: FactKey) -> tuple[str, str]:
 def _rules_by_column() -> dict[tuple[str, str], tuple[str, str]]:
     """By the table that a rule looks at and the columns that it names; by name alone for the sysctls that it sets."""
     rules_by_column: dict[tuple[str, str], tuple[str, str]] = {}
-    for rule in written_rules().rules:
+    for rule in load_written_rules().rules:
         answer = (rule.id, rule.prove)
         names: set[str] = set()
         for text in (rule.when, rule.where, rule.warning, rule.critical, *rule.let.values()):
             try:
                 names |= parse_expression(text).needed_names if text else set()
-            except Invalid:
+            except InvalidExpression:
                 continue
         for name in names:
             rules_by_column.setdefault((rule.each, name), answer)
@@ -146,14 +146,14 @@ def find_partings(table: FactTable, lower: Sequence[int], upper: Sequence[int]) 
             continue
         right = sum(n for v, n in a.items() if n - 1 > b[v]) + sum(n for v, n in b.items() if n - 1 > a[v])
         if right >= MIN_RIGHT_SHARE * total:
-            candidates.append((right / total, mover_of("/".join(key)) is not None, key, a, b))
+            candidates.append((right / total, fact_influence_of("/".join(key)) is not None, key, a, b))
     candidates.sort(key=lambda candidate: (-candidate[0], not candidate[1], candidate[2]))
     return tuple(_parting_of(table, key, a, b, right) for right, _, key, a, b in candidates[:MAX_PARTINGS])
 
 
 def _parting_of(table: FactTable, key: FactKey, a: Counter[int], b: Counter[int], right: float) -> Parting:
-    mover = mover_of("/".join(key))
-    component = component_of(mover.component) if mover is not None else None
+    mover = fact_influence_of("/".join(key))
+    component = component_named(mover.component) if mover is not None else None
 
     def frequent_values(counts: Counter[int]) -> tuple[tuple[Json, int], ...]:
         return tuple((value_of(table.spelling_of(key, v)), n) for v, n in counts.most_common(3))

@@ -25,9 +25,9 @@ from hostdx.scenarios.storage.throttling.caps import (
 )
 from hostdx.scenarios.storage.throttling.detection import BlockCompletions, DiskCap
 from hostdx.scenarios.triage.knowledge.disks import cloud_disks
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("storage")
+SAYS = finding_texts("storage")
 
 MIN_EXCEEDED_S = 0.1
 

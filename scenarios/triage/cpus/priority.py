@@ -9,10 +9,10 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.process_stat import read_stat
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.finding import Remedy
-from hostdx.scenarios.triage.knowledge.waits import kernel_thread
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.knowledge.waits import kernel_thread_entry
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("triage/cpus")
+SAYS = finding_texts("triage/cpus")
 
 AUTOGROUP = "/proc/sys/kernel/sched_autogroup_enabled"
 
@@ -41,7 +41,7 @@ def is_kernel_thread(host: Host, pid: int) -> bool:
 
 def kernel_thread_remedy(pid: int, name: str) -> Remedy:
     """Only looks."""
-    thread_kind = kernel_thread(name)
+    thread_kind = kernel_thread_entry(name)
     if thread_kind is None:
         return SAYS.remedy("unknown-kernel-thread", name=name, pid=pid)
     return SAYS.remedy(

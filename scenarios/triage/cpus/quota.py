@@ -19,9 +19,9 @@ from hostdx.probes.units import (
     is_factor,
 )
 from hostdx.scenarios.contract.finding import Remedy
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("triage/cpus")
+SAYS = finding_texts("triage/cpus")
 
 MIN_THROTTLED_SHARE = (
     0.05  # share of the quota's periods in which it stopped somebody, from which on triage speaks
@@ -62,7 +62,7 @@ class SessionQuota(msgspec.Struct, frozen=True, kw_only=True):
         return f"{sentence}; {load} it was reached in {format_percent(self.throttled_share)} of the periods"
 
 
-def one_thread_cost(cores: float) -> str:
+def one_thread_cost_sentence(cores: float) -> str:
     """Return what a quota below one CPU costs a thread that computes all the time; "" for a larger one."""
     if not 0 < cores < 1:
         return ""
@@ -80,7 +80,7 @@ def throttling_sentence(group: QuotaGroup) -> str:
         f"the CPU quota of control group {group.name}, {format_cpus(group.cores)}, stopped its tasks in "
     )
     sentence += f"{format_percent(group.stopped_share)} of the periods"
-    return f"{sentence}; {cost}" if (cost := one_thread_cost(group.cores)) else sentence
+    return f"{sentence}; {cost}" if (cost := one_thread_cost_sentence(group.cores)) else sentence
 
 
 def raise_quota_remedy(host: Host, folder: str) -> Remedy:

@@ -14,12 +14,12 @@ from hostdx.probes.system.processor.caches import last_level
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import Remedy
 from hostdx.scenarios.triage.cpus.usable import UsableCpus
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
-SAYS = texts("triage/cpus")
+SAYS = finding_texts("triage/cpus")
 
 
-class Slot(msgspec.Struct, frozen=True, kw_only=True):
+class PinningSlot(msgspec.Struct, frozen=True, kw_only=True):
     """`cpus` with all threads of its cores. `nodes` is empty where nodes are not told or not believed."""
 
     cpus: frozenset[int]
@@ -36,7 +36,7 @@ class Slot(msgspec.Struct, frozen=True, kw_only=True):
         return f"CPU{'s' * (len(self.cpus) > 1)} {self.cpu_list}"
 
 
-class Bay(msgspec.Struct, frozen=True):
+class NodeFreeCores(msgspec.Struct, frozen=True):
     """A node (or all CPUs) with its free cores by last-level cache."""
 
     node: int | None
@@ -47,22 +47,24 @@ class Bay(msgspec.Struct, frozen=True):
         return sum(map(len, self.caches))
 
 
-def choose_slot(usable: UsableCpus, cores: int, taken_cpus: frozenset[int] = frozenset()) -> Slot | None:
+def choose_slot(
+    usable: UsableCpus, cores: int, taken_cpus: frozenset[int] = frozenset()
+) -> PinningSlot | None:
     """None where there are fewer cores than asked even when shared."""
-    free_slot = _choose_bays(_list_bays(usable, taken_cpus), cores, usable.nodes)
+    free_slot = _choose_nodes(_free_cores_by_node(usable, taken_cpus), cores, usable.nodes)
     if free_slot is not None:
         return free_slot
-    crowded = _choose_bays(_list_bays(usable, frozenset()), cores, usable.nodes)
+    crowded = _choose_nodes(_free_cores_by_node(usable, frozenset()), cores, usable.nodes)
     return None if crowded is None else msgspec.structs.replace(crowded, shared=True)
 
 
-def _list_bays(usable: UsableCpus, taken_cpus: frozenset[int]) -> list[Bay]:
+def _free_cores_by_node(usable: UsableCpus, taken_cpus: frozenset[int]) -> list[NodeFreeCores]:
     cores, groups = usable.usable_cores(), [cache.cpus for cache in last_level(usable.caches)]
     nodes: list[tuple[int | None, frozenset[int]]] = [*usable.node_sets] or [(None, usable.cpus)]
     bays = []
     for number, cpus in nodes:
         free = [core for core in cores if core <= cpus and not core & taken_cpus]
-        bays.append(Bay(number, _group_by_cache(free, groups)))
+        bays.append(NodeFreeCores(number, _group_by_cache(free, groups)))
     return bays
 
 
@@ -76,7 +78,7 @@ def _group_by_cache(
     return tuple(tuple(sorted(some, key=min)) for some in cores_by_cache.values())
 
 
-def _choose_bays(bays: list[Bay], cores: int, table: NumaTable | None) -> Slot | None:
+def _choose_nodes(bays: list[NodeFreeCores], cores: int, table: NumaTable | None) -> PinningSlot | None:
     fitting = [bay for bay in bays if bay.free_cores >= cores]
     if fitting:
         # An untouched node only where no begun one has room.
@@ -98,13 +100,13 @@ def _choose_bays(bays: list[Bay], cores: int, table: NumaTable | None) -> Slot |
     return _fill_slot(used, cores)
 
 
-def _node_distance(table: NumaTable | None, first_bay: Bay, second_bay: Bay) -> int:
+def _node_distance(table: NumaTable | None, first_bay: NodeFreeCores, second_bay: NodeFreeCores) -> int:
     if table is None or first_bay.node is None or second_bay.node is None:
         return 0
     return table.node_distance(first_bay.node, second_bay.node)
 
 
-def _fill_slot(bays: list[Bay], cores: int) -> Slot:
+def _fill_slot(bays: list[NodeFreeCores], cores: int) -> PinningSlot:
     chosen: list[frozenset[int]] = []
     nodes: list[int] = []
     for bay in bays:
@@ -113,10 +115,10 @@ def _fill_slot(bays: list[Bay], cores: int) -> Slot:
             break
         chosen += _take_cores(bay, left)
         nodes += [] if bay.node is None else [bay.node]
-    return Slot(cpus=frozenset().union(*chosen), cores=len(chosen), nodes=tuple(sorted(nodes)))
+    return PinningSlot(cpus=frozenset().union(*chosen), cores=len(chosen), nodes=tuple(sorted(nodes)))
 
 
-def _take_cores(bay: Bay, cores: int) -> list[frozenset[int]]:
+def _take_cores(bay: NodeFreeCores, cores: int) -> list[frozenset[int]]:
     """The smallest cache that holds all; else whole caches, the fullest first."""
     fitting = [some for some in bay.caches if len(some) >= cores]
     if fitting:
@@ -127,7 +129,7 @@ def _take_cores(bay: Bay, cores: int) -> list[frozenset[int]]:
     return chosen
 
 
-def pin_remedy(slot: Slot) -> Remedy:
+def pin_remedy(slot: PinningSlot) -> Remedy:
     """The same CPUs by four tools; memory is preferred there, not bound: bound memory ends in out-of-memory."""
     nodes = ",".join(map(str, slot.nodes))
     memory = f" --preferred={slot.nodes[0]}" if len(slot.nodes) == 1 else f" --interleave={nodes}"

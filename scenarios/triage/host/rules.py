@@ -37,10 +37,10 @@ from hostdx.scenarios.triage.host.top_users import (
     reason_nobody_is_named,
     top_users,
 )
-from hostdx.scenarios.triage.knowledge.waits import KernelThread, kernel_thread
+from hostdx.scenarios.triage.knowledge.waits import KernelThreadEntry, kernel_thread_entry
 from hostdx.scenarios.triage.rules import settings
 from hostdx.scenarios.triage.rules.services import read_processes
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
 MIN_SHARE = 0.5  # of a CPU
 MIN_SHARE_OF_SEVERAL = 0.05  # of each thread of a name
@@ -71,7 +71,7 @@ def check_busy_kernel_threads(host: Host) -> Iterator[Finding]:
         raise Unreadable("no process can be seen")
     threads_by_name = {thread.name: thread for thread in (*_busy_since_start(table), *listed)}
     for thread in sorted(threads_by_name.values(), key=lambda busy_thread: -busy_thread.share)[:MAX_SHOWN]:
-        thread_kind = kernel_thread(thread.name)
+        thread_kind = kernel_thread_entry(thread.name)
         if thread_kind is not None and thread_kind.by_design:
             continue
         yield SAYS.finding(
@@ -99,7 +99,9 @@ def _busy_since_start(table: ProcessTable) -> Iterator[BusyThread]:
     for process in table.processes.values():
         life_s = table.uptime_s - process.start_ticks / TICKS_PER_S
         if process.kernel_thread and life_s >= MIN_LIFE_S:
-            kind = kernel_thread(process.name) if process.own_s / life_s >= MIN_SHARE_OF_SEVERAL else None
+            kind = (
+                kernel_thread_entry(process.name) if process.own_s / life_s >= MIN_SHARE_OF_SEVERAL else None
+            )
             pid = 0 if kind is not None and kind.fault else process.pid
             groups.setdefault((process.name, pid), []).append((process.own_s / life_s, process))
     for (name, _), members in groups.items():
@@ -136,9 +138,13 @@ def _stack_evidence(host: Host, thread: BusyThread) -> Iterator[Evidence]:
         yield SAYS.evidence("thread-stack", stack=" <- ".join(stack.functions[:5]), source=stack.source)
 
 
-def _kernel_thread_remedies(host: Host, thread: BusyThread, kind: KernelThread | None) -> tuple[Remedy, ...]:
+def _kernel_thread_remedies(
+    host: Host, thread: BusyThread, kind: KernelThreadEntry | None
+) -> tuple[Remedy, ...]:
     looks = priority.kernel_thread_remedy(thread.pid, thread.name)
-    lines = settings.setting_lines(host, kind.set, "kernel-thread") if kind is not None and kind.set else None
+    lines = (
+        settings.setting_commands(host, kind.set, "kernel-thread") if kind is not None and kind.set else None
+    )
     if kind is None or lines is None or not lines.commands:
         return (looks,)
     setting_remedy = Remedy(
@@ -150,7 +156,7 @@ def _kernel_thread_remedies(host: Host, thread: BusyThread, kind: KernelThread |
     return (setting_remedy, looks)
 
 
-SAYS = texts("triage/host")
+SAYS = finding_texts("triage/host")
 
 # Shares of time (0..1 of the last minute) in which somebody waited, from which on triage speaks. Ten per cent of the
 # wall time of at least one task is what a person feels; idle servers show under one.
@@ -195,7 +201,7 @@ def check_pressure(host: Host) -> Iterator[Finding]:
                 )
                 for user in users
             ],
-            remedy=(_relief_remedy(kind, first),)
+            remedy=(_top_user_remedy(kind, first),)
             if first
             else (nobody.next_remedy if nobody else SAYS.remedy(f"captured-{kind}"),),
             proof="process" if kind == "cpu" and not is_thread else kind,
@@ -217,11 +223,11 @@ def _thread_words(user: TopUser) -> str:
     """`, a kernel thread that ...`: few know them by their names; empty for a process."""
     if not user.kernel_thread:
         return ""
-    thread_kind = kernel_thread(user.name)
+    thread_kind = kernel_thread_entry(user.name)
     return ", a kernel thread" + (f" that {thread_kind.work}" if thread_kind is not None else "")
 
 
-def _relief_remedy(kind: str, first: TopUser) -> Remedy:
+def _top_user_remedy(kind: str, first: TopUser) -> Remedy:
     """Return what the process that uses most does now: its average since the start is too little for a new priority."""
     if first.kernel_thread:
         return priority.kernel_thread_remedy(first.pid, first.name)
@@ -282,7 +288,7 @@ def _are_first_threads_on(host: Host, cpus: CpuTopology) -> bool:
     return False
 
 
-def stopped_groups_finding(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
+def throttled_groups_finding(host: Host, groups: Sequence[QuotaGroup]) -> Finding | None:
     """One finding for all groups that their own quota stops; the group that is stopped most often is named first."""
     stopped = sorted(
         (g for g in groups if g.periods >= MIN_PERIODS and g.stopped_share > MIN_THROTTLED_SHARE),
@@ -355,7 +361,7 @@ def check_quota(host: Host) -> Iterator[Finding]:
         )
     own = frozenset(path.rpartition("/")[0] for path in find_quota_files(host))
     groups, complete = list_quota_groups(host, own)
-    if (others := stopped_groups_finding(host, groups)) is not None:
+    if (others := throttled_groups_finding(host, groups)) is not None:
         yield others
     if not complete:
         raise Unreadable(f"CPU quota: of more than {MAX_GROUPS} control groups only so many were read")
@@ -368,13 +374,18 @@ def check_quota(host: Host) -> Iterator[Finding]:
         raise Inapplicable("no CPU quota is set for our control group, one above it or another one")
 
 
-def busy_threads(host: Host) -> Iterator[Finding]:
+def busy_kernel_thread_findings(host: Host) -> Iterator[Finding]:
     """Kernel threads that use more than half a CPU."""
     return check_busy_kernel_threads(host)
 
 
 RULES: tuple[HostRule, ...] = (
-    HostRule("host.kernel-thread", "host", "kernel threads that use more than half a CPU", busy_threads),
+    HostRule(
+        "host.kernel-thread",
+        "host",
+        "kernel threads that use more than half a CPU",
+        busy_kernel_thread_findings,
+    ),
     HostRule(
         "host.pressure", "host", "tasks that waited for CPU, I/O or memory in the last minute", check_pressure
     ),

@@ -18,7 +18,7 @@ from hostdx.probes.system.running.processes import ProcessTable, own_family, own
 from hostdx.probes.system.running.tasks import explain_hidden_tasks
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Remedy
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
 MAX_USERS = 3
 MIN_LIFE_S = 2.0  # a younger process has no figure yet
@@ -96,7 +96,7 @@ def _top_by_memory(host: Host) -> tuple[TopUser, ...]:
     )
 
 
-SAYS = texts("triage/host")
+SAYS = finding_texts("triage/host")
 
 Cause: TypeAlias = Literal["namespace", "hidden", "unreadable", "quiet"]
 

@@ -5,7 +5,7 @@ from typing import Literal
 from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 
 
-class Counter(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+class KnownCounter(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """`counter`: a pattern of the whole name; from `least` on it is told, from `loud` on as a warning (0: never)."""
 
     of: Literal["card", "port", "tcp"]
@@ -19,5 +19,5 @@ class Counter(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     unit: str = ""
 
 
-def list_counters() -> tuple[Counter, ...]:
-    return load("counters", "counter", Counter).entries
+def known_counters() -> tuple[KnownCounter, ...]:
+    return load("counters", "counter", KnownCounter).entries

@@ -10,7 +10,7 @@ from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 WordPattern = tuple[str, tuple[str, ...]]  # a pattern, with the words of which a matching line has one
 
 
-class Daemon(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+class LoggedDaemon(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """`programs` as the system's log names them; `files` (paths with `*`) belong to the first of them.
 
     `least`: only where one line came at least so often, numbers apart: a daemon that speaks of its clients' faults.
@@ -23,7 +23,7 @@ class Daemon(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     least: int = 0
 
 
-class DaemonWords(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+class DaemonLinePattern(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """`fault`: a line is taken up; `grave`: work waits, or a part is lost; `harmless`: it is not taken up."""
 
     kind: Literal["fault", "grave", "harmless"]
@@ -32,11 +32,11 @@ class DaemonWords(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     pattern_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
 
 
-def list_daemons() -> tuple[Daemon, ...]:
-    return load("daemons", "daemon", Daemon).entries
+def logged_daemons() -> tuple[LoggedDaemon, ...]:
+    return load("daemons", "daemon", LoggedDaemon).entries
 
 
 @lru_cache(maxsize=4)
-def patterns_of_daemons(kind: str) -> tuple[WordPattern, ...]:
-    entries = load("daemons", "daemon_words", DaemonWords).entries
+def daemon_line_patterns(kind: str) -> tuple[WordPattern, ...]:
+    entries = load("daemons", "daemon_words", DaemonLinePattern).entries
     return tuple((entry.pattern, entry.pattern_words) for entry in entries if entry.kind == kind)

@@ -11,7 +11,7 @@ from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, Loaded, loa
 OTHER = "other"  # the component of a fact that nobody knows anything about
 
 
-class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ChangeableComponent(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What can be changed alone, by the experiment `split`. `along`: what changes with it and is no second change."""
 
     name: str
@@ -20,7 +20,7 @@ class Component(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     along: tuple[str, ...] = msgspec.field(name="with", default=())
 
 
-class Mover(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class FactInfluence(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`facts`: patterns of "subject/name". `moves`: by group of loads, the largest share that was seen."""
 
     facts: tuple[str, ...]
@@ -33,33 +33,33 @@ class Mover(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=Tru
         return fits_any(self.facts, fact)
 
 
-class Ignored(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class IgnoredFacts(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     facts: tuple[str, ...]
 
 
-class Rounded(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class FactTolerance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Numbers that count as the same within `share`."""
 
     facts: tuple[str, ...]
     share: float
 
 
-def load_components() -> Loaded[Component]:
-    return load("differences", "component", Component)
+def load_components() -> Loaded[ChangeableComponent]:
+    return load("differences", "component", ChangeableComponent)
 
 
-def load_movers() -> Loaded[Mover]:
-    return load("differences", "difference", Mover)
+def load_fact_influences() -> Loaded[FactInfluence]:
+    return load("differences", "difference", FactInfluence)
 
 
 @lru_cache(maxsize=1)
 def _ignored_patterns() -> tuple[str, ...]:
-    return tuple(p for entry in load("differences", "ignored", Ignored).entries for p in entry.facts)
+    return tuple(p for entry in load("differences", "ignored", IgnoredFacts).entries for p in entry.facts)
 
 
-def mover_of(fact: str) -> Mover | None:
+def fact_influence_of(fact: str) -> FactInfluence | None:
     """The first entry, a site's own before ours; None where nothing is known."""
-    return next((m for m in load_movers().entries if m.fits_fact(fact)), None)
+    return next((m for m in load_fact_influences().entries if m.fits_fact(fact)), None)
 
 
 def is_ignored(fact: str) -> bool:
@@ -67,15 +67,15 @@ def is_ignored(fact: str) -> bool:
 
 
 @lru_cache(maxsize=1)
-def _rounded_entries() -> tuple[Rounded, ...]:
-    return tuple(load("differences", "rounded", Rounded).entries)
+def _fact_tolerances() -> tuple[FactTolerance, ...]:
+    return tuple(load("differences", "rounded", FactTolerance).entries)
 
 
 def are_within_tolerance(fact: str, values: Iterable[object]) -> bool:
     """True where these are numbers that the kernel reckons from others, the same within the known share of this fact;
     False for most facts.
     """
-    share = next((entry.share for entry in _rounded_entries() if fits_any(entry.facts, fact)), 0.0)
+    share = next((entry.share for entry in _fact_tolerances() if fits_any(entry.facts, fact)), 0.0)
     if not share:
         return False
     try:
@@ -89,7 +89,7 @@ def fits_any(patterns: Iterable[str], fact: str) -> bool:
     return any(fnmatchcase(fact, pattern) for pattern in patterns)
 
 
-def component_of(name: str) -> Component | None:
+def component_named(name: str) -> ChangeableComponent | None:
     return next((c for c in load_components().entries if c.name == name), None)
 
 
@@ -103,5 +103,5 @@ class DifferencePattern(KnowledgeEntry, frozen=True, forbid_unknown_fields=True,
     sources: tuple[str, ...]
 
 
-def load_patterns() -> Loaded[DifferencePattern]:
+def load_difference_patterns() -> Loaded[DifferencePattern]:
     return load("differences", "pattern", DifferencePattern)

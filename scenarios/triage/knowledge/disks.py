@@ -27,7 +27,7 @@ class DiskClass(KnowledgeEntry, frozen=True):
     fastest_sync_us: float = 0.0  # of a synced write; 0: not known
 
 
-class VolumeScale(msgspec.Struct, frozen=True):
+class VolumeCap(msgspec.Struct, frozen=True):
     """A cap by the volume's size: max(least, base + per_gib * GiB), at most `most`."""
 
     most: float
@@ -42,8 +42,8 @@ class CloudDisk(KnowledgeEntry, frozen=True):
     title: str
     machine: str
     model: str
-    iops: VolumeScale
-    mb_s: VolumeScale
+    iops: VolumeCap
+    mb_s: VolumeCap
     source: str
     gib: tuple[float, float] = (0.0, float("inf"))
     burst: str = ""
@@ -58,7 +58,7 @@ class CloudDisk(KnowledgeEntry, frozen=True):
         }
 
 
-class JobKind(KnowledgeEntry, frozen=True):
+class DiskUse(KnowledgeEntry, frozen=True):
     """What a disk is used for: from `good` of the load's unit on it does well, up to `poor` it is a mistake."""
 
     load: str
@@ -70,7 +70,7 @@ class JobKind(KnowledgeEntry, frozen=True):
     most_ms: float = 0.0  # that 99 % of the operations may take; 0: any
 
 
-class Endurance(KnowledgeEntry, frozen=True):
+class RatedEndurance(KnowledgeEntry, frozen=True):
     """Terabytes written for each terabyte of capacity that the maker rates a model for."""
 
     model: str
@@ -119,9 +119,9 @@ def _size_gib(device: BlockDevice) -> float:
     return device.size_bytes / 2**30 if is_present(device.size_bytes) else 0.0
 
 
-def disk_uses() -> tuple[JobKind, ...]:
+def disk_uses() -> tuple[DiskUse, ...]:
     """Return what disks are used for, in the file's order."""
-    return load("storage", "job", JobKind).entries
+    return load("storage", "job", DiskUse).entries
 
 
 def matches_pattern(pattern: str, text: str) -> bool:
@@ -136,14 +136,14 @@ def endurance_share(device: BlockDevice, written_bytes: int) -> float | None:
     """Share (0..1) of the rated endurance that so many bytes take; None where the maker's figure is not known."""
     if not is_present(device.model) or not is_present(device.size_bytes) or not device.size_bytes:
         return None
-    for entry in load("storage", "endurance", Endurance).entries:
+    for entry in load("storage", "endurance", RatedEndurance).entries:
         if matches_pattern(entry.model, device.model):
             rated = entry.tbw_per_tb * device.size_bytes
             return written_bytes / rated
     return None
 
 
-def link_share(device: BlockDevice, bytes_per_s: float) -> float | None:
+def link_share_used(device: BlockDevice, bytes_per_s: float) -> float | None:
     """Share (0..1) of the link's payload rate; None where the link is not known.
 
     None as well where the measured rate exceeds it: then the figure is not true (an emulated link, one that saved power
@@ -156,6 +156,6 @@ def link_share(device: BlockDevice, bytes_per_s: float) -> float | None:
     return share if share <= EXCEEDED else None
 
 
-def time_to_fill_s(size_bytes: float) -> float:
+def guess_seconds_to_write(size_bytes: float) -> float:
     """Seconds for writing test files of so many bytes: a careful guess until the first one is; a plan says "about"."""
     return size_bytes / _FILL_BYTES_PER_S

@@ -12,7 +12,7 @@ from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 Mode: TypeAlias = Literal["strict", "loose", "strict-forward", "loose-forward", "no"]
 
 
-class Vocabulary(KnowledgeEntry, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RpFilterVocabulary(KnowledgeEntry, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One range of versions. `off` is the value that ends the cost for packets to this host."""
 
     since: str
@@ -26,12 +26,12 @@ class Vocabulary(KnowledgeEntry, frozen=True, kw_only=True, forbid_unknown_field
     sources: tuple[str, ...]
 
 
-class Meaning(msgspec.Struct, frozen=True, kw_only=True):
+class RpFilterMeaning(msgspec.Struct, frozen=True, kw_only=True):
     """What the daemon makes of the file. `problem`: the file says what it does not understand, or cannot do."""
 
     mode: Mode
     written: str  # "" where the file does not say
-    vocabulary: Vocabulary
+    vocabulary: RpFilterVocabulary
     problem: str = ""
 
     @property
@@ -43,14 +43,14 @@ def version_numbers(version: str) -> tuple[int, ...]:
     return tuple(int(n) for n in re.findall(r"[0-9]{1,9}", version)[:4])
 
 
-def load_vocabularies() -> tuple[Vocabulary, ...]:
-    return load("firewalld", "firewalld", Vocabulary).entries
+def rp_filter_vocabularies() -> tuple[RpFilterVocabulary, ...]:
+    return load("firewalld", "firewalld", RpFilterVocabulary).entries
 
 
-def vocabulary_of(version: str) -> Vocabulary | Absent:
+def rp_filter_vocabulary_of(version: str) -> RpFilterVocabulary | Absent:
     """The range that holds a version."""
     wanted = version_numbers(version)
-    for entry in load_vocabularies():
+    for entry in rp_filter_vocabularies():
         if version_numbers(entry.since) <= wanted and (
             entry.before is None or wanted < version_numbers(entry.before)
         ):
@@ -60,11 +60,11 @@ def vocabulary_of(version: str) -> Vocabulary | Absent:
     )
 
 
-def configured_meaning(read: Firewalld) -> Meaning | Absent:
+def rp_filter_meaning_of(read: Firewalld) -> RpFilterMeaning | Absent:
     """The check that this configuration asks for. A missing key is the default, and so is a word it does not know."""
     if isinstance(read.version, Absent):
         return read.version
-    vocabulary = vocabulary_of(read.version)
+    vocabulary = rp_filter_vocabulary_of(read.version)
     if isinstance(vocabulary, Absent):
         return vocabulary
     written = "" if isinstance(read.ipv6_rpfilter, Absent) else read.ipv6_rpfilter
@@ -77,4 +77,4 @@ def configured_meaning(read: Firewalld) -> Meaning | Absent:
     elif mode.endswith("-forward") and read.backend == "iptables":
         both = f"IPv6_rpfilter={written} with FirewallBackend=iptables"
         problem = f"{both}: firewalld refuses to start (INVALID_VALUE)"
-    return Meaning(mode=mode, written=written, vocabulary=vocabulary, problem=problem)
+    return RpFilterMeaning(mode=mode, written=written, vocabulary=vocabulary, problem=problem)

@@ -7,7 +7,7 @@ from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 from hostdx.scenarios.triage.knowledge.kernels import release_numbers
 
 
-class DiskModel(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+class UnfitDiskModel(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """Disks that are unfit for a use by how they are built."""
 
     model: str
@@ -43,7 +43,7 @@ class EmulatedDevice(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     source: str
 
 
-class Cloud(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+class CloudVolumeLimits(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """A cloud and what limits its volumes."""
 
     name: str
@@ -70,12 +70,12 @@ def known_board_event(text: str) -> BoardEvent | None:
     return next((entry for entry in entries if re.search(entry.event, text)), None)
 
 
-def disk_models() -> tuple[DiskModel, ...]:
-    return load("disk_models", "disk_model", DiskModel).entries
+def unfit_disk_models() -> tuple[UnfitDiskModel, ...]:
+    return load("disk_models", "disk_model", UnfitDiskModel).entries
 
 
-def disk_model(model: str) -> DiskModel | None:
-    return next((entry for entry in disk_models() if re.search(entry.model, model)), None)
+def unfit_disk_model_named(model: str) -> UnfitDiskModel | None:
+    return next((entry for entry in unfit_disk_models() if re.search(entry.model, model)), None)
 
 
 def module_faults() -> tuple[ModuleFault, ...]:
@@ -105,12 +105,12 @@ def emulated_device(kind: str, driver: str) -> EmulatedDevice | None:
     )
 
 
-def cloud_of(texts: tuple[str, ...]) -> Cloud | None:
+def cloud_of_firmware_texts(texts: tuple[str, ...]) -> CloudVolumeLimits | None:
     """By what the firmware says of vendor, product, BIOS and asset tag."""
     return next(
         (
             cloud
-            for cloud in load("clouds", "cloud", Cloud).entries
+            for cloud in load("clouds", "cloud", CloudVolumeLimits).entries
             for text in texts
             if re.search(cloud.vendor, text)
         ),

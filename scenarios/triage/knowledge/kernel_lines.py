@@ -6,7 +6,7 @@ from typing import Literal
 from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 
 
-class LineWords(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+class KernelLinePattern(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """Words by which a line is taken up, or by which it is grave."""
 
     kind: Literal["fault", "limit", "grave"]
@@ -15,7 +15,7 @@ class LineWords(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     pattern_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
 
 
-class HarmlessLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+class HarmlessKernelLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """Lines that say nothing of a fault."""
 
     pattern: str
@@ -25,16 +25,16 @@ class HarmlessLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
 
 
 @lru_cache(maxsize=1)
-def harmless_patterns() -> tuple[tuple[str, tuple[str, ...]], ...]:
+def harmless_line_patterns() -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return each pattern with the words of which a matching line has one."""
-    entries = load("kernel_lines", "harmless", HarmlessLine).entries
+    entries = load("kernel_lines", "harmless", HarmlessKernelLine).entries
     return tuple((entry.pattern, entry.pattern_words) for entry in entries)
 
 
-def patterns_of_words(*kinds: str) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the patterns of these kinds, as `harmless_patterns` does."""
+def kernel_line_patterns(*kinds: str) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the patterns of these kinds, as `harmless_line_patterns` does."""
     return [
         (entry.pattern, entry.pattern_words)
-        for entry in load("kernel_lines", "words", LineWords).entries
+        for entry in load("kernel_lines", "words", KernelLinePattern).entries
         if entry.kind in kinds
     ]

@@ -73,7 +73,7 @@ def upstream_numbers(release: str, version: str = "") -> tuple[int, ...]:
     return release_numbers(real.group(1)) if real else release_numbers(release)[:3]
 
 
-def is_within(release: str, fault: KernelFault, version: str = "") -> bool:
+def is_release_affected(release: str, fault: KernelFault, version: str = "") -> bool:
     """True where the release lies in the fault's range; an unreadable release lies in none."""
     if release_family(release) != fault.family:
         return False
@@ -90,18 +90,20 @@ def is_within(release: str, fault: KernelFault, version: str = "") -> bool:
     return not fault.before or own < release_numbers(fault.before)
 
 
-def kernel_faults() -> Loaded[KernelFault]:
+def all_kernel_faults() -> Loaded[KernelFault]:
     """Every known fault, a site's own first."""
     return load("kernels", "kernel_fault", KernelFault)
 
 
-def faults_here(host: Host, release: str = "") -> tuple[KernelFault, ...]:
+def kernel_faults_of_host(host: Host, release: str = "") -> tuple[KernelFault, ...]:
     """Of the running kernel; of the one with this `uname -r` where it is named."""
     kernel = read_kernel(host)
     release_name = release or (kernel.release if is_present(kernel.release) else "")
-    return faults_of(release_name, kernel.build if is_present(kernel.build) and not release else "")
+    return kernel_faults_of_release(
+        release_name, kernel.build if is_present(kernel.build) and not release else ""
+    )
 
 
-def faults_of(release: str, version: str = "") -> tuple[KernelFault, ...]:
+def kernel_faults_of_release(release: str, version: str = "") -> tuple[KernelFault, ...]:
     """The faults of the kernel with this `uname -r` (and, for Debian, `uname -v`)."""
-    return tuple(f for f in kernel_faults().entries if is_within(release, f, version))
+    return tuple(f for f in all_kernel_faults().entries if is_release_affected(release, f, version))

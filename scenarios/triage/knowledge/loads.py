@@ -44,7 +44,7 @@ def load_scores() -> Loaded[CompositeScore]:
 
 
 @lru_cache(maxsize=1024)
-def group_of(workload: str) -> LoadGroup:
+def load_group_of(workload: str) -> LoadGroup:
     """By a load's id, or by the group's own name."""
     groups = load_groups().entries
     named_group = next((g for g in groups if g.name == workload), None)

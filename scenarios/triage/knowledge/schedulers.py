@@ -39,10 +39,10 @@ def device_class_of(device: BlockDevice) -> DeviceClass:
 
 def schedulers_worth_trying(device: BlockDevice, active: str, offered: tuple[str, ...]) -> tuple[str, ...]:
     """The schedulers to compare with the active one: suggested for the class, offered here, best first."""
-    return tuple(s for s in offered_names(device_class_of(device).suggests, offered) if s != active)
+    return tuple(s for s in schedulers_on_offer(device_class_of(device).suggests, offered) if s != active)
 
 
-def offered_names(suggested: tuple[str, ...], offered: tuple[str, ...]) -> tuple[str, ...]:
+def schedulers_on_offer(suggested: tuple[str, ...], offered: tuple[str, ...]) -> tuple[str, ...]:
     """The suggested schedulers by the names that the device offers them under; the legacy ones of EL7 too."""
     names = (s if s in offered else _LEGACY.get(s, s) for s in suggested)
     return tuple(n for n in names if n in offered)

@@ -4,7 +4,7 @@ from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 from hostdx.scenarios.triage.knowledge.kernels import release_numbers
 
 
-class TrimKnowledge(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class TrimBehaviour(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """For upstream kernels from `since` on and before `before`. `waits` is about how it goes on, `repeats` why the
     number can be the same at every trim; both where known."""
 
@@ -19,14 +19,14 @@ class TrimKnowledge(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_
     repeats: str = ""
 
 
-def load_trims() -> tuple[TrimKnowledge, ...]:
-    return load("trims", "trim", TrimKnowledge).entries
+def load_trim_behaviours() -> tuple[TrimBehaviour, ...]:
+    return load("trims", "trim", TrimBehaviour).entries
 
 
-def trim_of(fstype: str, release: str) -> TrimKnowledge | None:
+def trim_behaviour_of(fstype: str, release: str) -> TrimBehaviour | None:
     """None for a file system nothing is known about; an unreadable release counts as the newest."""
     own = release_numbers(release)[:2]
-    for entry in load_trims():
+    for entry in load_trim_behaviours():
         if fstype not in entry.file_systems:
             continue
         if own and entry.since and own < release_numbers(entry.since):

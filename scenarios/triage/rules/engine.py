@@ -14,18 +14,21 @@ from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
 from hostdx.scenarios.triage.knowledge.fault_lines import KERNEL, list_fault_lines
 from hostdx.scenarios.triage.rules import services, settings
 from hostdx.scenarios.triage.rules.expression import Value, parse_expression
-from hostdx.scenarios.triage.rules.known import TABLES, written_rules
-from hostdx.scenarios.triage.rules.read import Read, last_line, read_value
-from hostdx.scenarios.triage.rules.rule_file import Advice, Answer, RuleText
-from hostdx.scenarios.triage.rules.subjects.log import lines_of, unlisted_lines
-from hostdx.scenarios.triage.rules.subjects.service_log import service_lines_of, unlisted_service_lines
+from hostdx.scenarios.triage.rules.known import TABLES, load_written_rules
+from hostdx.scenarios.triage.rules.read import ReadingText, last_kernel_log_line, read_value
+from hostdx.scenarios.triage.rules.rule_file import Answer, RemedyAdvice, RuleText
+from hostdx.scenarios.triage.rules.subjects.log import rows_of_log_lines, rows_of_unlisted_lines
+from hostdx.scenarios.triage.rules.subjects.service_log import (
+    rows_of_service_lines,
+    rows_of_unlisted_service_lines,
+)
 from hostdx.scenarios.triage.rules.table import SubjectRow
-from hostdx.scenarios.triage.rules.text_rows import cut_rows
+from hostdx.scenarios.triage.rules.text_rows import rows_of_matches
 from hostdx.scenarios.triage.rules.words import (
     SentenceTemplate,
-    as_typable,
+    as_line_to_type,
     commands_for_rows,
-    fill_plain_each,
+    fill_line_for_each_value,
     fill_unquoted,
 )
 
@@ -44,14 +47,14 @@ def host_rule_of(text: RuleText) -> HostRule:
 
 def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
     """Raises Unreadable and Inapplicable, after what was found."""
-    rows = rows_of(text, host)
+    rows = rows_to_check(text, host)
     if isinstance(rows, Absent):
         raise Unreadable(rows.reason)
     rows_by_severity: dict[Severity, list[SubjectRow]] = {}
     unknown: list[tuple[str, str]] = []
     is_applicable = False
     for row in rows:
-        full = complete_row(text, host, row)
+        full = row_with_rule_values(text, host, row)
         answer, reason = answer_and_reason_of(text, full)
         is_applicable = is_applicable or answer != "not applicable"
         if answer == "found":
@@ -68,7 +71,7 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
         raise Inapplicable(text.otherwise or f"not on this host: {text.title}")
 
 
-def rows_of(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
+def rows_to_check(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     """Of a table, of the log, or of a path with wildcards: `name` is what stands for them, `mc0/dimm3`."""
     with ReadTrace() as trace:
         rows = _rule_rows(text, host)
@@ -78,13 +81,13 @@ def rows_of(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
 
 def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     if text.rest and text.programs:
-        return unlisted_service_lines(host, written_rules().rules)
+        return rows_of_unlisted_service_lines(host, load_written_rules().rules)
     if text.programs:
-        return service_lines_of(host, text)
+        return rows_of_service_lines(host, text)
     if text.log:
-        return lines_of(host, text.log, text.worse, text.log_words, text.settled, text.by_disk)
+        return rows_of_log_lines(host, text.log, text.worse, text.log_words, text.settled, text.by_disk)
     if text.rest:
-        rules = written_rules().rules
+        rules = load_written_rules().rules
         listed = {rule.log: rule.log_words for rule in rules if rule.log and not rule.programs}
         counted: dict[str, Sequence[str]] = {}
         for rule in rules:
@@ -95,9 +98,9 @@ def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
         of_table = {
             line.pattern: line.pattern_words for line in list_fault_lines() if KERNEL in line.programs
         }
-        return unlisted_lines(host, listed | counted | of_table)
+        return rows_of_unlisted_lines(host, listed | counted | of_table)
     if text.rows:
-        return cut_rows(host, text.each, text.rows, text.command)
+        return rows_of_matches(host, text.each, text.rows, text.command)
     if not text.each.startswith("/"):
         table = TABLES.get(text.each)
         return (
@@ -115,12 +118,12 @@ def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     return rows
 
 
-def complete_row(text: RuleText, host: Host, row: SubjectRow) -> SubjectRow:
+def row_with_rule_values(text: RuleText, host: Host, row: SubjectRow) -> SubjectRow:
     """With what the rule reads and names itself. A path that is read may hold what the rule names."""
 
-    def value_of(reading: Read) -> Value:
+    def value_of(reading: ReadingText) -> Value:
         if reading.last:
-            return last_line(host, text.read[reading.last])
+            return last_kernel_log_line(host, text.read[reading.last])
         return read_value(host, reading, row.folder, _row_texts(reading, row))
 
     if text.read:
@@ -131,7 +134,7 @@ def complete_row(text: RuleText, host: Host, row: SubjectRow) -> SubjectRow:
     return row
 
 
-def _row_texts(reading: Read, row: SubjectRow) -> dict[str, str]:
+def _row_texts(reading: ReadingText, row: SubjectRow) -> dict[str, str]:
     """Return the values that the path, the command or the pattern asks for."""
     asked_names = _PLACEHOLDER.findall(" ".join((reading.path, *reading.command, reading.match)))
     return {name: str(row[name]) for name in asked_names if name in row and is_present(row[name])}
@@ -165,7 +168,7 @@ def _shorten_list(names: Sequence[str]) -> str:
 
 def rule_finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[SubjectRow]) -> Finding:
     """One finding, however many it is about: 119 disks are one line with a count."""
-    rows = _without_second_captures(text, rows)
+    rows = _without_repeated_sentences(text, rows)
     first = rows[0]
     evidence = list(evidence_of(text, host, rows[:MAX_SHOWN_ROWS]))
     subjects = tuple(row.subject for row in rows)
@@ -198,7 +201,7 @@ def rule_finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[
     )
 
 
-def _without_second_captures(text: RuleText, rows: Sequence[SubjectRow]) -> list[SubjectRow]:
+def _without_repeated_sentences(text: RuleText, rows: Sequence[SubjectRow]) -> list[SubjectRow]:
     """Of rows that say the same of one thing the first: a sosreport keeps one output under several names."""
     if len(rows) < 2 or not all(row.folder.startswith("/sos_commands/") for row in rows):
         return list(rows)
@@ -304,18 +307,22 @@ def rule_remedies(text: RuleText, host: Host, rows: Sequence[SubjectRow]) -> tup
     return tuple(all_remedies)
 
 
-def make_remedy(host: Host, advice: Advice, rows: Sequence[SubjectRow], rule: str, title: str) -> Remedy:
+def make_remedy(
+    host: Host, advice: RemedyAdvice, rows: Sequence[SubjectRow], rule: str, title: str
+) -> Remedy:
     """As it is typed on this distribution, for all of these rows."""
     system = host.compute_once(read_distribution)
     own = advice.on.get(system.id) or advice.on.get(system.family, {}) if is_present(system) else {}
     wanted = _filled_settings(advice.set, rows)
-    setting_lines = settings.setting_lines(host, wanted, rule.rpartition(".")[2])
+    setting_lines = settings.setting_commands(host, wanted, rule.rpartition(".")[2])
 
     def command_lines(name: str, usual: tuple[str, ...], more: tuple[str, ...]) -> tuple[str, ...]:
         templates = own.get(name, usual)
         filled = (line for template in templates for line in commands_for_rows(template, rows))
         wanted_lines = (line for line in (*filled, *more) if line)
-        return tuple(as_typable(s) for line in wanted_lines for s in services.usable_commands(host, line))
+        return tuple(
+            as_line_to_type(s) for line in wanted_lines for s in services.commands_that_work(host, line)
+        )
 
     return Remedy(
         title=title,
@@ -327,7 +334,7 @@ def make_remedy(host: Host, advice: Advice, rows: Sequence[SubjectRow], rule: st
         no_command=advice.no_command,
         settings=_filled_settings(advice.switch, rows)
         if advice.commands
-        else settings.needed_settings(host, wanted),
+        else settings.settings_to_change(host, wanted),
     )
 
 
@@ -336,12 +343,12 @@ def _filled_settings(templates: Mapping[str, str], rows: Sequence[SubjectRow]) -
         (place, fill_unquoted(value, row))
         for row in rows
         for key, value in templates.items()
-        for place in fill_plain_each(key, row)
+        for place in fill_line_for_each_value(key, row)
     ]
     return {key: value for key, value in pairs if key and value}
 
 
-def _advice_commands(advice: Advice) -> tuple[str, ...]:
+def _advice_commands(advice: RemedyAdvice) -> tuple[str, ...]:
     return (*advice.commands, *(f"{key} = {value}" for key, value in advice.set.items()))
 
 

@@ -53,7 +53,7 @@ _FUNCTIONS: dict[str, Callable[..., Value]] = {
     "words": lambda text: tuple(text.split()),
     "found": lambda text, pattern: _first_group(text, pattern),
     "largest": lambda text: max(map(int, re.findall(r"-?[0-9]{1,18}", str(text)))),  # number of a text
-    "cpus": lambda text: _count_listed(text),  # of a list such as `2-31,64`
+    "cpus": lambda text: _count_listed_cpus(text),  # of a list such as `2-31,64`
     "joined": lambda items: ", ".join(str(item) for item in items),
     "joined_with": lambda items, between: between.join(str(item) for item in items),
 }
@@ -64,7 +64,7 @@ def _hexadecimal_number(digits: str) -> Value:
     return Absent(f"{digits[:40]!r} is no hexadecimal number", "invalid") if number is None else number
 
 
-def _count_listed(text: str) -> Value:
+def _count_listed_cpus(text: str) -> Value:
     """Return how many CPUs a list such as `2-31,64` names. `isolcpus=` may have words before its list."""
     cpus = parse_list(",".join(part for part in text.split(",") if part[:1].isdigit()))
     return len(cpus) if cpus is not None else Absent(f"{text[:40]!r} is no list of CPUs", "invalid")
@@ -78,7 +78,7 @@ def _first_group(text: str, pattern: str) -> Value:
 _LAZY = frozenset({"known", "given"})  # these look at what is absent too
 
 
-class Invalid(ValueError):
+class InvalidExpression(ValueError):
     """The expression is not in the language: what of it, in one line."""
 
 
@@ -108,28 +108,28 @@ class Expression:
 
 @lru_cache(maxsize=2000)
 def parse_expression(text: str) -> Expression:
-    """Raises Invalid."""
+    """Raises InvalidExpression."""
     return Expression(text)
 
 
 def _parse_checked(text: str) -> ast.expr:
     if len(text) > MAX_LETTERS:
-        raise Invalid(f"an expression has more than {MAX_LETTERS} letters")
+        raise InvalidExpression(f"an expression has more than {MAX_LETTERS} letters")
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         why = error.msg if isinstance(error, SyntaxError) else str(error)
-        raise Invalid(f"{text!r} is no expression: {why}") from None
+        raise InvalidExpression(f"{text!r} is no expression: {why}") from None
     for node in _nodes_to_check(tree):
         if isinstance(node, ast.Call):
             is_known = isinstance(node.func, ast.Name) and node.func.id in (*_FUNCTIONS, *_LAZY)
             if not is_known or node.keywords:
-                raise Invalid(f"{text!r}: {ast.unparse(node.func)} is no function of rules")
+                raise InvalidExpression(f"{text!r}: {ast.unparse(node.func)} is no function of rules")
         elif isinstance(node, ast.Constant):
             if not isinstance(node.value, str | int | float | bool | None):
-                raise Invalid(f"{text!r}: {node.value!r} is no value of rules")
+                raise InvalidExpression(f"{text!r}: {node.value!r} is no value of rules")
         else:
-            raise Invalid(f"{text!r}: {type(node).__name__} is not part of the language of rules")
+            raise InvalidExpression(f"{text!r}: {type(node).__name__} is not part of the language of rules")
     return tree
 
 

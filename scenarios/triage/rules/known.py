@@ -66,7 +66,7 @@ TABLES: dict[str, Table] = {
 
 
 @lru_cache(maxsize=4)
-def written_rules(site: Path = SITE, *, tested: bool = True) -> RuleFile:
+def load_written_rules(site: Path = SITE, *, tested: bool = True) -> RuleFile:
     """A site's rule takes the place of ours of the same id. What is wrong in any file is a problem, never an error.
 
     `tested`: ours are known to be right, and come without their rows.

@@ -15,7 +15,7 @@ MAX_READ_BYTES = 4 << 20
 MAX_LINE_CHARACTERS = 16_384
 
 
-class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class ReadingText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """`path`: from the root, or below the row's folder; `{name}` stands for a value of the row.
 
     Without anything else the whole text, a number where it is one. `key`: the value after that word, as in
@@ -65,7 +65,7 @@ class Read(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         return path if path.startswith("/") else f"{folder}/{path}"
 
 
-def read_value(host: Host, reading: Read, folder: str, row: dict[str, str]) -> Value:
+def read_value(host: Host, reading: ReadingText, folder: str, row: dict[str, str]) -> Value:
     """The value, or why there is none."""
     if row and reading.match:
         escaped = {name: re.escape(text) for name, text in row.items()}
@@ -110,40 +110,40 @@ def _join_files(host: Host, pattern: str) -> str | Absent:
     return "\n".join(texts) if texts else Absent(f"there is no {pattern}", "missing", pattern)
 
 
-def last_line(host: Host, log: Read) -> Value:
+def last_kernel_log_line(host: Host, log: ReadingText) -> Value:
     """Of the kernel's log, the last that meets the pattern; empty where none does."""
     messages = _matching_messages(host, log)
     return messages if isinstance(messages, Absent) else messages[-1][:300] if messages else ""
 
 
-def _matching_messages(host: Host, reading: Read) -> list[str] | Absent:
+def _matching_messages(host: Host, reading: ReadingText) -> list[str] | Absent:
     log = host.compute_once(read_kernel_log)
     if isinstance(log, Absent):
         return log
-    index = host.compute_once(log_index)
+    index = host.compute_once(kernel_log_index)
     meets = lazy_pattern(reading.log)
     messages = (index.lines[number] for number in index.find_words(reading.log_words))
     return [message for message in messages if meets.search(message)]
 
 
-def log_index(host: Host) -> LineIndex:
+def kernel_log_index(host: Host) -> LineIndex:
     """The messages of the kernel's log; without a log none."""
     log = host.compute_once(read_kernel_log)
     return LineIndex([] if isinstance(log, Absent) else [line.message for line in log.lines])
 
 
-def _value_of_text(text: str | Absent, reading: Read, source: str) -> Value:
+def _value_of_text(text: str | Absent, reading: ReadingText, source: str) -> Value:
     if isinstance(text, Absent):
         return text
     if reading.choice:
-        return _typed_value(bracketed_word(text))
+        return _number_or_text_value(bracketed_word_or_text(text))
     pattern = reading.match or (rf"^[ \t]*{re.escape(reading.key)}[ \t]*[:= \t](.*)$" if reading.key else "")
     if not pattern:
-        return text.strip("\0 \t\r\n") if reading.plain else _typed_value(text)
+        return text.strip("\0 \t\r\n") if reading.plain else _number_or_text_value(text)
     match = re.search(pattern, without_long_lines(text), re.MULTILINE)
     if match is None:
         return Absent(f"{source} has no {reading.key or reading.match}", "unsupported", source)
-    return _typed_value(match[1] if match.groups() else match[0])
+    return _number_or_text_value(match[1] if match.groups() else match[0])
 
 
 def without_long_lines(text: str) -> str:
@@ -153,13 +153,13 @@ def without_long_lines(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if len(line) <= MAX_LINE_CHARACTERS)
 
 
-def bracketed_word(text: str) -> str:
+def bracketed_word_or_text(text: str) -> str:
     """The word in brackets, as in `always [madvise] never`; else the whole text, of md's `1000 (local)` the value."""
     bracket = re.search(r"\[([^\[\]]*)\]", text)
     return bracket[1] if bracket else re.sub(r" \((?:local|system)\)$", "", text.strip("\0 \t\r\n"))
 
 
-def _typed_value(text: str) -> Value:
+def _number_or_text_value(text: str) -> Value:
     text = text.strip("\0 \t\r\n")
     if re.fullmatch(r"-?[0-9]{1,19}", text):
         return int(text)

@@ -14,15 +14,15 @@ from hostdx.probes.reading.parsed_toml import parse_toml
 from hostdx.probes.reading.patterns import add_needed_words
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract.finding import Confidence, Severity
-from hostdx.scenarios.triage.rules.expression import Invalid, parse_expression
-from hostdx.scenarios.triage.rules.read import Read
+from hostdx.scenarios.triage.rules.expression import InvalidExpression, parse_expression
+from hostdx.scenarios.triage.rules.read import ReadingText
 from hostdx.scenarios.triage.rules.words import SentenceTemplate
 
 MAX_RULE_FILE_BYTES = 1 << 20
 Answer = Literal["found", "fine", "not applicable", "unknown"]
 
 
-class Advice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class RemedyAdvice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """What to do. `on` takes the place of `commands` and `persistent` on these distributions: debian, redhat, suse …
 
     `set`: sysctls and files below /sys with the values they should have: their commands, and how to take them back, are
@@ -52,7 +52,7 @@ class TestRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     row: dict[str, Json] = {}
 
 
-def _unfilled_part(line: str) -> str:
+def _computed_part_in_braces(line: str) -> str:
     """Return what stands in braces and is worked out, which is nothing that a shell knows: `chunk // 512`."""
     for match in re.finditer(r"(?<!\$)\{([^{}]*)\}", line):
         part = str(match[1])
@@ -100,7 +100,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     rest: bool = False
     where: str = ""
     otherwise: str = ""
-    read: dict[str, Read] = {}
+    read: dict[str, ReadingText] = {}
     let: dict[str, str] = {}
     severity: Severity = "notice"
     warning: str = ""
@@ -109,7 +109,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     many: str = ""
     evidence: tuple[str, ...] = ()
     source: str = ""
-    remedy: tuple[Advice, ...] = ()
+    remedy: tuple[RemedyAdvice, ...] = ()
     references: tuple[str, ...] = ()
     prove: str = ""
     prove_options: tuple[str, ...] = ()
@@ -140,9 +140,9 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
                 *(word for item in self.remedy for pair in (item.set | item.switch).items() for word in pair),
             ):
                 SentenceTemplate(template)
-        except Invalid as error:
+        except InvalidExpression as error:
             return str(error)
-        if unfilled := next(filter(None, map(_unfilled_part, self._typed_lines())), ""):
+        if unfilled := next(filter(None, map(_computed_part_in_braces, self._typed_lines())), ""):
             return f"{{{unfilled}}}: a command is filled with names only; give it a name by `let`"
         plain_texts = (
             self.title,

@@ -28,7 +28,7 @@ _LOADS = lazy_pattern(r"(?:^|[;&|] *)modprobe (?!-)([\w-]+)")
 _MODULE_SETTINGS = ("/etc/modprobe.d/*.conf", "/run/modprobe.d/*.conf", "/usr/lib/modprobe.d/*.conf")
 
 
-def usable_commands(host: Host, command: str) -> Iterator[str]:
+def commands_that_work(host: Host, command: str) -> Iterator[str]:
     """Yield the command, after those that it needs first; nothing where it cannot work on this host.
 
     A service that is known not to be installed is not started, and a disk of a hypervisor or of iSCSI has no record of
@@ -37,10 +37,10 @@ def usable_commands(host: Host, command: str) -> Iterator[str]:
     service, disk = _STARTS.match(command), _SMART.match(command)
     if service is not None and service_state(host, service[1]) == "missing":
         return
-    if disk is not None and not _answers_smart(host, disk[1]):
+    if disk is not None and not _may_answer_smart(host, disk[1]):
         return
     for module in dict.fromkeys(_LOADS.findall(command)):
-        for path in dict.fromkeys(path for path, _ in module_obstacles(host, module)):
+        for path in dict.fromkeys(path for path, _ in lines_that_block_module(host, module)):
             words = (
                 rf"/^[[:space:]]*(install|blacklist)[[:space:]]+{_either_dash(module)}([[:space:]]|$)/s/^/#/"
             )
@@ -48,7 +48,7 @@ def usable_commands(host: Host, command: str) -> Iterator[str]:
     yield command
 
 
-def module_obstacles(host: Host, module: str) -> Iterator[tuple[str, str]]:
+def lines_that_block_module(host: Host, module: str) -> Iterator[tuple[str, str]]:
     """Yield each file with the line that keeps `modprobe` or the boot from loading a module."""
     name = _either_dash(module)
     blocks = re.compile(
@@ -66,7 +66,7 @@ def _either_dash(module: str) -> str:
     return re.sub("[-_]", "[-_]", module)
 
 
-def _answers_smart(host: Host, name: str) -> bool:
+def _may_answer_smart(host: Host, name: str) -> bool:
     """Return True for a disk that is not known here, too: the admin sees what smartctl says."""
     disk = block_devices(host).get(name)
     if disk is None:
@@ -78,7 +78,7 @@ def _answers_smart(host: Host, name: str) -> bool:
 def service_state(host: Host, name: str) -> State | Absent:
     """By the processes, the units' folders, and what a sosreport kept of `systemctl` and `ps`."""
     unit = name if name.endswith((".service", ".timer", ".socket")) else f"{name}.service"
-    if name.removesuffix(".service") in host.compute_once(running_names):
+    if name.removesuffix(".service") in host.compute_once(running_program_names):
         return "running"
     units = host.compute_once(_captured_unit_states)
     if unit in units:
@@ -93,7 +93,7 @@ def read_processes(host: Host) -> ProcessTable:
     return read_process_table(host, io=False)
 
 
-def running_names(host: Host) -> frozenset[str]:
+def running_program_names(host: Host) -> frozenset[str]:
     """Names of the processes that can be seen, or that a captured `ps` lists."""
     names = {process.name for process in host.compute_once(read_processes).processes.values()}
     for path in host.glob_paths("/sos_commands/process/ps_*") if not host.live else ():

@@ -11,7 +11,7 @@ import msgspec
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.triage.rules.read import bracketed_word
+from hostdx.scenarios.triage.rules.read import bracketed_word_or_text
 from hostdx.scenarios.triage.rules.subjects.settings import settings_of_files, settings_of_tuned
 
 # Setting one of a pair sets the other to 0, and 0 itself is refused (mm/page-writeback.c, dirty_bytes_handler).
@@ -23,19 +23,19 @@ _INSTEAD = {
 }
 
 
-class SettingLines(msgspec.Struct, frozen=True):
+class SettingCommands(msgspec.Struct, frozen=True):
     commands: tuple[str, ...]
     persistent: tuple[str, ...]
     verify: tuple[str, ...]
     undo: tuple[str, ...]
 
 
-def setting_lines(host: Host, wanted: Mapping[str, str], name: str) -> SettingLines:
+def setting_commands(host: Host, wanted: Mapping[str, str], name: str) -> SettingCommands:
     """`wanted`: by sysctl (`vm.swappiness`) or path (`/sys/...`, with `*` for several); `name`: of the file to keep.
 
     What has its value already, and what this host does not have, is left out.
     """
-    wanted = needed_settings(host, wanted)
+    wanted = settings_to_change(host, wanted)
     sysctls = {key: value for key, value in wanted.items() if not key.startswith("/")}
     commands = [_sysctl_command(sysctls.items())] if sysctls else []
     undo = [_sysctl_command(old)] if (old := list(_previous_sysctls(host, sysctls))) else []
@@ -52,7 +52,7 @@ def setting_lines(host: Host, wanted: Mapping[str, str], name: str) -> SettingLi
     for paths in files.values():
         verb = "grep ." if len(paths) > 1 or "*" in paths[0] else "cat"
         verify.append(f"{verb} {' '.join(map(_quote_pattern, paths))}")
-    return SettingLines(
+    return SettingCommands(
         tuple(commands),
         (f"printf '%s\\n' {quoted_settings} > {keep}", *_overriding_lines(host, sysctls, keep))
         if sysctls
@@ -74,7 +74,7 @@ def _overriding_lines(host: Host, sysctls: Mapping[str, str], keep: str) -> Iter
             yield f"# {path} sets {key} to {value} at each boot: change it there, too"
 
 
-def needed_settings(host: Host, wanted: Mapping[str, str]) -> dict[str, str]:
+def settings_to_change(host: Host, wanted: Mapping[str, str]) -> dict[str, str]:
     """Return those that do not have their value yet."""
     return {key: value for key, value in wanted.items() if _needs_change(host, key, value)}
 
@@ -86,7 +86,7 @@ def _needs_change(host: Host, key: str, value: str) -> bool:
     return any(
         text.kind == "permission"
         if isinstance(text, Absent)
-        else bracketed_word(text).split() != value.split()
+        else bracketed_word_or_text(text).split() != value.split()
         for text in texts
     )
 
@@ -119,7 +119,7 @@ def _undo_commands(host: Host, paths: Sequence[str]) -> Iterator[str]:
     """One line, and one more for each value that differs from the usual one."""
     places = [place for path in paths for place in _matching_paths(host, path)]
     were = {
-        place: bracketed_word(text)
+        place: bracketed_word_or_text(text)
         for place in places
         if is_present(text := host.read_file_text(place, 4096))
     }

@@ -14,16 +14,16 @@ from hostdx.scenarios.triage.rules.table import SubjectRow
 MAX_ROWS = 10_000
 
 
-def cut_rows(host: Host, each: str, pattern: str, command: tuple[str, ...]) -> list[SubjectRow]:
+def rows_of_matches(host: Host, globs: str, pattern: str, command: tuple[str, ...]) -> list[SubjectRow]:
     """The named groups of each match are columns; `name` is the file's own where no group has that name,
     of a device's output (`smartctl_-a_.dev.sdb`) the device.
 
     With a command its output is cut. A live host is asked for it only where a path of `each` is there.
     """
     rows: list[SubjectRow] = []
-    for path, text in _texts(host, each, command):
+    for path, text in _texts_to_search(host, globs, command):
         for match in re.finditer(pattern, without_long_lines(text), re.MULTILINE):
-            columns = {name: _column(word) for name, word in match.groupdict().items()}
+            columns = {name: _group_value(word) for name, word in match.groupdict().items()}
             name = match.groupdict().get("name") or path.rpartition(".dev.")[2].rpartition("/")[2]
             rows.append(SubjectRow(name, {"path": path, **columns, "name": name}, path))
             if len(rows) == MAX_ROWS:
@@ -31,27 +31,27 @@ def cut_rows(host: Host, each: str, pattern: str, command: tuple[str, ...]) -> l
     return rows
 
 
-def _texts(host: Host, each: str, command: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    if command and host.live and not any(map(host.glob_paths, each.split())):
+def _texts_to_search(host: Host, globs: str, command: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    if command and host.live and not any(map(host.glob_paths, globs.split())):
         return
     if command:
-        output = host.compute_once(_reader_of(command))
+        output = host.compute_once(_output_reader(command))
         if is_present(output):
             yield host.find_output(" ".join(command)), output
         return
-    for path in (path for glob in each.split() for path in host.glob_paths(glob)):
+    for path in (path for glob in globs.split() for path in host.glob_paths(glob)):
         text = host.read_file_text(path, MAX_READ_BYTES)
         if is_present(text):
             yield path, text
 
 
 @cache
-def _reader_of(command: tuple[str, ...]) -> Callable[[Host], str | Absent]:
+def _output_reader(command: tuple[str, ...]) -> Callable[[Host], str | Absent]:
     """Return one function for one command, so that several rules ask a host once."""
     return lambda host: host.read_command(*command)
 
 
-def _column(word: str | None) -> Value:
+def _group_value(word: str | None) -> Value:
     """A number where it is written as one is; what begins with a zero is a text."""
     if word is None:
         return Absent("the text does not say it", "unsupported")

@@ -18,7 +18,7 @@ from hostdx.probes.units import DisplayQuantity
 from hostdx.scenarios.contract.finding import Confidence, Evidence, Finding, Remedy, Severity
 from hostdx.scenarios.contract.folders import SCENARIOS
 from hostdx.scenarios.contract.knowledge_file import read_tables
-from hostdx.scenarios.triage.rules.words import FORMS, as_typable, value_text
+from hostdx.scenarios.triage.rules.words import FORMS, as_line_to_type, value_text
 
 _T = TypeVar("_T", bound=msgspec.Struct)
 _HOLE = re.compile(r"\{\{\w+\}\}|\{(\w+)(?::([a-z]+))?\}")
@@ -88,7 +88,7 @@ class FindingTexts:
                 except msgspec.ValidationError as error:
                     raise ValueError(f"{self.path}: {kind}.{name}: {error}") from None
         for (kind, name), text_entry in converted.items():
-            if wrong := _find_fault(text_entry, converted):
+            if wrong := _find_template_fault(text_entry, converted):
                 raise ValueError(f"{self.path}: {kind}.{name}: {wrong}")
         return converted
 
@@ -177,7 +177,7 @@ class FindingTexts:
             values = fields[many] if many else ("",)
             assert isinstance(values, tuple)
             filled = (self._fill_template(template, {**fields, many: value}, quoted=True) for value in values)
-            filled_lines += map(as_typable, filled)
+            filled_lines += map(as_line_to_type, filled)
         return tuple(filled_lines)
 
     def _fill_template(self, template: str, fields: Mapping[str, object], *, quoted: bool = False) -> str:
@@ -199,7 +199,7 @@ def _template_holes(template: str) -> Iterator[re.Match[str]]:
     return (hole for hole in _HOLE.finditer(template) if hole[1] is not None)
 
 
-def _find_fault(text_entry: Entry, all_entries: Mapping[tuple[str, str], Entry]) -> str:
+def _find_template_fault(text_entry: Entry, all_entries: Mapping[tuple[str, str], Entry]) -> str:
     for hole in (hole for text in text_entry.all_templates() for hole in _template_holes(text)):
         if hole[2] not in (None, "raw", *FORMS):
             return f"{hole[2]} is no form"
@@ -222,6 +222,6 @@ def _find_fault(text_entry: Entry, all_entries: Mapping[tuple[str, str], Entry])
 
 
 @cache
-def texts(folder: str) -> FindingTexts:
+def finding_texts(folder: str) -> FindingTexts:
     """Return the texts of a feature's folder, such as `storage` or `triage/host`."""
     return FindingTexts(SCENARIOS / folder / "findings.toml")

@@ -8,7 +8,13 @@ from collections.abc import Callable, Sequence
 from hostdx.probes import units
 from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.types import Absent
-from hostdx.scenarios.triage.rules.expression import Expression, Invalid, Names, Value, parse_expression
+from hostdx.scenarios.triage.rules.expression import (
+    Expression,
+    InvalidExpression,
+    Names,
+    Value,
+    parse_expression,
+)
 
 FORMS: dict[str, Callable[[float], str]] = {
     "number": units.format_number,
@@ -80,7 +86,7 @@ def fill_unquoted(line: str, names: Names) -> str:
     )
 
 
-def fill_plain_each(line: str, names: Names) -> list[str]:
+def fill_line_for_each_value(line: str, names: Names) -> list[str]:
     """As `fill_unquoted`, once for each word of the value that is marked `:words`."""
     marked_hole = re.search(r"\{(\w+):words\}", line)
     value = names.get(marked_hole[1]) if marked_hole else None
@@ -99,7 +105,7 @@ def _is_option(line: str, hole: re.Match[str], names: Names) -> bool:
 class SentenceTemplate:
     """A template; `[?, {channels} queues]` is left out where a value in it is unknown.
 
-    Raises Invalid where an expression in it is none, or its form is not known.
+    Raises InvalidExpression where an expression in it is none, or its form is not known.
     """
 
     def __init__(self, template: str) -> None:
@@ -108,10 +114,10 @@ class SentenceTemplate:
         for hole in _HOLE.finditer(template):
             form = hole[2] or ""
             if form and form not in FORMS:
-                raise Invalid(f"{template!r}: {form} is no form; there are {', '.join(FORMS)}")
+                raise InvalidExpression(f"{template!r}: {form} is no form; there are {', '.join(FORMS)}")
             self._holes[hole[0]] = (parse_expression(hole[1]), form)
         if set("{}") & set(_HOLE.sub("", template)):
-            raise Invalid(f"{template!r}: a brace that no value fills")
+            raise InvalidExpression(f"{template!r}: a brace that no value fills")
 
     @property
     def expression_texts(self) -> list[str]:
@@ -175,7 +181,7 @@ def is_root() -> bool:
     return os.geteuid() == 0
 
 
-def as_typable(line: str) -> str:
+def as_line_to_type(line: str) -> str:
     """As it can be typed here. A redirection is the shell's own: `sudo echo` would open the file without the rights."""
     if is_root() or line.startswith(("#", "sudo ")):
         return line

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.cli.entry import run_command_line
-from hostdx.scenarios.triage.rules.known import TABLES, written_rules
+from hostdx.scenarios.triage.rules.known import TABLES, load_written_rules
 
 
 def test_each_table_is_shown_with_its_columns_here(capsys: pytest.CaptureFixture[str]) -> None:
@@ -18,5 +18,5 @@ def test_each_table_is_shown_with_its_columns_here(capsys: pytest.CaptureFixture
 
 def test_a_rule_says_what_it_reads(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["rules", "--explain", "log.heat"]) == 0
-    [heat] = [rule for rule in written_rules(Path("/nonexistent")).rules if rule.id == "log.heat"]
+    [heat] = [rule for rule in load_written_rules(Path("/nonexistent")).rules if rule.id == "log.heat"]
     assert heat.log in capsys.readouterr().out

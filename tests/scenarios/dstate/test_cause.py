@@ -14,7 +14,7 @@ from hostdx.scenarios.dstate.location import (
     is_suspended,
     scheduler_holds,
 )
-from hostdx.scenarios.triage.knowledge.kernels import faults_of
+from hostdx.scenarios.triage.knowledge.kernels import kernel_faults_of_release
 from tests.every_case import every_case
 
 NO = Absent("not readable")
@@ -168,7 +168,7 @@ def test_the_kernels_fault_is_not_claimed_for_one_queue_or_another_scheduler() -
         states = {d.name: d for d in (TOP, state)}
         details = stuck("blk_mq_get_tag", place=XFS)
         (group,) = group_by_cause([(details, cause_of(details, states))])
-        finding = stuck_group_finding(group, states, faults_of("4.18.0-348.el8.x86_64"))
+        finding = stuck_group_finding(group, states, kernel_faults_of_release("4.18.0-348.el8.x86_64"))
         assert finding.id == "dstate.scheduler" and not finding.references
 
 

@@ -18,7 +18,7 @@ from hostdx.scenarios.fstrim.measurement.trim import (
 from hostdx.scenarios.fstrim.plan import trim_action
 from hostdx.scenarios.fstrim.results import LedgerRow
 from hostdx.scenarios.fstrim.trim_setup import TrimSetup
-from hostdx.scenarios.triage.knowledge.trims import load_trims, trim_of
+from hostdx.scenarios.triage.knowledge.trims import load_trim_behaviours, trim_behaviour_of
 from tests.every_case import every_case
 from tests.fakes import FakeClock, FakeRun
 from tests.fakes.hosts.tree import Tree
@@ -43,8 +43,8 @@ def test_the_number_in_what_fstrim_says(sentence: str, value: int | None) -> Non
 
 
 def test_what_is_known_is_dated_and_sourced() -> None:
-    assert all(entry.source and entry.dated.year >= 2026 for entry in load_trims())
-    assert trim_of("vfat", "6.1.0") is None
+    assert all(entry.source and entry.dated.year >= 2026 for entry in load_trim_behaviours())
+    assert trim_behaviour_of("vfat", "6.1.0") is None
 
 
 class TypedSetup(TrimSetup):
@@ -113,7 +113,7 @@ def test_the_answer_agrees_with_the_rows(
         for answer_sentence in book.answer_sentences()
         if "the same 16 GiB each time" in answer_sentence
     ]
-    explanation = trim_of(fstype, row) if row else None
+    explanation = trim_behaviour_of(fstype, row) if row else None
     assert (explanation.repeats if explanation else "each time (3 trims) ") in f"{sentence} "
     called_size = any("the size of the file system" in row.explained for row in book.trim_rows)
     assert called_size == ("size of the file system" in sentence)

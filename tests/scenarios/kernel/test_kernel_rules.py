@@ -8,7 +8,7 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.kernel import rules
 from hostdx.scenarios.kernel.rules import NEEDS, SYMPTOMS, check_known_faults
-from hostdx.scenarios.triage.knowledge.kernels import kernel_faults
+from hostdx.scenarios.triage.knowledge.kernels import all_kernel_faults
 from tests.every_case import every_case
 
 OSRELEASE, RETBLEED = "proc/sys/kernel/osrelease", "sys/devices/system/cpu/vulnerabilities/retbleed"
@@ -35,7 +35,7 @@ def test_what_could_not_be_read_is_the_reason(tmp_path: Path) -> None:
 
 
 def test_every_need_and_symptom_that_is_named_is_known() -> None:
-    for fault in kernel_faults().entries:
+    for fault in all_kernel_faults().entries:
         assert set(fault.needs) <= set(NEEDS)
         assert not fault.symptom or fault.symptom in SYMPTOMS
         assert not fault.quiet or fault.symptom

@@ -12,7 +12,7 @@ from hostdx.scenarios.experiment.schedule.switch import attribute_change
 from hostdx.scenarios.prove import kinds, reserved_cards
 from hostdx.scenarios.prove.kinds import parse_setting, parse_settings
 from hostdx.scenarios.prove.loads import LOADS
-from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.known import load_written_rules
 from tests.every_case import every_case
 from tests.needs import ROOT, needs
 
@@ -255,7 +255,7 @@ def test_the_scheduler_of_a_system_disk_is_reserved(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_loads_of_rules_exist() -> None:
-    loads = {rule.load for rule in written_rules().rules if rule.load}
+    loads = {rule.load for rule in load_written_rules().rules if rule.load}
     assert loads and loads <= set(LOADS)
 
 

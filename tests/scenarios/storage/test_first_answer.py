@@ -17,7 +17,7 @@ from hostdx.scenarios.storage.first_answer import first_answer, rank_classes, su
 from hostdx.scenarios.storage.results import DirectoryLevel
 from hostdx.scenarios.storage.throttling.caps import Throttle
 from hostdx.scenarios.storage.throttling.findings import ebs_findings, limits_below, lower_levels_to_caps
-from hostdx.scenarios.triage.knowledge.disks import CloudDisk, DiskClass, JobKind, cloud_disks, disk_class
+from hostdx.scenarios.triage.knowledge.disks import CloudDisk, DiskClass, DiskUse, cloud_disks, disk_class
 from tests.fakes.hosts.tree import Tree
 from tests.scenarios.storage.test_findings import DISK, NONE, target
 
@@ -129,7 +129,7 @@ def test_a_clouds_volume_is_compared_with_what_is_published_of_it_and_is_no_ssd_
 
 
 def test_every_class_offer_and_use_is_dated_and_sourced() -> None:
-    for key, kind in (("class", DiskClass), ("offer", CloudDisk), ("job", JobKind)):
+    for key, kind in (("class", DiskClass), ("offer", CloudDisk), ("job", DiskUse)):
         entries = load("storage", key, kind).entries
         assert entries
         for entry in entries:

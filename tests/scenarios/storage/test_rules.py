@@ -16,7 +16,7 @@ from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
 from hostdx.scenarios.storage import rules as storage
 from hostdx.scenarios.triage.rules.engine import check_rule
-from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.known import load_written_rules
 from hostdx.scenarios.triage.triage import apply_rule
 from tests.every_case import every_case
 
@@ -48,7 +48,7 @@ def asked_slot(host: Host) -> list[Finding]:
 
 
 def _ask_rule(host: Host, id: str) -> list[Finding]:
-    return list(check_rule(next(rule for rule in written_rules().rules if rule.id == id), host))
+    return list(check_rule(next(rule for rule in load_written_rules().rules if rule.id == id), host))
 
 
 def write_file(root: Path, path: str, text: str) -> None:
@@ -205,7 +205,7 @@ def test_every_disk_is_asked_and_one_that_does_not_answer_is_not_fine(
                 "storage.smart",
                 "storage",
                 "x",
-                partial(check_rule, next(r for r in written_rules().rules if r.id == "storage.smart")),
+                partial(check_rule, next(r for r in load_written_rules().rules if r.id == "storage.smart")),
             ),
             host,
             lambda: 0.0,

@@ -127,7 +127,7 @@ _WRONG_STATUS = {
 }
 
 
-def mapped_rows(host: Host) -> list[SubjectRow]:
+def mapped_device_rows(host: Host) -> list[SubjectRow]:
     """One row per target of the device mapper that says how it is: `used` 0..1 of a snapshot, `bad`: it failed, lost a
     leg, or found data that are not what was written.
     """
@@ -179,7 +179,7 @@ def array_rows(host: Host) -> list[SubjectRow]:
             "stripe_cache": partial(host.read_integer, f"{base}/stripe_cache_size"),
             "bitmap": partial(host.read_word, f"{base}/bitmap/location"),
             "members": partial(list_leaves, block_devices(host), array.name),
-            "flash": partial(_all_flash, host, array.name),
+            "flash": partial(_is_all_flash, host, array.name),
         }
         rows.append(SubjectRow(array.name, columns, base))
     unread = Absent("sysfs was not captured", "captured")
@@ -190,7 +190,7 @@ def array_rows(host: Host) -> list[SubjectRow]:
     return rows
 
 
-def _all_flash(host: Host, array: str) -> Value:
+def _is_all_flash(host: Host, array: str) -> Value:
     """Return whether no disk below the array rotates."""
     devices = block_devices(host)
     spins = [devices[n].rotational for n in list_leaves(devices, array) if n != array and n in devices]

@@ -24,7 +24,7 @@ from hostdx.scenarios.triage.knowledge.kernels import release_family, release_nu
 from hostdx.scenarios.triage.knowledge.slabs import slab_owner
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.services import read_processes, service_state
-from hostdx.scenarios.triage.rules.subjects.process import process_names
+from hostdx.scenarios.triage.rules.subjects.process import names_of_processes
 from hostdx.scenarios.triage.rules.table import SubjectRow, field_value
 
 _RECLAIMABLE = re.compile(
@@ -105,7 +105,7 @@ def host_rows(host: Host) -> list[SubjectRow]:
         "slab_bytes": lambda: host.compute_once(_largest_slab)[1],
         **{f"slab_{field}": partial(_slab_field, host, field) for field in ("owner", "cause", "advice")},
         "mounts": lambda: len(table) if is_present(table := read_mounts(host)) else table,
-        "running": lambda: host.compute_once(process_names),
+        "running": lambda: host.compute_once(names_of_processes),
         "nscd": lambda: service_state(host, "nscd"),
         "sssd": lambda: service_state(host, "sssd"),
         "osds": lambda: sum(

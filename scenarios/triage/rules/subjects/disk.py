@@ -82,7 +82,7 @@ def _disk_row(host: Host, d: BlockDevice) -> SubjectRow:
             "downshifts": lambda: _ata_value(host, d, "downshifts"),
             "downshifts_source": lambda: _ata_value(host, d, "downshifts_source"),
             "sata_bits": lambda: _ata_value(host, d, "now", 1e9),
-            "likes_wait": lambda: _likes_wait(host, d),
+            "likes_wait": lambda: _peer_waits(host, d),
             "read_wait": lambda: counters("read"),
             "write_wait": lambda: counters("write"),
             "in_flight": lambda: _in_flight(host, d.name),
@@ -125,7 +125,7 @@ def _write_cache(host: Host, d: BlockDevice, base: str) -> Value:
     return cache_mode
 
 
-def _likes_wait(host: Host, d: BlockDevice) -> Value:
+def _peer_waits(host: Host, d: BlockDevice) -> Value:
     """The median of the mean read times, in ns, of at least two other disks of its model."""
     waits = host.compute_once(_waits_by_model).get(d.model if is_present(d.model) else "", [])
     others = sorted(wait for name, wait in waits if name != d.name)
@@ -237,7 +237,7 @@ def _mount_row(host: Host, mount: Mount) -> SubjectRow:
             "image": mount.fstype in ("squashfs", "iso9660", "erofs", "udf", "cramfs")
             or "loop" in mount.source,
             "read_only": "ro" in mount.options,
-            "asked_read_only": lambda: _is_asked(host, mount, "ro"),
+            "asked_read_only": lambda: _is_option_in_fstab(host, mount, "ro"),
             "in_fstab": lambda: _fstab_options(host, mount) is not None,
             "sync": "sync" in mount.options,
             "dirsync": "dirsync" in mount.options,
@@ -289,7 +289,7 @@ def _fstab_options(host: Host, mount: Mount) -> tuple[str, ...] | None:
     return next((options for directory, options in fstab_entries(host) if directory == place), None)
 
 
-def _is_asked(host: Host, mount: Mount, option: str) -> Value:
+def _is_option_in_fstab(host: Host, mount: Mount, option: str) -> Value:
     asked, text = _fstab_options(host, mount), host.read_file_text("/etc/fstab")
     if asked is not None:
         return option in asked

@@ -16,11 +16,11 @@ from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.knowledge.hardware import (
     BoardEvent,
-    Cloud,
-    cloud_of,
-    disk_model,
+    CloudVolumeLimits,
+    cloud_of_firmware_texts,
     emulated_device,
     known_board_event,
+    unfit_disk_model_named,
 )
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.table import SubjectRow
@@ -28,11 +28,11 @@ from hostdx.scenarios.triage.rules.table import SubjectRow
 DMI = "/sys/class/dmi/id"
 
 
-def model_rows(host: Host) -> list[SubjectRow]:
-    """One row per disk whose model is in knowledge/disk_models.toml; `member`: of what array it is a part."""
+def unfit_disk_rows(host: Host) -> list[SubjectRow]:
+    """One row per disk whose model is in knowledge/unfit_disk_models.toml; `member`: of what array it is a part."""
     rows = []
     for disk in block_devices(host).values():
-        model = disk_model(disk.model) if is_present(disk.model) and not disk.parent else None
+        model = unfit_disk_model_named(disk.model) if is_present(disk.model) and not disk.parent else None
         if model is not None:
             columns: dict[str, Value] = {
                 "name": disk.name,
@@ -117,7 +117,7 @@ def _controller_driver(host: Host, disk: BlockDevice) -> str | Absent:
     return Absent("it hangs on no PCI device", "unsupported")
 
 
-def volume_rows(host: Host) -> list[SubjectRow] | Absent:
+def cloud_volume_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per virtual disk: mean times of a request since boot in ns, and the cloud that may limit it."""
     counters = host.compute_once(disk_counters)
     if isinstance(counters, Absent):
@@ -148,7 +148,7 @@ def volume_rows(host: Host) -> list[SubjectRow] | Absent:
     return rows
 
 
-def _find_cloud(host: Host) -> Cloud | None:
+def _find_cloud(host: Host) -> CloudVolumeLimits | None:
     names = (
         "sys_vendor",
         "product_name",
@@ -159,7 +159,7 @@ def _find_cloud(host: Host) -> Cloud | None:
     )
     texts = [text for name in names if is_present(text := host.read_word(f"{DMI}/{name}"))]
     uuid = host.read_word("/sys/hypervisor/uuid")
-    return cloud_of((*texts, *((uuid,) if is_present(uuid) else ())))
+    return cloud_of_firmware_texts((*texts, *((uuid,) if is_present(uuid) else ())))
 
 
 def swap_rows(host: Host) -> list[SubjectRow] | Absent:
@@ -225,7 +225,7 @@ _COUNTED = (
 )
 
 
-def ruleset_rows(host: Host) -> list[SubjectRow]:
+def captured_firewall_rows(host: Host) -> list[SubjectRow]:
     """One row per kind of captured firewall rules: `longest` counts the rules of the longest chain."""
     rows = []
     for kind, pattern, line in _COUNTED:
@@ -324,7 +324,7 @@ def snapshot_rows(host: Host) -> list[SubjectRow]:
     ]
 
 
-def search_rows(host: Host) -> list[SubjectRow]:
+def file_search_rows(host: Host) -> list[SubjectRow]:
     """One row: network file systems that updatedb(8) walks through, as PRUNEFS and PRUNEPATHS leave them in."""
     text = host.read_file_text("/etc/updatedb.conf", 65536)
     table = read_mounts(host)

@@ -30,7 +30,7 @@ def read_interrupts(host: Host) -> tuple[tuple[str, str, int], ...] | Absent:
     return tuple(numbered)
 
 
-def irqs_of(host: Host, device: str | Absent, names: Sequence[str]) -> tuple[str, ...]:
+def queue_irqs_of(host: Host, device: str | Absent, names: Sequence[str]) -> tuple[str, ...]:
     """The numbers of a device's queue interrupts: by its msi_irqs, else by its name or its bus address.
 
     Those that have never come are left out where others have.
@@ -83,7 +83,7 @@ def interrupt_nodes(host: Host, numbers: Sequence[str]) -> Value:
 BY_HAND = ("irqbalance", "irq_numbers", "wanted_cpus")
 
 
-def spreading_values(host: Host, numbers: Sequence[str], node: int | Absent) -> dict[str, Value]:
+def interrupt_spreading_values(host: Host, numbers: Sequence[str], node: int | Absent) -> dict[str, Value]:
     """Return what a command that spreads them needs: their numbers and the CPUs that they may use."""
     table = read_numa(host)
     own = [n.cpus for n in table.nodes if n.number == node] if is_present(table) and not table.doubt else []

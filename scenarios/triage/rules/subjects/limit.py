@@ -35,7 +35,7 @@ def limit_rows(host: Host) -> list[SubjectRow]:
     rows = []
     for limit in load("limits", "limit", KernelLimit).entries:
         most = limit.constant if limit.constant else _read_number(host, limit.most, r"(\d+)")
-        for path, used in _uses(host, limit) if most is not None else ():
+        for path, used in _limit_uses(host, limit) if most is not None else ():
             columns: dict[str, Value] = {
                 "name": path.split("/")[4] if limit.entries.startswith("/sys/class/net/") else limit.resource,
                 "resource": limit.resource,
@@ -52,7 +52,7 @@ def limit_rows(host: Host) -> list[SubjectRow]:
     return rows
 
 
-def _uses(host: Host, limit: KernelLimit) -> Iterator[tuple[str, int]]:
+def _limit_uses(host: Host, limit: KernelLimit) -> Iterator[tuple[str, int]]:
     if limit.used:
         if (used := _read_number(host, limit.used, limit.used_match, limit.hexadecimal)) is not None:
             yield limit.used, used

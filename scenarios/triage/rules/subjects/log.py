@@ -11,9 +11,9 @@ from hostdx.probes.system.disk.block import BlockDevice, block_devices
 from hostdx.probes.system.kernel_log import WARNING, read_kernel_log
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.knowledge.ata_quirks import quirks_of
-from hostdx.scenarios.triage.knowledge.kernel_lines import harmless_patterns, patterns_of_words
+from hostdx.scenarios.triage.knowledge.kernel_lines import harmless_line_patterns, kernel_line_patterns
 from hostdx.scenarios.triage.rules.expression import Value
-from hostdx.scenarios.triage.rules.read import log_index
+from hostdx.scenarios.triage.rules.read import kernel_log_index
 from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 
 T = TypeVar("T")
@@ -54,7 +54,7 @@ _NAMES = tuple(
 )
 
 
-def lines_of(
+def rows_of_log_lines(
     host: Host,
     pattern: str,
     worse: str = "",
@@ -74,7 +74,7 @@ def lines_of(
     log = host.compute_once(read_kernel_log)
     if isinstance(log, Absent):
         return log
-    index = host.compute_once(log_index)
+    index = host.compute_once(kernel_log_index)
     matching = index.find_matches([(pattern, words)], range(len(index.lines)))
     if not matching:
         return _rows_by_device(host, log.source, {}, lambda _: False)
@@ -128,7 +128,7 @@ def _row_names(pattern: str, message: str) -> tuple[str, ...]:
     return tuple(filter(None, (own["name"],))) if own else named_devices(message)
 
 
-def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[SubjectRow] | Absent:
+def rows_of_unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[SubjectRow] | Absent:
     """One row per driver and device of the lines that none of these patterns meets and that are not harmless.
 
     `listed`: patterns, each with the words of which a line needs one.
@@ -137,7 +137,7 @@ def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[Subj
     log = host.compute_once(read_kernel_log)
     if isinstance(log, Absent):
         return log
-    index = host.compute_once(log_index)
+    index = host.compute_once(kernel_log_index)
     loud, settled = set[int](), set[int]()
     for number, line in enumerate(log.lines):
         if line.priority is not None and line.priority <= WARNING:
@@ -145,21 +145,21 @@ def unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> list[Subj
         # what a start says at a lower priority is about what it finds, not about what fails
         if line.priority is None or (line.time_s is not None and line.time_s >= START_SECONDS):
             settled.add(number)
-    faulty_lines = index.find_matches(patterns_of_words("fault", "limit"), settled)
+    faulty_lines = index.find_matches(kernel_line_patterns("fault", "limit"), settled)
     heads = [number for number in sorted(loud | faulty_lines) if not _BODY.match(index.lines[number])]
     few = LineIndex([index.lines[number] for number in heads])  # little to search, by hundreds of patterns
-    known_places = few.find_matches((*harmless_patterns(), *listed.items()), range(len(heads)))
+    known_places = few.find_matches((*harmless_line_patterns(), *listed.items()), range(len(heads)))
     unlisted = {number for place, number in enumerate(heads) if place not in known_places}
     lines: dict[str, list[str]] = {}
     for number in sorted(unlisted):
-        lines.setdefault(speaker_of(index.lines[number]), []).append(index.lines[number])
+        lines.setdefault(driver_and_device_of(index.lines[number]), []).append(index.lines[number])
     for driver in [
         name for name in lines if " " not in name
     ]:  # `igc` beside `igc 0000:0a:00.0 eno1` is the same
         if len(of_driver := [name for name in lines if name.startswith(f"{driver} ")]) == 1:
             lines[of_driver[0]] += lines.pop(driver)
     without_priority = {number for number in unlisted if log.lines[number].priority is None}
-    grave_numbers = index.find_matches(patterns_of_words("grave"), loud & unlisted | without_priority)
+    grave_numbers = index.find_matches(kernel_line_patterns("grave"), loud & unlisted | without_priority)
     grave = {index.lines[number] for number in grave_numbers}
     return _rows_by_device(host, log.source, lines, grave.__contains__)
 
@@ -176,7 +176,7 @@ _SPEAKER = lazy_pattern(
 )
 
 
-def speaker_of(message: str) -> str:
+def driver_and_device_of(message: str) -> str:
     """The driver and the device that a line begins with, `mlx5_core 0000:c1:00.0`; else the device that it names."""
     message = _LOUDNESS.sub("", message)
     speaker_match = _SPEAKER.match(message)
@@ -219,7 +219,7 @@ def _rows_by_device(
             "in_an_hour": partial(_most_in_an_hour, times[name]) if name in times else _WITHOUT_TIMES,
             "last_s": times[name][-1] if name in times else _WITHOUT_TIMES,
             "over": name in over,
-            "word": name if name and name in last else _fixed_part(last),
+            "word": name if name and name in last else _text_before_first_number(last),
             "disk": partial(_disk_of, host, name),
             "source": source,
         }
@@ -236,7 +236,7 @@ def _most_in_an_hour(times: Sequence[float]) -> int:
     return most
 
 
-def _fixed_part(message: str) -> str:
+def _text_before_first_number(message: str) -> str:
     """The beginning of a line up to its first number: what its like share."""
     beginning = re.match(r"\D{4,60}", message)
     return (beginning[0] if beginning else message[:40]).strip()
@@ -255,13 +255,13 @@ def _disk_of(host: Host, name: str) -> Value:
     if is_present(by_id) and (device := devices.get(by_id.rpartition("/")[2])):
         return device.parent or device.name
     # a captured tree has no /dev: the maker's name with its serial number, of a model that is here once
-    alike = [d.name for d in devices.values() if not d.parent and "_" in name and _bears_model(name, d)]
+    alike = [d.name for d in devices.values() if not d.parent and "_" in name and _has_model_of(name, d)]
     if len(alike) == 1:
         return alike[0]
     return Absent(f"which disk {name or 'it'} is cannot be told", "unsupported")
 
 
-def _bears_model(name: str, device: BlockDevice) -> bool:
+def _has_model_of(name: str, device: BlockDevice) -> bool:
     """Return whether it is a name of udev's for a disk of this model: `ata-Samsung_SSD_860_EVO_250GB_S3YJ...`."""
     model = "_".join(device.model.split()) if is_present(device.model) else ""
     return len(model) >= 6 and f"-{model}" in name
@@ -334,4 +334,4 @@ FAULT = (
 
 def log_rows(host: Host) -> list[SubjectRow] | Absent:
     """What the log says of any device in words of a fault."""
-    return lines_of(host, FAULT)
+    return rows_of_log_lines(host, FAULT)

@@ -22,7 +22,7 @@ from hostdx.probes.system.network.nic import ROOT, Nic, read_nics
 from hostdx.probes.system.network.offload import read_offload
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.triage.knowledge.counters import list_counters
+from hostdx.scenarios.triage.knowledge.counters import known_counters
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.subjects import irq, tcp
 from hostdx.scenarios.triage.rules.table import SubjectRow, field_value
@@ -232,7 +232,7 @@ def stack_rows(host: Host) -> list[SubjectRow] | Absent:
         mtus = {mtu for mtu in below.values() if is_present(mtu)}
         if mtus and not card.physical:
             each = ", ".join(f"{name} {mtu}" for name, mtu in below.items() if is_present(mtu))
-            uplinks = {name for name in below if _leads_out(host, cards[name])}
+            uplinks = {name for name in below if _is_over_hardware(host, cards[name])}
             columns: dict[str, Value] = {
                 "name": card.name,
                 "mtu": card.mtu,
@@ -250,7 +250,7 @@ def stack_rows(host: Host) -> list[SubjectRow] | Absent:
     return rows
 
 
-def _leads_out(host: Host, card: Nic) -> bool:
+def _is_over_hardware(host: Host, card: Nic) -> bool:
     """True of a card, and of a bond or VLAN over cards."""
     is_bond = is_present(host.list_names(f"{ROOT}/{card.name}/bonding"))
     return card.physical or bool(card.below) or is_bond or card.kind in ("bond", "vlan", "team")
@@ -272,7 +272,7 @@ def _duplex_word(host: Host, base: str, ethtool_text: str | Absent) -> Value:
     return duplex_match[1].lower() if duplex_match and duplex_match[1].lower() in ("full", "half") else text
 
 
-def _asked_cards(host: Host) -> frozenset[str]:
+def _cards_to_ask_ethtool(host: Host) -> frozenset[str]:
     """The cards of which a live host is asked by ethtool: each question is a process of its own."""
     up = [
         card.name
@@ -284,7 +284,7 @@ def _asked_cards(host: Host) -> frozenset[str]:
 
 def _is_feature_on(host: Host, card: str, name: str) -> Value:
     """True, too, where it is off and cannot be changed: a card that lacks it is no setting."""
-    if host.live and card not in host.compute_once(_asked_cards):
+    if host.live and card not in host.compute_once(_cards_to_ask_ethtool):
         return _NOT_ASKED
     states = read_features(host, card)
     if isinstance(states, Absent):
@@ -296,7 +296,7 @@ def _is_feature_on(host: Host, card: str, name: str) -> Value:
 
 
 def _driver_sum(host: Host, card: str, pattern: str) -> Value:
-    if host.live and card not in host.compute_once(_asked_cards):
+    if host.live and card not in host.compute_once(_cards_to_ask_ethtool):
         return _NOT_ASKED
     driver_counters = own_counters(host, card)
     if isinstance(driver_counters, Absent):
@@ -313,11 +313,11 @@ def _largest_driver_sum(host: Host, card: str, patterns: Sequence[str]) -> Value
 
 def _irq_numbers(host: Host, card: Nic) -> tuple[str, ...]:
     names = [card.name] + ([card.bus] if card.bus else [])
-    return irq.irqs_of(host, host.resolve_path(f"{ROOT}/{card.name}/device"), names)
+    return irq.queue_irqs_of(host, host.resolve_path(f"{ROOT}/{card.name}/device"), names)
 
 
 def _spreading_value(host: Host, card: Nic, name: str) -> Value:
-    return irq.spreading_values(host, _irq_numbers(host, card), card.numa_node)[name]
+    return irq.interrupt_spreading_values(host, _irq_numbers(host, card), card.numa_node)[name]
 
 
 def _card_link(host: Host, base: str) -> BusLink | Absent:
@@ -424,7 +424,7 @@ def counter_rows(host: Host) -> list[SubjectRow]:
     """One row per card, fabric port or protocol and counter of knowledge/counters.toml that is above its limit."""
     rows = []
     for kind, name, source, counts in _sources_of_counters(host):
-        for entry in (entry for entry in list_counters() if entry.of == kind):
+        for entry in (entry for entry in known_counters() if entry.of == kind):
             matching = {key: count for key, count in counts.items() if re.fullmatch(entry.counter, key)}
             if (total := sum(matching.values())) < entry.least:
                 continue
@@ -445,11 +445,11 @@ def _sources_of_counters(host: Host) -> Iterator[tuple[str, str, str, dict[str, 
     """Kind, name, where its counters stand, and the counters."""
     for card in host.compute_once(read_nics).values():
         own = card.physical and card.driver not in _PARAVIRTUAL
-        if own and (not host.live or card.name in host.compute_once(_asked_cards)):
+        if own and (not host.live or card.name in host.compute_once(_cards_to_ask_ethtool)):
             counts = own_counters(host, card.name)
             if is_present(counts):
                 yield "card", card.name, f"ethtool -S {card.name}", counts
-    wanted = "|".join(entry.counter for entry in list_counters() if entry.of == "port")
+    wanted = "|".join(entry.counter for entry in known_counters() if entry.of == "port")
     for port in host.glob_paths("/sys/class/infiniband/*/ports/*"):
         files = {path.rpartition("/")[2]: path for path in host.glob_paths(f"{port}/*counters/*")}
         read = {name: host.read_integer(path) for name, path in files.items() if re.fullmatch(wanted, name)}

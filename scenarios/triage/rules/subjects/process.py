@@ -151,7 +151,7 @@ def _process_of_ps(row: dict[str, str], command: str) -> ListedProcess:
     return ListedProcess(pid, parent, row["STAT"][:1], program.strip("[]:").rpartition("/")[2], command)
 
 
-def process_names(host: Host) -> frozenset[str] | Absent:
+def names_of_processes(host: Host) -> frozenset[str] | Absent:
     """Return the names of all processes but kernel threads."""
     names = frozenset(process.name for process in host.compute_once(all_processes))
     return names or Absent("no process was captured", "captured")

@@ -67,19 +67,21 @@ def network_rows(host: Host) -> list[SubjectRow] | Absent:
 def _packet_columns(host: Host, cards: list[str]) -> dict[str, Reader]:
     """What they sent, most and least, and what the card received that received least."""
     return {
-        "sent_most": partial(_packets_of, host, cards, "tx_packets", max),
-        "sent_least": partial(_packets_of, host, cards, "tx_packets", min),
-        "received_least": partial(_packets_of, host, cards, "rx_packets", min),
+        "sent_most": partial(_chosen_packet_count, host, cards, "tx_packets", max),
+        "sent_least": partial(_chosen_packet_count, host, cards, "tx_packets", min),
+        "received_least": partial(_chosen_packet_count, host, cards, "rx_packets", min),
     }
 
 
-def _packets_of(host: Host, cards: list[str], name: str, choose: Callable[[list[int]], int]) -> Value:
+def _chosen_packet_count(
+    host: Host, cards: list[str], name: str, choose: Callable[[list[int]], int]
+) -> Value:
     counts = [host.read_integer(f"/sys/class/net/{card}/statistics/{name}") for card in cards]
     present = [count for count in counts if is_present(count)]
     return choose(present) if len(present) == len(cards) else Absent(f"a card tells no {name}", "unsupported")
 
 
-def hidden_rows(host: Host) -> list[SubjectRow] | Absent:
+def hiding_bridge_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per network of a bridge of containers or guests: `hidden` are the networks behind a router and the
     servers of this host whose addresses lie in it; what is sent to them ends at the bridge.
     """

@@ -14,13 +14,13 @@ from hostdx.probes.system.software.system_log import (
     read_system_log,
 )
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.triage.knowledge.daemons import WordPattern, list_daemons, patterns_of_daemons
+from hostdx.scenarios.triage.knowledge.daemons import WordPattern, daemon_line_patterns, logged_daemons
 from hostdx.scenarios.triage.knowledge.fault_lines import KERNEL, FaultLine, list_fault_lines
 from hostdx.scenarios.triage.rules.expression import Value
-from hostdx.scenarios.triage.rules.read import log_index
+from hostdx.scenarios.triage.rules.read import kernel_log_index
 from hostdx.scenarios.triage.rules.rule_file import RuleText
 from hostdx.scenarios.triage.rules.subjects.log import named_devices
-from hostdx.scenarios.triage.rules.subjects.process import process_names
+from hostdx.scenarios.triage.rules.subjects.process import names_of_processes
 from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 from hostdx.scenarios.triage.rules.words import SentenceTemplate
 
@@ -44,14 +44,14 @@ class ProgramLog:
         self.sources = dict.fromkeys(line.source for line in self.lines)
 
 
-def _no_logs(_: Host) -> dict[tuple[str, Sequence[str]], ProgramLog]:
+def _empty_program_logs(_: Host) -> dict[tuple[str, Sequence[str]], ProgramLog]:
     """By program and its files; filled as rules ask."""
     return {}
 
 
 def _program_log(host: Host, program: str, files: Sequence[str]) -> ProgramLog:
     """Return the log, read once per host; what it was read from is noted each time."""
-    logs = host.compute_once(_no_logs)
+    logs = host.compute_once(_empty_program_logs)
     key = program, tuple(files)
     log = logs[key] = logs.get(key) or ProgramLog(host, program, files)
     for source in log.sources:
@@ -59,7 +59,7 @@ def _program_log(host: Host, program: str, files: Sequence[str]) -> ProgramLog:
     return log
 
 
-def unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> list[SubjectRow]:
+def rows_of_unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> list[SubjectRow]:
     """One row per daemon of knowledge/daemons.toml that wrote lines at fault which none of the rules names.
 
     `lines`: how many; `worse`: those in grave words; `last`: of the kind that came most often, grave ones first;
@@ -73,16 +73,16 @@ def unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> list[Subjec
         for program in entry.programs:
             listed.setdefault(program, []).append((entry.pattern, entry.pattern_words))
     rows = []
-    for daemon in list_daemons():
+    for daemon in logged_daemons():
         for program in daemon.programs:
             log = _program_log(host, program, daemon.files if program == daemon.programs[0] else ())
             if not log.lines:
                 continue
             index = log.index
-            faults = index.find_matches(patterns_of_daemons("fault"), range(len(log.lines)))
-            settled = (*patterns_of_daemons("harmless"), *listed.get(program, ()))
+            faults = index.find_matches(daemon_line_patterns("fault"), range(len(log.lines)))
+            settled = (*daemon_line_patterns("harmless"), *listed.get(program, ()))
             numbers = sorted(faults - index.find_matches(settled, faults))
-            grave = index.find_matches(patterns_of_daemons("grave"), {*numbers})
+            grave = index.find_matches(daemon_line_patterns("grave"), {*numbers})
             by_kind: dict[str, list[int]] = {}
             for number in (n for n in numbers if n in grave or not grave):
                 by_kind.setdefault(_NUMBER.sub("#", index.lines[number]), []).append(number)
@@ -97,7 +97,7 @@ def unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> list[Subjec
                 "worse": len(grave),
                 "alike": len(most),
                 "last": last.message[:MAX_SHOWN_CHARACTERS] if most else "",
-                "word": _words_to_find(last.message),
+                "word": _longest_text_without_numbers(last.message),
                 "source": last.source,
                 "file": last.source if last.source.startswith("/var/log/") else "",
             }
@@ -105,19 +105,19 @@ def unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> list[Subjec
     return rows
 
 
-def _words_to_find(message: str) -> str:
+def _longest_text_without_numbers(message: str) -> str:
     """The longest part of a line without numbers and quotes: what finds its like again."""
     return max(re.split(r"[\d'\"\\]+", message), key=len)[:60].strip()
 
 
-def _writer_of(line: ServiceLine, program: str) -> str:
+def _daemon_of_line(line: ServiceLine, program: str) -> str:
     """The daemon whose own file holds the line: `slurmctld` of /var/log/slurm/slurmctld.log, else the program."""
     file_name = line.source.rpartition("/")[2]
     is_own = line.source.startswith("/var/log/") and file_name.endswith("d.log")
     return file_name.removesuffix(".log") if is_own else program
 
 
-def service_lines_of(host: Host, rule: RuleText) -> list[SubjectRow]:
+def rows_of_service_lines(host: Host, rule: RuleText) -> list[SubjectRow]:
     """One row per program of the rule that wrote anything: `lines` of it meet its `log`, `worse` of them its `worse`,
     `last` is the last, `worst` the last of the worse ones or of all; `over`: a line after it meets `settled`.
     """
@@ -130,8 +130,8 @@ def service_lines_of(host: Host, rule: RuleText) -> list[SubjectRow]:
         last = (matching or log.lines)[-1] if log.lines else ServiceLine("", "")
         worse = [line for line in matching if rule.worse and re.search(rule.worse, line.message)]
         columns: dict[str, Value | Reader] = {
-            "name": _writer_of(last, program),
-            "running": lambda: host.compute_once(process_names),
+            "name": _daemon_of_line(last, program),
+            "running": lambda: host.compute_once(names_of_processes),
             "lines": len(matching),
             "worse": len(worse),
             "worst": (worse or matching)[-1].message[:MAX_SHOWN_CHARACTERS] if matching else "",
@@ -145,13 +145,13 @@ def service_lines_of(host: Host, rule: RuleText) -> list[SubjectRow]:
 
 def fault_line_rows(host: Host) -> list[SubjectRow]:
     """One row per entry of knowledge/fault_lines.toml and program (or the kernel) that wrote such lines."""
-    files = {daemon.programs[0]: daemon.files for daemon in list_daemons()}
+    files = {daemon.programs[0]: daemon.files for daemon in logged_daemons()}
     kernel = host.compute_once(read_kernel_log)
     rows = []
     for entry in list_fault_lines():
         for program in entry.programs:
             log = None if program == KERNEL else _program_log(host, program, files.get(program, ()))
-            index = host.compute_once(log_index) if log is None else log.index
+            index = host.compute_once(kernel_log_index) if log is None else log.index
             numbers = sorted(
                 index.find_matches([(entry.pattern, entry.pattern_words)], range(len(index.lines)))
             )
@@ -184,7 +184,7 @@ def _fault_line_row(
         "advice": entry.advice,
         "basis": entry.source,
         "last": last[:MAX_SHOWN_CHARACTERS],
-        "word": _words_to_find(last),
+        "word": _longest_text_without_numbers(last),
         "over": bool(entry.settled)
         and any(re.search(entry.settled, line) for line in lines[numbers[-1] + 1 :]),
         "source": source,

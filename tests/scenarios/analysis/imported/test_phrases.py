@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 
 import hostdx.probes.imports
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 
 SOURCES = Path(hostdx.probes.imports.__file__).parent
-KNOWN = {name for kind, name in texts("analysis/imported").all_entries if kind == "finding" and "." in name}
+KNOWN = {
+    name for kind, name in finding_texts("analysis/imported").all_entries if kind == "finding" and "." in name
+}
 
 
 def _source_text() -> str:

@@ -13,7 +13,7 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.rule import Inapplicable, Unreadable
 from hostdx.scenarios.numa import remedies as numa_remedies
 from hostdx.scenarios.triage.cpus import priority
-from hostdx.scenarios.triage.cpus.quota import SessionQuota, one_thread_cost
+from hostdx.scenarios.triage.cpus.quota import SessionQuota, one_thread_cost_sentence
 from hostdx.scenarios.triage.host import rules
 from hostdx.scenarios.triage.host.top_users import Cause, NobodyNamed, TopUser, top_users
 from hostdx.scenarios.triage.host.top_users import unnamed_cause as reason
@@ -225,8 +225,8 @@ def test_a_quota_of_another_group_is_found_from_the_root_group(tree: Tree) -> No
     assert (quota.id, quota.severity, quota.subject) == ("host.cpu-quota-groups", "warning", batch)
     assert (quota.prove, quota.prove_options) == ("cpuwatch", ("--cgroup", batch))
     assert quota.remedy[0].undo == (f"echo '75000 100000' > {batch}/cpu.max",)
-    assert one_thread_cost(0.75) in quota.title and "33 % longer" in one_thread_cost(0.75)
-    assert one_thread_cost(0.4).endswith("2.5 × as long") and one_thread_cost(1.0) == ""
+    assert one_thread_cost_sentence(0.75) in quota.title and "33 % longer" in one_thread_cost_sentence(0.75)
+    assert one_thread_cost_sentence(0.4).endswith("2.5 × as long") and one_thread_cost_sentence(1.0) == ""
     deep = f"{batch}/a/b"
     tree.files(f"{batch}/a", **{"cpu.max": "max 100000"})
     _group(tree, f"{deep}/c", "100000 100000", 60, 1000)  # the fourth level

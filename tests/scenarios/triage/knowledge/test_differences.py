@@ -1,11 +1,11 @@
 """Rows for differences.toml: which component a fact belongs to, and that every name in it is known."""
 
 from hostdx.scenarios.triage.knowledge.differences import (
-    component_of,
+    component_named,
+    fact_influence_of,
     load_components,
-    load_movers,
-    load_patterns,
-    mover_of,
+    load_difference_patterns,
+    load_fact_influences,
 )
 from hostdx.scenarios.triage.knowledge.loads import load_groups
 
@@ -51,14 +51,14 @@ ROWS = [
 
 
 def test_every_entry_is_sourced_and_has_a_row() -> None:
-    movers = [mover_of(fact) for fact, _ in ROWS]
+    movers = [fact_influence_of(fact) for fact, _ in ROWS]
     groups = {group.name for group in load_groups().entries}
-    for mover in load_movers().entries:
+    for mover in load_fact_influences().entries:
         assert mover.sources and any(mover is known_mover for known_mover in movers), mover.facts
-        assert component_of(mover.component) is not None
+        assert component_named(mover.component) is not None
         assert set(mover.moves) <= groups
-    for pattern in load_patterns().entries:
+    for pattern in load_difference_patterns().entries:
         assert pattern.sources and {*pattern.slower, *pattern.equal} <= groups
-        assert all(component_of(name) for name in pattern.components)
+        assert all(component_named(name) for name in pattern.components)
     names = {component.name for component in load_components().entries}
     assert all(set(component.along) <= names for component in load_components().entries)

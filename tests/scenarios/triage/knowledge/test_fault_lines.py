@@ -9,10 +9,12 @@ from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.rule import Inapplicable
 from hostdx.scenarios.triage.knowledge.fault_lines import KERNEL, FaultLine, list_fault_lines
 from hostdx.scenarios.triage.rules.engine import check_rule
-from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.known import load_written_rules
 from tests.every_case import assert_each
 
-RULE = next(rule for rule in written_rules(Path("/nonexistent")).rules if rule.id == "service.fault-line")
+RULE = next(
+    rule for rule in load_written_rules(Path("/nonexistent")).rules if rule.id == "service.fault-line"
+)
 
 
 def severities(root: Path, entry: FaultLine, lines: list[str]) -> list[str]:

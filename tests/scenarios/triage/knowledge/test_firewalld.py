@@ -2,7 +2,11 @@
 
 from hostdx.probes.system.firewall.firewalld import Firewalld
 from hostdx.probes.types import Absent
-from hostdx.scenarios.triage.knowledge.firewalld import configured_meaning, load_vocabularies, vocabulary_of
+from hostdx.scenarios.triage.knowledge.firewalld import (
+    rp_filter_meaning_of,
+    rp_filter_vocabularies,
+    rp_filter_vocabulary_of,
+)
 
 UNSET = Absent("not set")
 
@@ -12,11 +16,11 @@ def read(version: str | Absent, value: str | Absent, backend: str | Absent = UNS
 
 
 def test_before_the_first_range_nothing_is_claimed() -> None:
-    assert isinstance(vocabulary_of("0.3.8"), Absent)
-    assert isinstance(configured_meaning(read(Absent("unknown version"), "yes")), Absent)
+    assert isinstance(rp_filter_vocabulary_of("0.3.8"), Absent)
+    assert isinstance(rp_filter_meaning_of(read(Absent("unknown version"), "yes")), Absent)
 
 
 def test_the_word_that_ends_the_cost_is_in_the_vocabulary() -> None:
-    for entry in load_vocabularies():
+    for entry in rp_filter_vocabularies():
         assert entry.off in entry.values
         assert entry.off not in ("strict", "loose")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hostdx.scenarios.contract.knowledge_file import load
-from hostdx.scenarios.triage.knowledge.kernels import KernelFault, faults_of, kernel_faults
+from hostdx.scenarios.triage.knowledge.kernels import KernelFault, all_kernel_faults, kernel_faults_of_release
 from tests.every_case import every_case
 
 OLD = {"amd-dummy-wait", "xfs-log-lock"}  # of every upstream kernel before 6.0
@@ -101,8 +101,8 @@ ROWS = [
 
 
 def test_every_entry_is_sourced_and_has_a_row() -> None:
-    fault_ids = {id(f) for release, version, _ in ROWS for f in faults_of(release, version)}
-    for fault in kernel_faults().entries:
+    fault_ids = {id(f) for release, version, _ in ROWS for f in kernel_faults_of_release(release, version)}
+    for fault in all_kernel_faults().entries:
         assert fault.sources and fault.dated and fault.remedy
         assert id(fault) in fault_ids, f"no row meets {fault.id} of {fault.family}"
 

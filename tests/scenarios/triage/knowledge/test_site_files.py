@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.scenarios.contract.knowledge_file import trusted_files
-from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.known import load_written_rules
 from tests.needs import ROOT, needs
 
 OTHER = 65534
@@ -31,7 +31,7 @@ def make_site_folder(tmp_path: Path) -> Path:
 
 
 def rule_ids(folder: Path) -> set[str]:
-    return {rule.id for rule in written_rules(folder).rules}
+    return {rule.id for rule in load_written_rules(folder).rules}
 
 
 @pytest.mark.real

@@ -8,8 +8,8 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.triage.knowledge.waits import wait_reason
 from hostdx.scenarios.triage.rules.engine import host_rule_of
-from hostdx.scenarios.triage.rules.known import written_rules
-from hostdx.scenarios.triage.rules.subjects.log import unlisted_lines
+from hostdx.scenarios.triage.rules.known import load_written_rules
+from hostdx.scenarios.triage.rules.subjects.log import rows_of_unlisted_lines
 from hostdx.scenarios.triage.triage import apply_rule
 from tests.every_case import every_case
 
@@ -43,7 +43,7 @@ def only_finding(tmp_path: Path, host: Host) -> Finding:
     site = tmp_path / "site"
     site.mkdir()
     (site / "own.toml").write_text(RULE)
-    [text] = [rule for rule in written_rules(site).rules if rule.id == "site.queue"]
+    [text] = [rule for rule in load_written_rules(site).rules if rule.id == "site.queue"]
     [finding] = [
         e.finding for e in apply_rule(host_rule_of(text), host, lambda: 0.0) if isinstance(e, ev.Found)
     ]
@@ -103,7 +103,7 @@ def test_lines_that_no_list_names(tmp_path: Path, line: str, names: list[str]) -
     log.parent.mkdir(parents=True)
     (tmp_path / "proc").mkdir()
     log.write_text(f"{line}\n")
-    rows = unlisted_lines(Host(str(tmp_path)), {})
+    rows = rows_of_unlisted_lines(Host(str(tmp_path)), {})
     assert not isinstance(rows, Absent)
     assert [row.subject for row in rows if row["lines"]] == names
 

@@ -12,7 +12,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.read_trace import ReadTrace
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import LOUD, Finding, Remedy
-from hostdx.scenarios.triage.rules.read import bracketed_word
+from hostdx.scenarios.triage.rules.read import bracketed_word_or_text
 from hostdx.scenarios.triage.rules.services import service_state
 from hostdx.scenarios.triage.triage import apply_rule
 from tests.every_case import assert_each
@@ -131,13 +131,15 @@ def check_remedy(host: Host, root: Path, remedy: Remedy) -> None:
     for path, value in wrote:
         places = list(root.glob(path.lstrip("/")))
         assert places, f"{path} is not there"
-        before = [bracketed_word(place.read_text()).split() for place in places]
+        before = [bracketed_word_or_text(place.read_text()).split() for place in places]
         assert any(old != value.split() for old in before), f"{path} is {value} already"
         if "sync_action" not in path:
             assert any(line for line in remedy.verify if _names_setting(line, path)), (path, remedy.verify)
     for path, value in pairs:
         for place in root.glob(path.lstrip("/")):
-            assert bracketed_word(place.read_text()).split() == value.split() or len(pairs) > len(wrote), (
+            assert bracketed_word_or_text(place.read_text()).split() == value.split() or len(pairs) > len(
+                wrote
+            ), (
                 path,
                 value,
             )

@@ -5,11 +5,13 @@ from pathlib import Path
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
-from hostdx.scenarios.triage.rules.known import written_rules
-from hostdx.scenarios.triage.rules.subjects.log import unlisted_lines
+from hostdx.scenarios.triage.rules.known import load_written_rules
+from hostdx.scenarios.triage.rules.subjects.log import rows_of_unlisted_lines
 from tests.every_case import assert_each
 
-RULES = {rule.id: rule for rule in written_rules(Path("/nonexistent")).rules if rule.id.startswith("log.")}
+RULES = {
+    rule.id: rule for rule in load_written_rules(Path("/nonexistent")).rules if rule.id.startswith("log.")
+}
 
 DATA = Path(__file__).parents[3] / "data" / "kernel_log"
 FAULTS = [line.split("\t") for line in (DATA / "faults.tsv").read_text().splitlines()]
@@ -22,7 +24,9 @@ def rules_of(line: str, root: Path) -> set[str]:
     log = root / "sos_commands/kernel/dmesg"
     log.parent.mkdir(parents=True, exist_ok=True)
     log.write_text(f"[    1.0] {line}\n")
-    rows = unlisted_lines(Host(str(root)), {rule.log: rule.log_words for rule in RULES.values() if rule.log})
+    rows = rows_of_unlisted_lines(
+        Host(str(root)), {rule.log: rule.log_words for rule in RULES.values() if rule.log}
+    )
     assert not isinstance(rows, Absent)
     return rule_names or ({"log.driver"} if rows[0]["lines"] else set())
 

@@ -3,7 +3,7 @@
 import pytest
 
 from hostdx.scenarios.triage.rules import words
-from hostdx.scenarios.triage.rules.texts import texts
+from hostdx.scenarios.triage.rules.texts import finding_texts
 from tests.every_case import every_case
 
 
@@ -37,13 +37,15 @@ def test_what_only_root_may_run_begins_with_sudo(
     line: str, expected: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(words, "is_root", lambda: False)
-    assert words.as_typable(line) == (expected or line)
+    assert words.as_line_to_type(line) == (expected or line)
     monkeypatch.setattr(words, "is_root", lambda: True)
-    assert words.as_typable(line) == line
+    assert words.as_line_to_type(line) == line
 
 
 def test_a_finding_of_a_file_is_made_for_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(words, "is_root", lambda: False)
-    finding = texts("storage").finding("not-rotating", subject="vda", half=9e4, path="/sys/block/vda/r")
+    finding = finding_texts("storage").finding(
+        "not-rotating", subject="vda", half=9e4, path="/sys/block/vda/r"
+    )
     assert finding.remedy[0].commands == ("sudo sh -c 'echo 0 > /sys/block/vda/r'",)
     assert finding.remedy[0].verify == ("cat /sys/block/vda/r",)

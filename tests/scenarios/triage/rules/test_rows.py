@@ -3,15 +3,20 @@
 from pathlib import Path
 
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.triage.rules.engine import answer_and_reason_of, complete_row, rule_finding, severity_of
+from hostdx.scenarios.triage.rules.engine import (
+    answer_and_reason_of,
+    row_with_rule_values,
+    rule_finding,
+    severity_of,
+)
 from hostdx.scenarios.triage.rules.expression import _FUNCTIONS, _LAZY
-from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.known import load_written_rules
 from hostdx.scenarios.triage.rules.rule_file import RuleText, parse_rule_file
 from hostdx.scenarios.triage.rules.table import SubjectRow
 from hostdx.scenarios.triage.rules.words import FORMS
 from tests.every_case import assert_each
 
-WRITTEN = written_rules(Path("/nonexistent"), tested=False)
+WRITTEN = load_written_rules(Path("/nonexistent"), tested=False)
 RULES = WRITTEN.rules
 PAGE = Path(__file__).parents[4] / "scenarios/triage/rules/README.md"
 
@@ -20,13 +25,13 @@ def fill_row(rule: RuleText, values: dict[str, object], root: Path) -> SubjectRo
     """The row's values in the place of what the rule would read."""
     row_values = {name: tuple(v) if isinstance(v, list) else v for name, v in values.items()}
     bare = SubjectRow(str(row_values.get("name", row_values.get("mountpoint", "it"))), row_values)
-    host_row = complete_row(rule, Host(str(root)), SubjectRow(bare.subject, {}))
+    host_row = row_with_rule_values(rule, Host(str(root)), SubjectRow(bare.subject, {}))
     columns = {
         name: row_values[name] if name in row_values else (lambda n=name: host_row[n]) for name in rule.read
     }
     row = bare.with_columns(columns)
     text = RuleText(**{**{f: getattr(rule, f) for f in rule.__struct_fields__}, "read": {}})
-    return complete_row(text, Host(str(root)), row)
+    return row_with_rule_values(text, Host(str(root)), row)
 
 
 def test_no_file_has_a_mistake() -> None:

@@ -8,9 +8,9 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.triage.rules.engine import host_rule_of
-from hostdx.scenarios.triage.rules.expression import Invalid, Value, parse_expression
-from hostdx.scenarios.triage.rules.known import written_rules
-from hostdx.scenarios.triage.rules.read import Read, read_value
+from hostdx.scenarios.triage.rules.expression import InvalidExpression, Value, parse_expression
+from hostdx.scenarios.triage.rules.known import load_written_rules
+from hostdx.scenarios.triage.rules.read import ReadingText, read_value
 from hostdx.scenarios.triage.rules.table import SubjectRow
 from hostdx.scenarios.triage.rules.words import fill_command
 from hostdx.scenarios.triage.triage import apply_rule
@@ -31,7 +31,7 @@ why = "we measured it"
 
 def test_a_sites_own_rule_is_asked(tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(GOOD)
-    [text] = [r for r in written_rules(tmp_path).rules if r.id == "site.limit"]
+    [text] = [r for r in load_written_rules(tmp_path).rules if r.id == "site.limit"]
     tree = tmp_path / "tree"
     for name, now in (("a", "9"), ("b", "1"), ("c", "")):
         (tree / f"sys/x/{name}").mkdir(parents=True)
@@ -46,20 +46,22 @@ def test_a_sites_own_rule_is_asked(tmp_path: Path) -> None:
 @every_case(
     ("reader", "value"),
     [
-        (Read(path="/sys/x/size"), 4 << 20),  # `4096 kB`, compared in bytes
-        (Read(path="/proc/meminfo", key="Dirty"), 12 << 10),
-        (Read(path="/proc/meminfo", key="HugePages_Total"), 8),
-        (Read(path="/sys/x/chosen", choice=True), "madvise"),
-        (Read(path="/sys/x/mask"), 255),
-        (Read(path="/sys/x/digits"), 10),
-        (Read(path="/sys/x/digits", plain=True), "0010"),
-        (Read(path="/sys/x/load"), 0.25),
-        (Read(path="/sys/x", count=True), 5),
-        (Read(path="/sys/x/chosen", exists=True), True),
-        (Read(path="/sys/x/none", exists=True), False),
+        (ReadingText(path="/sys/x/size"), 4 << 20),  # `4096 kB`, compared in bytes
+        (ReadingText(path="/proc/meminfo", key="Dirty"), 12 << 10),
+        (ReadingText(path="/proc/meminfo", key="HugePages_Total"), 8),
+        (ReadingText(path="/sys/x/chosen", choice=True), "madvise"),
+        (ReadingText(path="/sys/x/mask"), 255),
+        (ReadingText(path="/sys/x/digits"), 10),
+        (ReadingText(path="/sys/x/digits", plain=True), "0010"),
+        (ReadingText(path="/sys/x/load"), 0.25),
+        (ReadingText(path="/sys/x", count=True), 5),
+        (ReadingText(path="/sys/x/chosen", exists=True), True),
+        (ReadingText(path="/sys/x/none", exists=True), False),
     ],
 )
-def test_what_a_rule_reads_has_its_type_and_its_unit(tmp_path: Path, reader: Read, value: Value) -> None:
+def test_what_a_rule_reads_has_its_type_and_its_unit(
+    tmp_path: Path, reader: ReadingText, value: Value
+) -> None:
     tree = Tree(tmp_path).put("/proc/meminfo", "Dirty:    12 kB\nHugePages_Total:  8\n")
     texts = {
         "size": "4096 kB",
@@ -77,13 +79,13 @@ def test_what_a_rule_reads_has_its_type_and_its_unit(tmp_path: Path, reader: Rea
 @every_case(
     ("reader", "words"),
     [
-        (Read(path="/proc/vmstat", key="oom_kill"), "what stands after oom_kill in /proc/vmstat"),
-        (Read(command=("tc", "-s", "qdisc"), match="x (\\d)"), "what x (\\d) finds in tc -s qdisc"),
-        (Read(log="EDAC"), "how many lines of the kernel's log match EDAC"),
-        (Read(last="lines"), "the last of the lines that lines counts"),
+        (ReadingText(path="/proc/vmstat", key="oom_kill"), "what stands after oom_kill in /proc/vmstat"),
+        (ReadingText(command=("tc", "-s", "qdisc"), match="x (\\d)"), "what x (\\d) finds in tc -s qdisc"),
+        (ReadingText(log="EDAC"), "how many lines of the kernel's log match EDAC"),
+        (ReadingText(last="lines"), "the last of the lines that lines counts"),
     ],
 )
-def test_what_a_rule_reads_is_explained(reader: Read, words: str) -> None:
+def test_what_a_rule_reads_is_explained(reader: ReadingText, words: str) -> None:
     assert reader.source_words() == words
 
 
@@ -106,7 +108,7 @@ def test_a_broken_rule_is_named_with_its_line_and_harms_nothing_else(
 ) -> None:
     (tmp_path / "own.toml").write_text(wrong)
     (tmp_path / "z.toml").write_text(GOOD.replace("site.limit", "site.other"))
-    rules = written_rules(tmp_path)
+    rules = load_written_rules(tmp_path)
     assert len(rules.problems) == 1 and part in rules.problems[0]
     assert not line or rules.problems[0].startswith(f"{tmp_path / 'own.toml'}:{line}: ")
     assert "site.other" in {rule.id for rule in rules.rules} and len(rules.rules) > 100
@@ -141,7 +143,7 @@ def test_no_expression_fills_the_memory(text: str) -> None:
 
 @every_case("text", ["2 ** 999999", "lambda: 1", "[x for x in a]", "a[0]", "f'{a}'", "1" * 3000])
 def test_what_is_not_in_the_language(text: str) -> None:
-    with pytest.raises(Invalid):
+    with pytest.raises(InvalidExpression):
         parse_expression(text)
 
 
@@ -163,7 +165,7 @@ def test_a_name_is_never_an_option_of_a_remedys_command(line: str, name: str | i
 
 
 def test_a_name_is_never_an_option_of_a_command_that_a_rule_runs() -> None:
-    read = Read(command=("echo", "{name}"))
+    read = ReadingText(command=("echo", "{name}"))
     assert read_value(Host(), read, "", {"name": "lo"}) == "lo"
     value = read_value(Host(), read, "", {"name": "--version"})
     assert isinstance(value, Absent) and value.kind == "invalid"

@@ -5,7 +5,7 @@ from pathlib import Path
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.triage.rules.engine import host_rule_of
-from hostdx.scenarios.triage.rules.known import written_rules
+from hostdx.scenarios.triage.rules.known import load_written_rules
 from hostdx.scenarios.triage.rules.rule_file import parse_rule_file
 from hostdx.scenarios.triage.triage import apply_rule
 from tests.fakes.hosts.tree import Tree
@@ -29,7 +29,7 @@ def finding_titles(tmp_path: Path, rule: str, host: Host) -> list[str]:
     site = tmp_path / "site"
     site.mkdir()
     (site / "own.toml").write_text(rule)
-    [text] = [rule for rule in written_rules(site).rules if rule.id == "site.ports"]
+    [text] = [rule for rule in load_written_rules(site).rules if rule.id == "site.ports"]
     events = apply_rule(host_rule_of(text), host, lambda: 0.0)
     return [event.finding.title for event in events if isinstance(event, ev.Found)]
 

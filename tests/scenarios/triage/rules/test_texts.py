@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from hostdx.scenarios.contract.finding import Finding, Remedy
-from hostdx.scenarios.triage.rules.texts import FindingTexts, texts
+from hostdx.scenarios.triage.rules.texts import FindingTexts, finding_texts
 from tests.every_case import assert_each, every_case
 
 ROOT = Path(__file__).parents[4] / "scenarios"
 FOLDERS = sorted(str(path.parent.relative_to(ROOT)) for path in ROOT.rglob("findings.toml"))
-FILES = {folder: texts(folder) for folder in FOLDERS}
+FILES = {folder: finding_texts(folder) for folder in FOLDERS}
 IN_APP = (
     *("run/findings", "report/findings", "undo/findings", "report/texts", "report/results/texts"),
     *("features/fleet/texts", "features/watch/texts"),

@@ -9,10 +9,10 @@ import pytest
 
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.finding import Remedy
-from hostdx.scenarios.triage.rules.known import written_rules
-from hostdx.scenarios.triage.rules.read import bracketed_word
+from hostdx.scenarios.triage.rules.known import load_written_rules
+from hostdx.scenarios.triage.rules.read import bracketed_word_or_text
 from hostdx.scenarios.triage.rules.rule_file import RuleText
-from hostdx.scenarios.triage.rules.settings import setting_lines
+from hostdx.scenarios.triage.rules.settings import setting_commands
 from hostdx.scenarios.triage.rules.texts import RemedyText
 from hostdx.scenarios.triage.rules.words import fill_command
 from tests.every_case import assert_each, every_case
@@ -22,7 +22,9 @@ from tests.scenarios.triage.rules.test_rows import fill_row
 from tests.scenarios.triage.rules.test_texts import FILES
 
 WITH_SETTINGS = {
-    rule.id: rule for rule in written_rules(Path("/nonexistent")).rules if any(r.set for r in rule.remedy)
+    rule.id: rule
+    for rule in load_written_rules(Path("/nonexistent")).rules
+    if any(r.set for r in rule.remedy)
 }
 # The last word of the kernel's own pair (mm/page-writeback.c): setting the one sets the other to 0.
 PAIRS = {"dirty_bytes": "dirty_ratio", "dirty_background_bytes": "dirty_background_ratio"}
@@ -72,7 +74,7 @@ class Shell:
 
 def read_settings(root: Path) -> dict[str, str]:
     places = (p for top in ("proc/sys", "proc/irq", "sys") for p in (root / top).rglob("*") if p.is_file())
-    return {str(p.relative_to(root)): " ".join(bracketed_word(p.read_text()).split()) for p in places}
+    return {str(p.relative_to(root)): " ".join(bracketed_word_or_text(p.read_text()).split()) for p in places}
 
 
 def done_and_undone(root: Path, remedy: Remedy) -> set[str]:
@@ -193,7 +195,7 @@ def test_a_setting_that_is_to_be_raised_is_never_lowered(
 
 
 def test_each_command_that_raises_is_above_what_undoes_it(tmp_path: Path) -> None:
-    rules = written_rules(Path("/nonexistent"), tested=False).rules
+    rules = load_written_rules(Path("/nonexistent"), tested=False).rules
     assert_each(rules, lambda rule: check_raising_commands(rule, tmp_path), name=lambda rule: rule.id)
 
 
@@ -226,7 +228,7 @@ def test_write_back_in_bytes_or_in_shares_comes_back(
     texts["dirty_background_bytes"] = "0" if other != "0" else "8192"
     for name, text in texts.items():
         (vm / name).write_text(f"{text}\n")
-    lines = setting_lines(
+    lines = setting_commands(
         Host(str(tmp_path)), {"vm.dirty_bytes": "4096000", "vm.dirty_background_bytes": "8192000"}, "x"
     )
     done_and_undone(tmp_path, Remedy(title="", commands=lines.commands, undo=lines.undo))
@@ -238,13 +240,13 @@ def test_policies_that_differ_get_their_own_values_back(tmp_path: Path) -> None:
         place.parent.mkdir(parents=True)
         place.write_text(f"{governor}\n")
     pattern = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
-    lines = setting_lines(Host(str(tmp_path)), {pattern: "performance"}, "x")
+    lines = setting_commands(Host(str(tmp_path)), {pattern: "performance"}, "x")
     done_and_undone(tmp_path, Remedy(title="", commands=lines.commands, undo=lines.undo))
 
 
 def test_a_setting_that_cannot_be_read_is_not_taken_back_to_a_guess(tmp_path: Path) -> None:
     (tmp_path / "proc").mkdir()
-    lines = setting_lines(
+    lines = setting_commands(
         Host(str(tmp_path)), {"vm.swappiness": "10", "/sys/block/sda/queue/nr_requests": "256"}, "x"
     )
     assert lines.commands == lines.undo == lines.persistent == ()
@@ -255,7 +257,7 @@ def test_a_setting_that_has_its_value_is_left_out(tmp_path: Path) -> None:
     place.mkdir(parents=True)
     (place / "swappiness").write_text("10\n")
     (place / "zone_reclaim_mode").write_text("1\n")
-    lines = setting_lines(Host(str(tmp_path)), {"vm.swappiness": "10", "vm.zone_reclaim_mode": "0"}, "x")
+    lines = setting_commands(Host(str(tmp_path)), {"vm.swappiness": "10", "vm.zone_reclaim_mode": "0"}, "x")
     assert lines.commands == ("sysctl -w vm.zone_reclaim_mode=0",)
     assert lines.undo[0] == "sysctl -w vm.zone_reclaim_mode=1"
 
@@ -295,7 +297,7 @@ def check_undo_of_words(text: RemedyText) -> None:
 
 
 def test_rules_name_their_settings_as_data() -> None:
-    rules = written_rules(Path("/nonexistent")).rules
+    rules = load_written_rules(Path("/nonexistent")).rules
     lined = [
         (rule.id, line)
         for rule in rules
@@ -320,5 +322,5 @@ def test_a_file_that_wins_at_the_next_boot_is_named(tmp_path: Path, path: str, i
     for name, text in texts.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    lines = setting_lines(Host(str(tmp_path)), {"net.ipv4.tcp_sack": "1"}, "x")
+    lines = setting_commands(Host(str(tmp_path)), {"net.ipv4.tcp_sack": "1"}, "x")
     assert any(f"/{path}" in line for line in lines.persistent) == is_named

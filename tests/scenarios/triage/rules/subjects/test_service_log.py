@@ -6,7 +6,10 @@ import msgspec
 
 from hostdx.scenarios.triage.rules.rule_file import RuleText
 from hostdx.scenarios.triage.rules.subjects.process import all_processes, process_fault_rows
-from hostdx.scenarios.triage.rules.subjects.service_log import service_lines_of, unlisted_service_lines
+from hostdx.scenarios.triage.rules.subjects.service_log import (
+    rows_of_service_lines,
+    rows_of_unlisted_service_lines,
+)
 from tests.fakes.hosts.tree import Tree
 
 ALARM = "2026-11-07 [warning] <0.7.0> memory resource limit alarm set on node r@h"
@@ -30,7 +33,7 @@ RULE = RuleText(
 
 
 def service_rows(tree: Tree) -> list[tuple[str, object, object]]:
-    return [(row.subject, row["lines"], row["over"]) for row in service_lines_of(tree.host(), RULE)]
+    return [(row.subject, row["lines"], row["over"]) for row in rows_of_service_lines(tree.host(), RULE)]
 
 
 def test_what_comes_after_the_fault_says_that_it_is_over(tmp_path: Path) -> None:
@@ -46,10 +49,10 @@ def test_a_daemons_line_that_no_rule_names(tmp_path: Path) -> None:
     other = "2026-11-07 7f80 -1 osd.3 failed to open fsid file"
     lines = [*(slow.format(n) for n in range(5)), other, "2026-11-07 7f80 0 all is well"]
     tree = Tree(tmp_path).put("/var/log/ceph/ceph-osd.3.log", "\n".join(lines))
-    [row] = unlisted_service_lines(tree.host(), ())
+    [row] = rows_of_unlisted_service_lines(tree.host(), ())
     assert (row.subject, row["lines"], row["alike"], row["last"]) == ("ceph-osd", 6, 5, lines[4])
     rule = msgspec.structs.replace(RULE, log="slow operation", log_words=(), programs=("ceph-osd",))
-    [row] = unlisted_service_lines(tree.host(), (rule,))
+    [row] = rows_of_unlisted_service_lines(tree.host(), (rule,))
     assert (row["lines"], row["last"]) == (1, other)
 
 

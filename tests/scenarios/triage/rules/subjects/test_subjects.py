@@ -6,7 +6,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
 from hostdx.scenarios.triage.rules.subjects.array import multipath_rows
 from hostdx.scenarios.triage.rules.subjects.cpu import policy_rows
-from hostdx.scenarios.triage.rules.subjects.irq import irqs_of
+from hostdx.scenarios.triage.rules.subjects.irq import queue_irqs_of
 from hostdx.scenarios.triage.rules.subjects.pci import pci_rows
 from tests.fakes.hosts.tree import Tree
 
@@ -58,8 +58,8 @@ def test_interrupts_that_are_named_by_a_bus_address_are_the_cards(tmp_path: Path
     lines = "".join(f" {40 + n}:   9  0  IR-PCI-MSIX {name}\n" for n, name in enumerate(interrupt_names))
     tree.put("proc/interrupts", f"      CPU0  CPU1\n{lines}")
     host = tree.host()
-    assert irqs_of(host, Absent(""), ["eth0", "0000:c1:00.0"]) == ("40",)
-    assert irqs_of(host, Absent(""), ["nvme0"]) == ("42",)
+    assert queue_irqs_of(host, Absent(""), ["eth0", "0000:c1:00.0"]) == ("40",)
+    assert queue_irqs_of(host, Absent(""), ["nvme0"]) == ("42",)
 
 
 def test_paths_of_equal_priority_in_groups_of_their_own(tmp_path: Path) -> None:
