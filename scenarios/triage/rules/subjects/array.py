@@ -127,7 +127,7 @@ _WRONG_STATUS = {
 }
 
 
-def mapped_device_rows(host: Host) -> list[SubjectRow]:
+def mapped_rows(host: Host) -> list[SubjectRow]:
     """One row per target of the device mapper that says how it is: `used` 0..1 of a snapshot, `bad`: it failed, lost a
     leg, or found data that are not what was written.
     """

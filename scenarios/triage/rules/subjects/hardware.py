@@ -28,7 +28,7 @@ from hostdx.scenarios.triage.rules.table import SubjectRow
 DMI = "/sys/class/dmi/id"
 
 
-def unfit_disk_rows(host: Host) -> list[SubjectRow]:
+def model_rows(host: Host) -> list[SubjectRow]:
     """One row per disk whose model is in knowledge/unfit_disk_models.toml; `member`: of what array it is a part."""
     rows = []
     for disk in block_devices(host).values():
@@ -117,7 +117,7 @@ def _controller_driver(host: Host, disk: BlockDevice) -> str | Absent:
     return Absent("it hangs on no PCI device", "unsupported")
 
 
-def cloud_volume_rows(host: Host) -> list[SubjectRow] | Absent:
+def volume_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per virtual disk: mean times of a request since boot in ns, and the cloud that may limit it."""
     counters = host.compute_once(disk_counters)
     if isinstance(counters, Absent):
@@ -225,7 +225,7 @@ _COUNTED = (
 )
 
 
-def captured_firewall_rows(host: Host) -> list[SubjectRow]:
+def ruleset_rows(host: Host) -> list[SubjectRow]:
     """One row per kind of captured firewall rules: `longest` counts the rules of the longest chain."""
     rows = []
     for kind, pattern, line in _COUNTED:
@@ -324,7 +324,7 @@ def snapshot_rows(host: Host) -> list[SubjectRow]:
     ]
 
 
-def file_search_rows(host: Host) -> list[SubjectRow]:
+def search_rows(host: Host) -> list[SubjectRow]:
     """One row: network file systems that updatedb(8) walks through, as PRUNEFS and PRUNEPATHS leave them in."""
     text = host.read_file_text("/etc/updatedb.conf", 65536)
     table = read_mounts(host)

@@ -29,7 +29,7 @@ _SLOW_PROGRAMS = {
 }  # fmt: skip
 
 
-def slow_fuse_rows(host: Host) -> list[SubjectRow] | Absent:
+def fuse_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per mount whose program is known to be slow: `kind`, `cost` and what to use `instead`."""
     table = read_mounts(host)
     if isinstance(table, Absent):

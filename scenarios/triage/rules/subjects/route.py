@@ -81,7 +81,7 @@ def _chosen_packet_count(
     return choose(present) if len(present) == len(cards) else Absent(f"a card tells no {name}", "unsupported")
 
 
-def hiding_bridge_rows(host: Host) -> list[SubjectRow] | Absent:
+def hidden_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per network of a bridge of containers or guests: `hidden` are the networks behind a router and the
     servers of this host whose addresses lie in it; what is sent to them ends at the bridge.
     """

@@ -162,7 +162,7 @@ def _module_option(path: str, value: str) -> Value:
     return f"{parts[3]} {parts[5]}={value}"
 
 
-def changed_setting_rows(host: Host) -> list[SubjectRow]:
+def changed_rows(host: Host) -> list[SubjectRow]:
     """One row per setting that differs from the kernel's default: `costly` where that is known to cost something."""
     rows = []
     for changed in host.compute_once(changed_settings):
@@ -183,7 +183,7 @@ def changed_setting_rows(host: Host) -> list[SubjectRow]:
     return rows
 
 
-def boot_parameter_rows(host: Host) -> list[SubjectRow] | Absent:
+def boot_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per known boot parameter (knowledge/boot_parameters.toml): `costly` where its value costs something."""
     line = host.read_file_text(BOOT_LINE, 1 << 16)
     if isinstance(line, Absent):

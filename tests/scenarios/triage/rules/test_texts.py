@@ -49,7 +49,7 @@ def _choices(expression: ast.expr) -> Iterator[ast.expr]:
 
 def text_calls() -> Iterator[Call]:
     for path in ROOT.rglob("*.py"):
-        if " = texts(" not in (text := path.read_text()):
+        if " = finding_texts(" not in (text := path.read_text()):
             continue
         tree = ast.parse(text)
         files = {
@@ -58,7 +58,7 @@ def text_calls() -> Iterator[Call]:
             if isinstance(node, ast.Assign)
             and isinstance(node.value, ast.Call)
             and isinstance(node.value.func, ast.Name)
-            and node.value.func.id == "texts"
+            and node.value.func.id == "finding_texts"
         }
         for node in ast.walk(tree):
             match node:
