@@ -6,8 +6,8 @@ import stat
 from pathlib import Path
 
 from hostdx.app.terminal.failure import Failure
-from hostdx.probes.files.path_ownership import find_known_rulers
-from hostdx.probes.files.rights import write_advice
+from hostdx.probes.files.path_ownership import find_known_path_writers
+from hostdx.probes.files.rights import advice_for_failed_write
 
 ELSEWHERE = "name another place: XDG_STATE_HOME=/DIRECTORY hostdx …"
 ROOTS_OWN = "as root set XDG_STATE_HOME to a directory that is root's all the way up (default: /var/lib)"
@@ -50,7 +50,7 @@ def runtime_dir() -> Path:
     Not below another user's directory: `su` leaves root the variable of who called it.
     """
     base = os.environ.get("XDG_RUNTIME_DIR", "")
-    if base.startswith("/") and not find_known_rulers(base):
+    if base.startswith("/") and not find_known_path_writers(base):
         return Path(base) / "hostdx"
     if os.geteuid() == 0:
         return Path("/run/hostdx")
@@ -65,7 +65,7 @@ def make_private(directory: Path, mode: int = 0o700) -> Path:
     """
     if directory.parent.name == "hostdx" or state_dir() in directory.parents:
         make_private(directory.parent)  # who may write there could put another directory in this one's place
-    if owner_text := find_known_rulers(str(_nearest_existing(directory.parent))):
+    if owner_text := find_known_path_writers(str(_nearest_existing(directory.parent))):
         raise Failure(f"{directory}: {owner_text}; {ROOTS_OWN}")
     try:
         for parent in reversed(directory.parents):
@@ -128,7 +128,7 @@ def remove_leftovers_and_check_room() -> None:
 
 def remedy_text(error: OSError, elsewhere: str = ELSEWHERE) -> str:
     """Return what helps where something could not be kept."""
-    return write_advice(error.errno, elsewhere)
+    return advice_for_failed_write(error.errno, elsewhere)
 
 
 def _nearest_existing(directory: Path) -> Path:

@@ -5,7 +5,7 @@ import re
 MAX_CPUS = 1 << 16  # a broken list such as 0-4000000000 must not fill the memory
 
 
-def parse_list(text: str) -> frozenset[int] | None:
+def parse_cpu_list(text: str) -> frozenset[int] | None:
     """`0-3,8`; empty text is the empty set; None where it is no such list. Strides (`0-7:2/4`) are known too.
 
     Some captures end each file with a NUL.
@@ -28,7 +28,7 @@ def parse_list(text: str) -> frozenset[int] | None:
     return frozenset(cpus)
 
 
-def parse_mask(text: str) -> frozenset[int] | None:
+def parse_cpu_mask(text: str) -> frozenset[int] | None:
     """Hexadecimal words of 32 bits, the highest first."""
     digits = text.strip("\0 \t\r\n").replace(",", "")
     if not re.fullmatch(r"[0-9a-fA-F]{1,16384}", digits):
@@ -37,7 +37,7 @@ def parse_mask(text: str) -> frozenset[int] | None:
     return frozenset(n for n in range(bits.bit_length()) if bits >> n & 1)
 
 
-def as_list(cpus: frozenset[int]) -> str:
+def format_cpu_list(cpus: frozenset[int]) -> str:
     """`0-3,8`, as the kernel and taskset(1) write it."""
     parts: list[str] = []
     ordered = sorted(cpus)

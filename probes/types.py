@@ -48,7 +48,7 @@ class Fact(msgspec.Struct, frozen=True, omit_defaults=True):
     unit: str = ""
 
 
-class Unread(msgspec.Struct, frozen=True):
+class UnreadFact(msgspec.Struct, frozen=True):
     """A fact that could not be read, and why."""
 
     subject: str
@@ -56,13 +56,13 @@ class Unread(msgspec.Struct, frozen=True):
     absent: Absent
 
 
-Entry: TypeAlias = Fact | Unread
+Entry: TypeAlias = Fact | UnreadFact
 
 
 def make_entry(subject: str, name: str, value: Json | Absent, source: str, unit: str = "") -> Entry:
     """A fact, or the reason why there is none."""
     if isinstance(value, Absent):
-        return Unread(subject, name, msgspec.structs.replace(value, source=value.source or source))
+        return UnreadFact(subject, name, msgspec.structs.replace(value, source=value.source or source))
     return Fact(subject, name, value, source, unit)
 
 

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import pytest
 
-from hostdx.probes.engine.command.taskstats import Exits
+from hostdx.probes.engine.command.taskstats import TaskExitListener
 
 Need = Callable[[], str]  # the reason why it is not there; "" where it is
 MEMORY = ("tmpfs", "ramfs")
@@ -100,7 +100,7 @@ def LOOP() -> str:
 @cache
 def TASKSTATS() -> str:
     """What a task waited is told at its end, however short it was."""
-    exits = Exits()
+    exits = TaskExitListener()
     is_told = exits.ended_tasks_below(os.getpid()) is not None
     exits.close()
     return "" if is_told else "taskstats needs root and the host's own process numbers"

@@ -16,7 +16,7 @@ from hostdx.app.recordings.sides import read_run_summaries
 from hostdx.app.state import ELSEWHERE, make_private, state_dir
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.probes import units
-from hostdx.probes.files.safe_read import open_regular
+from hostdx.probes.files.safe_read import open_trusted_regular
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings, compare_recordings
 from hostdx.scenarios.analysis.compare.run_summary import RunSummary
 
@@ -85,7 +85,7 @@ def _check_finished(name: str, path: Path) -> store.ListedRecording:
 
 def _copy_recording(path: Path, target: Path) -> None:
     """A file only: a name may lead to a device that never ends. Raises Failure and OSError; leaves no half of it."""
-    with os.fdopen(open_regular(path), "rb") as source:
+    with os.fdopen(open_trusted_regular(path), "rb") as source:
         if os.fstat(source.fileno()).st_size > SIZE_LIMIT:
             raise Failure(
                 f"baseline: {path}: is no file of at most {units.format_size(SIZE_LIMIT)}, so not a recording"

@@ -45,7 +45,7 @@ def time_left(session: RunSession) -> float | None:
     loads = {load.id for load in plan.workloads}
     has_loads_to_come = any(load not in session.blocks for load in loads if load != session.workload)
     left, earliest = 0.0, 0.0
-    spare = _spare_seconds(session, planned, loads)
+    spare = _budget_seconds_left(session, planned, loads)
     may_end_early = spare is not None and has_loads_to_come
     for step in planned:
         now = session.steps.get(step.id)
@@ -80,7 +80,7 @@ def time_left(session: RunSession) -> float | None:
     return left + (_between(earliest, spare) if may_end_early else min(earliest, spare))
 
 
-def _spare_seconds(session: RunSession, planned: list[PlannedStep], loads: set[str]) -> float | None:
+def _budget_seconds_left(session: RunSession, planned: list[PlannedStep], loads: set[str]) -> float | None:
     """Return what is left of the budget that steps of a load each share; None where they share none."""
     shares = [s.seconds for s in planned if s.id in loads]
     if not shares or session.plan is None or "budget" not in session.plan.options:

@@ -24,7 +24,7 @@ from hostdx.app.recordings.limits import (
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.failure import Failure
 from hostdx.probes import units
-from hostdx.probes.files.safe_read import open_regular
+from hostdx.probes.files.safe_read import open_trusted_regular
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
@@ -264,7 +264,7 @@ def pause_collection() -> Iterator[None]:
 def _open_recording(path: Path) -> io.BufferedIOBase | gzip.GzipFile:
     file = None
     try:
-        file = os.fdopen(open_regular(path), "rb")
+        file = os.fdopen(open_trusted_regular(path), "rb")
         magic = file.read(2)
         file.seek(0)
     except OSError as error:  # a disk that fails shows it at the first byte, not when the file is opened

@@ -10,7 +10,7 @@ from hostdx.app.recordings.reader import BrokenRecording, pause_collection, read
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.model import ImportRefusedError
-from hostdx.probes.imports.path_names import distinguish_paths
+from hostdx.probes.imports.path_names import distinct_short_names
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage import io500_table
 from hostdx.probes.reading.lossless_json import Decoder
@@ -52,7 +52,11 @@ def read_run_summaries(files: Sequence[Path], other_files: Sequence[Path] = ()) 
     Each is named by the part of its path that tells it from the others and from those `other_files` them.
     """
     names = dict(
-        zip((*files, *other_files), distinguish_paths([str(p) for p in (*files, *other_files)]), strict=True)
+        zip(
+            (*files, *other_files),
+            distinct_short_names([str(p) for p in (*files, *other_files)]),
+            strict=True,
+        )
     )
     names |= {path: f"{label} ({names[path]})" for path in files if (label := store.read_label(path))}
     with pause_collection():

@@ -14,7 +14,7 @@ from hostdx.app.state import make_private, recordings_dir
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output import print_note
 from hostdx.app.terminal.process import Identity, is_living
-from hostdx.probes.files.safe_read import decode, open_regular, read_named
+from hostdx.probes.files.safe_read import decode_host_text, open_trusted_regular, read_trusted_file
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.scenarios.contract import events as ev
@@ -149,7 +149,7 @@ def shortest_argument(path: Path) -> str:
 def read_label(path: Path) -> str:
     """Return what somebody calls it, from the file beside it; empty where nobody does, or it cannot be read."""
     try:
-        words = decode(read_named(_label_file(path), 4 * MAX_LABEL_CHARACTERS))
+        words = decode_host_text(read_trusted_file(_label_file(path), 4 * MAX_LABEL_CHARACTERS))
     except OSError:
         return ""
     return "".join(c if c.isprintable() else " " for c in words).strip()[:MAX_LABEL_CHARACTERS]
@@ -261,7 +261,7 @@ def _last_event(path: Path) -> ev.AnyEvent | None:
 
 def _last_event_in_tail(path: Path, length: int) -> ev.AnyEvent | None:
     try:
-        with os.fdopen(open_regular(path), "rb") as file:
+        with os.fdopen(open_trusted_regular(path), "rb") as file:
             file.seek(max(0, path.stat().st_size - length))
             lines = file.read(length + 1).split(b"\n")[:-1]
     except OSError:

@@ -7,7 +7,7 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING
 
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.experiment.levels import values_of_pair, variant_values, with_difference
+from hostdx.scenarios.experiment.levels import fit_variant_levels, values_of_pair, with_difference
 
 if TYPE_CHECKING:
     from hostdx.app.recordings.session import RunSession
@@ -104,7 +104,7 @@ def _load_values(session: RunSession, workload: str, metric: str) -> dict[str, f
             for v in verdicts
             if v.ratio is not None and v.ratio > 0
         }
-        values = variant_values(means, effects)
+        values = fit_variant_levels(means, effects)
         for pair, sides in means.items():
             for variant, side in zip(pair, sides, strict=True):
                 if side:

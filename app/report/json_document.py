@@ -32,14 +32,14 @@ def make_document(session: RunSession, recording: str | None) -> dict[str, Json]
         "reason": ended.reason if ended is not None else UNENDED,
         "verdicts": [
             {
-                **_read_fields(with_difference_beside(session, verdict), _VERDICT),
+                **_fields_to_json(with_difference_beside(session, verdict), _VERDICT),
                 "values": list(baseline_and_variant_values(session, verdict)),
                 "explain": explain_verdict(verdict),
             }
             for verdict in session.verdicts.values()
         ],
         "latency": [entry._asdict() for entry in latency_summaries(session)],
-        "series": [_read_fields(series, _SERIES) for series in session.series],
+        "series": [_fields_to_json(series, _SERIES) for series in session.series],
         "findings": [finding_document(item) for item in session.worst_first],
         "facts": {fact.label: fact.value for fact in session.facts.values()},
         "absent": [{"fact": absent.label, "reason": absent.reason} for absent in session.absent.values()],
@@ -84,18 +84,20 @@ def list_checks(session: RunSession) -> list[Json]:
 
 
 def finding_document(item: Finding) -> dict[str, Json]:
-    fields = _read_fields(item, ("id", "severity", "confidence", "title", "evidence", "remedy", "references"))
+    fields = _fields_to_json(
+        item, ("id", "severity", "confidence", "title", "evidence", "remedy", "references")
+    )
     return fields | {"subjects": list(item.subjects)} if item.subjects else fields
 
 
-def _read_fields(value: object, names: Sequence[str]) -> dict[str, Json]:
+def _fields_to_json(value: object, names: Sequence[str]) -> dict[str, Json]:
     """With what a Struct leaves out where it is as usual."""
     return {name: _to_plain(getattr(value, name)) for name in names}
 
 
 def _to_plain(value: object) -> Json:
     if isinstance(value, msgspec.Struct):
-        return _read_fields(value, value.__struct_fields__)
+        return _fields_to_json(value, value.__struct_fields__)
     if isinstance(value, tuple):
         return [_to_plain(inner) for inner in value]
     plain: Json = msgspec.to_builtins(value)

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.values import counted_values, is_counted, shown_value
 from hostdx.app.report import wording
-from hostdx.app.report.figures.latency import latency_histograms
+from hostdx.app.report.figures.latency import latency_figure
 from hostdx.app.report.figures.plot import nice_axis
 from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
@@ -106,7 +106,7 @@ def _quarters_table(session: RunSession, courses: Mapping[str, LoadCourse]) -> T
 
 def latency_galleries(session: RunSession) -> list[Gallery]:
     """Return the histograms; the first page has their figures."""
-    drawn = tuple(histogram for w in session.blocks for histogram in latency_histograms(session, w))
+    drawn = tuple(histogram for w in session.blocks for histogram in latency_figure(session, w))
     return [Gallery(drawn)] if drawn else []
 
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from hostdx.probes.units import format_duration, format_percent, format_size
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.plan import Plan, Written
+from hostdx.scenarios.contract.plan import Plan, PlannedWrite
 from hostdx.scenarios.experiment.wording import title_of_workload
 
 NAME = 12  # cells of a row's name
@@ -114,7 +114,7 @@ def change_rows(action: Action) -> list[PlanRow]:
     return rows
 
 
-def written_text(item: Written) -> str:
+def written_text(item: PlannedWrite) -> str:
     share = item.endurance_share
     wear = (
         "rated endurance unknown" if share is None else f"{format_percent(share)} of its rated endurance used"

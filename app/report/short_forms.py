@@ -26,7 +26,7 @@ def shorten(document: doc.ReportDocument, whole_command: str) -> doc.ReportDocum
     """
     if _count_lines(list_blocks(document)) <= MAX_LINES:
         return document
-    first = _cut_rows([section for section in document.sections if not section.appendix])
+    first = _fit_to_page([section for section in document.sections if not section.appendix])
     appendix = [section for section in document.sections if section.appendix]
     lengths = {n: _count_lines(section_blocks(section)) + 1 for n, section in enumerate(appendix)}
     room = MAX_LINES - _count_lines(list_blocks(_append_note(document, first, ["…"], whole_command))) - 2
@@ -56,7 +56,7 @@ def _append_note(
     )
 
 
-def _cut_rows(sections: list[doc.ReportSection]) -> list[doc.ReportSection]:
+def _fit_to_page(sections: list[doc.ReportSection]) -> list[doc.ReportSection]:
     """Halve the longest table or list until the first page leaves a quarter of the lines; commands stay whole."""
     while sum(_count_lines(section_blocks(section)) + 1 for section in sections) > MAX_LINES * 3 // 4:
         places = [(s, p) for s, section in enumerate(sections) for p in range(len(section.parts))]

@@ -22,7 +22,12 @@ from hostdx.scenarios.contract.surroundings import MIN_LASTING_SHARE, disturbed_
 from hostdx.scenarios.contract.verdict.order import order_words
 from hostdx.scenarios.contract.verdict.verdict import OrderEffect
 from hostdx.scenarios.experiment.guards.thresholds import threshold_of
-from hostdx.scenarios.experiment.statistics.drift import MIN_POINTS, Drift, drifting_variants, moving_variants
+from hostdx.scenarios.experiment.statistics.drift import (
+    MIN_POINTS,
+    Drift,
+    drifting_variants,
+    find_halving_or_doubling,
+)
 from hostdx.scenarios.experiment.wording import drift_text, moves_text
 
 State: TypeAlias = Literal["ok", "notice", "unknown", "unlooked", "critical"]
@@ -208,7 +213,7 @@ def _drift_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sig
         courses = [Drift(side, first, last) for side, (first, last) in v.drift.items()]
         if courses := courses or drifting_variants(left, right, (v.baseline, v.variant)):
             out.append(Sign("notice", f"{title}: {drift_text(courses, v.metric)}"))
-        elif courses := moving_variants(left, right, (v.baseline, v.variant)):
+        elif courses := find_halving_or_doubling(left, right, (v.baseline, v.variant)):
             out.append(Sign("notice", f"{title}: {moves_text(courses, v.metric)}"))
     return out or [Sign("ok", "no load halved or doubled")] * is_long_enough
 

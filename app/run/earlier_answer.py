@@ -50,7 +50,9 @@ def read_line_rates() -> dict[str, Fact]:
     ):
         source = f"{listed_run.scenario} run of {listed_run.wall}"
         if rates := {
-            name: words for item in session.results.values() for name, words in item.line_rates.items()
+            name: words
+            for item in session.results.values()
+            for name, words in item.rates_alone_by_device.items()
         }:
             return {name: Fact(name, "measured", words, source) for name, words in rates.items()}
     return {}

@@ -193,7 +193,7 @@ class Execution:
                 self._complain(f"could not be undone: {entry.action.title} ({entry.value}); {LATER}")
 
     def _prepare_scenario(self) -> Prepared:
-        with self._host.hold_static():
+        with self._host.read_static_parts_once():
             if blocked := self._blocked or self._scenario.blocking_reason(self._host):
                 if self._blocked or not self._scenario.reads_anyway:
                     raise RunRefused(blocked)

@@ -15,7 +15,7 @@ from hostdx.app.run.signals import PROMISED_S, StopRequests, finish_despite_canc
 from hostdx.app.terminal import failure
 from hostdx.app.terminal.failure import Failure, NotUndone
 from hostdx.app.undo.changes import HostChanges
-from hostdx.probes.engine.measured import BenchRefused, NotApplicable
+from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.processes import find_with_descendants
 from hostdx.probes.types import Json
@@ -152,7 +152,7 @@ class Runner(Run):
 
     async def run_to_end(self, prologue: Callable[[], list[ev.AnyEvent]], stops: StopRequests) -> ev.RunEnded:
         """Runs the scenario to whatever end and emits that end. `prologue` reads the facts (in a thread)."""
-        pulses = asyncio.ensure_future(self._emit_pulses())
+        pulses = asyncio.ensure_future(self._emit_host_state())
         stops.late = self._note_late_stop
         try:
             ended = await self._await_end(self._run_scenario(prologue), stops)
@@ -194,7 +194,7 @@ class Runner(Run):
                 raise RunRefused(_nothing_measured_reason(self._verdicts))
         except asyncio.CancelledError:
             pass
-        except (RunRefused, BenchRefused, NotApplicable) as why:
+        except (RunRefused, BenchRefused, MeasurementInvalid) as why:
             status, reason, code = "skipped", str(why), failure.COULD_NOT
         except UsageError as why:
             status, reason, code = "failed", str(why), failure.USAGE
@@ -232,7 +232,7 @@ class Runner(Run):
             t=self.elapsed_s(), status=status, reason=reason, exit=ended.exit or failure.COULD_NOT
         )
 
-    async def _emit_pulses(self) -> None:
+    async def _emit_host_state(self) -> None:
         """Also a missing pulse tells something: a view's clock stops, so a bad reading must not end them."""
         while self.pulse is not None:
             await asyncio.sleep(PULSE_S)

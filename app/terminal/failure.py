@@ -22,7 +22,7 @@ class Failure(Exception):
         self.status = status
 
 
-class NotDone(Exception):
+class ChangeNotMade(Exception):
     """An action could not be carried out, in one line. What was begun has to be reverted.
 
     `writer` is a child that was abandoned at it: until it is gone, it may still happen.

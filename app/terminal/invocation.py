@@ -39,7 +39,7 @@ def own_command() -> tuple[str, ...]:
     return sys.executable, "-P", "-m", "hostdx.app.cli"
 
 
-def code_rulers_text(command: tuple[str, ...]) -> str:
+def code_writers_objection(command: tuple[str, ...]) -> str:
     """For root: who could change what `command` runs (its program, the interpreter, our modules), else empty."""
     modules = () if command[-1].endswith(".pyz") else (str(Path(__file__).resolve().parents[1]),)
     return next(

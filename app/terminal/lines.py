@@ -247,7 +247,7 @@ def fold_spans(line: Iterable[Span], width: int, first: str = "", hang: str = ""
                 size = cell_len(word)
             while size > width - used:
                 cut = _count_fitting(word, max(1, width - used))
-                cut = break_position(word[:cut], width - used)
+                cut = word_break_position(word[:cut], width - used)
                 out[-1].append((word[:cut].replace(KEPT, " "), role))
                 out.append([(hang, "text")])
                 used, word = len(hang), word[cut:]
@@ -267,12 +267,12 @@ def _count_fitting(word: str, room: int) -> int:
     return len(word)
 
 
-def break_position(head: str, room: int) -> int:
+def word_break_position(fitting_part: str, room: int) -> int:
     """Return how much of the beginning of a word stays on a line of `room` cells: to the end of a path's or a name's
     part.
     """
-    part = max(head.rfind(sign) for sign in f"/_{KEPT}") + 1
-    return part if part > room // 2 else len(head)
+    part = max(fitting_part.rfind(sign) for sign in f"/_{KEPT}") + 1
+    return part if part > room // 2 else len(fitting_part)
 
 
 def clean_line(line: Iterable[Span]) -> Line:

@@ -15,7 +15,7 @@ from typing import IO, NamedTuple, TypeAlias
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output import is_coloured as in_colour
 from hostdx.app.terminal.output import print_parts, print_result
-from hostdx.probes.files.path_walk import Located, Misled, locate_name, open_trusted
+from hostdx.probes.files.path_walk import LocatedName, UntrustedLink, locate_name, open_trusted
 
 RoleText: TypeAlias = tuple[str, str]  # text that may have several lines, and their role
 
@@ -42,7 +42,7 @@ def open_output(subject: str, path: str, mode: int) -> int:
             descriptor, others = open_trusted(path, flags, mode)
         else:
             descriptor, others = os.open(path, flags, mode), False
-    except Misled as why:
+    except UntrustedLink as why:
         raise Failure(f"{subject}: {path}: {why}; name a file in a folder that belongs to root") from None
     except (OSError, ValueError) as error:
         raise _unwritable_failure(subject, path, error) from None
@@ -147,7 +147,7 @@ def _written_whole(subject: str, path: str, mode: int, data: bytes, *, new: bool
             with os.fdopen(place.open_name(_LOOKED), "wb") as file:  # one that is read-only stays so
                 status = os.fstat(file.fileno())
                 _refuse_device(subject, path, status)
-                if place.others and os.geteuid() == 0:
+                if place.others_may_write and os.geteuid() == 0:
                     _check_owner(subject, path, status, private=not mode & 0o077)
                 if _must_write_in_place(place, status):
                     _overwrite_file(file, status.st_size, data)
@@ -166,7 +166,7 @@ def _written_whole(subject: str, path: str, mode: int, data: bytes, *, new: bool
 
 @contextmanager
 def _new_file(
-    place: Located, name: str, mode: int, data: bytes, like: os.stat_result | None = None
+    place: LocatedName, name: str, mode: int, data: bytes, like: os.stat_result | None = None
 ) -> Iterator[str]:
     """A file that was not there, with these bytes; `like` one that it is to replace."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW
@@ -184,7 +184,7 @@ def _new_file(
         raise
 
 
-def _must_write_in_place(place: Located, status: os.stat_result) -> bool:
+def _must_write_in_place(place: LocatedName, status: os.stat_result) -> bool:
     """Where another file under that name would not be the same: its owner, its other names, a mount."""
     mine = os.geteuid() == 0 or (
         status.st_uid == os.geteuid() and status.st_gid in (os.getegid(), *os.getgroups())
@@ -193,7 +193,7 @@ def _must_write_in_place(place: Located, status: os.stat_result) -> bool:
     return not mine or status.st_nlink > 1 or mounted or not _is_writable(place)
 
 
-def _is_writable(place: Located) -> bool:
+def _is_writable(place: LocatedName) -> bool:
     return os.access(f"/proc/self/fd/{place.folder}", os.W_OK | os.X_OK, effective_ids=True)
 
 
@@ -222,10 +222,10 @@ def _existing_status(subject: str, path: str) -> os.stat_result | None:
     return status
 
 
-def _locate_path(subject: str, path: str) -> Located:
+def _locate_path(subject: str, path: str) -> LocatedName:
     try:
         return locate_name(path)
-    except Misled as why:
+    except UntrustedLink as why:
         raise Failure(f"{subject}: {path}: {why}; name a file in a folder that is yours alone") from None
     except (OSError, ValueError) as error:
         raise _unwritable_failure(subject, path, error) from None

@@ -5,7 +5,7 @@ from dataclasses import replace
 from textual.binding import Binding
 
 from hostdx.app.state import state_dir
-from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.files.safe_read import read_trusted_file
 from hostdx.probes.types import Json
 
 KEYS_FILE, THEMES_FILE = "keys.toml", "themes.toml"
@@ -27,7 +27,7 @@ def read_state_toml(name: str) -> dict[str, Json]:
     """Return a TOML file of the state directory, empty where there is none. Raises ValueError in one line."""
     path = state_dir() / name
     try:
-        data = read_named(path, MAX_FILE_BYTES)
+        data = read_trusted_file(path, MAX_FILE_BYTES)
     except FileNotFoundError:
         return {}
     except OSError as why:

@@ -19,7 +19,7 @@ from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.printable import make_lines_printable
 from hostdx.app.tui.children.event_child import TIMEOUT_S, CommandOutcome, EventChild, run_hostdx
 from hostdx.app.tui.commands import EarlierResults, ReportForm
-from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.files.safe_read import read_trusted_file
 from hostdx.probes.units import format_duration
 from hostdx.scenarios.contract.events import ScenarioOffer
 from hostdx.scenarios.contract.plan import Plan
@@ -92,7 +92,7 @@ class Errands(App[int]):
 
     # Looking around
 
-    def look_for_runs_and_offer_undo(self) -> None:
+    def look_for_recordings_and_offer_undo(self) -> None:
         """Once after the start: earlier recordings, runs under way, and whether a killed run left changes behind."""
         self._journals = _journal_names()
         self.look_for_runs()
@@ -425,7 +425,7 @@ def _write_report(directory: Path, stem: str, text: str, suffix: str) -> Path:
         path = directory / (f"hostdx-{stem}.{suffix}" if number == 1 else f"hostdx-{stem}-{number}.{suffix}")
         try:
             same = path.is_file() and not path.is_symlink() and path.stat().st_size <= MAX_REPORT_BYTES
-            if same and read_named(path, MAX_REPORT_BYTES).decode("utf-8", "replace") == text:
+            if same and read_trusted_file(path, MAX_REPORT_BYTES).decode("utf-8", "replace") == text:
                 return path
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
             with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as file:

@@ -189,7 +189,7 @@ class Shell(NamedKeys, Errands):
         if self.triage is None and self.watches_host:
             self.read_host()
         if self._home:
-            self.look_for_runs_and_offer_undo()
+            self.look_for_recordings_and_offer_undo()
 
     def refresh_css(self, animate: bool = True) -> None:
         """The theme of the start: with the first screen the style sheet is parsed once, not thrice."""
@@ -378,11 +378,11 @@ class Shell(NamedKeys, Errands):
             return
         await super().on_event(event)
 
-    def show_keys(self, about: Screen[object], *, filtering: bool = False) -> None:
+    def show_keys(self, about: Screen[object], *, with_filter: bool = False) -> None:
         from hostdx.app.tui.screens.keys import KeysScreen
 
         if not isinstance(about, KeysScreen):
-            self.push_screen(KeysScreen(about, filtering=filtering))
+            self.push_screen(KeysScreen(about, filtering=with_filter))
 
     def open_target(self, target: str) -> None:
         """Open what a panel's row, bar or point stands for (`targets.py`)."""
@@ -439,7 +439,7 @@ class Shell(NamedKeys, Errands):
 
     def action_palette(self) -> None:
         if isinstance(self.screen, Base):
-            self.show_keys(self.screen, filtering=True)
+            self.show_keys(self.screen, with_filter=True)
 
     def action_quit_now(self) -> None:
         self.exit(0)

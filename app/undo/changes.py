@@ -58,7 +58,7 @@ class HostChanges:
             try:
                 entry = effects.prepare_entry(action, identifier)
                 journal.record_intent(entry)
-            except (effects.NotDone, Failure) as why:
+            except (effects.ChangeNotMade, Failure) as why:
                 self._unlock_target(action)
                 raise Failure(str(why)) from None
             return self._carry_out(journal, entry)
@@ -113,7 +113,7 @@ class HostChanges:
     def _carry_out(self, journal: Journal, entry: JournalEntry) -> Applied:
         try:
             entry = effects.carry_out_entry(entry, (journal.descriptor,), self._stop)
-        except effects.NotDone as why:
+        except effects.ChangeNotMade as why:
             if why.writer is not None:
                 # What is there now may be changed by that child a moment later: this is known when it is gone.
                 journal.record_hanging(entry.id, why.writer)

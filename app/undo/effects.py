@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from hostdx.app.terminal.failure import NotDone
+from hostdx.app.terminal.failure import ChangeNotMade
 from hostdx.app.terminal.process import is_living
 from hostdx.app.undo.journal import UNDONE, FileSystemId, Journal, JournalEntry, UndoOutcome
 from hostdx.app.undo.kinds import resources, settings
@@ -24,7 +24,7 @@ MAX_OUTPUT_CHARACTERS = 4096  # characters of what a command said
 
 
 def prepare_entry(action: Action, identifier: str) -> JournalEntry:
-    """Return what will be done exactly, with the old values. Changes nothing. Raises NotDone."""
+    """Return what will be done exactly, with the old values. Changes nothing. Raises ChangeNotMade."""
     value = action.target
     old: str | None = None
     place: FileSystemId | None = None
@@ -42,7 +42,7 @@ def prepare_entry(action: Action, identifier: str) -> JournalEntry:
 def carry_out_entry(
     entry: JournalEntry, keep: tuple[int, ...], stop: threading.Event | None = None
 ) -> JournalEntry:
-    """Does it; `keep` are descriptors that children hold while they are at it. Raises NotDone.
+    """Does it; `keep` are descriptors that children hold while they are at it. Raises ChangeNotMade.
 
     A command's value is what it said. `stop` breaks off one that nothing could undo anyway: a trim may take minutes.
     """
@@ -60,9 +60,9 @@ def carry_out_entry(
             )
         return msgspec.structs.replace(entry, made=True, inode=resources.create_resource(entry, keep))
     except CommandFailed as why:
-        raise NotDone(str(why), why.writer) from None
+        raise ChangeNotMade(str(why), why.writer) from None
     except OSError as why:
-        raise NotDone(f"{action.title}: {entry.value}: {why.strerror or why}") from None
+        raise ChangeNotMade(f"{action.title}: {entry.value}: {why.strerror or why}") from None
 
 
 def revert_entry(
@@ -113,4 +113,4 @@ def _revert_command(entry: JournalEntry, keep: tuple[int, ...]) -> UndoOutcome:
     return UNDONE
 
 
-__all__ = ["UNDONE", "NotDone", "carry_out_entry", "prepare_entry", "revert_entry", "survives_reboot"]
+__all__ = ["UNDONE", "ChangeNotMade", "carry_out_entry", "prepare_entry", "revert_entry", "survives_reboot"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.backing import devices_directly_under
-from hostdx.probes.system.disk.block import block_devices, list_leaves
+from hostdx.probes.system.disk.block import block_devices, bottom_devices_of
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.plan import Plan
 
@@ -34,7 +34,8 @@ def journal_on_device_reason(host: Host, journal_dir: Path, target: str) -> str:
             f"({under.reason}); {_ELSEWHERE}"
         )
     loops = next(
-        (under[name] for name in (device, *list_leaves(block_devices(host), device)) if name in under), None
+        (under[name] for name in (device, *bottom_devices_of(block_devices(host), device)) if name in under),
+        None,
     )
     if loops is None:
         return ""

@@ -13,13 +13,13 @@ END_S = 2.0  # a killed process is gone within milliseconds, unless the kernel h
 _LOOK_S = 0.01
 
 
-class Child(Protocol):
+class WaitableChild(Protocol):
     """A subprocess.Popen, or what other libraries have in its place."""
 
     def poll(self) -> int | None: ...
 
 
-def wait_briefly(child: Child, seconds: float = END_S) -> int | None:
+def wait_briefly(child: WaitableChild, seconds: float = END_S) -> int | None:
     """Return the exit status, or None where the child lives on."""
     until = time.monotonic() + seconds
     while (status := child.poll()) is None and time.monotonic() < until:

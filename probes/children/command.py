@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from hostdx.probes.files.path_ownership import find_root_objection
-from hostdx.probes.files.safe_read import decode
+from hostdx.probes.files.safe_read import decode_host_text
 from hostdx.probes.types import Absent
 
 MAX_OUTPUT_BYTES = 8 << 20
@@ -75,8 +75,8 @@ def run_command(argv: tuple[str, ...], timeout_s: float, *, any_status: bool = F
         return Absent(f"{argv[0]} printed more than {MAX_OUTPUT_BYTES} bytes", "invalid", source)
     status = child.returncode
     if status == 0 or (any_status and out):
-        return decode(out)
-    error_line = next((line.strip() for line in decode(err).splitlines() if line.strip()), "")
+        return decode_host_text(out)
+    error_line = next((line.strip() for line in decode_host_text(err).splitlines() if line.strip()), "")
     reason = f"{argv[0]} exited with status {status}" + (f": {error_line[:200]}" if error_line else "")
     denied = any(word in error_line.lower() for word in _DENIED)
     return Absent(reason, "permission" if denied else "unsupported", source)

@@ -20,7 +20,7 @@ def adopt_orphans() -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def as_a_shell_would() -> None:
+def restore_signals_for_exec() -> None:
     """Before exec: Python ignores two signals, and a command inherits that: `yes | head -1` would complain."""
     for ignored in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(ignored, signal.SIG_DFL)

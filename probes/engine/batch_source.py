@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Generic, Self, TypeVar
 
-from hostdx.probes.engine.measured import MeasuredBatch, NotApplicable, VariantsUnfit
+from hostdx.probes.engine.measured import MeasuredBatch, MeasurementInvalid, VariantsUnfit
 
 Served = TypeVar("Served", covariant=True)
 
@@ -41,7 +41,7 @@ class BatchSource(ABC, Generic[Served]):
     async def start_workers_and_rehearse(self) -> MeasuredBatch:
         """Start the workers and measure one short slice of each variant, which shows how fast it is.
 
-        Raise NotApplicable (VariantsUnfit for some variants only), WriteBudgetSpent and BenchRefused.
+        Raise MeasurementInvalid (VariantsUnfit for some variants only), WriteBudgetSpent and BenchRefused.
         """
         return await self.measure_batch(
             range(len(self._variants)), self._first_slice_s, quarters=self._has_first_quarters
@@ -53,11 +53,11 @@ class BatchSource(ABC, Generic[Served]):
         for number, name in enumerate(self.variant_names):
             try:
                 await self.measure_batch([number], self._first_slice_s)
-            except NotApplicable as why:
+            except MeasurementInvalid as why:
                 reasons |= dict.fromkeys(
                     why.variants if isinstance(why, VariantsUnfit) else (name,), str(why)
                 )
-        refuse_unfit(reasons)
+        refuse_unfit_variants(reasons)
 
     @abstractmethod
     async def measure_batch(
@@ -91,7 +91,7 @@ class BatchSource(ABC, Generic[Served]):
         return left
 
 
-def refuse_unfit(reasons: Mapping[str, str]) -> None:
+def refuse_unfit_variants(reasons: Mapping[str, str]) -> None:
     """Raise VariantsUnfit for the variants with a reason; do nothing where none has one."""
     if reasons:
         raise VariantsUnfit(tuple(reasons), "; ".join(dict.fromkeys(reasons.values())))

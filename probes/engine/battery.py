@@ -25,7 +25,7 @@ from hostdx.probes.engine.battery_loads import (
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.disk.preparation import Progress
 from hostdx.probes.engine.disk.storage import StorageBench
-from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.probes.engine.measured import Measured, MeasurementInvalid
 from hostdx.probes.engine.pool import SharedWorkers, WorkerPool
 from hostdx.probes.engine.spec import BlockReply, Spec
 from hostdx.probes.engine.workloads import MIB, EngineLoad
@@ -99,12 +99,14 @@ class BenchmarkSet:
             await self._disk.prepare_files(progress, DISK_KINDS)
 
     async def measure_slice(self, load: str, slot: Slot) -> Measured:
-        """Measure one slice of a load. Raise NotApplicable where it cannot run, WriteBudgetSpent, and BenchRefused."""
+        """Measure one slice of a load. Raise MeasurementInvalid where it cannot run, WriteBudgetSpent, and
+        BenchRefused.
+        """
         call = next((c for c in CALLS if c.id == load), None)
         if call is not None:
             return await self._measure_call(call, slot)
         if self._disk is None:
-            raise NotApplicable("no directory to measure in")
+            raise MeasurementInvalid("no directory to measure in")
         wanted = self._loads[load, slot]
         # The write budget reckons by load: one and all CPUs write at different rates.
         renamed = msgspec.structs.replace(wanted, id=f"{load} {slot}")
@@ -115,13 +117,13 @@ class BenchmarkSet:
     async def _measure_call(self, call: CallLoad, slot: Slot) -> Measured:
         count = self.worker_count(slot)
         if call.call in FILES and self._names_fd is None:
-            raise NotApplicable("no directory of our own to create files in")
+            raise MeasurementInvalid("no directory of our own to create files in")
         if call.call == "exec" and not self._program:
-            raise NotApplicable(f"none of {', '.join(PROGRAMS)} is there")
+            raise MeasurementInvalid(f"none of {', '.join(PROGRAMS)} is there")
         pool = self._processes if call.call in PROCESSES else self._crew.pool
         specs = [self._call_spec(call, slot, index, count) for index in range(count)]
         if call.call in ("stat", "delete") and not all(spec["most"] != 0 for spec in specs):
-            raise NotApplicable("no file was created")
+            raise MeasurementInvalid("no file was created")
         before = count_throttles(self._host, self._quotas)
         replies = await pool.run_block(specs, LEAD_S + 0.0002 * count)
         held = count_throttles(self._host, self._quotas) != before

@@ -7,7 +7,7 @@ import msgspec
 from hostdx.probes.engine.loads import calls
 from hostdx.probes.engine.loads.pinned_loads import BLOCK, SYSTEM_CALLS
 from hostdx.probes.engine.workloads import MIB, EngineLoad
-from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_shipped_toml
 
 Slot: TypeAlias = Literal["one", "all"]
 SLOTS: tuple[Slot, ...] = ("one", "all")
@@ -76,7 +76,7 @@ TURNS: tuple[tuple[str, ...], ...] = (
 )
 
 
-DISK_LOADS = read_own_data(__file__, "battery.toml", dict[str, tuple[EngineLoad, ...]])["load"]
+DISK_LOADS = read_shipped_toml(__file__, "battery.toml", dict[str, tuple[EngineLoad, ...]])["load"]
 
 
 def disk_loads(workers: int) -> tuple[EngineLoad, ...]:

@@ -10,7 +10,7 @@ from itertools import accumulate, pairwise, zip_longest
 STEP_NS = 2_000_000
 
 
-def count_completions(parts: Sequence[tuple[int, array[int]]]) -> list[int]:
+def completions_by_step(parts: Sequence[tuple[int, array[int]]]) -> list[int]:
     """By step of STEP_NS since the start. `parts`: what each took in ns, and its operations' latencies in their order.
 
     What lies between the operations (our own time) is spread over them evenly.
@@ -26,6 +26,6 @@ def count_completions(parts: Sequence[tuple[int, array[int]]]) -> list[int]:
     return [last - first for first, last in pairwise(places)]
 
 
-def sum_workers(workers: Sequence[Sequence[int]]) -> list[int]:
+def sum_steps_of_workers(workers: Sequence[Sequence[int]]) -> list[int]:
     """Of all workers that began at the same moment."""
     return [sum(step) for step in zip_longest(*workers, fillvalue=0)]

@@ -40,7 +40,7 @@ class FileSet:
 
     def __init__(self) -> None:
         self._files: dict[str, list[TestFile]] = {}
-        self._written: set[int] = set()  # descriptors, since `take_written`
+        self._written: set[int] = set()  # descriptors, since `take_written_descriptors`
         self.closed = False
         self._lock = threading.Lock()
 
@@ -82,7 +82,7 @@ class FileSet:
             self._written |= {file.fd for file in files}
         return files
 
-    def take_written(self) -> list[int]:
+    def take_written_descriptors(self) -> list[int]:
         """The descriptors of what was used for writing since the last time."""
         written, self._written = sorted(self._written), set()
         return written
@@ -103,7 +103,7 @@ class FileSet:
             os.close(file.fd)
 
 
-def worker_part_of(
+def file_part_of_worker(
     files: Sequence[TestFile], index: int, workers: int, block_bytes: int, *, sequential: bool
 ) -> Spec:
     """Return what worker `index` of `workers` does with these files, all of one size: at random anywhere.
@@ -148,7 +148,7 @@ def make_unnamed_file(directory: int, shown: str, size_bytes: int) -> TestFile:
                 continue
             try:
                 reserve_space(fd, size_bytes)  # first, so that the page of the next test lies in it
-                if direct and not _takes_direct(fd):
+                if direct and not _supports_direct_io(fd):
                     os.close(fd)
                     continue
             except OSError as error:
@@ -169,7 +169,7 @@ def _make_file_at(directory: int, direct: bool, unnamed: bool) -> int:
     return fd
 
 
-def _takes_direct(fd: int) -> bool:
+def _supports_direct_io(fd: int) -> bool:
     """Some file systems take the flag at open and refuse the transfer."""
     with mmap.mmap(-1, 4096) as page:
         try:

@@ -9,7 +9,7 @@ SUB_BITS = 5
 _SUB = 1 << SUB_BITS
 
 
-def lower_bound(number: int) -> int:
+def bucket_lower_bound(number: int) -> int:
     """The smallest value in the bucket, in ns."""
     if number < 2 * _SUB:
         return number
@@ -17,9 +17,9 @@ def lower_bound(number: int) -> int:
     return ((number & (_SUB - 1)) + _SUB) << shift
 
 
-def upper_bound(number: int) -> int:
+def bucket_upper_bound(number: int) -> int:
     """The largest value in the bucket, in ns."""
-    return lower_bound(number + 1) - 1
+    return bucket_lower_bound(number + 1) - 1
 
 
 def fold_latencies(latencies_ns: Iterable[int]) -> dict[int, int]:
@@ -36,7 +36,7 @@ def fold_latencies(latencies_ns: Iterable[int]) -> dict[int, int]:
     return counts
 
 
-def merge(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
+def merge_histograms(parts: Iterable[Mapping[int, int]]) -> dict[int, int]:
     total: dict[int, int] = {}
     for part in parts:
         for number, count in part.items():
@@ -57,7 +57,7 @@ def percentile(counts: Mapping[int, int], share: float) -> int | None:
     for number in sorted(counts):
         count = counts[number]
         if count_below + count >= rank:
-            low, high = lower_bound(number), upper_bound(number)
+            low, high = bucket_lower_bound(number), bucket_upper_bound(number)
             return low + (high - low) * (rank - count_below) // count
         count_below += count
     return None
@@ -65,7 +65,7 @@ def percentile(counts: Mapping[int, int], share: float) -> int | None:
 
 def bucket_pairs(counts: Mapping[int, int]) -> list[tuple[int, int]]:
     """[upper bound in ns, count] by rising bound: the form of `Measured.histogram`."""
-    return [(upper_bound(number), counts[number]) for number in sorted(counts)]
+    return [(bucket_upper_bound(number), counts[number]) for number in sorted(counts)]
 
 
 def coarser_buckets(pairs: Sequence[tuple[int, int]], width: float) -> list[tuple[int, int]]:

@@ -28,7 +28,7 @@ class PreparedOperation(NamedTuple):
     draw: Callable[[int], Iterator[int]]
 
 
-class Short(Exception):
+class ShortTransfer(Exception):
     """A read or write moved fewer bytes than asked: the file ended, or the file system does not play along."""
 
     def __init__(self, offset: int) -> None:
@@ -50,7 +50,7 @@ def write_rest(fd: int, buffers: Buffers, offset: int, moved_bytes: int) -> None
             skipped = max(0, skipped - len(buffer))
         moved = os.pwritev(fd, rest, offset + moved_bytes)
         if not moved:
-            raise Short(offset + moved_bytes)
+            raise ShortTransfer(offset + moved_bytes)
         moved_bytes += moved
 
 
@@ -60,7 +60,7 @@ def run_reads(fd: int, buffers: Buffers, size: int, offsets: Iterator[int], stop
     before = now()
     for offset in offsets:
         if preadv(fd, buffers, offset) != size:
-            raise Short(offset)
+            raise ShortTransfer(offset)
         at = now()
         note(at - before)
         if at >= stop_ns:

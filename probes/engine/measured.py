@@ -15,13 +15,13 @@ class BenchRefused(Exception):
     """An error that says why a bench cannot measure here. One line: what, where, why, what next."""
 
 
-class NotApplicable(Exception):
+class MeasurementInvalid(Exception):
     """An error that says why a measurement is not what it claims to be (served by a cache, variant
     not active). One line.
     """
 
 
-class WriteBudgetSpent(NotApplicable):
+class WriteBudgetSpent(MeasurementInvalid):
     """An error that says that the bytes this run may write are used up: no further window, but earlier ones hold.
 
     Of `most_bytes` that the run may write (0: not known) this load wrote `load_bytes`; it gets `share` of what is left
@@ -41,7 +41,7 @@ class WriteBudgetSpent(NotApplicable):
         self.load_bytes, self.lacking_bytes = load_bytes, lacking_bytes
 
 
-class VariantsUnfit(NotApplicable):
+class VariantsUnfit(MeasurementInvalid):
     """An error that says which variants cannot be measured; the others may go on without them."""
 
     def __init__(self, variants: Sequence[str], reason: str) -> None:
@@ -49,7 +49,7 @@ class VariantsUnfit(NotApplicable):
         self.variants = tuple(variants)
 
 
-class ValueWithin(msgspec.Struct, frozen=True):
+class ValueInWindow(msgspec.Struct, frozen=True):
     """A value within the window, `offset_s` seconds after its start."""
 
     offset_s: float
@@ -75,7 +75,7 @@ class Measured(msgspec.Struct, frozen=True, kw_only=True):
     p50_ns: int | None = None
     p99_ns: int | None = None
     histogram: list[tuple[int, int]] = []
-    within: list[ValueWithin] = []
+    within: list[ValueInWindow] = []
     onset: Measured | None = None
     completions: list[int] = []
     remark: str = ""  # "engine-bound: 83 % of a core a worker"
@@ -124,7 +124,7 @@ def join_batches(parts: Sequence[MeasuredBatch]) -> MeasuredBatch:
         sides=[_pool_blocks(side) for side in zip(*(part.sides for part in parts), strict=True)],
         lengths=[s for part in parts for s in part.lengths],
         operations=[n for part in parts for n in part.operations],
-        device_bytes=sum_known([part.device_bytes for part in parts]),
+        device_bytes=sum_if_all_known([part.device_bytes for part in parts]),
         waited_s=sum(part.waited_s for part in parts),
         begins=[begin for part in parts for begin in part.begins],
         completions=[steps for part in parts for steps in part.completions],
@@ -148,13 +148,13 @@ def _pool_blocks(parts: Sequence[Measured]) -> Measured:
         values=values,
         operations=sum(part.operations for part in parts),
         bytes=sum(part.bytes for part in parts),
-        device_bytes=sum_known([part.device_bytes for part in parts]),
+        device_bytes=sum_if_all_known([part.device_bytes for part in parts]),
         cpu_s=sum(part.cpu_s for part in parts),
         histogram=sorted(counts.items()),
     )
 
 
-def sum_known(values: Sequence[SomeNumber | None]) -> SomeNumber | int | None:
+def sum_if_all_known(values: Sequence[SomeNumber | None]) -> SomeNumber | int | None:
     """Return the sum, or None where one of them is not known."""
     known_values = [value for value in values if value is not None]
     return sum(known_values) if len(known_values) == len(values) else None

@@ -27,7 +27,7 @@ SENDER_LINK, RECEIVER_LINK = "hdxs", "hdxr"
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-class Addresses(msgspec.Struct, frozen=True, kw_only=True):
+class LabAddresses(msgspec.Struct, frozen=True, kw_only=True):
     """Private addresses (RFC 4193, RFC 1918), drawn at random. `spoofed` is the sender's too, but
     the receiver knows no way back to it: a reverse-path check must drop what comes from there."""
 
@@ -41,11 +41,11 @@ class Addresses(msgspec.Struct, frozen=True, kw_only=True):
     spoofed4_net: str
 
 
-def draw_addresses() -> Addresses:
+def draw_lab_addresses() -> LabAddresses:
     ula = f"fd{secrets.token_hex(1)}:{secrets.token_hex(2)}:{secrets.token_hex(2)}"
     middle, other = 64 + secrets.randbelow(64), 128 + secrets.randbelow(64)
     low = secrets.randbelow(256)
-    return Addresses(
+    return LabAddresses(
         ipv6=(f"{ula}:1::1", f"{ula}:1::2"),
         ipv4=(f"10.{middle}.{low}.1", f"10.{middle}.{low}.2"),
         ipv6_net=f"{ula}:1::/64",
@@ -78,7 +78,7 @@ class Namespaces:
         """Raises BenchRefused with one line where the kernel or its settings do not allow it."""
         forbidden = frozenset({namespace_inode()} | _host_namespace_inodes())
         in_user_namespace = _enter_new_network_namespace()
-        namespaces = cls(*_open_two(), forbidden, in_user_namespace)
+        namespaces = cls(*_open_own_and_new_namespace(), forbidden, in_user_namespace)
         namespaces.enter("receiver")
         return namespaces
 
@@ -86,7 +86,7 @@ class Namespaces:
         """Two more, beside these."""
         self.enter("receiver")
         _unshare_namespaces(CLONE_NEWNET)
-        namespaces = Namespaces(*_open_two(), self._forbidden, self.in_user_namespace)
+        namespaces = Namespaces(*_open_own_and_new_namespace(), self._forbidden, self.in_user_namespace)
         namespaces.enter("receiver")
         return namespaces
 
@@ -111,7 +111,7 @@ class Namespaces:
             yield connection
 
 
-def _open_two() -> tuple[int, int]:
+def _open_own_and_new_namespace() -> tuple[int, int]:
     """The namespace that the calling thread is in, and a new one."""
     first = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
     _unshare_namespaces(CLONE_NEWNET)
@@ -150,7 +150,7 @@ def _host_namespace_inodes() -> set[int]:
 
 
 def connect_by_veth_pair(
-    namespaces: Namespaces, addresses: Addresses, *, ipv6: bool, queues: int = 1
+    namespaces: Namespaces, addresses: LabAddresses, *, ipv6: bool, queues: int = 1
 ) -> None:
     """The veth pair with addresses, permanent neighbours and the unreachable route back to the spoofed net."""
     shape = {"num_tx_queues": queues, "num_rx_queues": queues} if queues > 1 else {}

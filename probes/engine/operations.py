@@ -14,7 +14,7 @@ from array import array
 from collections.abc import Callable, Iterator, Sequence
 
 from hostdx.probes.engine import histogram, loops
-from hostdx.probes.engine.completions import count_completions
+from hostdx.probes.engine.completions import completions_by_step
 from hostdx.probes.engine.loads import calls, corners
 from hostdx.probes.engine.loads.metadata import NameCycle, NewFiles
 from hostdx.probes.engine.loops import Loop, PreparedOperation
@@ -109,7 +109,7 @@ def run_block(spec: Spec, source: WorkerState, ready: Callable[[], int]) -> Bloc
     priority: (class, level) of ioprio_set(2) or null;
     least: operations to reach (until `at_most_s`); most: operations not to exceed, or null.
     Returns slices of {"ns", "n", "cpu", "h", "q"}: duration, operations, own CPU seconds, bucket numbers with counts,
-    and the lower quartile of the latencies in ns, exact (the buckets are 3 % wide); "steps": see `count_completions`.
+    and the lower quartile of the latencies in ns, exact (the buckets are 3 % wide); "steps": see `completions_by_step`.
     """
     source.reseed(spec["seed"])
     if "priority" in spec:
@@ -147,7 +147,7 @@ def run_block(spec: Spec, source: WorkerState, ready: Callable[[], int]) -> Bloc
         finish(done)
     if done and last > start:
         source.rate = done / (last - start) * 1e9
-    steps = count_completions([(ns, latencies) for ns, latencies, _ in raw])
+    steps = completions_by_step([(ns, latencies) for ns, latencies, _ in raw])
     return {"slices": [_piece_of(*part) for part in raw], "ns": last - start, "n": done, "steps": steps}
 
 
@@ -240,7 +240,7 @@ def _transfer_loop(
 
         def transfer_block(offset: int) -> None:
             if os.preadv(fd, buffers, offset) != size:
-                raise loops.Short(offset)
+                raise loops.ShortTransfer(offset)
             if not direct:
                 os.posix_fadvise(fd, offset, size, os.POSIX_FADV_DONTNEED)
     else:

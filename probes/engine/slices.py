@@ -26,14 +26,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from hostdx.probes.engine import histogram, loops
-from hostdx.probes.engine.completions import count_completions
+from hostdx.probes.engine.completions import completions_by_step
 from hostdx.probes.engine.operations import MAX_OFFSETS, WorkerState, cpu_s, prepare_operation
 from hostdx.probes.engine.spec import Spec
 
 _START = struct.Struct("=q")
 
 
-class Meeting:
+class SliceStart:
     """One for all workers of a fork server; one train at a time.
 
     Two pipes for the starts, used in turn: a worker that is served late must find its own start there, not have it
@@ -73,7 +73,7 @@ TRAIN_OVERRUN = 3.0  # a train may take so many times as long as planned before 
 TRAIN_AT_LEAST_S = 5.0
 
 
-class SideFailed(OSError):
+class VariantSideFailed(OSError):
     """`side` is the mark of the one that failed."""
 
     def __init__(self, error: OSError, side: int | None) -> None:
@@ -86,7 +86,7 @@ def _errors_of_side(spec: Spec) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise SideFailed(error, spec.get("mark")) from None
+        raise VariantSideFailed(error, spec.get("mark")) from None
 
 
 class _SideRun:
@@ -135,7 +135,7 @@ class _SideRun:
             self._finish(self.uncounted + len(self.latencies))
 
 
-class _Delay:
+class _CpuWait:
     """How long this worker waited for a CPU (Documentation/scheduler/sched-stats.rst); 0 where nobody tells."""
 
     def __init__(self) -> None:
@@ -157,7 +157,9 @@ class _Delay:
             os.close(self._fd)
 
 
-def run_train(spec: Spec, source: WorkerState, meeting: Meeting, ready: Callable[[], int]) -> dict[str, Any]:
+def run_slice_batch(
+    spec: Spec, source: WorkerState, meeting: SliceStart, ready: Callable[[], int]
+) -> dict[str, Any]:
     """`ready` says that all is prepared and gives the common start (perf_counter_ns).
 
     spec: seed; sides: what each does (`operations.prepared`); order: a side's number for every slice; slice_s;
@@ -165,7 +167,7 @@ def run_train(spec: Spec, source: WorkerState, meeting: Meeting, ready: Callable
     quarters: whether the rates within the slices are wanted; most: operations of a slice that count at most, or null;
     place, crew: which of how many workers this is.
     Returns by slice "n" (operations), "ns" (what they took), "cpu" and "waited" (ns), "quarters" (operations in each
-    fourth of "ns"; those under way in part), "begins" (perf_counter_ns) and "steps" (see `count_completions`),
+    fourth of "ns"; those under way in part), "begins" (perf_counter_ns) and "steps" (see `completions_by_step`),
     both with what is not counted; by side "h" (buckets with counts); "uncounted" (operations).
     """
     source.reseed(spec["seed"])
@@ -184,7 +186,7 @@ def run_train(spec: Spec, source: WorkerState, meeting: Meeting, ready: Callable
     ranges: list[tuple[int, int]] = []  # of each slice among its side's latencies
     begins: list[int] = []
     leads: list[tuple[int, array[int]]] = []
-    delay = _Delay()
+    delay = _CpuWait()
     meeting.reset_turn()
     began = loops.wait_until(ready())
     until = began + int(max(TRAIN_AT_LEAST_S * 1e9, TRAIN_OVERRUN * slice_ns * len(order)))
@@ -214,7 +216,7 @@ def run_train(spec: Spec, source: WorkerState, meeting: Meeting, ready: Callable
             busy += took
             done += count
     except OSError as error:  # around all of it: nothing stands between a slice and its clock
-        raise SideFailed(error, spec["sides"][number].get("mark")) from None
+        raise VariantSideFailed(error, spec["sides"][number].get("mark")) from None
     finally:
         for side in sides:
             side.finish_side()
@@ -224,7 +226,7 @@ def run_train(spec: Spec, source: WorkerState, meeting: Meeting, ready: Callable
     return {
         "begins": begins,
         "steps": [
-            count_completions([early, (part[1], sides[number].latencies[first:last])])
+            completions_by_step([early, (part[1], sides[number].latencies[first:last])])
             for number, early, part, (first, last) in zip(order, leads, slices, ranges, strict=False)
         ],
         "n": [part[0] for part in slices],

@@ -1,4 +1,4 @@
-"""What a worker is told to do: the fields of a block, of a train, of one side of it (`run_block`, `run_train`)."""
+"""What a worker is told to do: the fields of a block, of a slice batch, of one side of it."""
 
 from __future__ import annotations
 

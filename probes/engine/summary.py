@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Iterator, Sequence
 
 from hostdx.probes.engine import histogram
-from hostdx.probes.engine.completions import sum_workers
-from hostdx.probes.engine.measured import Measured, ValueWithin
+from hostdx.probes.engine.completions import sum_steps_of_workers
+from hostdx.probes.engine.measured import Measured, ValueInWindow
 from hostdx.probes.engine.spec import BlockReply, Piece
 from hostdx.probes.engine.workloads import EngineLoad
 
@@ -52,7 +52,7 @@ def combine_replies(
         within=within,
         onset=before,
         remark=engine_bound_text(load, values),
-        completions=sum_workers([reply.get("steps", ()) for reply in replies]),
+        completions=sum_steps_of_workers([reply.get("steps", ()) for reply in replies]),
     )
 
 
@@ -77,11 +77,11 @@ def _combine_pieces(load: EngineLoad, slices: Sequence[Sequence[Piece]]) -> Meas
         if spent > 0:
             rate += sum(s["n"] for s in own) / spent
     pieces = [s for own in slices for s in own]
-    counts = histogram.merge({int(k): int(n) for k, n in s["h"]} for s in pieces)
+    counts = histogram.merge_histograms({int(k): int(n) for k, n in s["h"]} for s in pieces)
     operations = sum(s["n"] for s in pieces)
     return Measured(
         seconds=seconds,
-        values={load.metric: in_unit(load, rate)},
+        values={load.metric: rate_in_load_unit(load, rate)},
         operations=operations,
         bytes=operations * load.block_bytes if load.kind in ("read", "write") else 0,
         cpu_s=sum(s["cpu"] for s in pieces),
@@ -91,14 +91,14 @@ def _combine_pieces(load: EngineLoad, slices: Sequence[Sequence[Piece]]) -> Meas
     )
 
 
-def in_unit(load: EngineLoad, operations_per_s: float) -> float:
+def rate_in_load_unit(load: EngineLoad, operations_per_s: float) -> float:
     """In the load's own unit: MB/s are 10^6 bytes a second."""
     return operations_per_s * load.block_bytes / 1e6 if load.unit == "MB/s" else operations_per_s
 
 
 def _values_within(
     load: EngineLoad, replies: Sequence[BlockReply], ends: Sequence[float]
-) -> Iterator[ValueWithin]:
+) -> Iterator[ValueInWindow]:
     columns = itertools.zip_longest(*(r["slices"] for r in replies))
     for index, column in enumerate(columns):
         pieces = [s for s in column if s is not None]
@@ -107,13 +107,13 @@ def _values_within(
             continue
         at = ends[index] if index < len(ends) else ends[-1] + part.seconds
         rate = part.values[load.metric]
-        yield ValueWithin(at, load.metric, rate, load.unit)
+        yield ValueInWindow(at, load.metric, rate, load.unit)
         if load.kind in ("read", "write") and load.unit != "MB/s":
-            yield ValueWithin(at, "bytes/s", part.bytes / part.seconds, "B/s")
-        yield ValueWithin(at, "cpu/operation", 1e6 * part.cpu_s / part.operations, "µs")
+            yield ValueInWindow(at, "bytes/s", part.bytes / part.seconds, "B/s")
+        yield ValueInWindow(at, "cpu/operation", 1e6 * part.cpu_s / part.operations, "µs")
         for name, value in (("p50", part.p50_ns), ("p99", part.p99_ns)):
             if value is not None:
-                yield ValueWithin(at, name, float(value), "ns")
+                yield ValueInWindow(at, name, float(value), "ns")
 
 
 def _share_of_bytes(device_bytes: int | None, part: int, total: int) -> int | None:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_shipped_toml
 
 Kind: TypeAlias = Literal["read", "write", "metadata", "cpu"]
 
@@ -52,11 +52,11 @@ class EngineLoad(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     control: bool = False
 
 
-LOADS = read_own_data(__file__, "loads.toml", dict[str, tuple[EngineLoad, ...]])["load"]
+LOADS = read_shipped_toml(__file__, "loads.toml", dict[str, tuple[EngineLoad, ...]])["load"]
 IDS: tuple[str, ...] = tuple(load.id for load in LOADS)
 
 
-def load_of(workload_id: str) -> EngineLoad:
+def engine_load(workload_id: str) -> EngineLoad:
     """Return the load with this id. Raise KeyError where there is none."""
     for load in LOADS:
         if load.id == workload_id:
@@ -64,7 +64,7 @@ def load_of(workload_id: str) -> EngineLoad:
     raise KeyError(f"no such load: {workload_id!r} (known: {', '.join(IDS)})")
 
 
-def place_count(size_bytes: int, *, spinning: bool = False) -> int:
+def file_set_count(size_bytes: int, *, spinning: bool = False) -> int:
     """Return how many file sets a variant has: 64 where each still gets 16 MiB to be read, else 16.
 
     A file set is a directory of our own with a file that is read and one that is written. Two like
@@ -85,23 +85,23 @@ def read_and_written_file_bytes(size_bytes: int, count: int) -> tuple[int, int]:
     return max(MIB, size_bytes // count // MIB * MIB), max(MIB, written // count // MIB * MIB)
 
 
-def file_bytes(size_bytes: int) -> int:
+def all_read_file_bytes(size_bytes: int) -> int:
     """Return the size of all files together that are read, given the size asked for: whole MiB in each file set."""
-    count = place_count(size_bytes)
+    count = file_set_count(size_bytes)
     return count * read_and_written_file_bytes(size_bytes, count)[0]
 
 
-def write_file_bytes(size_bytes: int) -> int:
+def all_written_file_bytes(size_bytes: int) -> int:
     """Return the size of all files together that are written."""
-    count = place_count(size_bytes)
+    count = file_set_count(size_bytes)
     return count * read_and_written_file_bytes(size_bytes, count)[1]
 
 
 def prepared_bytes(size_bytes: int, workloads: Sequence[str] = IDS) -> int:
     """Return the bytes that `prepare_files` writes for these loads."""
-    kinds = {load_of(workload).kind for workload in workloads}
-    return (file_bytes(size_bytes) if "read" in kinds else 0) + (
-        write_file_bytes(size_bytes) if "write" in kinds else 0
+    kinds = {engine_load(workload).kind for workload in workloads}
+    return (all_read_file_bytes(size_bytes) if "read" in kinds else 0) + (
+        all_written_file_bytes(size_bytes) if "write" in kinds else 0
     )
 
 
@@ -112,7 +112,7 @@ def fio_equivalent(workload: str, size_bytes: int, directory: str, seconds: int 
     file (the engine writes to several, together as large). `--refill_buffers` keeps the data
     incompressible (fio's HOWTO). fio lays the file out before it measures.
     """
-    load = load_of(workload)
+    load = engine_load(workload)
     if load.kind == "cpu":
         return ""
     if load.kind == "metadata":
@@ -120,7 +120,7 @@ def fio_equivalent(workload: str, size_bytes: int, directory: str, seconds: int 
             ["mdtest", "-F", "-u", "-C", "-T", "-r", "-n", str(NAMES_AT_ONCE), "-i", "100", "-d", directory]
         )
     write = load.kind == "write"
-    size = write_file_bytes(size_bytes) if write else file_bytes(size_bytes)
+    size = all_written_file_bytes(size_bytes) if write else all_read_file_bytes(size_bytes)
     pattern = ("write" if write else "read") if load.sequential else ("randwrite" if write else "randread")
     share = size // load.workers // load.block_bytes * load.block_bytes
     return shell_line(

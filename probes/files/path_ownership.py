@@ -7,14 +7,14 @@ import os
 import stat
 from collections.abc import Iterator
 
-from hostdx.probes.files.path_writers import Writers, writers_of
+from hostdx.probes.files.path_writers import PathWriters, writers_of
 
 MAX_LINKS = 40  # path_resolution(7)
 
 
-def describe_exposure(directory: str) -> str:
+def describe_exposure_of_root(directory: str) -> str:
     """One sentence for root; empty for others, whose own rights are all that could be abused, and where nobody can."""
-    ruler = find_known_rulers(directory)
+    ruler = find_known_path_writers(directory)
     if not ruler:
         return ""
     return (
@@ -23,13 +23,13 @@ def describe_exposure(directory: str) -> str:
     )
 
 
-def find_rulers(path: str) -> Writers:
+def find_path_writers(path: str) -> PathWriters:
     """For root, who else rules a part of the way or the path itself ("/home/alice belongs to alice (uid 1000)").
 
     Nobody for other users, and for a path that is not there: that is refused elsewhere.
     """
     if os.geteuid() != 0:
-        return Writers()
+        return PathWriters()
     unknown = ""
     devices: set[int] = set()
     try:
@@ -37,22 +37,22 @@ def find_rulers(path: str) -> Writers:
             writers = writers_of(status, place, renames_only=True, file_system=status.st_dev not in devices)
             devices.add(status.st_dev)
             if writers.others:
-                return Writers(f"{place} {writers.others}")
+                return PathWriters(f"{place} {writers.others}")
             if writers.unknown:
                 unknown = unknown or f"{place} {writers.unknown}"
     except OSError:
-        return Writers()
-    return Writers("", unknown)
+        return PathWriters()
+    return PathWriters("", unknown)
 
 
-def find_known_rulers(path: str) -> str:
-    """Return whom `find_rulers` is sure of: what is kept or reported goes on where nobody can know."""
-    return find_rulers(path).others
+def find_known_path_writers(path: str) -> str:
+    """Return whom `find_path_writers` is sure of: what is kept or reported goes on where nobody can know."""
+    return find_path_writers(path).others
 
 
 def find_root_objection(path: str) -> str:
     """Return why root does not run what the path holds: others rule it, or nobody can know who does."""
-    return find_rulers(path).objection
+    return find_path_writers(path).objection
 
 
 def _walk_directories(directory: str) -> Iterator[tuple[str, os.stat_result]]:

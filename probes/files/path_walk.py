@@ -14,16 +14,16 @@ from hostdx.probes.files.path_ownership import MAX_LINKS
 from hostdx.probes.files.path_writers import writers_of
 
 
-class Misled(Exception):
+class UntrustedLink(Exception):
     """There is a link on the way that somebody else may have made; the text says where."""
 
 
-class Located(NamedTuple):
+class LocatedName(NamedTuple):
     """The last name of a path. `folder` is an open descriptor, which the caller closes."""
 
     folder: int
     name: str
-    others: bool  # whether others may make names in that folder
+    others_may_write: bool  # whether others may make names in that folder
     is_open: bool = False  # no path, but what a process has open: /dev/stdout
 
     def open_name(self, flags: int, mode: int = 0) -> int:
@@ -33,19 +33,21 @@ class Located(NamedTuple):
 
 
 def open_trusted(path: str, flags: int, mode: int) -> tuple[int, bool]:
-    """The descriptor, and whether others may make names in its folder. Raises Misled, OSError, ValueError.
+    """The descriptor, and whether others may make names in its folder. Raises UntrustedLink, OSError, ValueError.
 
     With O_PATH nothing is touched: a device or a FIFO may be named.
     """
     location = locate_name(path)
     try:
-        return location.open_name(flags, mode), location.others
+        return location.open_name(flags, mode), location.others_may_write
     finally:
         os.close(location.folder)
 
 
-def locate_name(path: str) -> Located:
-    """The folder of the last name, links followed; the name may be absent. Raises Misled, OSError, ValueError."""
+def locate_name(path: str) -> LocatedName:
+    """The folder of the last name, links followed; the name may be absent. Raises UntrustedLink,
+    OSError, ValueError.
+    """
     todo = path.split("/")[::-1]
     at = _open_folder("/" if path.startswith("/") else ".", None)
     links = 0
@@ -62,18 +64,18 @@ def locate_name(path: str) -> Located:
                 status = None
             if status is not None and stat.S_ISLNK(status.st_mode):
                 if not trusted and (os.geteuid() == 0 or status.st_uid not in (0, os.geteuid())):
-                    raise Misled(f"{part} is a link in a folder that others may write to")
+                    raise UntrustedLink(f"{part} is a link in a folder that others may write to")
                 if last and status.st_dev == Path("/proc").stat().st_dev:
-                    return Located(os.dup(at), part, others=False, is_open=True)
+                    return LocatedName(os.dup(at), part, others_may_write=False, is_open=True)
                 links += 1
                 if links > MAX_LINKS:
-                    raise Misled("too many links on the way")
+                    raise UntrustedLink("too many links on the way")
                 target = os.readlink(part, dir_fd=at)
                 todo += target.split("/")[::-1]
                 if target.startswith("/"):
                     at = _open_below(at, "/")
             elif last:
-                return Located(os.dup(at), part or ".", others=not trusted)
+                return LocatedName(os.dup(at), part or ".", others_may_write=not trusted)
             else:
                 at = _open_below(at, part)
     finally:

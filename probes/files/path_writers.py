@@ -30,7 +30,7 @@ _SERVER_DECIDES = frozenset(("cifs", "smb3", "afs", "gpfs", "coda"))
 _MAX_ACL_BYTES = 64 << 10
 
 
-class Writers(NamedTuple):
+class PathWriters(NamedTuple):
     """`others`: who else may write ("may be written to by user alice (uid 1000)"), empty for nobody.
     `unknown`: why that cannot be known, empty where it is known."""
 
@@ -45,7 +45,7 @@ class Writers(NamedTuple):
 
 def writers_of(
     status: os.stat_result, path: str, *, renames_only: bool = False, file_system: bool = True
-) -> Writers:
+) -> PathWriters:
     """Return who else than root and the caller may write to what `status` describes and `path` names.
 
     `path` may be `/proc/self/fd/N`. A symbolic link is judged by its folder: it has no rights of its own. With
@@ -53,17 +53,17 @@ def writers_of(
     `file_system` the mount was judged before.
     """
     if status.st_uid not in (0, os.geteuid()):
-        return Writers(f"belongs to {_describe_user(status.st_uid)}")
+        return PathWriters(f"belongs to {_describe_user(status.st_uid)}")
     if stat.S_ISLNK(status.st_mode):
-        return Writers()
-    if file_system and (shown := _by_file_system(status.st_dev)) != Writers():
+        return PathWriters()
+    if file_system and (shown := _by_file_system(status.st_dev)) != PathWriters():
         return shown
     if renames_only and stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX:
-        return Writers()
+        return PathWriters()
     try:
         access, default, nfs4 = (_read_attribute(path, name) for name in (_ACCESS, _DEFAULT, _NFS4))
     except OSError as error:
-        return Writers("", f"has access rights that cannot be read ({error.strerror})")
+        return PathWriters("", f"has access rights that cannot be read ({error.strerror})")
     try:
         others = next(
             (
@@ -79,8 +79,8 @@ def writers_of(
             "",
         )
     except (struct.error, ValueError):
-        return Writers("", "has an access control list that cannot be read")
-    return Writers(others)
+        return PathWriters("", "has an access control list that cannot be read")
+    return PathWriters(others)
 
 
 def _writers_by_mode_text(mode: int, gid: int, *, has_acl: bool) -> str:
@@ -173,19 +173,21 @@ def _describe_user(uid: int) -> str:
         return f"uid {uid}"
 
 
-def _by_file_system(device: int) -> Writers:
+def _by_file_system(device: int) -> PathWriters:
     """Of a FUSE mount its user rules all that it shows; a server that shows no rights is not known."""
     kind, options = _find_mount(device)
     if kind.startswith("fuse") and kind != "fusectl":
         user = next((o.partition("=")[2] for o in options if o.startswith("user_id=")), "")
         if user not in ("", "0") and user != str(os.geteuid()):
             number = parse_unsigned(user)
-            return Writers(f"is shown by a program of {user if number is None else _describe_user(number)}")
+            return PathWriters(
+                f"is shown by a program of {user if number is None else _describe_user(number)}"
+            )
         if user and "default_permissions" not in options:
-            return Writers("", f"lies on {kind}, whose own program decides who may write")
+            return PathWriters("", f"lies on {kind}, whose own program decides who may write")
     elif kind in _SERVER_DECIDES:
-        return Writers("", f"lies on {kind}, whose server decides who may write")
-    return Writers()
+        return PathWriters("", f"lies on {kind}, whose server decides who may write")
+    return PathWriters()
 
 
 def _find_mount(device: int) -> tuple[str, tuple[str, ...]]:

@@ -55,7 +55,7 @@ def open_parent(path: str) -> int:
     return os.open(os.path.dirname(path) or "/", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)  # noqa: PTH120
 
 
-def is_own(status: os.stat_result) -> bool:
+def is_owned_by_caller(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid()
 
 
@@ -84,7 +84,7 @@ class PrivateDirectory:
         """The last part of `path` below `parent`: a directory that is ours and that nobody else writes to."""
         fd = os.open(os.path.basename(path), HOLD, dir_fd=parent)  # noqa: PTH119
         status = os.fstat(fd)
-        if not is_own(status) or status.st_mode & 0o022:
+        if not is_owned_by_caller(status) or status.st_mode & 0o022:
             os.close(fd)
             raise OSError(errno.EPERM, "is not a directory of hostdx's own (owner or mode)", path)
         return cls(path, fd)

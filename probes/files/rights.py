@@ -53,14 +53,14 @@ def is_in_container() -> bool:
         return False
 
 
-def explain_masked(path: str, source: str) -> Absent | None:
+def explain_hidden_by_container(path: str, source: str) -> Absent | None:
     """The reason for a path that a container's boundary takes away; None where it is something else."""
     if _MASKED.match(path) and is_in_container():
         return Absent(f"{path} is not shown in a container; read it on the host itself", "container", source)
     return None
 
 
-def explain_denied(path: str, local: str, source: str) -> Absent:
+def explain_denied_read(path: str, local: str, source: str) -> Absent:
     """`path` as on the host, `local` where it lies here."""
     right = next((right for pattern, right in _KNOWN if re.match(pattern, path)), "")
     if os.geteuid() == 0:
@@ -103,7 +103,7 @@ _WRITE_ADVICE = {
 }
 
 
-def write_advice(number: int | None, otherwise: str) -> str:
+def advice_for_failed_write(number: int | None, otherwise: str) -> str:
     """Return what helps where a file could not be written: what the error number asks for, or else `otherwise`."""
     advice = _WRITE_ADVICE.get(number or 0)
     return f"{advice}, or {otherwise}" if advice else otherwise

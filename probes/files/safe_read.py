@@ -6,7 +6,7 @@ import stat
 from pathlib import Path
 from typing import TypeVar
 
-from hostdx.probes.files.path_walk import Misled, open_trusted
+from hostdx.probes.files.path_walk import UntrustedLink, open_trusted
 
 # Opens to read what a person, a recording or a neighbour named: a regular file, and nothing else is touched.
 #
@@ -26,7 +26,7 @@ def describe_kind(mode: int) -> str:
     return _KIND_WORDS.get(stat.S_IFMT(mode), "something else")
 
 
-def open_regular(path: str | os.PathLike[str]) -> int:
+def open_trusted_regular(path: str | os.PathLike[str]) -> int:
     """A descriptor to read, of a regular file. Raises OSError whose text says why not, ValueError.
 
     A link is followed where nobody but the caller or root could have put it there.
@@ -38,7 +38,7 @@ def open_path_only(path: str | os.PathLike[str]) -> int:
     """An O_PATH descriptor of whatever it is. Raises OSError, ValueError."""
     try:
         return open_trusted(os.fspath(path), _LOOK, 0)[0]
-    except Misled as why:
+    except UntrustedLink as why:
         raise OSError(errno.EPERM, f"{why}; name what it leads to", os.fspath(path)) from None
 
 
@@ -63,7 +63,7 @@ MAX_ENTRIES = 200_000
 CHUNK = 1 << 16
 
 
-class TooLarge(OSError):
+class FileTooLarge(OSError):
     """The file holds more than was asked for."""
 
 
@@ -73,9 +73,9 @@ def read_regular(path: str, limit_bytes: int, *, follow: bool = True) -> bytes:
     return _read_descriptor(reopen_regular(os.open(path, flags), path), limit_bytes, path)
 
 
-def read_named(path: str | os.PathLike[str], limit_bytes: int) -> bytes:
+def read_trusted_file(path: str | os.PathLike[str], limit_bytes: int) -> bytes:
     """The whole of a file that a person named, by no link of another's; at most `limit_bytes`."""
-    return _read_descriptor(open_regular(path), limit_bytes, os.fspath(path))
+    return _read_descriptor(open_trusted_regular(path), limit_bytes, os.fspath(path))
 
 
 def _read_descriptor(fd: int, limit_bytes: int, path: str) -> bytes:
@@ -86,7 +86,7 @@ def _read_descriptor(fd: int, limit_bytes: int, path: str) -> bytes:
             chunks.append(data)
             size += len(data)
             if size > limit_bytes:
-                raise TooLarge(errno.EFBIG, f"larger than {limit_bytes} bytes", path)
+                raise FileTooLarge(errno.EFBIG, f"larger than {limit_bytes} bytes", path)
         return b"".join(chunks)
     finally:
         os.close(fd)
@@ -104,24 +104,26 @@ def list_directory(path: str, *, folders: bool = False) -> list[str]:
                 continue
             names.append(entry.name)
             if len(names) >= MAX_ENTRIES:
-                raise TooLarge(errno.EFBIG, f"more than {MAX_ENTRIES} entries", path)
+                raise FileTooLarge(errno.EFBIG, f"more than {MAX_ENTRIES} entries", path)
     return sorted(names)
 
 
-def decode(data: bytes) -> str:
+def decode_host_text(data: bytes) -> str:
     """Bytes from the host as text: what is not UTF-8 becomes `\\xNN`, so that it can be encoded again."""
     return data.decode("utf-8", "backslashreplace")
 
 
-def read_own_data(module: str, file: str, kind: type[T]) -> T:
+def read_shipped_toml(module: str, file: str, kind: type[T]) -> T:
     """A TOML file of ours beside the module whose `__file__` is given, as this type."""
     import tomllib  # neither of them is for every light child that reads by this module
 
     import msgspec
 
-    return msgspec.convert(tomllib.loads(read_named(Path(module).with_name(file), 1 << 16).decode()), kind)
+    return msgspec.convert(
+        tomllib.loads(read_trusted_file(Path(module).with_name(file), 1 << 16).decode()), kind
+    )
 
 
-def read_own_words(module: str, file: str, key: str) -> list[str]:
+def read_shipped_words(module: str, file: str, key: str) -> list[str]:
     """The words of one text of such a file."""
-    return read_own_data(module, file, dict[str, str])[key].split()
+    return read_shipped_toml(module, file, dict[str, str])[key].split()

@@ -27,7 +27,7 @@ _MAX_FIELDS = 5000
 _MAX_ROWS = 1000  # of a table: further rows have the same columns
 
 
-class Omission(msgspec.Struct, frozen=True):
+class LeftOutFields(msgspec.Struct, frozen=True):
     """Fields that are left out together."""
 
     name: str
@@ -35,7 +35,7 @@ class Omission(msgspec.Struct, frozen=True):
     fields: tuple[str, ...]
 
 
-class Account(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
+class FieldAccount(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     """What becomes of a kind's fields. `*` stands for one part of a path, `**` for any number of parts.
 
     `form`: "json", or "csv" with a heading, or "columns" of a table that the importer has read itself.
@@ -46,9 +46,9 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     delimiter: str = ","
     imported: tuple[str, ...] = ()
     condition: tuple[str, ...] = ()
-    left_out: tuple[Omission, ...] = ()
+    left_out: tuple[LeftOutFields, ...] = ()
 
-    def use_and_omission_of(self, field: str) -> tuple[Use, Omission | None]:
+    def use_and_omission_of(self, field: str) -> tuple[Use, LeftOutFields | None]:
         """Return what is done with a field, and with what it is left out. The more special declaration stands first."""
         for omission in self.left_out:
             if matches_any(omission.fields, field):
@@ -59,14 +59,14 @@ class Account(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 @lru_cache(maxsize=1)
-def load_accounts() -> dict[str, Account]:
+def load_field_accounts() -> dict[str, FieldAccount]:
     """By kind. A kind without an entry is free text."""
-    return load_format("accounts.toml", dict[str, Account])
+    return load_format("accounts.toml", dict[str, FieldAccount])
 
 
 def with_left_out_fields(result: ImportResult, kind: str, source: ImportSource) -> ImportResult:
     """The result with what of its file is left out."""
-    account = load_accounts().get(kind)
+    account = load_field_accounts().get(kind)
     if account is None:
         return result
     if account.form == "json" and source.size > MAX_LISTED_BYTES:
@@ -88,10 +88,10 @@ def with_left_out_fields(result: ImportResult, kind: str, source: ImportSource) 
     return msgspec.structs.replace(result, left_out=(*result.left_out, *omitted))
 
 
-def numeric_fields(source: ImportSource, account: Account, result: ImportResult) -> list[str]:
+def numeric_fields(source: ImportSource, account: FieldAccount, result: ImportResult) -> list[str]:
     """The numeric fields of the file, each once."""
     if account.form == "columns":
-        return list(_columns_of(result))[:_MAX_FIELDS]
+        return list(_left_out_columns(result))[:_MAX_FIELDS]
     names: dict[str, None] = {}
     for field, _ in _csv_values(source, account) if account.form == "csv" else _json_values(source):
         if len(names) >= _MAX_FIELDS:
@@ -119,7 +119,7 @@ def _iterate_leaves(value: object, path: str) -> Iterator[tuple[str, float]]:
         yield path, read
 
 
-def _csv_values(source: ImportSource, account: Account) -> Iterator[tuple[str, float]]:
+def _csv_values(source: ImportSource, account: FieldAccount) -> Iterator[tuple[str, float]]:
     heading: Sequence[str] = ()
     try:
         for row, cells in enumerate(csv.reader(source.read_lines(), delimiter=account.delimiter)):
@@ -135,7 +135,7 @@ def _csv_values(source: ImportSource, account: Account) -> Iterator[tuple[str, f
         return
 
 
-def _columns_of(result: ImportResult) -> Iterator[str]:
+def _left_out_columns(result: ImportResult) -> Iterator[str]:
     """`memory/kbcached`: of sysstat's tables those columns that gave no figure."""
     if isinstance(result.detail, Sysstat):
         yield from columns_left_out(result.detail.tables)

@@ -12,7 +12,7 @@ import msgspec
 from hostdx.probes.imports import json_text
 from hostdx.probes.imports.command_options import neutral_fields
 from hostdx.probes.imports.dates import epoch_to_iso
-from hostdx.probes.imports.json_text import as_mapping
+from hostdx.probes.imports.json_text import mapping_or_empty
 from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
@@ -72,11 +72,11 @@ def parse(source: ImportSource) -> ImportResult:
         raise ImportRefusedError("iperf3: no JSON document in it", "run iperf3 with -J")
     document = documents[-1]
     start, end = document.start, document.end
-    test = as_mapping(start.get("test_start"))
+    test = mapping_or_empty(start.get("test_start"))
     ways = _find_ways(document, test)
     first = ways[0]
-    cpu = as_mapping(end.get("cpu_utilization_percent"))
-    error, seconds = json_text.text(document.error), parse_number(test.get("duration"))
+    cpu = mapping_or_empty(end.get("cpu_utilization_percent"))
+    error, seconds = json_text.text_or_number(document.error), parse_number(test.get("duration"))
     troubles = [ImportTrouble(id="iperf3.error", said=error)] if error else []
     if not any(parse_number(p.get("bits_per_second")) for way in ways for p in (way.sent, way.received)):
         if error:
@@ -88,13 +88,13 @@ def parse(source: ImportSource) -> ImportResult:
         if count := parse_integer(way.sent.get("retransmits")):
             subject = way.name if len(ways) > 1 else ""
             troubles.append(ImportTrouble(id="iperf3.retransmits", subject=subject, said=str(count)))
-    congestion = json_text.text(end.get("sender_tcp_congestion"), 40)
+    congestion = json_text.text_or_number(end.get("sender_tcp_congestion"), 40)
     facts = make_noted(
-        ("protocol", json_text.text(test.get("protocol"), 20)),
+        ("protocol", json_text.text_or_number(test.get("protocol"), 20)),
         ("streams", parse_integer(test.get("num_streams"))),
         ("duration", seconds, "s"),
         ("bytes received", parse_integer(first.received.get("bytes")), "B"),
-        ("other end", json_text.text(as_mapping(start.get("connecting_to")).get("host"))),
+        ("other end", json_text.text_or_number(mapping_or_empty(start.get("connecting_to")).get("host"))),
         ("congestion control", congestion),
         ("CPU used", _to_share(parse_number(cpu.get("host_total"))), ""),
         ("CPU used at the other end", _to_share(parse_number(cpu.get("remote_total"))), ""),
@@ -108,7 +108,7 @@ def parse(source: ImportSource) -> ImportResult:
         tool="iperf3",
         version=str(start.get("version") or "")[:60].removeprefix("iperf ") or None,
         host=host,
-        began=epoch_to_iso(parse_number(as_mapping(start.get("timestamp")).get("timesecs"))),
+        began=epoch_to_iso(parse_number(mapping_or_empty(start.get("timestamp")).get("timesecs"))),
         seconds=parse_number(first.sent.get("seconds")),
         measures=tuple(m for way in ways for m in _make_measures(way, seconds or 0.0, error, conditions)),
         facts=tuple(facts),
@@ -134,13 +134,13 @@ def _read_stream(source: ImportSource) -> Iterator[_Document]:
     document = _Document()
     for _, _, event in json_text.iterate_documents(source.data, _Event, "iperf3"):
         if event.event == "start":
-            document = _Document(start=as_mapping(event.data))
+            document = _Document(start=mapping_or_empty(event.data))
         elif event.event == "interval":
-            document.intervals.append(as_mapping(event.data))
+            document.intervals.append(mapping_or_empty(event.data))
         elif event.event == "error":
             document.error = event.data
         elif event.event == "end":
-            document.end = as_mapping(event.data)
+            document.end = mapping_or_empty(event.data)
             yield document
             document = _Document()
     if document.intervals or document.error:
@@ -163,21 +163,21 @@ def _with_both_ways(data: bytes) -> _Document:
 
 def _find_ways(document: _Document, test: dict[str, Json]) -> list[_Way]:
     """The way that was tested; with `--bidir` the way there and the way back."""
-    protocol = json_text.text(test.get("protocol"), 20) or "TCP"
+    protocol = json_text.text_or_number(test.get("protocol"), 20) or "TCP"
     end = document.end
     streams = end.get("streams")
     senders = [
-        as_mapping(as_mapping(stream).get("sender"))
+        mapping_or_empty(mapping_or_empty(stream).get("sender"))
         for stream in (streams if isinstance(streams, list) else [])
     ]
 
     def make_way(name: str, suffix: str) -> _Way:
-        both = as_mapping(end.get(f"sum{suffix}"))
+        both = mapping_or_empty(end.get(f"sum{suffix}"))
         return _Way(
             name=f"iperf3 {protocol} {name}",
-            sent=as_mapping(end.get(f"sum_sent{suffix}")) or both,
-            received=as_mapping(end.get(f"sum_received{suffix}")) or both,
-            sums=[as_mapping(interval.get(f"sum{suffix}")) for interval in document.intervals],
+            sent=mapping_or_empty(end.get(f"sum_sent{suffix}")) or both,
+            received=mapping_or_empty(end.get(f"sum_received{suffix}")) or both,
+            sums=[mapping_or_empty(interval.get(f"sum{suffix}")) for interval in document.intervals],
             # of a stream that the other end sends, this end knows no round trip
             round_trips_us=[
                 parse_number(sender.get("mean_rtt"))
@@ -203,7 +203,7 @@ def _test_conditions(test: dict[str, Json], start: dict[str, Json]) -> dict[str,
     return {
         _NAMED.get(name, name.replace("_", " "))[:60]: text
         for name, value in asked.items()
-        if name not in neutral and value and (text := json_text.text(value, 80)) is not None
+        if name not in neutral and value and (text := json_text.text_or_number(value, 80)) is not None
     }
 
 

@@ -154,19 +154,19 @@ def _count_line_ends(view: memoryview) -> int:
     return sum(bytes(view[at : at + _STEP]).count(b"\n") for at in range(0, len(view), _STEP))
 
 
-def as_mapping(value: Json) -> dict[str, Json]:
+def mapping_or_empty(value: Json) -> dict[str, Json]:
     """The object, or an empty one where it is something else."""
     return value if isinstance(value, dict) else {}
 
 
-def text(value: Json, limit: int = 300) -> str | None:
+def text_or_number(value: Json, limit: int = 300) -> str | None:
     """Text, or a number as text; None for everything else and for ""."""
     if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
         return None
     return str(value)[:limit]
 
 
-def read_numbers(values: Json, most: int = 200) -> dict[str, float]:
+def numbers_among(values: Json, most: int = 200) -> dict[str, float]:
     """The members that are numbers: "" and other text are absent, not zero."""
-    read = {str(k)[:120]: parse_number(v) for k, v in list(as_mapping(values).items())[:most]}
+    read = {str(k)[:120]: parse_number(v) for k, v in list(mapping_or_empty(values).items())[:most]}
     return {k: v for k, v in read.items() if v is not None}

@@ -35,7 +35,7 @@ from hostdx.probes.imports.model import (
     Of,
     OmittedFields,
     compare_claim,
-    join_runs,
+    join_repetitions_or_number_runs,
 )
 from hostdx.probes.imports.numbers import geometric_mean, parse_number
 from hostdx.probes.imports.source import ImportSource
@@ -70,7 +70,7 @@ class FactRule(msgspec.Struct, frozen=True):
     subject: str = ""
 
 
-class Check(msgspec.Struct, frozen=True):
+class ClaimCheck(msgspec.Struct, frozen=True):
     """A claim against the formula of its parts, made where a line has the group `at`. All are arithmetic over names."""
 
     id: str
@@ -134,7 +134,7 @@ class ColumnRule(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     left_out: str = ""
 
 
-class Derived(msgspec.Struct, frozen=True, kw_only=True):
+class DerivedFigure(msgspec.Struct, frozen=True, kw_only=True):
     """A figure that follows from the names of a block, where the block has none of the metrics `unless`."""
 
     metric: str
@@ -144,7 +144,7 @@ class Derived(msgspec.Struct, frozen=True, kw_only=True):
     unless: tuple[str, ...] = ()
 
 
-class Expected(msgspec.Struct, frozen=True):
+class ExpectedLine(msgspec.Struct, frozen=True):
     """A line that a good run has: without it the trouble is told."""
 
     match: str
@@ -166,9 +166,9 @@ class LineFormat(RecognisedForm, frozen=True, kw_only=True):
     unfinished: str = ""
     line: tuple[LineRule, ...] = ()
     column: tuple[ColumnRule, ...] = ()
-    derived: tuple[Derived, ...] = ()
-    check: tuple[Check, ...] = ()
-    expect: tuple[Expected, ...] = ()
+    derived: tuple[DerivedFigure, ...] = ()
+    check: tuple[ClaimCheck, ...] = ()
+    expect: tuple[ExpectedLine, ...] = ()
     recomputed: tuple[str, ...] = ()
 
     def parse(self, source: ImportSource) -> ImportResult:
@@ -265,7 +265,7 @@ class _LineReader:
             {k.strip(): v.strip() for k, v in re.findall(rule.pairs, line, re.ASCII)} if rule.pairs else {}
         )
         if rule.first is not None:
-            self._add_row(rule, line, groups)
+            self._add_table_row(rule, line, groups)
         elif rule.values:
             block.rows.append(len(block.figures))
             for group, quantity in rule.values.items():
@@ -297,7 +297,7 @@ class _LineReader:
             )
         self._compare_claims(rule, block, scope)
 
-    def _add_row(self, rule: LineRule, line: str, groups: dict[str, str]) -> None:
+    def _add_table_row(self, rule: LineRule, line: str, groups: dict[str, str]) -> None:
         """Fields by the names of their columns; a name that stands twice is the first one's."""
         block, fields, first = self.blocks[-1], line.split(), rule.first or ()
         groups |= dict(zip(first, fields, strict=False))
@@ -393,7 +393,11 @@ class _LineReader:
     def _make_measures(self, blocks: list[_Block]) -> Iterator[ImportedMeasure]:
         """Blocks that the format numbers are calls of the tool, others parts of one."""
         every = [list(self._block_measures(block)) for block in blocks]
-        yield from join_runs(every, self.form.several) if self.form.several else chain.from_iterable(every)
+        yield from (
+            join_repetitions_or_number_runs(every, self.form.several)
+            if self.form.several
+            else chain.from_iterable(every)
+        )
 
     def _block_measures(self, block: _Block) -> Iterator[ImportedMeasure]:
         for place, (quantity, value, names, conditions) in enumerate(block.figures):

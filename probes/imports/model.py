@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, Unpack
 
 import msgspec
 
-from hostdx.probes.imports.numbers import is_close
+from hostdx.probes.imports.numbers import is_claim_close
 from hostdx.probes.imports.sample_series import SampleSeries, SampleTimes, thin_series
 from hostdx.probes.types import Json
 
@@ -79,7 +79,9 @@ def make_measures(
     ]
 
 
-def join_runs(runs: Sequence[Sequence[ImportedMeasure]], several: str = "run {n}: ") -> list[ImportedMeasure]:
+def join_repetitions_or_number_runs(
+    runs: Sequence[Sequence[ImportedMeasure]], several: str = "run {n}: "
+) -> list[ImportedMeasure]:
     """Return the measures of several calls of a tool. `several`: what numbers them, with `{n}` in it.
 
     Three calls or more that measured the same loads under the same conditions are repetitions: each of their measures
@@ -173,7 +175,7 @@ def compare_claim(
     absolute: float = 0.0, *, unit: str = "",
 ) -> list[Contradiction]:  # fmt: skip
     """Empty where the claim is as close to its parts as that."""
-    if is_close(claimed, recomputed, relative, absolute):
+    if is_claim_close(claimed, recomputed, relative, absolute):
         return []
     return [
         Contradiction(

@@ -21,7 +21,7 @@ _SIZES = {
 }  # fmt: skip
 
 
-class Printed(NamedTuple):
+class PrintedNumber(NamedTuple):
     """A printed number and half a unit of its last digit: the true value lies within value ± half."""
 
     value: float
@@ -66,7 +66,7 @@ def parse_integer(text: object) -> int | None:
     return int(value) if value is not None and value == int(value) else None
 
 
-def parse_printed(text: str, significant: int | None = None) -> Printed | None:
+def parse_printed_number(text: str, significant: int | None = None) -> PrintedNumber | None:
     """The number with its rounding. `significant`: the tool prints at most so many digits (%g filled up with zeros)."""
     value = parse_number(text)
     if value is None:
@@ -75,7 +75,7 @@ def parse_printed(text: str, significant: int | None = None) -> Printed | None:
     half = 0.5 * 10.0**-decimals
     if significant is not None and value:
         half = max(half, 0.5 * 10.0 ** (math.floor(math.log10(abs(value))) + 1 - significant))
-    return Printed(value, half)
+    return PrintedNumber(value, half)
 
 
 def parse_byte_size(text: str) -> int | None:
@@ -91,7 +91,7 @@ def geometric_mean(values: Iterable[float]) -> float | None:
     return math.exp(math.fsum(logs) / len(logs)) if logs else None
 
 
-def is_close(claimed: float, recomputed: float, relative: float, absolute: float = 0.0) -> bool:
+def is_claim_close(claimed: float, recomputed: float, relative: float, absolute: float = 0.0) -> bool:
     return abs(claimed - recomputed) <= max(absolute, relative * max(abs(claimed), abs(recomputed)))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
-def distinguish_paths(paths: Sequence[str]) -> list[str]:
+def distinct_short_names(paths: Sequence[str]) -> list[str]:
     """Their last component where no two have the same one; else without the folders, and the ending, that all share.
 
     `a/1/result.txt`, `a/2/result.txt` → `1`, `2`; with `a/2/old.txt` → `1/result.txt`, `2/result.txt`, `2/old.txt`.

@@ -12,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 from hostdx.probes import units
-from hostdx.probes.files.safe_read import open_regular
+from hostdx.probes.files.safe_read import open_trusted_regular
 from hostdx.probes.imports.model import ImportRefusedError
 
 LIMIT = 256 << 20  # bytes
@@ -43,7 +43,7 @@ class ImportSource:
     def read(cls, path: Path) -> ImportSource:
         """Raises ImportRefusedError: not there, not readable, no regular file, empty, or larger than LIMIT."""
         try:
-            descriptor = open_regular(path)
+            descriptor = open_trusted_regular(path)
         except (OSError, ValueError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             raise ImportRefusedError(f"cannot be read: {why}", "name the file that the tool wrote") from None

@@ -16,15 +16,21 @@ from typing import NamedTuple, TypeAlias
 from hostdx.probes.profile import perf_ring
 from hostdx.probes.profile.perf_records import (
     USER_BELOW,
-    Exit,
-    Fork,
-    Lost,
-    Mapping,
-    ProgramStart,
+    ExitRecord,
+    ForkRecord,
+    LostRecord,
+    MappingRecord,
+    ProgramStartRecord,
     Record,
-    Sample,
+    SampleRecord,
 )
-from hostdx.probes.profile.takings import HELD_BYTES, Takings, Window, Windows, next_due
+from hostdx.probes.profile.takings import (
+    HELD_BYTES,
+    RecordWindow,
+    RingReader,
+    SampledWindowReader,
+    next_look_due,
+)
 
 HERTZ = 99  # not 100: what happens each tick is not seen each time
 MAX_HERTZ = 2000  # on all CPUs together
@@ -41,7 +47,7 @@ Frame: TypeAlias = tuple[int, int]  # the file's number and the place in it; KER
 Stack: TypeAlias = tuple[Frame, ...]  # the outermost first
 
 
-class Maps:
+class ProcessMaps:
     """Which file lies where, of each process of a command, as the records of all processes tell."""
 
     def __init__(self, command_pids: set[int] | None = None) -> None:
@@ -49,20 +55,20 @@ class Maps:
         self.files: dict[str, int] = {}
         self._command_pids = command_pids
         self._started: set[int] = set()  # our children that run no program yet
-        self._of: dict[int, list[Mapping]] = {}
+        self._of: dict[int, list[MappingRecord]] = {}
 
     def is_of_command(self, pid: int) -> bool:
         return self._command_pids is None or pid in self._command_pids
 
-    def take_record(self, record: Mapping | ProgramStart | Fork) -> None:
-        if isinstance(record, Fork):
+    def take_record(self, record: MappingRecord | ProgramStartRecord | ForkRecord) -> None:
+        if isinstance(record, ForkRecord):
             if record.parent == os.getpid():
                 self._started.add(record.pid)
             if self._command_pids is not None and record.parent in self._command_pids:
                 self._command_pids.add(record.pid)
             if record.parent in self._of and len(self._of) < MAX_PROCESSES:
                 self._of[record.pid] = list(self._of[record.parent])
-        elif isinstance(record, ProgramStart):
+        elif isinstance(record, ProgramStartRecord):
             if self._command_pids is not None and record.pid in self._started:
                 self._command_pids.add(record.pid)
             self._of.pop(record.pid, None)
@@ -85,7 +91,7 @@ class Maps:
             return None
         return (self.files.setdefault(path, len(self.files)), place)
 
-    def stack_of(self, sample: Sample) -> Stack:
+    def stack_of(self, sample: SampleRecord) -> Stack:
         """A caller's address is where it goes on: the call itself stands before it."""
         frames = [self.frame_at(sample.pid, ip if n == 0 else ip - 1) for n, ip in enumerate(sample.chain)]
         return tuple(frame for frame in reversed(frames) if frame is not None)
@@ -100,12 +106,12 @@ class _Away(NamedTuple):
     back: bool = False
 
 
-class Fold:
+class CallChainFold:
     """Records in the order of their time become stacks with seconds."""
 
     def __init__(self, hertz: int = HERTZ, command_pids: set[int] | None = None) -> None:
         """`hertz`: of the clock."""
-        self.maps = Maps(command_pids)
+        self.maps = ProcessMaps(command_pids)
         self.seconds: dict[tuple[str, Stack], float] = {}
         self.lost = 0
         self.dropped_s = 0.0  # of stacks that were too many
@@ -117,28 +123,28 @@ class Fold:
 
     def fold_clock(self, records: Iterable[Record]) -> None:
         for record in records:
-            if isinstance(record, Sample):
+            if isinstance(record, SampleRecord):
                 if self.maps.is_of_command(record.pid):
                     self._add_seconds(ON, self.maps.stack_of(record), self._tick_s)
                     self._sighted.append((record.tid, record.at_ns))
-            elif isinstance(record, Lost):
+            elif isinstance(record, LostRecord):
                 self.lost += record.records
-            elif isinstance(record, Exit):
+            elif isinstance(record, ExitRecord):
                 self._ended_threads.append(record.tid)
             else:
                 self.maps.take_record(record)
 
-    def fold_switches(self, window: Window) -> None:
+    def fold_switches(self, window: RecordWindow) -> None:
         """A wait that lies over a window's ends counts as far as it lies within. A thread that is away when one begins
         is where it was when it was last seen: at random moments that is as probable as where it is now. Of who neither
         leaves nor comes the clock tells whether it ran all the time.
         """
         self._began_ns = window.began_ns or self._began_ns
         for record in window.records:
-            if isinstance(record, Lost):  # what left before may have come back unseen
+            if isinstance(record, LostRecord):  # what left before may have come back unseen
                 self.lost += record.records
                 self._away.clear()
-            elif isinstance(record, Sample) and len(record.data) >= _SWITCH.size:
+            elif isinstance(record, SampleRecord) and len(record.data) >= _SWITCH.size:
                 leaves, state, comes = _SWITCH.unpack_from(record.data)
                 self._note_thread_is_back(comes, record.at_ns)
                 self._away.pop(leaves, None)
@@ -187,13 +193,13 @@ class CallProfile:
         if not rings:
             flags |= perf_ring.NO_KERNEL | perf_ring.INHERIT | perf_ring.ON_EXEC
             rings = perf_ring.open_rings(perf_ring.event_attribute(*clock, flags), cpus, CLOCK_PAGES, pid=0)
-        self.fold = Fold(hertz, command_pids if self.kernel else None)
-        self._clock = Takings(rings)
-        self._switches = Windows(SWITCHES if self.kernel else (), cpus)
-        self.due = next_due(0.0)
+        self.fold = CallChainFold(hertz, command_pids if self.kernel else None)
+        self._clock = RingReader(rings)
+        self._switches = SampledWindowReader(SWITCHES if self.kernel else (), cpus)
+        self.due = next_look_due(0.0)
 
     @property
-    def all_rings(self) -> list[perf_ring.Ring]:
+    def all_rings(self) -> list[perf_ring.PerfRing]:
         return [*self._clock.rings, *self._switches.rings]
 
     def start(self) -> None:
@@ -207,7 +213,7 @@ class CallProfile:
         self._switches.take_records(last=last)
         if self._clock.held_bytes + self._switches.held_bytes > HELD_BYTES:
             self._fold_oldest()
-        self.due = next_due(time.process_time() - cost)
+        self.due = next_look_due(time.process_time() - cost)
 
     def _fold_oldest(self) -> None:
         """The clock's first: it tells what lies where."""

@@ -10,9 +10,9 @@ import time
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from hostdx.probes.profile.perf_records import USER_BELOW, Lost, Sample
+from hostdx.probes.profile.perf_records import USER_BELOW, LostRecord, SampleRecord
 from hostdx.probes.profile.perf_ring import NO_USER_CHAIN
-from hostdx.probes.profile.takings import HELD_BYTES, Window, Windows, next_due
+from hostdx.probes.profile.takings import HELD_BYTES, RecordWindow, SampledWindowReader, next_look_due
 
 BEGIN, END = "lock/contention_begin", "lock/contention_end"
 MAX_WAYS, MAX_LOCKS, KEPT = 2000, 4096, 300
@@ -36,13 +36,13 @@ class LockWaitFold:
         self.seconds: dict[Way, list[float]] = {}  # and how often
         self.lost = 0
 
-    def take_window(self, window: Window) -> None:
+    def take_window(self, window: RecordWindow) -> None:
         for record in window.records:
-            if isinstance(record, Lost):  # a wait that goes on may have ended unseen
+            if isinstance(record, LostRecord):  # a wait that goes on may have ended unseen
                 self.lost += record.records
                 self._since.clear()
             elif (
-                isinstance(record, Sample)
+                isinstance(record, SampleRecord)
                 and record.pid in self._command_pids
                 and len(record.data) >= _DATA.size
             ):
@@ -80,18 +80,18 @@ class LockProfile:
     """
 
     def __init__(self, cpus: Sequence[int], command_pids: set[int]) -> None:
-        self._windows = Windows((BEGIN, END), cpus, NO_USER_CHAIN)
+        self._windows = SampledWindowReader((BEGIN, END), cpus, NO_USER_CHAIN)
         numbers = self._windows.numbers
         self._waiting = LockWaitFold(numbers.get(BEGIN, -1), numbers.get(END, -1), command_pids)
         self.start, self.rings = self._windows.start, self._windows.rings
-        self.due = next_due(0.0) if self.rings else float("inf")
+        self.due = next_look_due(0.0) if self.rings else float("inf")
 
     def take_samples(self, *, last: bool = False) -> None:
         cost = time.process_time()
         self._windows.take_records(last=last)
         if self._windows.held_bytes > HELD_BYTES:
             self._waiting.take_window(self._windows.take_oldest_window())
-        self.due = next_due(time.process_time() - cost)
+        self.due = next_look_due(time.process_time() - cost)
 
     def lock_result(self) -> dict[str, object] | None:
         """As in `hostdx.probes.engine.command.supervised.JobRun.locks`; None where it is not allowed or not there."""

@@ -18,7 +18,7 @@ USER_BELOW = 1 << 63  # kernel addresses lie above on 64 bits
 _EXECUTABLE = 4
 
 
-class Sample(NamedTuple):
+class SampleRecord(NamedTuple):
     pid: int
     tid: int
     at_ns: int
@@ -26,7 +26,7 @@ class Sample(NamedTuple):
     data: bytes
 
 
-class Mapping(NamedTuple):
+class MappingRecord(NamedTuple):
     pid: int
     at_ns: int
     start: int
@@ -35,36 +35,36 @@ class Mapping(NamedTuple):
     path: str
 
 
-class ProgramStart(NamedTuple):
+class ProgramStartRecord(NamedTuple):
     """A process runs another program from here on."""
 
     pid: int
     at_ns: int
 
 
-class Fork(NamedTuple):
+class ForkRecord(NamedTuple):
     pid: int
     at_ns: int
     parent: int
 
 
-class Exit(NamedTuple):
+class ExitRecord(NamedTuple):
     """Of a thread."""
 
     tid: int
     at_ns: int
 
 
-class Lost(NamedTuple):
+class LostRecord(NamedTuple):
     at_ns: int
     records: int
 
 
-Record: TypeAlias = Sample | Mapping | ProgramStart | Fork | Exit | Lost
+Record: TypeAlias = SampleRecord | MappingRecord | ProgramStartRecord | ForkRecord | ExitRecord | LostRecord
 
 
-def parse_records(data: bytes, *, with_data: bool = False) -> Iterator[Record]:
-    """`with_data`: samples hold a tracepoint's data."""
+def parse_records(data: bytes, *, with_tracepoint_data: bool = False) -> Iterator[Record]:
+    """`with_tracepoint_data`: samples hold a tracepoint's data."""
     at = 0
     while at + _HEAD.size <= len(data):
         kind, misc, size = _HEAD.unpack_from(data, at)
@@ -73,7 +73,11 @@ def parse_records(data: bytes, *, with_data: bool = False) -> Iterator[Record]:
         body = data[at + _HEAD.size : at + size]
         at += size
         try:
-            record = _parse_sample(body, with_data) if kind == _SAMPLE else _parse_other(kind, misc, body)
+            record = (
+                _parse_sample(body, with_tracepoint_data)
+                if kind == _SAMPLE
+                else _parse_other(kind, misc, body)
+            )
         except struct.error:
             continue
         if record is not None:
@@ -91,17 +95,17 @@ def count_samples_and_last_ns(data: bytes) -> tuple[int, int]:
     return count, last_ns
 
 
-def _parse_sample(body: bytes, with_data: bool) -> Sample | None:
+def _parse_sample(body: bytes, with_tracepoint_data: bool) -> SampleRecord | None:
     pid, tid, at_ns, count = struct.unpack_from("=IIQQ", body)
     after = 24 + 8 * count
     if after > len(body):
         return None
     chain = tuple(ip for ip in struct.unpack_from(f"={count}Q", body, 24) if ip < _CONTEXT)
     data = b""
-    if with_data:
+    if with_tracepoint_data:
         (length,) = struct.unpack_from("=I", body, after)
         data = body[after + 4 : after + 4 + length]
-    return Sample(pid, tid, at_ns, chain, data)
+    return SampleRecord(pid, tid, at_ns, chain, data)
 
 
 def _parse_other(kind: int, misc: int, body: bytes) -> Record | None:
@@ -110,15 +114,15 @@ def _parse_other(kind: int, misc: int, body: bytes) -> Record | None:
         of, _, start, length, offset = struct.unpack_from("=IIQQQ", body)
         (protection,) = struct.unpack_from("=I", body, 56)
         path = body[64 : -_WHO.size].split(b"\0", 1)[0].decode("utf-8", "backslashreplace")
-        return Mapping(of, at_ns, start, length, offset, path) if protection & _EXECUTABLE else None
+        return MappingRecord(of, at_ns, start, length, offset, path) if protection & _EXECUTABLE else None
     if kind == _COMM:
         (of,) = struct.unpack_from("=I", body)
-        return ProgramStart(of, at_ns) if misc & _EXEC else None
+        return ProgramStartRecord(of, at_ns) if misc & _EXEC else None
     if kind == _FORK:
         of, parent = struct.unpack_from("=II", body)
-        return Fork(of, at_ns, parent) if of != parent else None  # a thread has its process's mappings
+        return ForkRecord(of, at_ns, parent) if of != parent else None  # a thread has its process's mappings
     if kind == _EXIT:
-        return Exit(struct.unpack_from("=8xI", body)[0], at_ns)
+        return ExitRecord(struct.unpack_from("=8xI", body)[0], at_ns)
     if kind == _LOST:
-        return Lost(at_ns, struct.unpack_from("=QQ", body)[1])
+        return LostRecord(at_ns, struct.unpack_from("=QQ", body)[1])
     return None

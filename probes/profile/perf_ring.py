@@ -43,7 +43,7 @@ def event_attribute(kind: int, config: int, period: int, flags: int, more: int =
     return bytes(attr)
 
 
-class Ring:
+class PerfRing:
     """Of one event on one CPU. Raises OSError where it cannot be mapped (RLIMIT_MEMLOCK, perf_event_mlock_kb)."""
 
     def __init__(self, descriptor: int, pages: int) -> None:
@@ -87,15 +87,15 @@ def ring_window(memory: mmap.mmap | bytes, offset: int, size: int, tail: int, he
     return first if end <= size else first + bytes(memory[offset : offset + end - size])
 
 
-def open_rings(attr: bytes, cpus: Sequence[int], pages: int, pid: int = -1) -> list[Ring]:
+def open_rings(attr: bytes, cpus: Sequence[int], pages: int, pid: int = -1) -> list[PerfRing]:
     """A ring for each CPU, of a task (0: this one; -1: of all); none where the kernel does not allow all of them."""
-    rings: list[Ring] = []
+    rings: list[PerfRing] = []
     for cpu in cpus:
         descriptor = open_event(attr, pid, cpu)
         try:
             if descriptor < 0:
                 raise OSError
-            rings.append(Ring(descriptor, pages))
+            rings.append(PerfRing(descriptor, pages))
         except (OSError, ValueError):
             if descriptor >= 0:
                 os.close(descriptor)

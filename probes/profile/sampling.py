@@ -13,7 +13,7 @@ from hostdx.probes.profile.wait_samples import WaitSample, WaitSamples
 TOGETHER_S = 0.005  # what is due so soon is done now: to wake up costs more than to look
 
 
-class Sampling:
+class ProfileSampling:
     """Opened and started before what is watched is forked; `take_samples` when `next_due`, `all_results` at the end."""
 
     def __init__(

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from hostdx.probes.files.safe_read import open_regular
+from hostdx.probes.files.safe_read import open_trusted_regular
 from hostdx.probes.profile.call_profile import KERNEL, Frame
 
 MAX_HEADERS = 512  # of segments, of sections
@@ -30,7 +30,7 @@ class _Segment(NamedTuple):
     length: int
 
 
-class Ranges:
+class SymbolRanges:
     """Names by where they begin; one that tells no length goes to the next."""
 
     def __init__(self, symbols: Iterable[tuple[int, int, str]]) -> None:
@@ -49,7 +49,7 @@ class ElfSymbols:
     """Raises OSError or ValueError where the file cannot be read as one."""
 
     def __init__(self, path: str) -> None:
-        self._file = open_regular(path)
+        self._file = open_trusted_regular(path)
         try:
             self._bytes = os.fstat(self._file).st_size
             self._segments, symbols = self._read_segments_and_symbols()
@@ -57,7 +57,7 @@ class ElfSymbols:
             raise ValueError(f"{path}: {error}") from None
         finally:
             os.close(self._file)
-        self._names = Ranges((start, max(size, 1), name) for start, size, name in symbols)
+        self._names = SymbolRanges((start, max(size, 1), name) for start, size, name in symbols)
 
     def name(self, place: int) -> str | None:
         """Of the function at this place of the file."""
@@ -139,12 +139,12 @@ MAX_NAME_CHARACTERS = 200
 JITTED = "pid:"  # a file that stands for what a process wrote into its memory itself
 
 
-class Symbols:
+class FrameNames:
     """Each file is read once, when the first of its frames is named."""
 
     def __init__(self, kallsyms: str = "/proc/kallsyms", maps: str = "/tmp") -> None:
         self._kallsyms, self._maps = kallsyms, maps
-        self._tables: dict[str, Ranges | ElfSymbols | None] = {}
+        self._tables: dict[str, SymbolRanges | ElfSymbols | None] = {}
         self._names: dict[tuple[str, int], str] = {}
 
     def frame_names(self, stack: Sequence[Frame], files: Sequence[str]) -> tuple[str, ...]:
@@ -168,12 +168,12 @@ class Symbols:
             self._names[key] = clean_name(name) if name else f"[{clean_name(shown)}+{place:#x}]"
         return self._names[key]
 
-    def _read_symbols(self, path: str) -> Ranges | ElfSymbols | None:
+    def _read_symbols(self, path: str) -> SymbolRanges | ElfSymbols | None:
         try:
             if not path:
-                return Ranges(kernel_symbols(_read_user_text(self._kallsyms)))
+                return SymbolRanges(kernel_symbols(_read_user_text(self._kallsyms)))
             if path.startswith(JITTED):
-                return Ranges(
+                return SymbolRanges(
                     map_symbols(
                         _read_user_text(f"{self._maps}/perf-{int(path[len(JITTED) :])}.map", own=True)
                     )
@@ -218,7 +218,7 @@ def _parse_hexadecimal(word: str) -> int:
 
 def _read_user_text(path: str, *, own: bool = False) -> str:
     """Raises OSError. `own`: of the user that runs this alone; anybody can write into /tmp."""
-    file = open_regular(path)
+    file = open_trusted_regular(path)
     try:
         if own and os.fstat(file).st_uid != os.geteuid():
             raise OSError("of another user")

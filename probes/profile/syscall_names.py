@@ -2,7 +2,7 @@
 
 import platform
 
-from hostdx.probes.files.safe_read import read_own_words
+from hostdx.probes.files.safe_read import read_shipped_words
 
 _TABLES = {"x86_64": "x86_64", "aarch64": "generic", "riscv64": "generic", "loongarch64": "generic"}
 
@@ -10,7 +10,7 @@ _TABLES = {"x86_64": "x86_64", "aarch64": "generic", "riscv64": "generic", "loon
 def system_call_names(machine: str = "") -> dict[int, str]:
     """Of this machine's kind, or of another one; empty where its numbers are not known here."""
     table = _TABLES.get(machine or platform.machine())
-    words = read_own_words(__file__, "syscalls.toml", table) if table else []
+    words = read_shipped_words(__file__, "syscalls.toml", table) if table else []
     return {int(number): name for number, name in zip(words[::2], words[1::2], strict=True)}
 
 

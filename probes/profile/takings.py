@@ -17,7 +17,7 @@ from typing import NamedTuple
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.profile import perf_ring
 from hostdx.probes.profile.perf_records import Record, count_samples_and_last_ns, parse_records
-from hostdx.probes.profile.perf_ring import Ring
+from hostdx.probes.profile.perf_ring import PerfRing
 
 MOUNTED = ("/sys/kernel/tracing", "/sys/kernel/debug/tracing")
 # where those who decode the records expect a field, and its size: kernels with more in front (PREEMPT_RT) differ
@@ -86,7 +86,7 @@ SAMPLES, ALL_SAMPLES = 160, 640
 PAGES = 32  # SAMPLES of MOST_FRAMES fit in: nothing is lost
 
 
-class Window(NamedTuple):
+class RecordWindow(NamedTuple):
     """Records by their time: what one ring tells of a thread may go on in another one."""
 
     records: list[Record]
@@ -94,12 +94,12 @@ class Window(NamedTuple):
     ended_ns: int  # 0: it goes on in the next one
 
 
-class Takings:
+class RingReader:
     """Of rings that are on all the time."""
 
-    def __init__(self, rings: Sequence[Ring], *, with_data: bool = False) -> None:
+    def __init__(self, rings: Sequence[PerfRing], *, with_tracepoint_data: bool = False) -> None:
         self.rings = rings
-        self._with_data = with_data
+        self._with_data = with_tracepoint_data
         self._late: list[Record] = []
         self._held: deque[tuple[int, int, int, list[bytes]]] = deque()  # began, until, ended
         self.held_bytes = 0
@@ -112,30 +112,32 @@ class Takings:
         self._held.append((began_ns, until_ns, ended_ns, data))
         self.held_bytes += sum(map(len, data))
 
-    def take_oldest_window(self) -> Window:
+    def take_oldest_window(self) -> RecordWindow:
         """Of one taking; what is younger than that waits for the next one, but at a window's end."""
         began_ns, until_ns, ended_ns, parts = self._held.popleft()
         records = self._late
         for data in parts:
             self.held_bytes -= len(data)
-            records += parse_records(data, with_data=self._with_data)
+            records += parse_records(data, with_tracepoint_data=self._with_data)
         records.sort(key=lambda record: record.at_ns)
         count = sum(record.at_ns <= until_ns for record in records)
         self._late = [] if ended_ns else records[count:]
-        return Window([record for record in records[:count] if record.at_ns >= began_ns], began_ns, ended_ns)
+        return RecordWindow(
+            [record for record in records[:count] if record.at_ns >= began_ns], began_ns, ended_ns
+        )
 
     def __bool__(self) -> bool:
         return bool(self._held)
 
 
-class Windows(Takings):
+class SampledWindowReader(RingReader):
     """Of tracepoints, by their names, on whole CPUs. Each stops by itself after so many samples and goes on at the next
     taking: what is watched pays for no more, however often it comes by. A window ends where the first one stopped.
     """
 
     def __init__(self, names: tuple[str, ...], cpus: Sequence[int], flags: int = 0) -> None:
         self.numbers = tracepoint_numbers(names)
-        rings: list[Ring] = []
+        rings: list[PerfRing] = []
         for number in self.numbers.values():
             attr = perf_ring.event_attribute(perf_ring.TRACEPOINT, number, 1, flags, perf_ring.RAW)
             rings += perf_ring.open_rings(attr, cpus, PAGES)
@@ -143,7 +145,7 @@ class Windows(Takings):
             for ring in rings:
                 ring.close()
             rings.clear()
-        super().__init__(rings, with_data=True)
+        super().__init__(rings, with_tracepoint_data=True)
         self._samples = max(4, min(SAMPLES, ALL_SAMPLES // len(cpus)) // max(1, len(names)))
         self._left = [0] * len(rings)
         self._first_ns = self._began_ns = self._seen_ns = 0
@@ -180,6 +182,6 @@ class Windows(Takings):
         return max(1.0, (self._began_ns - self._first_ns) / max(1, self._seen_ns))
 
 
-def next_due(cost_s: float) -> float:
+def next_look_due(cost_s: float) -> float:
     """When to look again, where it took so much CPU time."""
     return time.monotonic() + max(EVERY_S, COST * cost_s)

@@ -147,7 +147,7 @@ class WaitSamples:
         return (
             state,
             parse_call_number(call),
-            MUTEX if wants_mutex(call) else place_name(place),
+            MUTEX if is_waiting_for_mutex(call) else wait_function_name(place),
             stack_functions(stack),
         )
 
@@ -227,7 +227,7 @@ def parse_call_number(text: bytes) -> int:
         return UNKNOWN
 
 
-def wants_mutex(text: bytes) -> bool:
+def is_waiting_for_mutex(text: bytes) -> bool:
     """By the arguments of futex(2): a word that stands at 2, locked with waiters (glibc's and Rust's mutexes; Drepper,
     "Futexes are tricky"), or a lock that the kernel hands on (FUTEX_LOCK_PI). Condition variables wait otherwise.
     """
@@ -247,7 +247,7 @@ def stack_functions(stack: bytes) -> tuple[str, ...]:
     return tuple(line.partition("] ")[2].partition("+")[0][:96] for line in lines)
 
 
-def place_name(text: bytes) -> str:
+def wait_function_name(text: bytes) -> str:
     """Of /proc/PID/wchan, which is `0` for nothing; a symbol's name is short and of few characters."""
     name = text.decode("ascii", "replace").strip()[:96]
     return name if name != "0" and name.replace("_", "").replace(".", "").isalnum() else ""

@@ -18,12 +18,12 @@ from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
 from hostdx.probes.children.command import run_command
-from hostdx.probes.files.rights import explain_denied, explain_masked
-from hostdx.probes.files.safe_read import TooLarge, decode, list_directory, read_regular
+from hostdx.probes.files.rights import explain_denied_read, explain_hidden_by_container
+from hostdx.probes.files.safe_read import FileTooLarge, decode_host_text, list_directory, read_regular
 from hostdx.probes.number_text import parse_hexadecimal, parse_signed
 from hostdx.probes.reading.captured import sosreport
 from hostdx.probes.reading.captured.captured_paths import resolve_host_path, to_local_path
-from hostdx.probes.reading.hang_safe.client import GuardedReader, Hung, NotStarted
+from hostdx.probes.reading.hang_safe.client import GuardedReader, PathHangs, ReaderNotStarted
 from hostdx.probes.reading.patterns import matches_glob
 from hostdx.probes.reading.read_trace import ReadTrace, note_read
 from hostdx.probes.types import Absent, AbsentKind
@@ -79,11 +79,11 @@ class Host:
                 note_read(path)
                 return cast(str, asked).rstrip("\n")
             data = self._read_local_bytes(path, limit_bytes)
-        except (OSError, ValueError, Hung, NotStarted) as error:
+        except (OSError, ValueError, PathHangs, ReaderNotStarted) as error:
             absent = self._explain_absence(path, error)
             return self._read_captured_setting(path, absent) if path.startswith("/proc/sys/") else absent
         note_read(path)
-        return decode(data).rstrip("\n")
+        return decode_host_text(data).rstrip("\n")
 
     def read_word(self, path: str) -> str | Absent:
         """Return a short file's text without the blanks around it."""
@@ -123,7 +123,7 @@ class Host:
                 names = cast(list[str], self._guarded.ask_child("listing", path, root=self.root or ""))
             else:
                 names = list_directory(self._to_local(path))
-        except (OSError, ValueError, Hung, NotStarted) as error:
+        except (OSError, ValueError, PathHangs, ReaderNotStarted) as error:
             return self._explain_absence(path, error)
         note_read(f"{path}/")
         return tuple(names)
@@ -159,7 +159,7 @@ class Host:
             if self.root is None:
                 return os.path.realpath(path, strict=True)
             return resolve_host_path(self.root, path)
-        except (OSError, ValueError, Hung, NotStarted) as error:
+        except (OSError, ValueError, PathHangs, ReaderNotStarted) as error:
             return self._explain_absence(path, error)
 
     def path_exists(self, path: str, *, may_hang: bool = False) -> bool:
@@ -171,7 +171,7 @@ class Host:
             if may_hang:
                 return bool(self._guarded.ask_child("exists", path, root=self.root or ""))
             os.stat(self._to_local(path))
-        except (OSError, ValueError, Hung, NotStarted):
+        except (OSError, ValueError, PathHangs, ReaderNotStarted):
             return False
         note_read(path)
         return True
@@ -188,7 +188,7 @@ class Host:
             usage = os.statvfs_result(cast(list[int], self._guarded.ask_child("statvfs", path)))
             note_read(f"statvfs {path}")
             return usage
-        except (OSError, ValueError, Hung, NotStarted) as error:
+        except (OSError, ValueError, PathHangs, ReaderNotStarted) as error:
             return self._explain_absence(path, error)
 
     def glob_paths(self, pattern: str) -> tuple[str, ...]:
@@ -227,11 +227,11 @@ class Host:
         source = " ".join(argv)
         if not self.compute_once(_find_captured_outputs):
             return Absent(f"a captured tree holds no output of {source}", "captured", source)
-        if (path := self.find_output(source)).startswith("/"):
+        if (path := self.captured_output_path_or_command(source)).startswith("/"):
             return self.read_file_text(path, 8 << 20)
         return Absent(f"the sosreport holds no output of {source}", "captured", source)
 
-    def find_output(self, command: str) -> str:
+    def captured_output_path_or_command(self, command: str) -> str:
         """Return the file that holds the command's output in a captured tree, else the command itself."""
         outputs = {} if self.live else self.compute_once(_find_captured_outputs)
         return outputs.get(sosreport.captured_file_name(tuple(command.split(" "))), command)
@@ -249,7 +249,7 @@ class Host:
             return value
 
     @contextmanager
-    def hold_static(self) -> Iterator[None]:
+    def read_static_parts_once(self) -> Iterator[None]:
         """Read mounts, block devices and CPUs once within this context, so that all parts see the same picture.
 
         The results are forgotten afterwards, except those that are read once per host (`compute_once_per_host`).
@@ -326,24 +326,24 @@ class Host:
         return True
 
     def _explain_absence(self, path: str, error: Exception) -> Absent:
-        if isinstance(error, Hung):
+        if isinstance(error, PathHangs):
             return Absent(
                 f"{path} did not answer within {self._guarded.abandon_after_s:g} s", "timeout", path
             )
         if isinstance(error, OutOfTime):
             return Absent(f"{path} was not read: the time for reading this host is over", "timeout", path)
-        if isinstance(error, NotStarted):
+        if isinstance(error, ReaderNotStarted):
             return Absent(
                 f"{path} is read by another process, which cannot be started: {error}", "tool", path
             )
-        if isinstance(error, TooLarge):
+        if isinstance(error, FileTooLarge):
             return Absent(f"{path} is {error.strerror}", "invalid", path)
         if not isinstance(error, OSError):
             return Absent(f"{path!r} cannot be a path", "invalid", path)
         code = error.errno or 0
         if code in _MISSING:
             if self.live:
-                masked = explain_masked(path, path)
+                masked = explain_hidden_by_container(path, path)
                 return masked if masked is not None else Absent(f"{path} does not exist", "missing", path)
             return Absent(f"the captured tree has no {path}", "captured", path)
         if code in _DENIED:
@@ -351,7 +351,7 @@ class Host:
                 local = self._to_local(path)
             except (OSError, ValueError):
                 local = path
-            return explain_denied(path, local, path)
+            return explain_denied_read(path, local, path)
         kind: AbsentKind = "unsupported" if code in _UNSUPPORTED else "invalid"
         return Absent(f"{path}: {error.strerror or error}", kind, path)
 

@@ -18,7 +18,7 @@ MIN_LETTERS = 3
 _GLOB_MAGIC = frozenset("*?[")
 
 
-def needed_words(pattern: str) -> list[str]:
+def words_every_match_needs(pattern: str) -> list[str]:
     """In small letters; every match has one of them at least. Empty where that cannot be told."""
     return sorted(_words_of_sequence(_parser.parse(pattern)) or ())
 
@@ -61,7 +61,7 @@ def add_needed_words(parsed: dict[str, Json]) -> None:
             for table in (entry, *(reads.values() if isinstance(reads, dict) else ())):
                 for name in ("log", "pattern"):
                     if isinstance(table, dict) and isinstance(table.get(name), str):
-                        table[f"{name}_words"] = needed_words(str(table[name]))
+                        table[f"{name}_words"] = words_every_match_needs(str(table[name]))
 
 
 class LineIndex:
@@ -74,7 +74,7 @@ class LineIndex:
         self._starts = [0, *accumulate(len(line) + 1 for line in lowered)][: len(lines)]
         self._numbers_by_word: dict[str, frozenset[int]] = {}
 
-    def find_words(self, words: Sequence[str]) -> Iterable[int]:
+    def lines_with_words(self, words: Sequence[str]) -> Iterable[int]:
         """Return the numbers of the lines that have one of the words (in small letters), in order.
 
         Without words all lines are returned.
@@ -101,7 +101,7 @@ class LineIndex:
         """Return the numbers, out of `among`, of the lines that meet one of the patterns; each comes with its words."""
         matching: set[int] = set()
         for pattern, words in patterns:
-            open_numbers = [n for n in self.find_words(words) if n in among and n not in matching]
+            open_numbers = [n for n in self.lines_with_words(words) if n in among and n not in matching]
             if open_numbers:
                 search = re.compile(pattern).search
                 matching.update(n for n in open_numbers if search(self.lines[n]))

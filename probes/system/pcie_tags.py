@@ -19,7 +19,7 @@ _DEVCTL, _DEVCAP2, _DEVCTL2 = 0x08, 0x24, 0x28
 _REQUESTER_CAN, _REQUESTER_ON = 1 << 17, 1 << 12
 
 
-class Tags(msgspec.Struct, frozen=True):
+class PcieTags(msgspec.Struct, frozen=True):
     """`can`: the device could send 10-bit tags; `on`: it does."""
 
     address: str
@@ -27,11 +27,11 @@ class Tags(msgspec.Struct, frozen=True):
     on: bool
 
 
-def read_tags(host: Host, devices: tuple[PciDevice, ...]) -> tuple[Tags, ...] | Absent:
+def read_tags(host: Host, devices: tuple[PciDevice, ...]) -> tuple[PcieTags, ...] | Absent:
     """Of the devices that have PCI Express; Absent where the configuration may not be read."""
     if not host.live:
         return Absent("a captured tree does not hold PCI configuration space", "captured", DEVICES)
-    decoded_tags: list[Tags] = []
+    decoded_tags: list[PcieTags] = []
     short = 0
     for device in devices:
         data = _read_config(f"{DEVICES}/{device.address}/config")
@@ -46,14 +46,14 @@ def read_tags(host: Host, devices: tuple[PciDevice, ...]) -> tuple[Tags, ...] | 
     return tuple(decoded_tags)
 
 
-def decode_tags(address: str, data: bytes) -> Tags | None:
+def decode_tags(address: str, data: bytes) -> PcieTags | None:
     """From a device's configuration space; None without PCI Express version 2 registers, or where it is cut short."""
     at = _find_express(data)
     if at is None or data[at + 2] & 0xF < 2 or at + _DEVCTL2 + 2 > 256:
         return None
     can = int.from_bytes(data[at + _DEVCAP2 : at + _DEVCAP2 + 4], "little")
     on = int.from_bytes(data[at + _DEVCTL2 : at + _DEVCTL2 + 2], "little")
-    return Tags(address, bool(can & _REQUESTER_CAN), bool(on & _REQUESTER_ON))
+    return PcieTags(address, bool(can & _REQUESTER_CAN), bool(on & _REQUESTER_ON))
 
 
 def read_request_bytes(host: Host, address: str) -> int | Absent:

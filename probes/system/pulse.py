@@ -33,7 +33,7 @@ class HostCounters(msgspec.Struct, frozen=True):
     blocked: int | None = None  # tasks in uninterruptible sleep for I/O
 
 
-class Rates(msgspec.Struct, frozen=True):
+class HostRates(msgspec.Struct, frozen=True):
     """Between two readings. Shares: 0..1 of all CPUs or of the time. Devices: read, write B/s, busy share."""
 
     seconds: float
@@ -47,7 +47,7 @@ class Rates(msgspec.Struct, frozen=True):
     devices: dict[str, tuple[float, float, float]]
 
 
-def read_counters(host: Host, now_s: float | None = None) -> HostCounters:
+def read_host_counters(host: Host, now_s: float | None = None) -> HostCounters:
     """Everything at once; works on a captured tree as well and never raises."""
     load = _read_text_or_empty(host, "/proc/loadavg")
     stat = read_proc_stat(host)
@@ -67,7 +67,7 @@ def read_counters(host: Host, now_s: float | None = None) -> HostCounters:
     )
 
 
-def compute_host_rates(previous: HostCounters, now: HostCounters) -> Rates:
+def compute_host_rates(previous: HostCounters, now: HostCounters) -> HostRates:
     """Return what the host did between two readings. A counter that ran backwards (device replaced) is nothing."""
     seconds = max(now.time_s - previous.time_s, 1e-6)
     busy = steal = iowait = 0.0
@@ -89,7 +89,7 @@ def compute_host_rates(previous: HostCounters, now: HostCounters) -> Rates:
             max(0, disk.write_bytes - before.write_bytes) / seconds,
             _clamped_share(disk.busy_s - before.busy_s, seconds),
         )
-    return Rates(
+    return HostRates(
         seconds=seconds,
         load1=now.load1 or 0.0,
         cpu=busy,

@@ -27,19 +27,19 @@ from hostdx.probes.system.disk.mounts import unescape_mount_text
 from hostdx.probes.system.network.ethtool import GET_COALESCING, GET_RINGS, send_ethtool_command
 
 
-def read_value(target: str) -> str:
+def read_setting(target: str) -> str:
     """Return the value as a word. Raises OSError with what the kernel said."""
     kind, _, name = target.partition(":")
     return _KINDS[kind].read(name)
 
 
-def write_value(target: str, value: str) -> None:
+def write_setting(target: str, value: str) -> None:
     """Set it. Raises OSError with what the kernel said."""
     kind, _, name = target.partition(":")
     _KINDS[kind].write(name, value)
 
 
-def complete_target(target: str) -> str:
+def pin_target_to_its_start(target: str) -> str:
     """Return the target with what tells its object from a later one of the same name: a process by its start.
 
     Raises OSError where there is none.

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from hostdx.probes.cpu_list import as_list
+from hostdx.probes.cpu_list import format_cpu_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.arrays import md_arrays
-from hostdx.probes.system.disk.block import BlockDevice, block_devices, list_layers
+from hostdx.probes.system.disk.block import BlockDevice, block_devices, device_and_layers_below
 from hostdx.probes.system.disk.drive.transport import VIRTUAL_TRANSPORTS
 from hostdx.probes.system.disk.mounts import read_mounts
 from hostdx.probes.system.disk.scheduler import queue_path, read_scheduling
@@ -21,7 +21,7 @@ from hostdx.probes.system.running.cgroup import read_cgroup
 from hostdx.probes.system.software.distribution import read_distribution
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.system.virtualisation import read_virtualisation
-from hostdx.probes.types import Absent, Entry, Fact, Unread, is_present, make_entry
+from hostdx.probes.types import Absent, Entry, Fact, UnreadFact, is_present, make_entry
 
 MAX_DISKS = 48  # a SAN shows hundreds of paths; the report of a run needs what it ran on
 MAX_MOUNTS = 32
@@ -53,7 +53,7 @@ def _system_facts(host: Host) -> Iterator[Entry]:
     yield make_entry("host", "name", name, "/proc/sys/kernel/hostname")
     system = read_distribution(host)
     if isinstance(system, Absent):
-        yield Unread("os", "name", system)
+        yield UnreadFact("os", "name", system)
     else:
         yield Fact("os", "name", system.name, system.source)
         yield Fact("os", "family", system.family, system.source)
@@ -86,14 +86,14 @@ def _processor_facts(host: Host) -> Iterator[Entry]:
     yield make_entry("cpu", "cores", processors.cores, place)
     yield make_entry("cpu", "threads", processors.threads, f"{ROOT}/online")
     if processors.offline:
-        yield Fact("cpu", "offline", as_list(processors.offline), f"{ROOT}/offline")
+        yield Fact("cpu", "offline", format_cpu_list(processors.offline), f"{ROOT}/offline")
     if processors.isolated:
-        yield Fact("cpu", "isolated", as_list(processors.isolated), f"{ROOT}/isolated")
+        yield Fact("cpu", "isolated", format_cpu_list(processors.isolated), f"{ROOT}/isolated")
     yield make_entry("cpu", "smt", processors.smt, f"{ROOT}/smt/control")
     yield make_entry("cpu", "hybrid", processors.hybrid, place)
     clock = read_frequency(host)
     if isinstance(clock, Absent):
-        yield Unread("cpu", "governor", clock)
+        yield UnreadFact("cpu", "governor", clock)
     else:
         folder = f"{ROOT}/cpufreq/policy*"
         words = [f"{name} ({n})" if len(clock.governors) > 1 else name for name, n in clock.governors.items()]
@@ -103,7 +103,7 @@ def _processor_facts(host: Host) -> Iterator[Entry]:
         yield make_entry("cpu", "turbo", clock.turbo, "intel_pstate/no_turbo or cpufreq/boost")
     nodes = read_numa(host)
     if isinstance(nodes, Absent):
-        yield Unread("numa", "nodes", nodes)
+        yield UnreadFact("numa", "nodes", nodes)
     else:
         doubt = Absent(nodes.doubt, "invalid", "/sys/devices/system/node") if nodes.doubt else None
         if doubt is None and not nodes.with_cpus:
@@ -126,7 +126,7 @@ def _memory_facts(host: Host) -> Iterator[Entry]:
 def _limit_facts(host: Host) -> Iterator[Entry]:
     group = read_cgroup(host)
     if isinstance(group, Absent):
-        yield Unread("cgroup", "path", group)
+        yield UnreadFact("cgroup", "path", group)
         return
     yield Fact("cgroup", "version", group.version, "/proc/self/cgroup")
     yield Fact("cgroup", "path", group.path, "/proc/self/cgroup")
@@ -139,7 +139,7 @@ def _limit_facts(host: Host) -> Iterator[Entry]:
     yield make_entry(
         "cgroup",
         "cpus",
-        group.cpus if isinstance(group.cpus, Absent) else as_list(group.cpus),
+        group.cpus if isinstance(group.cpus, Absent) else format_cpu_list(group.cpus),
         "cpuset.cpus.effective",
     )
     smallest = {
@@ -154,7 +154,7 @@ def _all_disk_facts(host: Host) -> Iterator[Entry]:
     if not everything:
         why = host.list_names("/sys/block")
         none = why if isinstance(why, Absent) else Absent("no block device", "missing", "/sys/block")
-        yield Unread("disk", "devices", none)
+        yield UnreadFact("disk", "devices", none)
     shown = [d for d in everything.values() if not d.parent and _is_worth_showing(d)]
     shown.sort(key=lambda d: d.kind != "disk")  # what is built on disks must not crowd them out
     mounted = read_disk_topology(host).file_system_types_by_device()
@@ -210,7 +210,9 @@ def _disk_facts(host: Host, disk: BlockDevice) -> Iterator[Entry]:
     yield make_entry(name, "size", disk.size_bytes, f"{path}/size", "B")
     yield make_entry(name, "rotational", disk.rotational, f"{path}/queue/rotational")
     if disk.slaves:
-        yield Fact(name, "on", list(list_layers(block_devices(host), disk.name)[1:]), f"{path}/slaves")
+        yield Fact(
+            name, "on", list(device_and_layers_below(block_devices(host), disk.name)[1:]), f"{path}/slaves"
+        )
     if not physical:
         return
     yield make_entry(name, "scheduler", disk.scheduler, f"{path}/queue/scheduler")
@@ -231,7 +233,7 @@ def _disk_facts(host: Host, disk: BlockDevice) -> Iterator[Entry]:
 def _mount_facts(host: Host) -> Iterator[Entry]:
     table = read_mounts(host)
     if isinstance(table, Absent):
-        yield Unread("mount", "mount", table)
+        yield UnreadFact("mount", "mount", table)
         return
     # the last on a mount point counts
     real = {m.mountpoint: m for m in table if m.source.startswith("/dev/")}

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from hostdx.probes.imports.model import ImportedMeasure, Noted
-from hostdx.scenarios.analysis.compare.bounding_box import BoundingBoxFigures, make_boxes, mark_outliers
+from hostdx.scenarios.analysis.compare.bounding_box import BoundingBoxFigures, boxes_by_version, mark_outliers
 from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, Member, OddRuns, find_outliers
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey
 from hostdx.scenarios.analysis.compare.snapshot import Snapshot
@@ -44,7 +44,7 @@ def boxes_with_outliers(
         if len(runs) >= MIN_RUNS
         else None
     )
-    return mark_outliers(make_boxes([_snapshot_of(name, figures) for name, figures in runs]), odd), odd
+    return mark_outliers(boxes_by_version([_snapshot_of(name, figures) for name, figures in runs]), odd), odd
 
 
 def own_boxes(measured: CornerFigures) -> list[BoundingBoxFigures]:
@@ -55,7 +55,7 @@ def own_boxes(measured: CornerFigures) -> list[BoundingBoxFigures]:
             box,
             corners=tuple(replace(corner, ci95=ends[corner.workload]) for corner in box.corners),
         )
-        for box in make_boxes([_snapshot_of(THIS, measured)])
+        for box in boxes_by_version([_snapshot_of(THIS, measured)])
     ]
 
 

@@ -13,9 +13,9 @@ from statistics import median
 
 from msgspec.structs import replace
 
-from hostdx.probes.engine.measured import NotApplicable, WriteBudgetSpent
+from hostdx.probes.engine.measured import MeasurementInvalid, WriteBudgetSpent
 from hostdx.scenarios.box.measurement.bench import Cached, CornerBench
-from hostdx.scenarios.box.measurement.corner import CORNERS, LOADS, BoxTest, of_load
+from hostdx.scenarios.box.measurement.corner import CORNERS, LOADS, CornerTest, of_load
 from hostdx.scenarios.box.results import CornerLevel
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Run, StepInProgress
@@ -33,7 +33,7 @@ from hostdx.scenarios.contract.verdict.verdict import (
 )
 from hostdx.scenarios.experiment.groups import GroupBlocks
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
-from hostdx.scenarios.experiment.levels import variant_values
+from hostdx.scenarios.experiment.levels import fit_variant_levels
 from hostdx.scenarios.experiment.order import order_effect
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
 from hostdx.scenarios.experiment.statistics.stats import interval_over_groups, level_and_interval
@@ -106,26 +106,32 @@ class Cycles:
             sides = [corner for corner in of_load(load) if self._note_missing_need_and_can_measure(corner)]
             self.run.rng.shuffle(sides)
             if (cycle - self._counted_from.get(load, cycle)) % 2:  # the mirror of the cycle before: balanced
-                sides.sort(key=lambda corner: (corner.side == EASY) is self._easy_first[load][cycle - 1])
+                sides.sort(
+                    key=lambda corner: (corner.difficulty == EASY) is self._easy_first[load][cycle - 1]
+                )
             if sides:
-                self._easy_first.setdefault(load, {})[cycle] = sides[0].side == EASY
-            group = GroupBlocks(cycle, [corner.side for corner in sides])
+                self._easy_first.setdefault(load, {})[cycle] = sides[0].difficulty == EASY
+            group = GroupBlocks(cycle, [corner.difficulty for corner in sides])
             for corner in sides:
                 if load in self._counted_from:
                     await self.bench.wait_until_settled()
                     await self.run.clock.sleep(SETTLE_S)
                 try:
                     measured, disturbed = await self.blocks.measure(
-                        load, corner.side, partial(self.bench.measure_block, corner), group=cycle, phase=phase
+                        load,
+                        corner.difficulty,
+                        partial(self.bench.measure_block, corner),
+                        group=cycle,
+                        phase=phase,
                     )
                 except WriteBudgetSpent:
                     raise
-                except NotApplicable as why:
+                except MeasurementInvalid as why:
                     self.unmeasured_reasons[corner.id] = str(why)
                     if isinstance(why, Cached):
                         self.cached.add(corner.id)
                     continue
-                group.add(corner.side, measured)
+                group.add(corner.difficulty, measured)
                 group.disturbed += [disturbed] if disturbed is not None else []
                 if phase == "steady" and measured.seconds > 0:
                     share = measured.cpu_s / measured.seconds / (workers if corner.operation != "find" else 1)
@@ -150,7 +156,7 @@ class Cycles:
                     ev.SliceLengthChosen(t=t, workload=load, seconds=seconds, why="order", blocks=True)
                 )
 
-    def _note_missing_need_and_can_measure(self, corner: BoxTest) -> bool:
+    def _note_missing_need_and_can_measure(self, corner: CornerTest) -> bool:
         without = next(
             (needed_id for needed_id in NEEDS.get(corner.id, ()) if needed_id in self.unmeasured_reasons), ""
         )
@@ -171,9 +177,9 @@ class Cycles:
             )
         )
 
-    def _blocks_by_cycle(self, corner: BoxTest) -> dict[int, ev.Block]:
+    def _blocks_by_cycle(self, corner: CornerTest) -> dict[int, ev.Block]:
         first, counted = self._counted_from.get(corner.load, 0), self.blocks.counted_blocks(corner.load)
-        steady = (b for b in counted if b.variant == corner.side and b.phase == "steady")
+        steady = (b for b in counted if b.variant == corner.difficulty and b.phase == "steady")
         return {b.group: b for b in steady if b.group >= first}
 
     def _lacks_values(self) -> bool:
@@ -182,7 +188,7 @@ class Cycles:
     def corner_levels(self) -> tuple[CornerLevel, ...]:
         return tuple(self._corner_level(corner) for corner in CORNERS)
 
-    def _corner_level(self, corner: BoxTest) -> CornerLevel:
+    def _corner_level(self, corner: CornerTest) -> CornerLevel:
         blocks = self._blocks_by_cycle(corner)
         values = [block.values[corner.metric_name] for block in blocks.values()]
         if corner.id in self.unmeasured_reasons or not values:
@@ -207,7 +213,7 @@ class Cycles:
             cpu=median(self._cores.get(corner.id, [0.0])),
         )
 
-    def _paired_value(self, corner: BoxTest) -> float | None:
+    def _paired_value(self, corner: CornerTest) -> float | None:
         """The value that stands beside the effect of its load; None where that has none."""
         corners = of_load(corner.load)
         ratio = self._load_verdict(corner.load, 1).ratio if len(corners) == 2 else None
@@ -219,7 +225,9 @@ class Cycles:
             for paired_corner, blocks in zip(corners, (easy, hard), strict=True)
         ]
         pair = (EASY, HARD)
-        return variant_values({pair: (sides[0], sides[1])}, {pair: math.log(ratio)}).get(corner.side)
+        return fit_variant_levels({pair: (sides[0], sides[1])}, {pair: math.log(ratio)}).get(
+            corner.difficulty
+        )
 
     def load_verdicts(self) -> list[ev.RunVerdict]:
         """Hard against easy of each load that has both."""
@@ -274,7 +282,7 @@ class Cycles:
         firsts = [self._easy_first[load][cycle] for cycle in ratios]
         return apply_order_guard(verdict, order_effect(logs, firsts, self.run.effect_margin))
 
-    def _log_ratios(self, easy: BoxTest, hard: BoxTest) -> dict[int, float]:
+    def _log_ratios(self, easy: CornerTest, hard: CornerTest) -> dict[int, float]:
         """By cycle."""
         of_easy, of_hard = self._blocks_by_cycle(easy), self._blocks_by_cycle(hard)
         return {

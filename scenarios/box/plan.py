@@ -12,7 +12,7 @@ from hostdx.probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
 from hostdx.probes.engine.disk.refusals import delays_inode_reuse
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import NETWORK
-from hostdx.probes.system.running.allowed import read_allowed
+from hostdx.probes.system.running.allowed import read_allowed_resources
 from hostdx.probes.types import Absent
 from hostdx.scenarios.box.measurement.bench import MAX_NAMES
 from hostdx.scenarios.box.measurement.corner import (
@@ -24,8 +24,8 @@ from hostdx.scenarios.box.measurement.corner import (
     of_load,
 )
 from hostdx.scenarios.contract.model import Options, UsageError, directory_action
-from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
-from hostdx.scenarios.experiment.files.directories import TestDirectory
+from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, PlannedWrite, Variant, Workload
+from hostdx.scenarios.experiment.files.directories import ChosenTestDirectory
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from hostdx.scenarios.triage.knowledge.disks import guess_seconds_to_write
 
@@ -60,7 +60,7 @@ class BoxSetup:
     """The directory with its file system, and the sizes."""
 
     def __init__(self, host: Host, options: Options) -> None:
-        self.place = TestDirectory(host, options, MAX_FILE_SET_BYTES, (READS,))
+        self.place = ChosenTestDirectory(host, options, MAX_FILE_SET_BYTES, (READS,))
         self.most_bytes = options.as_integer("most-bytes") or MAX_WRITTEN_BYTES
         self.side_bytes = self.place.size_bytes // 3 // (1 << 20) * (1 << 20)
         self.worker_count = options.as_integer("workers") or usual_workers(host)
@@ -145,7 +145,7 @@ class BoxSetup:
 
 def usual_workers(host: Host) -> int:
     """One for each CPU that may be used, at least two: a shared file needs somebody to share it with."""
-    cpus = read_allowed(host).cpus
+    cpus = read_allowed_resources(host).cpus
     count = (os.cpu_count() or 1) if isinstance(cpus, Absent) else len(cpus)
     return max(2, min(USUAL_WORKERS, count))
 
@@ -175,8 +175,10 @@ def planned_steps(layout: BoxSetup) -> tuple[PlannedStep, ...]:
     )
 
 
-def planned_writes(layout: BoxSetup) -> tuple[Written, ...]:
-    return (Written(device=layout.place.device_name, bytes=layout.most_bytes, where=layout.directory_path),)
+def planned_writes(layout: BoxSetup) -> tuple[PlannedWrite, ...]:
+    return (
+        PlannedWrite(device=layout.place.device_name, bytes=layout.most_bytes, where=layout.directory_path),
+    )
 
 
 def plan_sentences(layout: BoxSetup) -> Iterator[str]:

@@ -109,7 +109,7 @@ class Jobs(Result, frozen=True, tag="box.jobs/1"):
         return ReportSection("jobs in the box", (jobs_table(self.value),))
 
 
-class BoundingBox(Boxed, frozen=True, tag="box.box/1"):
+class BoundingBoxResult(Boxed, frozen=True, tag="box.box/1"):
     name: ClassVar[str] = "bounding_box"
 
 

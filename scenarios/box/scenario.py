@@ -27,7 +27,7 @@ from hostdx.scenarios.box.plan import (
     make_plan_and_setup,
     shared_servers_warning,
 )
-from hostdx.scenarios.box.results import BoundingBox, CornerFigures, Corners, Jobs
+from hostdx.scenarios.box.results import BoundingBoxResult, CornerFigures, Corners, Jobs
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
@@ -118,7 +118,7 @@ def emit_results(
     run.emit(Corners(t=run.elapsed_s(), value=measured))
     bounds, odd = boxes_with_outliers(measured, same_setup_runs(measured, run.finished_results(Corners)))
     if bounds:
-        run.emit(BoundingBox(t=run.elapsed_s(), value=tuple(place_applications(bounds, jobs))))
+        run.emit(BoundingBoxResult(t=run.elapsed_s(), value=tuple(place_applications(bounds, jobs))))
     own = place_applications(own_boxes(measured), jobs)
     points = [placing_finding(box, point) for box in own for point in box.placed]
     if points:

@@ -15,7 +15,7 @@ import msgspec
 
 from hostdx.probes import units
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.pulse import HostCounters, Rates, compute_host_rates, read_counters
+from hostdx.probes.system.pulse import HostCounters, HostRates, compute_host_rates, read_host_counters
 from hostdx.probes.system.running.culprit import NAMED_SHARE, Resource, others_cpus_and_io_rate, rank_users
 from hostdx.probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
 from hostdx.probes.system.running.quota_groups import most_throttled_quota, own_quotas
@@ -52,10 +52,10 @@ class HostUser(msgspec.Struct, frozen=True):
         )
 
 
-class Gap(msgspec.Struct, frozen=True):
+class HostUse(msgspec.Struct, frozen=True):
     """One look: rates of the whole host, and by resource what the processes of others used, who used most first."""
 
-    rates: Rates
+    rates: HostRates
     cpus: int
     used_cpus: float
     users: dict[Resource, tuple[tuple[str, int, float], ...]]
@@ -65,7 +65,7 @@ class Gap(msgspec.Struct, frozen=True):
 class HostUseSampler:
     def __init__(self, run: Run) -> None:
         self._run = run
-        self.gaps: list[Gap] = []
+        self.gaps: list[HostUse] = []
         self._quotas = own_quotas(run.host) if run.host.live else ()
 
     async def sample_use(self, seconds: float = BETWEEN_S) -> None:
@@ -75,7 +75,7 @@ class HostUseSampler:
         before = await asyncio.to_thread(_read_host, self._run.host)
         await self._run.clock.sleep(seconds)
         after = await asyncio.to_thread(_read_host, self._run.host)
-        self.gaps.append(gap_between(before, after, frozenset(own_family(self._run.host))))
+        self.gaps.append(host_use_between(before, after, frozenset(own_family(self._run.host))))
 
     def quota_items(self, triage_findings: Sequence[Finding] = ()) -> list[Item]:
         """Of our own groups the one whose quota stopped us most often; `known`: triage's findings, that name it too."""
@@ -201,14 +201,14 @@ def _cause_item(
 
 
 def _read_host(host: Host) -> tuple[HostCounters, ProcessTable]:
-    return read_counters(host), read_process_table(host, io=True)
+    return read_host_counters(host), read_process_table(host, io=True)
 
 
-def gap_between(
+def host_use_between(
     before: tuple[HostCounters, ProcessTable],
     after: tuple[HostCounters, ProcessTable],
     own_pids: frozenset[int],
-) -> Gap:
+) -> HostUse:
     resources: tuple[Resource, ...] = ("cpu", "io")
     tables = (before[1], after[1])
     by_resource = {
@@ -220,7 +220,7 @@ def gap_between(
         for resource in resources
     }
     owners = {pid: owner_of(pid) for users in by_resource.values() for _, pid, _ in users[:MAX_NAMED_USERS]}
-    return Gap(
+    return HostUse(
         compute_host_rates(before[0], after[0]),
         after[0].cpus,
         others_cpus_and_io_rate(*tables, own_pids)[0],

@@ -75,7 +75,7 @@ def option_values(scenario: Scenario, options: Options, seconds: float) -> dict[
 def checkup_parts(host: Host, options: Options) -> tuple[CheckupPart, ...]:
     """Every scenario that takes part in a checkup, the ones that cannot run here with the reason."""
     only = options.as_strings("only")
-    with host.hold_static():
+    with host.read_static_parts_once():
         parts = [_checkup_part(host, options, s) for s in candidate_scenarios() if not only or s.id in only]
     return tuple(sorted(parts, key=_order_key))
 

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import msgspec
 
-from hostdx.probes.engine.measured import sum_known
+from hostdx.probes.engine.measured import sum_if_all_known
 from hostdx.probes.reading.host import Host
 from hostdx.probes.units import format_duration
 from hostdx.scenarios.checkup.others import FIRST_S, HostUseSampler
@@ -46,7 +46,7 @@ from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.finding import LOUD, Finding
 from hostdx.scenarios.contract.model import Options, OtherRunOutcome, Prepared, Run, Scenario
 from hostdx.scenarios.contract.option_value import command_arguments
-from hostdx.scenarios.contract.plan import Plan, PlannedStep, Written
+from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite
 from hostdx.scenarios.contract.results.result import Item, State
 from hostdx.scenarios.experiment.schedule.recorded_trains import blocks_in_batch
 from hostdx.scenarios.triage.triage import examine_live_host
@@ -305,18 +305,18 @@ def _all_items(
     ]
 
 
-def _sum_writes(plans: Sequence[Plan]) -> tuple[Written, ...]:
+def _sum_writes(plans: Sequence[Plan]) -> tuple[PlannedWrite, ...]:
     """The parts run one after another: what they write to a device adds up."""
-    writes_by_place: dict[tuple[str, str], list[Written]] = {}
+    writes_by_place: dict[tuple[str, str], list[PlannedWrite]] = {}
     for plan in plans:
         for planned_write in plan.writes:
             writes_by_place.setdefault((planned_write.device, planned_write.where), []).append(planned_write)
     return tuple(
-        Written(
+        PlannedWrite(
             device,
             sum(planned_write.bytes for planned_write in parts_of),
             directory,
-            sum_known([o.endurance_share for o in parts_of]),
+            sum_if_all_known([o.endurance_share for o in parts_of]),
         )
         for (device, directory), parts_of in writes_by_place.items()
     )

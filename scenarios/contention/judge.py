@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from hostdx.probes.profile.symbols import Symbols
+from hostdx.probes.profile.symbols import FrameNames
 from hostdx.probes.profile.syscall_names import call_name, system_call_names
 from hostdx.scenarios.analysis.profile.locks import longest_path, waits_by_lock
 from hostdx.scenarios.analysis.profile.waits import kind_of, words_for_wait
@@ -389,7 +389,9 @@ def _fit_scalability(
     )  # fmt: skip
 
 
-def with_lock_waits(curve: ScalingCurve, point: ScalingPoint, workers: int, symbols: Symbols) -> ScalingCurve:
+def with_lock_waits(
+    curve: ScalingCurve, point: ScalingPoint, workers: int, symbols: FrameNames
+) -> ScalingCurve:
     """Return the waits with those that the kernel counted by itself in one more point, instead of sampled ones."""
     if point.locks is None:
         return curve

@@ -10,8 +10,8 @@ import msgspec
 
 from hostdx.probes import units
 from hostdx.probes.engine.battery import own_affinity
-from hostdx.probes.engine.disk.refusals import Suitability, check_suitability
-from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.engine.disk.refusals import DirectorySuitability, check_suitability
+from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.nodes.memory import read_memory
 from hostdx.probes.types import is_present
@@ -19,7 +19,7 @@ from hostdx.scenarios.contention.measurement.memory_disks import IMAGE_BYTES, ma
 from hostdx.scenarios.contention.measurement.operations import MAX_SIDE_BYTES
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import Options, UsageError, directory_action
-from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.files.directories import default_directories
 
 CONTROL = "cpu"
@@ -56,7 +56,7 @@ class ContentionLoad(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
 
 @cache
 def read_loads() -> tuple[ContentionLoad, ...]:
-    return read_own_data(__file__, "loads.toml", dict[str, tuple[ContentionLoad, ...]])["load"]
+    return read_shipped_toml(__file__, "loads.toml", dict[str, tuple[ContentionLoad, ...]])["load"]
 
 
 class ContentionSetup(NamedTuple):
@@ -64,7 +64,7 @@ class ContentionSetup(NamedTuple):
 
     sides: tuple[str, ...]
     memory: bool
-    directories: tuple[Suitability, ...]
+    directories: tuple[DirectorySuitability, ...]
     levels: tuple[int, ...]
     judged: int
     budget_s: float
@@ -102,7 +102,7 @@ def plan_layout(host: Host, options: Options) -> ContentionSetup:
         raise UsageError(f"give --dir at most {MAX_DIRECTORIES} times here")
     left_out: list[str] = []
     sides: tuple[str, ...]
-    directories: tuple[Suitability, ...] = ()
+    directories: tuple[DirectorySuitability, ...] = ()
     refusal = ""
     if most < 2:
         refusal = "one CPU: more workers cannot do more; --workers 2 measures it all the same"
@@ -148,7 +148,9 @@ def _memory_kinds_or_refusal(host: Host) -> tuple[tuple[str, ...], str]:
     return kinds, ""
 
 
-def suitable_directories(host: Host, named_directories: Sequence[str]) -> tuple[tuple[Suitability, ...], str]:
+def suitable_directories(
+    host: Host, named_directories: Sequence[str]
+) -> tuple[tuple[DirectorySuitability, ...], str]:
     """All that were named, or the first usual one that fits."""
     suitabilities = [
         check_suitability(
@@ -194,9 +196,9 @@ def plan_of(host: Host, setup: ContentionSetup, options: Options, make: Callable
     )  # fmt: skip
 
 
-def _planned_write(fit: Suitability) -> Written:
+def _planned_write(fit: DirectorySuitability) -> PlannedWrite:
     leaves = fit.placement.leaves if fit.placement else ()
-    return Written(device=", ".join(leaves), bytes=MAX_WRITTEN_BYTES, where=fit.directory)
+    return PlannedWrite(device=", ".join(leaves), bytes=MAX_WRITTEN_BYTES, where=fit.directory)
 
 
 def _plan_sentences(setup: ContentionSetup) -> tuple[str, ...]:

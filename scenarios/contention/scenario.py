@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from hostdx.probes import units
-from hostdx.probes.profile.symbols import Symbols
+from hostdx.probes.profile.symbols import FrameNames
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contention.findings import contention_findings
 from hostdx.scenarios.contention.judge import (
@@ -88,7 +88,7 @@ async def _add_locks(
     run: Run, setup: ContentionSetup, bench: ContentionBench, judged_curves: tuple[ScalingCurve, ...]
 ) -> tuple[ScalingCurve, ...]:
     """Of what does not scale, or may not: a point more, in which the kernel tells of its locks (root, Linux 5.19)."""
-    symbols, curves_with_locks = Symbols(), []
+    symbols, curves_with_locks = FrameNames(), []
     for curve, (load, side) in zip(judged_curves, setup.curve_keys, strict=True):
         if os.geteuid() == 0 and load.id != CONTROL and curve.scales_to != setup.judged:
             workers = next((n for n in setup.levels if n > (curve.stops_after or 1)), setup.judged)

@@ -47,7 +47,7 @@ class Card(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     apart, where the host's name does not.
 
     `compares`: its loads have windows of two variants, whose ratio is the answer. `rates`: its results have
-    `line_rates`; `proves`: they have `proofs`.
+    `rates_alone_by_device`; `proves`: they have `proofs`.
     `takes_s`: the usual time, for a scenario that is suggested as a next step. `process_option`: the option that takes
     the id of a process whose behaviour the scenario watches; `start_option`: the one that takes when it started.
     """

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from hostdx.probes.types import AbsentKind, Fact, Json, Unread
+from hostdx.probes.types import AbsentKind, Fact, Json, UnreadFact
 from hostdx.scenarios.contract import ranges as of
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.card import Card
@@ -97,9 +97,9 @@ class AbsentFact(RunEvent, frozen=True, tag="absent"):
         return f"{self.subject} {self.name}".lstrip()
 
 
-def fact_event(entry: Fact | Unread, t: float) -> FactRead | AbsentFact:
+def fact_event(entry: Fact | UnreadFact, t: float) -> FactRead | AbsentFact:
     """Return the event that records what a probe read, or why the probe could not read it."""
-    if isinstance(entry, Unread):
+    if isinstance(entry, UnreadFact):
         why = entry.absent
         return AbsentFact(
             t=t, subject=entry.subject, name=entry.name, reason=why.reason, source=why.source, kind=why.kind

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar, cast
 import msgspec
 
 from hostdx.probes.files.path_ownership import find_root_objection
-from hostdx.probes.files.safe_read import TooLarge, read_named, read_regular
+from hostdx.probes.files.safe_read import FileTooLarge, read_regular, read_trusted_file
 from hostdx.probes.reading.parsed_toml import parse_toml
 from hostdx.probes.reading.patterns import add_needed_words
 from hostdx.probes.types import Json
@@ -48,8 +48,8 @@ def read_tables(path: Path) -> dict[str, Json]:
     own = path.is_relative_to(PACKAGE)
     try:
         # our own files lie beside our code: whoever may put a link there may change the code
-        data = read_regular(str(path), MAX_FILE_BYTES) if own else read_named(path, MAX_FILE_BYTES)
-    except TooLarge:
+        data = read_regular(str(path), MAX_FILE_BYTES) if own else read_trusted_file(path, MAX_FILE_BYTES)
+    except FileTooLarge:
         raise ValueError(f"{path}: longer than {MAX_FILE_BYTES} bytes") from None
     except OSError as error:
         raise ValueError(f"{path}: {error.strerror}") from None

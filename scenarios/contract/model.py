@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
-from hostdx.probes.files.path_ownership import describe_exposure
+from hostdx.probes.files.path_ownership import describe_exposure_of_root
 from hostdx.probes.files.private_directory import Inode, PrivateDirectory
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent, Json, make_entry
@@ -266,7 +266,7 @@ class Run(Protocol):
 
 def directory_action(host: Host, parent: str) -> Action:
     """Return the action that makes a private directory under `parent`, with the users who could interfere there."""
-    return private_directory(parent, describe_exposure(parent) if host.live else "")
+    return private_directory(parent, describe_exposure_of_root(parent) if host.live else "")
 
 
 @asynccontextmanager

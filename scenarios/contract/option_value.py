@@ -9,7 +9,7 @@ from functools import partial
 import msgspec
 
 from hostdx.probes.reading.secrecy.harmless_words import harmless_text, harmless_value
-from hostdx.probes.reading.secrecy.secrets import text_stand_in
+from hostdx.probes.reading.secrecy.secrets import hash_of_text
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract.plan import Option, Plan, Variant, worded_variant
 
@@ -98,7 +98,7 @@ class OptionRedaction:
     ) -> None:
         self._is_private = bool(options.get(FLAG))
         if self._is_private:
-            form = text_stand_in
+            form = hash_of_text
         self._form = form or partial(harmless_text, with_names=with_names)
         self._value_form = form or partial(harmless_value, "", with_names=with_names)
         self._variable_form = partial(harmless_value, with_names=with_names)
@@ -148,8 +148,8 @@ class OptionRedaction:
     def _redact_word(self, word: str) -> str:
         name, equals, value = word.partition("=")
         if equals and name.removeprefix("--") in self._names:
-            return f"{name}={text_stand_in(value)}"
-        return text_stand_in(word) if word in self._values else word
+            return f"{name}={hash_of_text(value)}"
+        return hash_of_text(word) if word in self._values else word
 
     def _form_values(self, value: Json) -> Json:
         texts: list[Json] = [self._form(text) for text in _value_texts(value)]

@@ -136,7 +136,7 @@ class PlannedStep(msgspec.Struct, frozen=True, omit_defaults=True):
     seconds: Duration = 0.0
 
 
-class Written(msgspec.Struct, frozen=True, omit_defaults=True):
+class PlannedWrite(msgspec.Struct, frozen=True, omit_defaults=True):
     """The most bytes that a run writes to a device. `endurance_share` (0..1): of the device's rated endurance."""
 
     device: str
@@ -162,7 +162,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     steps: tuple[PlannedStep, ...] = ()
     reads: tuple[str, ...] = ()
     actions: tuple[Action, ...] = ()
-    writes: tuple[Written, ...] = ()
+    writes: tuple[PlannedWrite, ...] = ()
     differs: tuple[str, ...] = ()  # what else differs between the variants (attribution)
     common: tuple[str, ...] = ()  # what the variants lie on together, so that it cannot be what differs
     rights: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from hostdx.probes import units
-from hostdx.probes.cpu_list import as_list
+from hostdx.probes.cpu_list import format_cpu_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.allowed import find_pinned_cpus
 from hostdx.probes.system.running.culprit import BusyProcess
@@ -266,7 +266,7 @@ def _pinning_remedies(host: Host, usable: UsableCpus, cores: float, job: Watched
     if job.target.kind != "pid":
         return (place,)
     move = f"taskset -a -cp {{}} {job.target.value}"
-    back = (move.format(as_list(usable.cpus)),)
+    back = (move.format(format_cpu_list(usable.cpus)),)
     commands = (move.format(chosen.cpu_list), *place.commands)
     return (msgspec.structs.replace(place, commands=commands, undo=back),)
 

@@ -12,14 +12,14 @@ from hostdx.probes.system.pulse import read_pressure_s
 from hostdx.probes.system.running.cgroup import control_group_of
 from hostdx.probes.system.running.culprit import (
     BusyProcess,
-    find_busiest,
-    find_busiest_family,
-    find_busiest_group,
+    find_dominant_family,
+    find_dominant_group,
+    find_dominant_user,
     rank_users,
 )
 from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look, job_use
 from hostdx.probes.system.running.processes import ProcessTable, own_family, owner_of, read_process_table
-from hostdx.probes.system.running.quota_groups import count_since, find_quotas
+from hostdx.probes.system.running.quota_groups import find_quotas, throttled_since
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract import events as ev
@@ -105,7 +105,7 @@ class Cpuwatch(Scenario):
                 first,
                 _pressure_share(waited, read_pressure_s(run.host, "cpu"), run.clock.now() - began),
             ),
-            quotas=tuple(now for quota in quotas if (now := count_since(run.host, quota)) is not None),
+            quotas=tuple(now for quota in quotas if (now := throttled_since(run.host, quota)) is not None),
         )
         for finding in cpuwatch_findings(run.host, usable, job, uses, expect):
             run.emit_finding(finding)
@@ -123,7 +123,7 @@ async def _find_busiest(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
         await run.clock.sleep(FIND_S)
         after = await asyncio.to_thread(read_process_table, run.host, io=False)
         own_pids = frozenset(own_family(run.host))
-        user = find_busiest(before, after, "cpu", own_pids)
+        user = find_dominant_user(before, after, "cpu", own_pids)
         if user is None:
             target, words = await asyncio.to_thread(_find_busiest_crowd, run.host, before, after, own_pids)
             step.finish_with_remark(words)
@@ -149,11 +149,13 @@ def _find_busiest_crowd(
     Raises RunRefused where no such group used a quarter.
     """
     alone = f"no process alone used a quarter of the CPU time within {FIND_S:g} s"
-    if (family := find_busiest_family(before, after, own_pids)) is not None:
+    if (family := find_dominant_family(before, after, own_pids)) is not None:
         words = f"{family.label} and its descendants used {family.rate:.1f} CPUs"
         return JobTarget("pid", str(family.pid), family.start_ticks), f"{alone}; {words}"
-    in_group = find_busiest_group(before, after, own_pids, lambda pid: control_group_of(host, pid).strip("/"))
-    of_user = find_busiest_group(before, after, own_pids, _owner_but_root)
+    in_group = find_dominant_group(
+        before, after, own_pids, lambda pid: control_group_of(host, pid).strip("/")
+    )
+    of_user = find_dominant_group(before, after, own_pids, _owner_but_root)
     if in_group is not None:
         busiest, target = in_group, JobTarget("cgroup", f"/{in_group.key}")
     elif of_user is not None:

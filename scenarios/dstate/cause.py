@@ -71,7 +71,7 @@ class TaskSleeps:
             sleep.task, sleep.seen_s, sleep.samples = task, now_s, sleep.samples + 1
             self.current[task.key] = sleep
             if sleep.is_stuck:
-                self._keep_longest(sleep)
+                self._keep_longest_of_task(sleep)
                 if not was:
                     became.append(sleep)
         ended.extend(sleep for sleep in before.values() if sleep.is_stuck)
@@ -83,7 +83,7 @@ class TaskSleeps:
             sorted((s for s in self.current.values() if s.is_stuck), key=lambda s: -s.watched_seconds)
         )
 
-    def _keep_longest(self, sleep: Sleep) -> None:
+    def _keep_longest_of_task(self, sleep: Sleep) -> None:
         longest_sleep = self.longest.get(sleep.task.key)
         if longest_sleep is None or longest_sleep.watched_seconds <= sleep.watched_seconds:
             self.longest[sleep.task.key] = sleep

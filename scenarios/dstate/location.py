@@ -6,7 +6,13 @@ from collections.abc import Mapping
 import msgspec
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.block import block_devices, device_name, list_below, list_layers, list_leaves
+from hostdx.probes.system.disk.block import (
+    block_devices,
+    bottom_devices_of,
+    device_and_layers_below,
+    device_name,
+    devices_directly_below,
+)
 from hostdx.probes.system.disk.diskstats import DiskCounters
 from hostdx.probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, find_visible_mount, read_mounts_now
 from hostdx.probes.system.disk.scheduler import (
@@ -79,9 +85,9 @@ def _directory_at(host: Host, mount: Mount, method: str) -> MountedDirectory:
         fstype=mount.fstype,
         source=mount.source,
         device=name if is_present(name) else "",
-        devices=list_leaves(block_devices(host), name) if is_present(name) else (),
+        devices=bottom_devices_of(block_devices(host), name) if is_present(name) else (),
         how=method,
-        layers=list_layers(block_devices(host), name) if is_present(name) else (),
+        layers=device_and_layers_below(block_devices(host), name) if is_present(name) else (),
     )
 
 
@@ -111,7 +117,10 @@ def _served_by_name(host: Host, task: Task, table: tuple[Mount, ...]) -> Mounted
             return _directory_at(host, mount, "name")
     devices = block_devices(host)
     return MountedDirectory(
-        device=name, devices=list_leaves(devices, name), how="name", layers=list_layers(devices, name)
+        device=name,
+        devices=bottom_devices_of(devices, name),
+        how="name",
+        layers=device_and_layers_below(devices, name),
     )
 
 
@@ -203,7 +212,9 @@ class DeviceActivity:
     def stuck_devices(self, host: Host) -> tuple[DeviceState, ...]:
         """Devices at the bottom that hold requests and complete none."""
         names = [n for n, held in self.held.items() if held > 0 and self.quiet_s.get(n, 0.0) >= QUIET_S]
-        states = [self.device_state(host, n) for n in names if not list_below(block_devices(host), n)]
+        states = [
+            self.device_state(host, n) for n in names if not devices_directly_below(block_devices(host), n)
+        ]
         return tuple(s for s in states if s.holds_and_completes_nothing)
 
 

@@ -14,7 +14,13 @@ from hostdx.probes.system.kernel_log import (
     find_null_dereferences,
     read_kernel_log,
 )
-from hostdx.probes.system.running.tasks import Scan, Task, find_blocked_tasks, find_still_asleep, kernel_stack
+from hostdx.probes.system.running.tasks import (
+    BlockedTaskScan,
+    Task,
+    find_blocked_tasks,
+    find_still_asleep,
+    kernel_stack,
+)
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
@@ -31,7 +37,7 @@ _SHOWN = 6
 
 
 @compute_once_if_static
-def _first_scan(host: Host) -> tuple[float, Scan | Absent]:
+def _first_scan(host: Host) -> tuple[float, BlockedTaskScan | Absent]:
     """The tasks in D, with the time of the look (monotonic)."""
     return time.monotonic(), find_blocked_tasks(host)
 

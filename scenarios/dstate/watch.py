@@ -7,10 +7,10 @@ thousand stuck tasks has a handful of causes.
 import msgspec
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.block import block_devices, list_layers
+from hostdx.probes.system.disk.block import block_devices, device_and_layers_below
 from hostdx.probes.system.disk.diskstats import disk_counters
 from hostdx.probes.system.kernel_log import read_kernel_log
-from hostdx.probes.system.pulse import read_counters
+from hostdx.probes.system.pulse import read_host_counters
 from hostdx.probes.system.running.cgroup import read_cgroup
 from hostdx.probes.system.running.tasks import Task, find_blocked_tasks, read_task_stack
 from hostdx.probes.types import Absent, is_present
@@ -79,12 +79,12 @@ def read_look(host: Host, watching: Watching, at_s: float) -> TaskLook | Absent:
         n
         for s in stuck
         if s.place and s.place.device
-        for n in list_layers(block_devices(host), s.place.device)
+        for n in device_and_layers_below(block_devices(host), s.place.device)
     }
     states = {name: watching.devices.device_state(host, name) for name in sorted(names)}
     halted = watching.devices.stuck_devices(host)
     states.update({s.name: s for s in halted})
-    load = read_counters(host, at_s)
+    load = read_host_counters(host, at_s)
     pressures = (("io", load.psi_io), ("cpu", load.psi_cpu), ("memory", load.psi_memory))
     return TaskLook(
         at_s=at_s,

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import msgspec
 
-from hostdx.probes.engine.measured import NotApplicable, VariantsUnfit, WriteBudgetSpent
+from hostdx.probes.engine.measured import MeasurementInvalid, VariantsUnfit, WriteBudgetSpent
 from hostdx.probes.units import count_noun, plural_noun
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance, broken_off_reason
@@ -174,7 +174,7 @@ class LoadExperiment:
                 t, self.pace, f"{dropped_variant}: {self.not_applicable_reasons[dropped_variant]}"
             )
         elif self.broken_off:
-            verdict = judge.keep_large_only(
+            verdict = judge.keep_large_only_if_mostly_disturbed(
                 judge.broken_off_verdict(t, self.pace, self.broken_off), self.broken_off
             )
         elif self.reason and not self.measured:
@@ -184,7 +184,7 @@ class LoadExperiment:
             blame = self.watch.blame_text(self.workload.id) if self.watch is not None else ""
             verdict = judge.conclude_verdict(t, self.pace, f"{why}; {blame}" if blame else why)
             verdict = self._judge_stalls(
-                self.scheduler.restrict_verdict(judge.keep_large_only(verdict, blame))
+                self.scheduler.restrict_verdict(judge.keep_large_only_if_mostly_disturbed(verdict, blame))
             )
         return with_bytes_to_decide(verdict, self.spent)
 
@@ -238,7 +238,7 @@ class LoadExperiment:
             WriteBudgetSpent
         ) as why:  # when it ends does not hang on how it looks: what there is may be judged
             self.reason, self.spent = str(why), why
-        except NotApplicable as why:
+        except MeasurementInvalid as why:
             self._drop_variants(
                 why.variants if isinstance(why, VariantsUnfit) else self.scheduler.variant_names, str(why)
             )

@@ -7,7 +7,7 @@ from hostdx.probes.engine.measured import Measured
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.plan import Metric, Workload
-from hostdx.scenarios.experiment.levels import Pair, values_of_pair, variant_values, with_difference
+from hostdx.scenarios.experiment.levels import Pair, fit_variant_levels, values_of_pair, with_difference
 from hostdx.scenarios.experiment.statistics.stats import (
     OPERATIONS_FOR_P99,
     GroupValue,
@@ -94,7 +94,7 @@ def values_beside_verdicts(
             [math.fsum(v) / len(v) for g in used if (v := g.values(name, metric))] for name in pair
         )
         means[pair], effects[pair] = (left, right), metric.sign * math.log(verdict.ratio)
-    return variant_values(means, effects)
+    return fit_variant_levels(means, effects)
 
 
 def with_differences(

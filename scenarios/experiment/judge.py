@@ -122,7 +122,7 @@ class Judge:
             reason = "; ".join(r for r in (why_ended, decision.reason) if r)
         return msgspec.structs.replace(self._verdict_event(t, self.seconds, decision), reason=reason or None)
 
-    def keep_large_only(self, verdict: ev.RunVerdict, blame: str) -> ev.RunVerdict:
+    def keep_large_only_if_mostly_disturbed(self, verdict: ev.RunVerdict, blame: str) -> ev.RunVerdict:
         """Return the verdict by the stricter rule for few groups, where most groups were disturbed: only a large
         difference stands.
         """

@@ -21,7 +21,7 @@ Pair: TypeAlias = tuple[str, str]  # baseline, variant
 FITS = math.log(1.01)
 
 
-def variant_values(
+def fit_variant_levels(
     means: Mapping[Pair, tuple[Sequence[float], Sequence[float]]], effects: Mapping[Pair, float]
 ) -> dict[str, float]:
     """Return the value of each variant.

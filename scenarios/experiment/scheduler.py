@@ -30,7 +30,7 @@ class Lap(NamedTuple):
 
 
 class LoadScheduler(Protocol):
-    """Measures one load on all its variants. `warm_up` and `measure` raise NotApplicable (VariantsUnfit for some
+    """Measures one load on all its variants. `warm_up` and `measure` raise MeasurementInvalid (VariantsUnfit for some
     variants only) and WriteBudgetSpent. Cancelling stops the load at once.
 
     noun: what is measured again as a whole after an interference.

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.disk.flush import flush_file_system
-from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.probes.engine.measured import Measured, MeasurementInvalid
 from hostdx.probes.engine.pool import WorkerFailed, WorkerPool
 from hostdx.probes.engine.spec import BlockReply, Spec
 from hostdx.probes.engine.summary import combine_replies, piece_ends
@@ -68,9 +68,9 @@ class ChurnBench:
         self._direct = True
 
     async def measure_block(self, seconds: float, most_bytes: int) -> Measured:
-        """New files for `seconds` or `most_bytes`, whichever is less. Raises NotApplicable, BenchRefused."""
+        """New files for `seconds` or `most_bytes`, whichever is less. Raises MeasurementInvalid, BenchRefused."""
         if refusal := self.budget.refusal_text(max(most_bytes, least_bytes()), CHURN.id):
-            raise NotApplicable(refusal)
+            raise MeasurementInvalid(refusal)
         before = self._written_bytes()
         try:
             replies = await self._written_by_workers(seconds, most_bytes)

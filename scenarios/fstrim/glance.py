@@ -17,7 +17,7 @@ from hostdx.probes.system.disk.trim.trim_timer import (
     explain_untrimmed,
     trim_timer,
 )
-from hostdx.probes.types import Absent, Entry, Fact, Unread, is_present, make_entry
+from hostdx.probes.types import Absent, Entry, Fact, UnreadFact, is_present, make_entry
 
 MAX_FILE_SYSTEMS = 8  # a host with hundreds of volumes has a list of its own
 
@@ -26,7 +26,7 @@ def glance(host: Host) -> Iterator[Entry]:
     """At most one `systemctl show`, one statvfs a file system."""
     chains = host.compute_once(discard_chains)
     if isinstance(chains, Absent):
-        yield Unread("trim", "timer", chains)
+        yield UnreadFact("trim", "timer", chains)
         return
     if not chains:
         return
@@ -64,7 +64,7 @@ def spare_entries(host: Host, chains: Sequence[DiscardChain]) -> Iterator[Entry]
 
 def timer_entry(timer: TrimTimer) -> Entry:
     if isinstance(timer.is_timer_on, Absent):
-        return Unread("trim", "timer", timer.is_timer_on)
+        return UnreadFact("trim", "timer", timer.is_timer_on)
     if not timer.exists:
         text = "none runs here"
     elif not timer.is_timer_on:

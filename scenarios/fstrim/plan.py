@@ -7,14 +7,14 @@ from collections.abc import Callable
 import msgspec
 
 from hostdx.probes import units
-from hostdx.probes.engine.workloads import fio_directory, fio_equivalent, load_of, shell_line
+from hostdx.probes.engine.workloads import engine_load, fio_directory, fio_equivalent, shell_line
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.types import is_present
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import Options, UsageError, directory_action
-from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.before_after import MIN_BLOCKS
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from hostdx.scenarios.fstrim.ageing import CHURN
@@ -126,8 +126,10 @@ def _not_startable_reason(command: str) -> str:
     return "" if shutil.which(program) else f"--workload: {program}: no such program here, or not executable"
 
 
-def trim_workloads(asked: TrimRequest, layout: TrimSetup, pattern: TrimPattern) -> tuple[Workload, ...]:
-    reads = load_of(REFERENCE_ID)
+def load_and_control_workloads(
+    asked: TrimRequest, layout: TrimSetup, pattern: TrimPattern
+) -> tuple[Workload, ...]:
+    reads = engine_load(REFERENCE_ID)
     if asked.command:
         load = Workload(
             id=COMMAND_ID,
@@ -178,7 +180,7 @@ def make_plan_and_setup(
         pattern = pattern.for_idle(options.as_number("idle"))
     layout = TrimSetup(host, asked.directory, blocks=pattern.blocks, phases=asked.phase_count)
     refused = refusal_reason(asked, layout)
-    loads = trim_workloads(asked, layout, pattern)
+    loads = load_and_control_workloads(asked, layout, pattern)
     trimming = count_trims(asked, layout)
     measuring = asked.phase_count * pattern.blocks * (pattern.block_s + pattern.reference_s)
     if not asked.round and layout.no_trim:
@@ -254,10 +256,10 @@ def _trim_sentences(layout: TrimSetup) -> list[str]:
     return [text for text in (most, trim_knowledge.memory if trim_knowledge else "") if text]
 
 
-def _planned_writes(layout: TrimSetup) -> tuple[Written, ...]:
+def _planned_writes(layout: TrimSetup) -> tuple[PlannedWrite, ...]:
     share = endurance_share(layout.devices[0], layout.most_bytes) if layout.devices else None
     return (
-        Written(
+        PlannedWrite(
             device=layout.device_names, bytes=layout.most_bytes, where=layout.directory, endurance_share=share
         ),
     )

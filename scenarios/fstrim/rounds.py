@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 from hostdx.probes import units
-from hostdx.probes.files.rights import write_advice
-from hostdx.probes.files.safe_read import open_regular
+from hostdx.probes.files.rights import advice_for_failed_write
+from hostdx.probes.files.safe_read import open_trusted_regular
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.secrecy.harmless_words import harmless_text
 from hostdx.probes.system.disk.trim.discard import own_devices
@@ -77,7 +77,7 @@ def rounds_file(state: str, name: str) -> Path:
 def read_series(path: Path) -> RoundSeries:
     """Raises OSError where the file is there and cannot be read; a half line of a power cut is passed over."""
     try:
-        with os.fdopen(open_regular(path), "rb") as file:
+        with os.fdopen(open_trusted_regular(path), "rb") as file:
             data = file.read(MAX_SERIES_BYTES)
     except FileNotFoundError:
         return RoundSeries(())
@@ -216,7 +216,7 @@ async def measure_one_round(
         try:
             append_round(path, now)
         except OSError as error:
-            advice = write_advice(error.errno, "name another state directory (XDG_STATE_HOME)")
+            advice = advice_for_failed_write(error.errno, "name another state directory (XDG_STATE_HOME)")
             lost = f"{path}: the round cannot be kept: {error.strerror}; {advice}, and measure it again"
     rounds = comparable_rounds(RoundSeries((*series.rounds, now)), now)
     run.emit(Rounds(t=run.elapsed_s(), value=tuple(rounds)))

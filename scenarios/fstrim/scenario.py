@@ -205,7 +205,7 @@ class TrimSession:
 EngineMaker = Callable[[Host, TrimSetup, TrimRequest, PrivateDirectory, int, WriteBudget], BuiltInLoad]
 
 
-def make_built_in_load(
+def make_trim_load(
     host: Host,
     layout: TrimSetup,
     asked: TrimRequest,
@@ -224,7 +224,7 @@ class Fstrim(Scenario):
     def __init__(
         self,
         pattern: TrimPattern | None = None,
-        engine: EngineMaker = make_built_in_load,
+        engine: EngineMaker = make_trim_load,
         watch: Callable[[Run, TrimSetup], InterferenceWatch | None] | None = None,
     ) -> None:
         """Another pattern and engine are for tests, not for users."""

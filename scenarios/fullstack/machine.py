@@ -13,7 +13,7 @@ from hostdx.probes.system.disk.drive.link import BusLink
 from hostdx.probes.system.network.nic import Nic, read_nics
 from hostdx.probes.system.nodes.numa import read_numa
 from hostdx.probes.system.pci import read_pci_devices
-from hostdx.probes.system.running.allowed import read_allowed
+from hostdx.probes.system.running.allowed import read_allowed_resources
 from hostdx.probes.system.running.cgroup import IoLimit, read_cgroup
 from hostdx.probes.types import Absent, is_present
 
@@ -103,7 +103,7 @@ def _card_bounds(host: Host, card: Nic) -> Iterator[Bound]:
 
 
 def _near_and_far_cpus(host: Host, devices: list[BlockDevice]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    table, may = read_numa(host), read_allowed(host).cpus
+    table, may = read_numa(host), read_allowed_resources(host).cpus
     own = next((device.numa_node for device in devices if is_present(device.numa_node)), None)
     if isinstance(table, Absent) or isinstance(may, Absent) or own is None:
         return (), ()

@@ -10,8 +10,8 @@ from hostdx.probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import Options, UsageError, directory_action
-from hostdx.scenarios.contract.plan import Plan, PlannedStep, Written
-from hostdx.scenarios.experiment.files.directories import TestDirectory
+from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite
+from hostdx.scenarios.experiment.files.directories import ChosenTestDirectory
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from hostdx.scenarios.fullstack.loads import LABELS, StreamLoad, slice_s, stream_loads
 from hostdx.scenarios.fullstack.machine import StreamBounds, read_disk_bounds_and_cpus
@@ -41,7 +41,7 @@ class FullstackSetup:
 
     def __init__(self, host: Host, options: Options) -> None:
         """Raises UsageError."""
-        self.place = TestDirectory(host, options, MAX_FILES_BYTES, (READS,))
+        self.place = ChosenTestDirectory(host, options, MAX_FILES_BYTES, (READS,))
         self.peer, self.token = options.as_string("peer"), options.as_string("token")
         if self.peer and (why := unfit_reason(self.peer, self.token)):
             raise UsageError(why)
@@ -110,7 +110,9 @@ def make_plan_and_setup(
         directory_action(host, layout.test_directory) if layout.test_directory else None,
         NAMESPACES if layout.peer_kind == "namespaces" else None,
     )
-    written = Written(device=layout.place.device_name, bytes=layout.most_bytes, where=layout.test_directory)
+    written = PlannedWrite(
+        device=layout.place.device_name, bytes=layout.most_bytes, where=layout.test_directory
+    )
     prepare_s = guess_seconds_to_write(layout.place.size_bytes) + 2.0
     plan = planned(
         options=dict(options.values),

@@ -115,7 +115,7 @@ class Streams(Result, frozen=True, tag="fullstack.streams/1"):
         return (_limits_table(value), table, *map(paragraph_of, (f"network: {value.network}", *lent)))
 
     @property
-    def line_rates(self) -> dict[str, str]:
+    def rates_alone_by_device(self) -> dict[str, str]:
         value, rate_texts = self.value, dict[str, str]()
         for device, part in ((value.disk, DISK), (value.card, NETWORK)):
             rates_by_way = [(way, value.find_level(way, part)) for way in ("out", "in")]

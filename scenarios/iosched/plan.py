@@ -7,7 +7,7 @@ from hostdx.probes import units
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.model import Options, directory_action
-from hostdx.scenarios.contract.plan import Plan, PlannedStep, Variant, Written
+from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite, Variant
 from hostdx.scenarios.experiment.schedule.switch import scheduler_change
 from hostdx.scenarios.iosched.measurement.mixed import files_bytes
 from hostdx.scenarios.iosched.scheduler_setup import SchedulerSetup, has_hard_disk, needed_seconds
@@ -45,7 +45,8 @@ def build_plan(host: Host, setup: SchedulerSetup, options: Options, planned: Cal
             *(scheduler_change(leaf, on.current, s) for s in setup.variants for leaf in on.leaf_names),
         ),
         writes=tuple(
-            Written(device.name, bound, on.directory, endurance_share(device, bound)) for device in on.devices
+            PlannedWrite(device.name, bound, on.directory, endurance_share(device, bound))
+            for device in on.devices
         ),
         differs=_list_switch_effects(schedulers),
         rights=("root",),

@@ -14,7 +14,7 @@ from hostdx.probes.system.disk.scheduler_origin import (
     udev_rules,
 )
 from hostdx.probes.system.disk.zfs import may_be_zfs
-from hostdx.probes.system.running.ioprio import read_priorities
+from hostdx.probes.system.running.ioprio import read_io_priorities
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.finding import Evidence, Finding
@@ -212,7 +212,7 @@ def check_ignored_priorities(host: Host) -> Iterator[Finding]:
     deaf = [s.device for s in states if s.active in ("none", "kyber")]
     if len(deaf) < len(states):
         return  # before every process is asked
-    requests = require_readable(read_priorities(host))
+    requests = require_readable(read_io_priorities(host))
     if not requests:
         return
     names = ", ".join(sorted({f"{p.comm} ({p.kind})" for p in requests})[:5])

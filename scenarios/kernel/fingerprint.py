@@ -5,14 +5,14 @@ By subject, so that a comparison can tell what each difference is known to move 
 
 from collections.abc import Iterator
 
-from hostdx.probes.cpu_list import as_list
+from hostdx.probes.cpu_list import format_cpu_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.system.disk.topology import DirectoryPlacement
 from hostdx.probes.system.firmware import DMI, read_firmware
 from hostdx.probes.system.processor.topology import read_cpu_topology
-from hostdx.probes.system.running.allowed import read_allowed
-from hostdx.probes.system.software.kernel import path_of, speed_settings
+from hostdx.probes.system.running.allowed import read_allowed_resources
+from hostdx.probes.system.software.kernel import speed_relevant_sysctls, sysctl_path
 from hostdx.probes.system.software.kernel_build import kernel_build
 from hostdx.probes.system.software.packages import read_packages, read_userland
 from hostdx.probes.system.software.security import VULNERABILITIES, read_security
@@ -27,10 +27,10 @@ def read_fingerprint(host: Host, place: DirectoryPlacement | None) -> Iterator[E
     yield from _read_security(host)
     yield from _read_machine(host)
     yield from _read_userland(host)
-    mine = _cpus_allowed(read_allowed(host).cpus, read_cpu_topology(host).online)
+    mine = _cpus_allowed(read_allowed_resources(host).cpus, read_cpu_topology(host).online)
     yield make_entry("limits", "cpus_allowed", mine, "/proc/self/status Cpus_allowed_list")
-    for name, value in speed_settings(host).items():
-        yield make_entry("sysctl", name, value, path_of(name))
+    for name, value in speed_relevant_sysctls(host).items():
+        yield make_entry("sysctl", name, value, sysctl_path(name))
     if place is not None:
         yield from _read_directory(host, place)
 
@@ -90,7 +90,7 @@ def _cpus_allowed(mine: frozenset[int] | Absent, online: frozenset[int]) -> str 
     """`all` that are online, or which: so that hosts of another size do not differ in it."""
     if isinstance(mine, Absent):
         return mine
-    return "all" if mine >= online else as_list(mine)
+    return "all" if mine >= online else format_cpu_list(mine)
 
 
 def _read_userland(host: Host) -> Iterator[Entry]:

@@ -8,8 +8,8 @@ from hostdx.probes.engine.workloads import EngineLoad, prepared_bytes
 from hostdx.probes.reading.host import Host
 from hostdx.probes.units import format_size
 from hostdx.scenarios.contract.model import Options, UsageError, directory_action
-from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
-from hostdx.scenarios.experiment.files.directories import TestDirectory
+from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, PlannedWrite, Variant, Workload
+from hostdx.scenarios.experiment.files.directories import ChosenTestDirectory
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from hostdx.scenarios.triage.knowledge.disks import guess_seconds_to_write
 
@@ -26,7 +26,7 @@ ONE, ALL = SLOTS
 TITLES: dict[Slot, str] = {"one": "one CPU", "all": "all CPUs"}
 
 
-class KernelSetup(TestDirectory):
+class KernelSetup(ChosenTestDirectory):
     """What is measured where. Without a suitable directory neither disk nor files are.
 
     `turns`: loads that are measured one right after the other stand together. `round_s`: what a round of them takes.
@@ -122,7 +122,7 @@ def make_plan_and_setup(
         workloads=setup.planned_workloads,
         steps=tuple(steps),
         actions=(directory_action(host, setup.directory_path),) if setup.fit is not None else (),
-        writes=(Written(device=setup.device_name, bytes=setup.most_bytes, where=setup.directory_path),)
+        writes=(PlannedWrite(device=setup.device_name, bytes=setup.most_bytes, where=setup.directory_path),)
         if setup.fit is not None
         else (),
         rights=(f"write permission in {setup.directory_path}",) if setup.fit is not None else (),

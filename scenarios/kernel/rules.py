@@ -22,7 +22,7 @@ from hostdx.probes.system.nodes.memory import read_memory
 from hostdx.probes.system.processor.cpu import read_cpu
 from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
 from hostdx.probes.system.processor.throttle import read_cpu_stat
-from hostdx.probes.system.pulse import HostCounters, read_counters
+from hostdx.probes.system.pulse import HostCounters, read_host_counters
 from hostdx.probes.system.running.cgroup import read_cgroup
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.system.software.security import VULNERABILITIES
@@ -211,7 +211,7 @@ def first_look(host: Host) -> None:
 
 @compute_once_if_static
 def _first_counters(host: Host) -> HostCounters:
-    return read_counters(host, time.monotonic())
+    return read_host_counters(host, time.monotonic())
 
 
 @compute_once_if_static
@@ -230,7 +230,7 @@ def _measure_iowait_words_and_busy_share(host: Host) -> tuple[str, float] | Abse
         return "", 0.0  # nobody waits: nothing to look at for a quarter of a second
     before = _first_counters(host)
     wait_since(before.time_s, LOOK_S)
-    after = read_counters(host, time.monotonic())
+    after = read_host_counters(host, time.monotonic())
     share = _iowait_share(before, after)
     if share is None or not before.disks:
         return Absent("/proc/stat or /proc/diskstats cannot be read", "missing", "/proc/stat")

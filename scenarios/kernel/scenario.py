@@ -14,7 +14,7 @@ from hostdx.probes import units
 from hostdx.probes.engine.battery import BenchmarkSet
 from hostdx.probes.engine.battery_loads import SLOTS, Slot
 from hostdx.probes.engine.disk.budget import WriteBudget
-from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.probes.engine.measured import Measured, MeasurementInvalid
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
@@ -159,7 +159,7 @@ class _Rounds:
                     continue
                 try:
                     slice_ = await self.battery.measure_slice(load, slot)
-                except NotApplicable as why:
+                except MeasurementInvalid as why:
                     self._drop_load(load, slot, str(why))
                     continue
                 measured.append((load, slot, slice_))

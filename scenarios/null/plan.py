@@ -3,12 +3,12 @@
 import math
 from collections.abc import Callable, Sequence
 
-from hostdx.probes.engine.workloads import EngineLoad, load_of, prepared_bytes
+from hostdx.probes.engine.workloads import EngineLoad, engine_load, prepared_bytes
 from hostdx.probes.reading.host import Host
 from hostdx.probes.units import format_size
 from hostdx.scenarios.contract.model import Options, UsageError, directory_action
-from hostdx.scenarios.contract.plan import Plan, PlannedStep, Variant, Workload, Written
-from hostdx.scenarios.experiment.files.directories import TestDirectory
+from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite, Variant, Workload
+from hostdx.scenarios.experiment.files.directories import ChosenTestDirectory
 from hostdx.scenarios.experiment.files.variant_bench import engine_workload
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from hostdx.scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT, MIN_LOAD_S
@@ -25,7 +25,7 @@ SIZE_BYTES = 256 << 20
 MAX_WRITTEN_BYTES = 4 << 30
 
 
-class NullDirectory(TestDirectory):
+class NullDirectory(ChosenTestDirectory):
     """Where the files go; without a suitable directory only the CPU is measured."""
 
     def __init__(self, host: Host, options: Options) -> None:
@@ -33,7 +33,7 @@ class NullDirectory(TestDirectory):
 
     @property
     def measured_loads(self) -> tuple[EngineLoad, ...]:
-        return tuple(load_of(i) for i in ((*STORAGE, CPU) if self.fit else (CPU,)))
+        return tuple(engine_load(i) for i in ((*STORAGE, CPU) if self.fit else (CPU,)))
 
 
 def make_plan_and_setup(
@@ -88,10 +88,12 @@ def _plan_steps(
     return (PlannedStep("prepare", "write the test files", _prepare_s(place)), *measured)
 
 
-def _plan_writes(place: NullDirectory) -> tuple[Written, ...]:
+def _plan_writes(place: NullDirectory) -> tuple[PlannedWrite, ...]:
     if place.fit is None:
         return ()
-    return (Written(device=place.device_name, bytes=max_written_bytes(place), where=place.directory_path),)
+    return (
+        PlannedWrite(device=place.device_name, bytes=max_written_bytes(place), where=place.directory_path),
+    )
 
 
 def max_written_bytes(place: NullDirectory) -> int:

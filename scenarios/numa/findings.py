@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from hostdx.probes import units
-from hostdx.probes.cpu_list import as_list
+from hostdx.probes.cpu_list import format_cpu_list
 from hostdx.probes.system.nodes.nodes_per_socket import NodesPerSocket
 from hostdx.probes.system.pci import STORAGE, PciDevice
-from hostdx.probes.system.pcie_tags import Tags
+from hostdx.probes.system.pcie_tags import PcieTags
 from hostdx.probes.system.processor.clocksource import Clocksource
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.card import options_of_process
@@ -43,9 +43,9 @@ HELD: dict[Held, str] = {
 
 def cpu_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     """The causes first; that all cores give less than n times one is said with them."""
-    from hostdx.scenarios.numa.quota import quota_finding
+    from hostdx.scenarios.numa.quota import quota_findings
 
-    yield from quota_finding(result, around)
+    yield from quota_findings(result, around)
     yield from _steal_findings(around)
     yield from _competitor_findings(result, around)
     yield from _frequency_findings(result, around)
@@ -71,7 +71,7 @@ def _competitor_findings(result: CpuResult, around: CpuConditions) -> Iterator[F
     if not lost:
         return
     worst = min(lost.values())
-    cpus_text = f"CPU{'' if len(lost) == 1 else 's'} {as_list(frozenset(lost))}"
+    cpus_text = f"CPU{'' if len(lost) == 1 else 's'} {format_cpu_list(frozenset(lost))}"
     culprit = around.culprit
     all_of_them = f"{max(sum(around.foreign.values()), culprit.rate if culprit else 0.0):.2f}"
     cpus = units.count_noun(around.cpus or len(result.share), "CPU")
@@ -211,7 +211,9 @@ def timer_findings(
     )
 
 
-def device_findings(devices: tuple[PciDevice, ...], tagged: tuple[Tags, ...] | Absent) -> Iterator[Finding]:
+def device_findings(
+    devices: tuple[PciDevice, ...], tagged: tuple[PcieTags, ...] | Absent
+) -> Iterator[Finding]:
     for device in devices:
         link = device.link
         # A card that is idle lowers its link's speed to save power (graphics above all): the width stays.

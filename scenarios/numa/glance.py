@@ -7,7 +7,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket
 from hostdx.probes.system.nodes.numa import ROOT
 from hostdx.probes.system.processor.caches import group_caches_by_name, read_caches
-from hostdx.probes.types import Absent, Entry, Fact, Json, Unread, is_present
+from hostdx.probes.types import Absent, Entry, Fact, Json, UnreadFact, is_present
 from hostdx.scenarios.numa.machine import MachineShape, NodeOrSocket, read_machine
 
 MAX_SHOWN_NODES = 16  # more are counted: the scenario's plan folds them
@@ -18,7 +18,7 @@ def glance(host: Host) -> Iterator[Entry]:
     shape = read_machine(host)
     cache_table = read_caches(host)
     if isinstance(cache_table, Absent):
-        yield Unread("cpu", "caches", cache_table)
+        yield UnreadFact("cpu", "caches", cache_table)
     for kind in group_caches_by_name(cache_table) if is_present(cache_table) else ():
         sizes = " or ".join(units.format_size(size) for size in kind.sizes_bytes) or "size unknown"
         yield Fact(
@@ -28,7 +28,7 @@ def glance(host: Host) -> Iterator[Entry]:
         yield Fact("cpu", "dies", shape.dies, "/sys/devices/system/cpu/cpu*/topology/die_cpus_list")
     setting = read_nodes_per_socket(host)
     yield (
-        Unread("numa", "setting", setting)
+        UnreadFact("numa", "setting", setting)
         if isinstance(setting, Absent)
         else Fact("numa", "setting", setting.setting_text, ROOT)
     )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from hostdx.probes.cpu_list import as_list, parse_list
+from hostdx.probes.cpu_list import format_cpu_list, parse_cpu_list
 from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.system.nodes.nodes_per_socket import NodesPerSocket, read_nodes_per_socket
 from hostdx.probes.system.nodes.numa import NumaNode, NumaTable, read_numa
@@ -26,7 +26,7 @@ from hostdx.probes.system.processor.topology import (
     read_cpu_topology,
     read_cpuinfo,
 )
-from hostdx.probes.system.running.allowed import read_allowed
+from hostdx.probes.system.running.allowed import read_allowed_resources
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract import ranges as of
 
@@ -96,7 +96,7 @@ def read_machine(host: Host) -> MachineShape:
     """Never raises."""
     processor, placed, table = read_cpu(host), read_cpu_topology(host), read_numa(host)
     believed = is_present(table) and not table.doubt
-    may = read_allowed(host)
+    may = read_allowed_resources(host)
     limited = is_present(may.cpus) and bool(placed.online) and not placed.online <= may.cpus
     cache_table = read_caches(host)
     parts = _Parts(placed, cache_table if is_present(cache_table) else (), _kinds_of_cores(host))
@@ -114,13 +114,13 @@ def read_machine(host: Host) -> MachineShape:
         places=_make_nodes(table, parts) if believed and is_present(table) else _make_sockets(parts),
         caches=group_caches_by_name(parts.caches),
         devices=_make_devices(read_pci_devices(host)),
-        offline=as_list(processor.offline),
-        isolated=as_list(processor.isolated & placed.online),
-        allowed=as_list(may.cpus & placed.online) if limited and is_present(may.cpus) else "",
+        offline=format_cpu_list(processor.offline),
+        isolated=format_cpu_list(processor.isolated & placed.online),
+        allowed=format_cpu_list(may.cpus & placed.online) if limited and is_present(may.cpus) else "",
         quota_cores=quota if isinstance(quota, float) else None,
         books=len(distinct_sets(placed.books)),
         drawers=len(distinct_sets(placed.drawers)),
-        nowhere=as_list(_cpus_without_node(table, placed)) if believed and is_present(table) else "",
+        nowhere=format_cpu_list(_cpus_without_node(table, placed)) if believed and is_present(table) else "",
         nodes=len(table.nodes) if believed and is_present(table) else None,
         nodes_with_cpus=table.with_cpus if believed and is_present(table) else None,
         doubt=table.doubt if is_present(table) else "",
@@ -189,7 +189,7 @@ def _make_node(node: NumaNode, parts: _Parts, distances: bool) -> NodeOrSocket:
     return NodeOrSocket(
         number=node.number,
         sockets=tuple(sorted({parts.placed.ids[n] for n in node.cpus if n in parts.placed.ids})),
-        cpus=as_list(node.cpus),
+        cpus=format_cpu_list(node.cpus),
         cores=parts.core_groups(node.cpus),
         caches=parts.last_level(node.cpus),
         memory_bytes=node.memory_bytes if is_present(node.memory_bytes) else None,
@@ -205,7 +205,7 @@ def _make_sockets(parts: _Parts) -> tuple[NodeOrSocket, ...]:
         NodeOrSocket(
             number=placed.ids.get(min(cpus), position),
             sockets=(placed.ids.get(min(cpus), position),),
-            cpus=as_list(cpus),
+            cpus=format_cpu_list(cpus),
             cores=parts.core_groups(cpus),
             caches=parts.last_level(cpus),
         )
@@ -218,7 +218,7 @@ def _kinds_of_cores(host: Host) -> dict[int, str]:
     core_kinds: dict[int, str] = {}
     for name, kind in (("cpu_core", "P"), ("cpu_atom", "E"), ("cpu_lowpower", "low-power E")):
         text = host.read_file_text(f"/sys/devices/{name}/cpus")
-        core_kinds |= dict.fromkeys((parse_list(text) or ()) if is_present(text) else (), kind)
+        core_kinds |= dict.fromkeys((parse_cpu_list(text) or ()) if is_present(text) else (), kind)
     return core_kinds if len(set(core_kinds.values())) > 1 else {}
 
 

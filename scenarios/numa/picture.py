@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 
 from hostdx.probes import units
-from hostdx.probes.cpu_list import MAX_CPUS, as_list, parse_list
+from hostdx.probes.cpu_list import MAX_CPUS, format_cpu_list, parse_cpu_list
 from hostdx.probes.system.processor.caches import CacheKind
 from hostdx.probes.units import count_noun, join_names
 from hostdx.scenarios.numa.machine import CoreGroup, DeviceShape, MachineShape, NodeOrSocket
@@ -125,7 +125,7 @@ def _cpus_of_run(run: tuple[NodeOrSocket, ...]) -> frozenset[int]:
     all_cpus: set[int] = set()
     cpu_count = 0
     for place in run:
-        cpus = parse_list(place.cpus) or frozenset()
+        cpus = parse_cpu_list(place.cpus) or frozenset()
         cpu_count += len(cpus)
         if cpu_count > MAX_CPUS:
             break
@@ -138,7 +138,7 @@ def _draw_place(
 ) -> Iterator[str]:
     first = run[0]
     word = "node" if shape.places_are_nodes else "socket"
-    numbers = as_list(frozenset(place.number for place in run))
+    numbers = format_cpu_list(frozenset(place.number for place in run))
     name = f"{word} {numbers}" if len(run) == 1 else f"{word}s {numbers}, each"
     parts = [_format_cores(first.cores, shape.hybrid, _WORDS[shape.modules])]
     if first.kind == "memory only":
@@ -158,10 +158,10 @@ def _draw_place(
     if shape.places_are_nodes and sockets and (shape.sockets or 0) > 1:
         one_each = len(run) == len(sockets) > 1 and all(len(place.sockets) == 1 for place in run)
         words = "a socket each:" if one_each else "sockets" if len(sockets) > 1 else "socket"
-        parts.append(f"{words} {as_list(sockets)}")
+        parts.append(f"{words} {format_cpu_list(sockets)}")
     yield f"{name:<9} {', '.join(part for part in parts if part)}"
     if first.cpus:
-        yield f"{_INDENT}CPUs {as_list(_cpus_of_run(run))}"
+        yield f"{_INDENT}CPUs {format_cpu_list(_cpus_of_run(run))}"
     if not shape.places_are_nodes:
         return
     for place in run:
@@ -169,8 +169,8 @@ def _draw_place(
             yield f"{_INDENT}{words}" if len(run) == 1 else f"{_INDENT}node {place.number}: {words}"
 
 
-def _format_cores(groups: tuple[CoreGroup, ...], hybrid: bool, words_for: tuple[str, str]) -> str:
-    core, thread = words_for
+def _format_cores(groups: tuple[CoreGroup, ...], hybrid: bool, core_and_thread_words: tuple[str, str]) -> str:
+    core, thread = core_and_thread_words
     if not groups:
         return "cores unknown"
     if len(groups) == 1 or all(g.kind for g in groups):

@@ -6,7 +6,7 @@ of one core (or on cores that share a level 2: modules, clusters of small cores)
 
 import random
 
-from hostdx.probes.cpu_list import as_list
+from hostdx.probes.cpu_list import format_cpu_list
 from hostdx.scenarios.numa.measurement.placement import Seat, WorkerPlacement
 from hostdx.scenarios.triage.cpus.usable import UsableCpus
 
@@ -78,7 +78,7 @@ def variant_line(placement: WorkerPlacement, usable: UsableCpus) -> str:
         return f"{placement.id}:"
     cpus = frozenset(n for seat in placement.seats for n in seat.cpus)
     nodes = [number for number, of_node in usable.node_sets if cpus <= of_node]
-    return f"{placement.id}: cpus={as_list(cpus)}" + (f" node={nodes[0]}" if nodes else "")
+    return f"{placement.id}: cpus={format_cpu_list(cpus)}" + (f" node={nodes[0]}" if nodes else "")
 
 
 def loopback_placements(

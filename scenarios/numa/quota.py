@@ -16,7 +16,7 @@ SAYS = finding_texts("numa")
 HELD_SPEAKS = 0.05  # of the time, and of the quota's periods
 
 
-def quota_finding(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
+def quota_findings(result: CpuResult, around: CpuConditions) -> Iterator[Finding]:
     if around.quota_cores is None:
         return
     quota = _make_quota(result, around)

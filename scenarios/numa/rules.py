@@ -25,7 +25,7 @@ def check_node_table(host: Host) -> Iterator[Finding]:
     return findings.topology_findings(table.doubt, read_nodes_per_socket(host), lost_and_all_nodes(host))
 
 
-def check_pcie_links(host: Host) -> Iterator[Finding]:
+def check_card_links(host: Host) -> Iterator[Finding]:
     """Network cards and controllers; disks have rules of their own."""
     devices = require_readable(read_pci_devices(host))
     those = tuple(d for d in devices if d.kind in CARDS and not d.virtual_function)
@@ -86,7 +86,7 @@ def check_node_memory(host: Host) -> Iterator[Finding]:
 RULES: tuple[HostRule, ...] = (
     HostRule("numa.nodes", "numa", "the NUMA table", check_node_table),
     HostRule("numa.node-without-memory", "numa", "nodes without memory", check_node_memory),
-    HostRule("numa.pcie-link", "numa", "PCIe links of network cards and controllers", check_pcie_links),
+    HostRule("numa.pcie-link", "numa", "PCIe links of network cards and controllers", check_card_links),
     HostRule("numa.clocksource", "numa", "the clock source", check_clock),
     HostRule("numa.cpu-frequency-limit", "numa", "a lowered CPU frequency", check_frequency_limit),
 )

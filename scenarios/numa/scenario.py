@@ -4,7 +4,7 @@ import asyncio
 from contextlib import AsyncExitStack, suppress
 from functools import partial
 
-from hostdx.probes.engine.measured import NotApplicable
+from hostdx.probes.engine.measured import MeasurementInvalid
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket
 from hostdx.probes.system.pci import read_pci_devices
@@ -224,7 +224,7 @@ class NumaScenario(Scenario):
         }
         with run.begin_step("prepare", "make the buffers"):
             for placed in trains.values():
-                with suppress(NotApplicable):  # said by the comparison itself
+                with suppress(MeasurementInvalid):  # said by the comparison itself
                     await placed.start_workers_and_rehearse()
         entries = [schedule_load(workload, trains[workload.id]) for workload, _, _ in layout.entries]
         family = len(layout.entries) + (len(layout.disk.disk_workloads) if layout.disk else 0)

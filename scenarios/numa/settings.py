@@ -15,7 +15,7 @@ from hostdx.probes.system.nodes.nodes_per_socket import read_nodes_per_socket
 from hostdx.probes.system.nodes.numa import ROOT as NODES
 from hostdx.probes.system.nodes.numa import NumaTable, read_numa
 from hostdx.probes.system.pci import read_pci_devices
-from hostdx.probes.system.pcie_tags import Tags, read_tags
+from hostdx.probes.system.pcie_tags import PcieTags, read_tags
 from hostdx.probes.system.processor.clocksource import read_clocksource
 from hostdx.probes.system.processor.cpu import read_cpu
 from hostdx.probes.system.processor.frequency import Frequency, read_frequency
@@ -289,6 +289,6 @@ def _observed_settings(host: Host) -> dict[str, str]:
     return observed
 
 
-def device_tags(host: Host) -> tuple[Tags, ...] | Absent:
+def device_tags(host: Host) -> tuple[PcieTags, ...] | Absent:
     devices = read_pci_devices(host)
     return devices if isinstance(devices, Absent) else read_tags(host, devices)

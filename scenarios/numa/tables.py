@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from hostdx.probes.cpu_list import as_list
+from hostdx.probes.cpu_list import format_cpu_list
 from hostdx.probes.system.pci import PciDevice
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract import events as ev
@@ -129,7 +129,9 @@ def _round_value(value: float) -> float:
 def placed_commands(layout: NumaSetup) -> tuple[PlacementCommand, ...]:
     return tuple(
         PlacementCommand(
-            placement.title, as_list(frozenset(n for seat in placement.seats for n in seat.cpus)), line
+            placement.title,
+            format_cpu_list(frozenset(n for seat in placement.seats for n in seat.cpus)),
+            line,
         )
         for placement, line in layout.placement_commands
     )

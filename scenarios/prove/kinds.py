@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system import setting_calls
@@ -94,7 +94,7 @@ class SettingKind(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
         )
 
 
-KINDS = read_own_data(__file__, "kinds.toml", dict[str, tuple[SettingKind, ...]])["kind"]
+KINDS = read_shipped_toml(__file__, "kinds.toml", dict[str, tuple[SettingKind, ...]])["kind"]
 KIND_NAMES = frozenset(kind.name for kind in KINDS)
 CARD_KINDS = frozenset(kind.name for kind in KINDS if kind.is_of_card)
 
@@ -234,8 +234,8 @@ def _change_action(path: str, value: str, kind: SettingKind) -> Action:
 def _change_by_call(label: str, value: str, kind: SettingKind) -> Action:
     """Return the change of a setting that is no file. Raises UsageError."""
     try:
-        target = setting_calls.complete_target(label)
-        own = setting_calls.read_value(target)
+        target = setting_calls.pin_target_to_its_start(label)
+        own = setting_calls.read_setting(target)
     except OSError as error:
         raise UsageError(f"setting {label}: it cannot be read: {error.strerror}") from None
     if "," in own:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from hostdx.probes import units
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.model import Options, directory_action
-from hostdx.scenarios.contract.plan import Plan, PlannedStep, Variant, Workload, Written
+from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.prove.design import design_rows
 from hostdx.scenarios.prove.loads import ProofLoad
 from hostdx.scenarios.prove.request import SCREENING_SHARE, TODAY, ProofRequest, ProofVariant
@@ -52,11 +52,11 @@ def make_plan(host: Host, request: ProofRequest, options: Options, planned: Call
     )
 
 
-def _list_writes(loads: Sequence[ProofLoad]) -> Iterator[Written]:
+def _list_writes(loads: Sequence[ProofLoad]) -> Iterator[PlannedWrite]:
     """Yield the bytes of the test files, by disk."""
     for leaf in dict.fromkeys(leaf for load in loads for leaf in load.leaves):
         own = [load for load in loads if leaf in load.leaves]
-        yield Written(leaf, sum(load.size_bytes for load in own), own[0].directory)
+        yield PlannedWrite(leaf, sum(load.size_bytes for load in own), own[0].directory)
 
 
 def _list_set_along(request: ProofRequest) -> Iterator[str]:

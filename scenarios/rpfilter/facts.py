@@ -19,7 +19,7 @@ from hostdx.probes.system.network.routes import (
     read_ipv4_routes,
     read_ipv6_routes,
 )
-from hostdx.probes.types import Absent, Entry, Fact, Unread, make_entry
+from hostdx.probes.types import Absent, Entry, Fact, UnreadFact, make_entry
 from hostdx.scenarios.triage.knowledge.firewalld import RpFilterMeaning, rp_filter_meaning_of
 
 IF_INET6 = "/proc/net/if_inet6"
@@ -94,7 +94,7 @@ def list_entries(host: Host, facts: Facts) -> Iterator[Entry]:
 
 def rate_entries(packet_rates: PacketRates | Absent, cards: tuple[NetworkCard, ...]) -> Iterator[Entry]:
     if isinstance(packet_rates, Absent):
-        yield Unread("network", "packet rates", packet_rates)
+        yield UnreadFact("network", "packet rates", packet_rates)
         return
     less = ", loopback included" if packet_rates.loopback else " less what came by lo"
     for name, value, source in (
@@ -114,6 +114,6 @@ def rate_entries(packet_rates: PacketRates | Absent, cards: tuple[NetworkCard, .
             yield Fact(subject, "packets/s", round(packets, 1), folder, "1/s")
             yield Fact(subject, "bytes/s", round(size), folder, "B/s")
         if isinstance(card.offload, Absent):
-            yield Unread(subject, "GRO", card.offload)
+            yield UnreadFact(subject, "GRO", card.offload)
         elif card.merges_frames is not None:
             yield Fact(subject, "GRO", card.merges_frames, card.offload.source)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hostdx.probes.engine.loops import loop_cost_ns
-from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.engine.workloads import engine_load
 from hostdx.probes.system.disk.block import BlockDevice
 from hostdx.probes.types import is_present
 from hostdx.probes.units import (
@@ -51,7 +51,7 @@ def build_level(
     return DirectoryLevel(
         workload=workload, variant=target.letter, metric=metric, unit=unit, blocks=blocks, median=median, ci95=ci95,
         link_share=share, usual=usual, usual_class=title if usual else "", remarks=tuple(remarks),
-        engine_ns=loop_cost_ns() if load_of(workload).kind in ("read", "write") else None,
+        engine_ns=loop_cost_ns() if engine_load(workload).kind in ("read", "write") else None,
         p50_ns=percentile_ns(latencies, 0.5), p99_ns=percentile_ns(latencies, 0.99),
     )  # fmt: skip
 
@@ -146,14 +146,14 @@ def control_moved(verdict: RunVerdict) -> Finding:
     """The load that touches no disk differs too: whatever it was, it was not the disk alone."""
     return SAYS.finding(
         "control-moved",
-        subject=load_of(verdict.workload).title,
+        subject=engine_load(verdict.workload).title,
         effect=effect_words(verdict),
         evidence=(Evidence(groups_words(verdict)),) if verdict.groups else (),
     )
 
 
 def load_title(value: DirectoryLevel) -> str:
-    return load_of(value.workload).title
+    return engine_load(value.workload).title
 
 
 def format_level(value: DirectoryLevel) -> str:
@@ -188,7 +188,7 @@ def lesson_finding(verdicts: Sequence[RunVerdict]) -> Finding | None:
     times = 1 / (worst.ratio or 1.0)
     return SAYS.finding(
         "share",
-        load=load_of(worst.workload).title,
+        load=engine_load(worst.workload).title,
         slower=worst.variant,
         faster=worst.baseline,
         gain=0.1 * (1 - 1 / times),
@@ -205,7 +205,7 @@ def drift_findings(verdicts: Sequence[RunVerdict], directories: Sequence[str]) -
     return [
         SAYS.finding(
             "drift",
-            subject=f"{variant}: {load_of(verdict.workload).title}",
+            subject=f"{variant}: {engine_load(verdict.workload).title}",
             moves="falls" if last < first else "rises",
             first=format_prefixed(first).strip(),
             last=format_prefixed(last).strip(),

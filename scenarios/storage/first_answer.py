@@ -6,7 +6,7 @@ from statistics import fmean
 
 import msgspec
 
-from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.engine.workloads import engine_load
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.drive.transport import is_virtual_disk
 from hostdx.probes.units import format_duration, format_latency, format_number, join_names, metric_quantity
@@ -174,7 +174,7 @@ def _job_words(kind: DiskUse, value: DirectoryLevel, word: str) -> str:
         f"good: {metric_quantity(kind.good, value.unit)} or more{within}; "
         f"poor: {metric_quantity(kind.poor, value.unit)} or less"
     )
-    reached = f"{metric_quantity(value.median, value.unit)} ({load_of(value.workload).title})"
+    reached = f"{metric_quantity(value.median, value.unit)} ({engine_load(value.workload).title})"
     remark = f"; {value.remarks[0]}" if value.remarks else ""
     return f"{kind.words}: {word}, {reached}{latency}; {edges}{remark}"
 

@@ -9,15 +9,15 @@ import msgspec
 
 from hostdx.probes import units
 from hostdx.probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
-from hostdx.probes.engine.disk.refusals import Suitability, check_suitability, delays_inode_reuse
-from hostdx.probes.engine.workloads import LOADS, USUAL_PLACES, place_count, write_file_bytes
+from hostdx.probes.engine.disk.refusals import DirectorySuitability, check_suitability, delays_inode_reuse
+from hostdx.probes.engine.workloads import LOADS, USUAL_PLACES, all_written_file_bytes, file_set_count
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices
-from hostdx.probes.system.running.cgroup import cgroup_folders, no_cgroup
+from hostdx.probes.system.running.cgroup import cgroup_absent, cgroup_folders
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import format_size
 from hostdx.scenarios.contract.model import Options, UsageError, directory_action
-from hostdx.scenarios.contract.plan import Plan, PlannedStep, Variant, Workload, Written
+from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.files.directories import default_directories
 from hostdx.scenarios.experiment.files.places import ComparedDirectory, compared_directory
 from hostdx.scenarios.experiment.files.variant_bench import engine_workload
@@ -26,10 +26,10 @@ from hostdx.scenarios.experiment.load_schedule import CONTROL_S, MAY_BE_LEFT_OUT
 from hostdx.scenarios.storage.targets import (
     Shared,
     are_on_one_file_system,
+    describe_other_file_systems,
     describe_shared,
     find_shared,
     list_differences,
-    list_other_targets,
     make_variant,
 )
 from hostdx.scenarios.triage.knowledge.disks import disk_class, endurance_share, guess_seconds_to_write
@@ -70,13 +70,13 @@ class StorageSetup:
         self._host = host
         self.most_bytes = options.as_integer("most-bytes") or MAX_WRITTEN_BYTES
         self.targets: list[ComparedDirectory] = []
-        self.suitable: dict[str, Suitability] = {}
+        self.suitable: dict[str, DirectorySuitability] = {}
         self.left_out: list[str] = []
         self.refusals: list[str] = []
         for directory in wanted:
             self._add_directory(host, directory, options.as_integer("size") or None, explicit=bool(requested))
         if not requested:
-            others = list_other_targets(host, self.targets)
+            others = describe_other_file_systems(host, self.targets)
             self.left_out += [f"not included unless you name it: {line}" for line in others]
 
     def _add_directory(self, host: Host, directory: str, size_bytes: int | None, *, explicit: bool) -> None:
@@ -120,7 +120,7 @@ class StorageSetup:
         if len(self.targets) > MAX_MANY_PLACES_TARGETS:
             return USUAL_PLACES
         spinning = any(device.rotational is True for target in self.targets for device in target.devices)
-        return place_count(self.size_bytes, spinning=spinning)
+        return file_set_count(self.size_bytes, spinning=spinning)
 
     def uses_links(self, host: Host) -> bool:
         """Return whether links to one file are made instead of files, on all sides alike.
@@ -134,7 +134,7 @@ class StorageSetup:
     @property
     def files_bytes(self) -> int:
         """Return what is written before anything is measured."""
-        return len(self.targets) * (self.size_bytes + write_file_bytes(self.size_bytes))
+        return len(self.targets) * (self.size_bytes + all_written_file_bytes(self.size_bytes))
 
 
 def resolve_path(host: Host, path: str) -> str:
@@ -148,16 +148,16 @@ def build_workloads(size_bytes: int, directory: str, directories: int) -> tuple[
     return tuple(engine_workload(by_id[i], size_bytes, directory, slices=directories > 1) for i in ORDER)
 
 
-def planned_writes(targets: Sequence[ComparedDirectory], most: int) -> tuple[Written, ...]:
+def planned_writes(targets: Sequence[ComparedDirectory], most: int) -> tuple[PlannedWrite, ...]:
     """Return what the files and the writing loads put on each device at most, bytes; `most` holds for all together."""
     by_device: dict[str, list[ComparedDirectory]] = {}
     for target in targets:
         by_device.setdefault(target.leaf_names, []).append(target)
-    writes: list[Written] = []
+    writes: list[PlannedWrite] = []
     for name, there in by_device.items():
         share = endurance_share(there[0].devices[0], most) if there[0].devices else None
         directories_text = ", ".join(t.directory for t in there)
-        writes.append(Written(device=name, bytes=most, where=directories_text, endurance_share=share))
+        writes.append(PlannedWrite(device=name, bytes=most, where=directories_text, endurance_share=share))
     return tuple(writes)
 
 
@@ -203,7 +203,7 @@ def job_refusal(host: Host, options: Options) -> str:
         if not host.path_exists(f"/proc/{pid}/stat"):
             return f"--pid {pid}: no such process; `ps -e` lists them"
     missing = cgroup and not cgroup_folders(host, cgroup)
-    return f"--cgroup {cgroup}: {no_cgroup(cgroup).reason}" if missing else ""
+    return f"--cgroup {cgroup}: {cgroup_absent(cgroup).reason}" if missing else ""
 
 
 def make_plan_and_setup(

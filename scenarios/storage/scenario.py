@@ -13,10 +13,10 @@ from functools import partial
 from typing import ClassVar
 
 from hostdx.probes.engine.disk.budget import WriteBudget
-from hostdx.probes.engine.disk.refusals import indirect_kind
+from hostdx.probes.engine.disk.refusals import indirect_file_system_words
 from hostdx.probes.engine.disk.storage import StorageBench
 from hostdx.probes.engine.disk.trains import StorageBatches
-from hostdx.probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
+from hostdx.probes.engine.measured import Measured, MeasurementInvalid, WriteBudgetSpent
 from hostdx.probes.engine.pool import SharedWorkers
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
@@ -218,7 +218,7 @@ class StorageMeasurement:
                 run.emit_progress(load.id, load.title, max(0.0, ends - run.clock.now()))
         except WriteBudgetSpent as spent:  # what was measured until now holds
             return f"ended after {done} blocks: {spent}"
-        except NotApplicable as unfit:
+        except MeasurementInvalid as unfit:
             return f"not applicable: {unfit}"
         return f"stopped: {blocks.stop_reason}" if blocks.stop_reason else ""
 
@@ -231,7 +231,7 @@ def scope_words(plan: Plan, targets: Sequence[ComparedDirectory]) -> str:
         {
             target.place.mount.fstype
             for target in targets
-            if not target.devices or indirect_kind(target.place.mount.fstype)
+            if not target.devices or indirect_file_system_words(target.place.mount.fstype)
         }
     )
     if kinds:

@@ -32,7 +32,7 @@ Common: TypeAlias = Literal[
 SETTINGS = frozenset({"storage", "iosched", "fstrim"})  # what is set of a disk, or on the way to it
 
 
-def list_other_targets(host: Host, targets: Sequence[ComparedDirectory]) -> tuple[str, ...]:
+def describe_other_file_systems(host: Host, targets: Sequence[ComparedDirectory]) -> tuple[str, ...]:
     """Other file systems with files on them: one line each, for `--dir`."""
     table = read_mounts(host)
     if isinstance(table, Absent):

@@ -15,7 +15,7 @@ from msgspec import structs
 from hostdx.probes.reading import other_package
 from hostdx.probes.reading.host import Host, OutOfTime
 from hostdx.probes.reading.secrecy.secret_files import mask_evidence
-from hostdx.probes.types import Absent, Entry, Unread
+from hostdx.probes.types import Absent, Entry, UnreadFact
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding, fold_alike_findings, rank_of
 from hostdx.scenarios.contract.folders import packages_with
@@ -76,7 +76,7 @@ def _external_facts(entry: EntryPoint, host: Host) -> Iterator[Entry]:
         raise
     except Exception as error:
         reason = f"the package's code failed: {type(error).__name__}: {error}"
-        facts = (Unread(entry.name, "facts", Absent(reason, "invalid", entry.value)),)
+        facts = (UnreadFact(entry.name, "facts", Absent(reason, "invalid", entry.value)),)
     yield from facts
 
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from string import Template
 
 from hostdx.probes.children.own_module import own_module
-from hostdx.probes.engine.command.supervised import RunOrder, Supervisors
-from hostdx.probes.engine.measured import NotApplicable
+from hostdx.probes.engine.command.supervised import CommandOrder, Supervisors
+from hostdx.probes.engine.measured import MeasurementInvalid
 from hostdx.probes.files.safe_read import describe_kind, open_path_only
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.units import format_size
@@ -72,7 +72,7 @@ class Cold:
         self._was_reported = False
 
     async def drop_caches(self, at_most_s: float) -> None:
-        """Raises NotApplicable where a path is not there, Refused where the whole cache may not be dropped."""
+        """Raises MeasurementInvalid where a path is not there, Refused where the whole cache may not be dropped."""
         if self.paths:
             await self._drop_paths(at_most_s)
         if self.drops_whole_cache:
@@ -82,14 +82,16 @@ class Cold:
     async def _drop_paths(self, at_most_s: float) -> None:
         argv = own_module(_MODULE, *self.paths)
         ran = await self.supervisors.run(
-            RunOrder(argv=argv, cwd="/", env=dict(os.environ), keep=_OUTPUT, at_most_s=at_most_s)
+            CommandOrder(argv=argv, cwd="/", env=dict(os.environ), keep=_OUTPUT, at_most_s=at_most_s)
         )
         count, _, bytes_text = ran.output.strip().partition(" ")
         total = parse_unsigned(bytes_text)
         if ran.status != 0 or ran.stopped or total is None:
-            raise NotApplicable(f"--cold: {ran.errors.strip()[-300:] or 'the cache could not be dropped'}")
+            raise MeasurementInvalid(
+                f"--cold: {ran.errors.strip()[-300:] or 'the cache could not be dropped'}"
+            )
         if count == "0":
-            raise NotApplicable(f"--cold: {', '.join(self.paths)}: no readable file there")
+            raise MeasurementInvalid(f"--cold: {', '.join(self.paths)}: no readable file there")
         if not self._was_reported:
             self._was_reported = True
             self.run.emit_note(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from hostdx.probes.cpu_list import as_list, parse_list
+from hostdx.probes.cpu_list import format_cpu_list, parse_cpu_list
 from hostdx.probes.engine.command.supervised import TreeSample
 from hostdx.probes.number_text import parse_unsigned_list
 from hostdx.probes.reading.host import Host
@@ -152,11 +152,12 @@ def carry_limits(host: Host, root: str | Absent) -> InheritedLimits:
             limits[name] = str(min(sizes))
     for name in ("cpuset.cpus", "cpuset.mems"):
         cpu_lists = [
-            parse_list(_read_text_or_empty(host, f"{folder}/{name}.effective")) for folder in (*escaped, root)
+            parse_cpu_list(_read_text_or_empty(host, f"{folder}/{name}.effective"))
+            for folder in (*escaped, root)
         ]
         mine, all_of_them = next((cpus for cpus in cpu_lists[:-1] if cpus), None), cpu_lists[-1]
         if mine and mine != all_of_them:
-            limits[name] = as_list(mine)
+            limits[name] = format_cpu_list(mine)
     return InheritedLimits(escaped[0].removeprefix(chain[-1].rstrip("/")) if escaped else "", limits)
 
 

@@ -6,12 +6,12 @@ import os
 import shlex
 from os.path import normpath, realpath
 
-from hostdx.probes.engine.command.energy import counter_access
+from hostdx.probes.engine.command.energy import energy_counter_access
 from hostdx.probes.engine.command.perf_events import PerfCounters
 from hostdx.probes.engine.command.topdown import find_top_down_events
-from hostdx.probes.files.path_ownership import find_known_rulers
+from hostdx.probes.files.path_ownership import find_known_path_writers
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.secrecy.secrets import mask_tree, text_stand_in
+from hostdx.probes.reading.secrecy.secrets import hash_of_text, mask_tree
 from hostdx.probes.types import Absent
 from hostdx.probes.units import format_size
 from hostdx.scenarios.contract.action import Action
@@ -33,9 +33,7 @@ def make_variant(job: CommandVariant, *, private: bool) -> Variant:
     """Secrets masked: it is on the screen before a recording masks anything."""
     shown_words = mask_tree(job.own)
     if private:
-        shown_words = {
-            k: text_stand_in(v) if k in COMMANDS or k in job.env else v for k, v in job.own.items()
-        }
+        shown_words = {k: hash_of_text(v) if k in COMMANDS or k in job.env else v for k, v in job.own.items()}
     return worded_variant(job.id, shown_words)
 
 
@@ -43,7 +41,7 @@ def list_commands(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
     """All that is started, as it would be typed."""
     helper_commands = [argv for argv in (wanted.prepare, wanted.cleanup, wanted.treat) if argv]
     lines = [shlex.join(argv) for argv in (*dict.fromkeys(j.argv for j in wanted.jobs), *helper_commands)]
-    return tuple(text_stand_in(text) if private else text for text in lines)
+    return tuple(hash_of_text(text) if private else text for text in lines)
 
 
 def list_actions(wanted: CommandRequest, root: str | Absent, own: InheritedLimits) -> tuple[Action, ...]:
@@ -67,7 +65,7 @@ def left_out_sentences(root: str | Absent) -> tuple[str, ...]:
     elif find_top_down_events() is None:
         reasons.append("top-down shares of the pipeline: this CPU or kernel shows no counters for them")
     counters.read_and_close()
-    if (energy := counter_access()) != "readable":
+    if (energy := energy_counter_access()) != "readable":
         reasons.append(f"energy: {WITHOUT_ENERGY[energy]}")
     return tuple(reasons)
 
@@ -91,7 +89,7 @@ def cold_sentences(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
         if private
         else [f"{path} is {real}" for path in cold_paths if (real := realpath(path)) != normpath(path)]
     )
-    rulers = dict.fromkeys(ruler for path in cold_paths if (ruler := find_known_rulers(realpath(path))))
+    rulers = dict.fromkeys(ruler for path in cold_paths if (ruler := find_known_path_writers(realpath(path))))
     return (
         f"drops {names} from the page cache before each run" + (f" ({', '.join(led)})" if led else ""),
         *(

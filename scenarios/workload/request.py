@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from hostdx.probes import units
-from hostdx.probes.engine.command.energy import is_readable
-from hostdx.probes.files.safe_read import TooLarge, read_named
+from hostdx.probes.engine.command.energy import is_energy_readable
+from hostdx.probes.files.safe_read import FileTooLarge, read_trusted_file
 from hostdx.probes.types import Json
 from hostdx.probes.units import parse_size
 from hostdx.scenarios.contract.declared_options import COMMON_OPTIONS, declared_options
@@ -133,7 +133,7 @@ def _refuse_first(*faults: tuple[object, str]) -> None:
 
 def _plan_load(score: str, better: str, at_most_s: float) -> Workload:
     judged = [Metric(WALL, "s", better="less"), Metric(CPU, "s", better="less")]
-    if is_readable():
+    if is_energy_readable():
         judged.append(Metric(ENERGY, "J", better="less"))
     if score:
         judged.append(Metric(SCORE, "", better="less" if better == "less" else "more"))
@@ -178,8 +178,8 @@ def _from_table(table: Mapping[str, Any], command: str, cwd: str) -> CommandVari
 
 def _read_file(name: str) -> dict[str, Json]:
     try:
-        text = read_named(name, MAX_FILE_BYTES)
-    except TooLarge:
+        text = read_trusted_file(name, MAX_FILE_BYTES)
+    except FileTooLarge:
         raise UsageError(f"--file {name}: more than {units.format_size(MAX_FILE_BYTES)}") from None
     except OSError as error:
         raise UsageError(f"--file {name}: {error.strerror}") from None

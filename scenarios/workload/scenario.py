@@ -14,8 +14,8 @@ from itertools import chain
 from typing import ClassVar
 
 from hostdx.probes.engine.command.supervised import Supervisors
-from hostdx.probes.engine.measured import BenchRefused, NotApplicable, WriteBudgetSpent
-from hostdx.probes.profile.symbols import Symbols
+from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid, WriteBudgetSpent
+from hostdx.probes.profile.symbols import FrameNames
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
 from hostdx.scenarios.analysis.profile.results import CallPaths, LocksResult
@@ -220,7 +220,7 @@ async def _run_benches_and_clean_up(
             run.emit_finding(failing_finding(bench.variant, bench.failed, bench.runs, bench.problem))
         try:
             await bench.run_helper(wanted.cleanup, "--cleanup", bounded=False)
-        except (NotApplicable, BenchRefused) as why:
+        except (MeasurementInvalid, BenchRefused) as why:
             run.emit_note(f"{bench.variant}: {why}")
 
 
@@ -259,7 +259,7 @@ async def _compare_variants(run: Run, wanted: CommandRequest, benches: list[Comm
 
 
 def _report_call_paths(run: Run, all_profiles: list[Profiles]) -> None:
-    symbols = Symbols()
+    symbols = FrameNames()
     if trees := tuple(
         tree for profiles in all_profiles if (tree := profiles.build_tree(symbols, len(all_profiles)))
     ):

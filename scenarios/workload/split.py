@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 from msgspec.structs import asdict, replace
 
 from hostdx.probes.engine.command import perf_events, topdown
-from hostdx.probes.profile.symbols import Symbols
+from hostdx.probes.profile.symbols import FrameNames
 from hostdx.scenarios.analysis.profile.call_paths import (
     MAX_NODES,
     GroupPaths,
@@ -28,7 +28,7 @@ from hostdx.scenarios.analysis.profile.locks import lock_table, waits_by_lock
 from hostdx.scenarios.analysis.profile.results import LockTable, PathTree
 from hostdx.scenarios.analysis.profile.waits import UNSEEN, Waited, longest_calls
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.experiment.levels import values_of_pair, variant_values
+from hostdx.scenarios.experiment.levels import fit_variant_levels, values_of_pair
 from hostdx.scenarios.experiment.statistics.stats import student_interval
 from hostdx.scenarios.workload.difference import REST
 from hostdx.scenarios.workload.parts import BlockedOn, CounterRate, Split, TimePart
@@ -228,7 +228,7 @@ class Groups(NamedTuple):
         return tuple(sorted(shown, key=lambda wait: -abs(wait.difference_s))[:MAX_WAITS])
 
 
-def steady_blocks(blocks: Sequence[ev.Block], baseline: str, variant: str) -> list[ev.Block]:
+def counted_runs(blocks: Sequence[ev.Block], baseline: str, variant: str) -> list[ev.Block]:
     """The runs of the two that count and were measured."""
     return [
         b for b in blocks if b.variant in (baseline, variant) and b.phase == "steady" and WALL in b.values
@@ -240,7 +240,7 @@ def groups_of(
 ) -> Groups | None:
     """None with fewer than 2. A part that is missing in one run is not known."""
     waits = waits or {}
-    both = steady_blocks(blocks, baseline, variant)
+    both = counted_runs(blocks, baseline, variant)
     known_parts = [name for name in PARTS if all(name in b.values for b in both)]
     has_waits = all((b.variant, b.values[WALL]) in waits for b in both)
     groups: dict[int, dict[str, list[dict[str, float]]]] = {}
@@ -276,7 +276,7 @@ def values_beside_verdicts(
         used = groups.runs[: verdict.groups] if groups is not None else []
         left, right = ([fmean(run[WALL] for run in sides[name]) for sides in used] for name in pair)
         means[pair] = (left, right)
-    values = variant_values(means, effects)
+    values = fit_variant_levels(means, effects)
     return [values_of_pair(values, verdict, -1) for verdict in verdicts]
 
 
@@ -335,7 +335,7 @@ class Profiles(NamedTuple):
     def all_runs(self) -> list[RunCalls]:
         return [run for sides in self.groups for side in sides for run in side]
 
-    def build_tree(self, symbols: Symbols, pairs: int) -> PathTree | None:
+    def build_tree(self, symbols: FrameNames, pairs: int) -> PathTree | None:
         """None with fewer than 2 groups."""
         groups = [
             GroupPaths(*([seconds_by_path(run, symbols) for run in side] for side in sides))
@@ -345,7 +345,7 @@ class Profiles(NamedTuple):
             *self.pair, groups, [run.calls for run in self.all_runs], MAX_NODES // max(1, pairs)
         )
 
-    def build_lock_table(self, symbols: Symbols) -> LockTable | None:
+    def build_lock_table(self, symbols: FrameNames) -> LockTable | None:
         """None with fewer than 2 groups, or where a run has none."""
         if any(run.locks is None for run in self.all_runs):
             return None
@@ -362,7 +362,7 @@ def collect_profiles(
 ) -> Profiles:
     runs: dict[int, dict[str, list[RunCalls | None]]] = {}
     chains = {bench.variant: bench.chains for bench in benches}
-    for block in steady_blocks(blocks, *pair):
+    for block in counted_runs(blocks, *pair):
         sides = runs.setdefault(block.group, {name: [] for name in pair})
         sides[block.variant].append(chains[block.variant].get(block.values[WALL]))
     baseline, variant = pair
@@ -382,7 +382,7 @@ def find_limit_cause(blocks: Sequence[ev.Block], baseline: str, variant: str) ->
     wall_part = groups.sum_parts(baseline, variant, WALL)
     slow, fast = (variant, baseline) if wall_part.difference_s > 0 else (baseline, variant)
     runs = {
-        side: [b.values for b in steady_blocks(blocks, baseline, variant) if b.variant == side]
+        side: [b.values for b in counted_runs(blocks, baseline, variant) if b.variant == side]
         for side in (slow, fast)
     }
     if not all(HITS in run for side in runs.values() for run in side):

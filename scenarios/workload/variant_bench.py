@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hostdx.probes import units
 from hostdx.probes.engine.command import perf_events, topdown
 from hostdx.probes.engine.command.supervised import OUTPUT_BYTES, JobRun, Supervisors, TreeSample
-from hostdx.probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
+from hostdx.probes.engine.measured import Measured, MeasurementInvalid, WriteBudgetSpent
 from hostdx.probes.profile import wait_samples
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.diskstats import DiskCounters, leaf_counters
@@ -240,7 +240,7 @@ class CommandVariantBench(VariantBench):
             await self.stay.switch_to(self.job.settings)
 
     async def measure_block(self, seconds: float = 0.0) -> Measured:
-        """One run. Raises NotApplicable where it cannot be prepared, or failed three times in a row."""
+        """One run. Raises MeasurementInvalid where it cannot be prepared, or failed three times in a row."""
         self.allowance.check()
         await self.run_helper(self.prepare, "--prepare")
         if self.cold is not None:
@@ -295,7 +295,7 @@ class CommandVariantBench(VariantBench):
         self.curves.record_sample(self.variant, self.runs, sample)
 
     async def run_helper(self, argv: Sequence[str], option: str, *, bounded: bool = True) -> None:
-        """Another command in the variant's environment and directory, not timed. Raises NotApplicable if it fails,
+        """Another command in the variant's environment and directory, not timed. Raises MeasurementInvalid if it fails,
         Spent where it wrote more than was left; `bounded` False: it may write all the same (what cleans up).
         """
         if argv:
@@ -305,14 +305,14 @@ class CommandVariantBench(VariantBench):
             )
             self.allowance.charge_run(job)
             if problem := describe_failure(job, self.at_most_s, self.private):
-                raise NotApplicable(f"{option}: {problem}")
+                raise MeasurementInvalid(f"{option}: {problem}")
 
     def _record_failure(self, problem: str) -> None:
         self.failed += 1
         self.problem = problem
         self._in_a_row += 1
         if self._in_a_row >= IN_A_ROW:
-            raise NotApplicable(f"{IN_A_ROW} runs in a row failed: {problem}")
+            raise MeasurementInvalid(f"{IN_A_ROW} runs in a row failed: {problem}")
         if self.failed <= SAID:
             self.run.emit_note(f"{self.variant}: run {self.runs} is not measured: {problem}")
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import msgspec
 
-from hostdx.probes.cpu_list import parse_list
-from hostdx.probes.engine.command.supervised import RunOrder
+from hostdx.probes.cpu_list import parse_cpu_list
+from hostdx.probes.engine.command.supervised import CommandOrder
 from hostdx.probes.number_text import parse_signed, parse_unsigned
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import UsageError
@@ -54,14 +54,14 @@ class CommandVariant(msgspec.Struct, frozen=True, kw_only=True):
         chains: bool = False,
         most_bytes: int = 0,
         at_most_s: float,
-    ) -> RunOrder:
+    ) -> CommandOrder:
         """Of its command; of another one in the same place, neither pinned nor niced, where `argv` is given."""
         env = {**os.environ, **self.env}
         if argv:
-            return RunOrder(
+            return CommandOrder(
                 argv=tuple(argv), cwd=self.cwd, env=env, most_bytes=most_bytes, at_most_s=at_most_s
             )
-        return RunOrder(
+        return CommandOrder(
             argv=self.argv,
             cwd=self.cwd,
             env=env,
@@ -173,7 +173,7 @@ def check_startable(argv: Sequence[str], env: Mapping[str, str], cwd: str, conte
 
 
 def _parse_cpus(text: str, context: str) -> tuple[int, ...]:
-    wanted = parse_list(text)
+    wanted = parse_cpu_list(text)
     if not wanted:
         raise UsageError(f"{context}: cpus={text}: write CPU numbers as 0-3,8")
     if missing := sorted(wanted - os.sched_getaffinity(0)):

@@ -11,7 +11,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action, private_directory
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
-from hostdx.scenarios.contract.plan import Metric, Option, Plan, Variant, Workload, Written
+from hostdx.scenarios.contract.plan import Metric, Option, Plan, PlannedWrite, Variant, Workload
 
 
 class Fake(Scenario):
@@ -53,7 +53,7 @@ class Fake(Scenario):
                 *(private_directory(parent) for parent in options.as_strings("dir")),
                 *((change,) if target else ()),
             ),
-            writes=(Written("vda", 1 << 20),),
+            writes=(PlannedWrite("vda", 1 << 20),),
             seconds=2.0,
             refusal="no good reason" if ending == "refusal" else "",
         )

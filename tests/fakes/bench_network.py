@@ -4,7 +4,7 @@ import random
 from collections.abc import Sequence
 from typing import Literal
 
-from hostdx.probes.engine.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable
+from hostdx.probes.engine.measured import BenchRefused, Measured, MeasuredBatch, MeasurementInvalid
 from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
 from hostdx.scenarios.rpfilter.measurement.lab_messages import LabReady
 from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
@@ -60,7 +60,7 @@ class FakeNetwork:
     async def make_active(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> LabReady:
         assert pair < self.pair_count
         if self.no_fib and treatment.rule_kind == "check" and treatment.loader == "nft":
-            raise NotApplicable(
+            raise MeasurementInvalid(
                 "this kernel has no reverse-path lookup for its firewall (fib, rpfilter): nft: ..."
             )
         self.loaded.append(treatment)

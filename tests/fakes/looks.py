@@ -3,7 +3,7 @@
 import random
 from collections.abc import Callable
 
-from hostdx.probes.system.running.host_looks import CloseLook, HostLook, ProcessUse
+from hostdx.probes.system.running.host_looks import BlockedTasksLook, HostLook, ProcessUse
 
 FIRST_WALL_S, FIRST_BOOT_S = 1_795_900_000.0, 5000.0
 STEP_S = 10.0
@@ -53,7 +53,7 @@ def make_looks(
     return looks
 
 
-def make_close_look(number: int, function: str = "jbd2_log_wait_commit") -> CloseLook:
+def make_close_look(number: int, function: str = "jbd2_log_wait_commit") -> BlockedTasksLook:
     at_s = number * STEP_S
     waiting = (("mysqld", 99, (function, "ext4_sync_file")),)
-    return CloseLook(wall_s=FIRST_WALL_S + at_s, boot_s=FIRST_BOOT_S + at_s, waiting=waiting)
+    return BlockedTasksLook(wall_s=FIRST_WALL_S + at_s, boot_s=FIRST_BOOT_S + at_s, waiting=waiting)

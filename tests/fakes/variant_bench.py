@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 
-from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.probes.engine.measured import Measured, MeasurementInvalid
 from hostdx.scenarios.contract.model import Clock
 from tests.fakes.noise import Noise, no_noise
 
@@ -14,7 +14,7 @@ class FakeVariantBench:
     `values` maps metric names to what a quiet machine gives (multiplied by the noise; the names in `less` are
     divided by it). `calls` is the log of what was called, shared between variants if given:
     ("activate" | "block" | "quiesce", variant). `operations_per_s` decides operations and bytes (4 KiB each).
-    `fail_activate` and `fail_block_at` (the n-th block of this variant, from 0) raise NotApplicable.
+    `fail_activate` and `fail_block_at` (the n-th block of this variant, from 0) raise MeasurementInvalid.
     `onset_s` is held apart in each block (`onset_factor` times its value). `hang` makes blocks wait for ever,
     for tests of cancellation: `running` says whether a load is under way.
     """
@@ -58,7 +58,7 @@ class FakeVariantBench:
     async def make_active(self) -> None:
         self.calls.append(("activate", self.variant))
         if self.fail_activate:
-            raise NotApplicable(self.fail_activate)
+            raise MeasurementInvalid(self.fail_activate)
 
     async def wait_until_idle(self) -> None:
         self.calls.append(("quiesce", self.variant))
@@ -76,7 +76,7 @@ class FakeVariantBench:
         finally:
             self.running = False
         if number == self.fail_block_at:
-            raise NotApplicable(self.fail_reason)
+            raise MeasurementInvalid(self.fail_reason)
         onset = None
         if self.onset_s:
             onset = self._make_measured(self.onset_s, factor * self.onset_factor)

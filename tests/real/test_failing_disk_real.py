@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.files.rights import write_advice
+from hostdx.probes.files.rights import advice_for_failed_write
 from tests.app.launcher import run_hostdx, start_hostdx
 from tests.needs import KNOWN_DISK, LOOP, ROOT, need, needs, one_always, program
 from tests.real.iosched_kill import kill_all
@@ -95,6 +95,8 @@ def test_a_quota_that_is_reached_is_one_line_and_leaves_nothing(tmp_path: Path, 
         ended = run_hostdx(tmp_path, *words_of(scenario, directory, disk.device), timeout=120)
         assert ended.returncode == STATUS.get(scenario, 3), ended.stderr
         last = next(line for line in reversed(ended.stderr.splitlines()) if str(directory) in line)
-        assert os.strerror(errno.EDQUOT) in last and write_advice(errno.EDQUOT, "") in last, ended.stderr
+        assert os.strerror(errno.EDQUOT) in last and advice_for_failed_write(errno.EDQUOT, "") in last, (
+            ended.stderr
+        )
         assert list(directory.iterdir()) == []
         assert not list((tmp_path / "state/hostdx/journal").iterdir())

@@ -1,6 +1,6 @@
 """`--private`: values that can hold secrets are told as digests, the same for the same value."""
 
-from hostdx.probes.reading.secrecy.secrets import text_stand_in
+from hostdx.probes.reading.secrecy.secrets import hash_of_text
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract.option_value import OptionRedaction
 from hostdx.scenarios.contract.plan import Option, Plan, Variant
@@ -18,12 +18,12 @@ COMMAND = ["hostdx", "run", "--cmd", "/job tiger7", f"--variant={VARIANT}", "--b
 def test_options_and_command_become_digests() -> None:
     redaction = OptionRedaction({**VALUES, "private": True}, DECLARED)
     assert redaction.redact_options(VALUES) == {
-        "cmd": text_stand_in("/job tiger7"),
-        "variant": [text_stand_in(VARIANT)],
+        "cmd": hash_of_text("/job tiger7"),
+        "variant": [hash_of_text(VARIANT)],
         "budget": 9.0,
     }
     assert redaction.redact_command(COMMAND) == [
-        "hostdx", "run", "--cmd", text_stand_in("/job tiger7"), f"--variant={text_stand_in(VARIANT)}", "--budget", "9"
+        "hostdx", "run", "--cmd", hash_of_text("/job tiger7"), f"--variant={hash_of_text(VARIANT)}", "--budget", "9"
     ]  # fmt: skip
 
 

@@ -182,7 +182,7 @@ async def _run_session(seed: int, place: Path, figures: Figures) -> None:
         ) as (app, _):
             app.watches_host = run is None
             if run is None:
-                app.look_for_runs_and_offer_undo()
+                app.look_for_recordings_and_offer_undo()
                 app.screen.on_screen_resume()
             for _ in range(BURSTS_EACH):
                 for _ in range(random.randrange(1, KEYS_MOST)):

@@ -35,8 +35,8 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
 
     Memory is preferred on the same node, not bound to it. CPUs of other pinned processes are avoided.
     """
-    from hostdx.probes.children.parent_death import as_a_shell_would
-    from hostdx.probes.cpu_list import as_list
+    from hostdx.probes.children.parent_death import restore_signals_for_exec
+    from hostdx.probes.cpu_list import format_cpu_list
     from hostdx.probes.reading.host import Host
     from hostdx.probes.system.running.allowed import find_pinned_cpus
     from hostdx.scenarios.triage.cpus.slot import choose_slot
@@ -51,7 +51,7 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
     if chosen is None:
         count = count_noun(len(usable.usable_cores()), "core")
         raise Failure(
-            f"pin: {count} may be used here (CPUs {as_list(usable.cpus)}), --cores asks for {cores}",
+            f"pin: {count} may be used here (CPUs {format_cpu_list(usable.cpus)}), --cores asks for {cores}",
             COULD_NOT,
         )
     nodes = f", memory on node {', '.join(map(str, chosen.nodes))}" if chosen.nodes else ""
@@ -62,7 +62,7 @@ def pin(cores: int, dry_run: bool, command: tuple[str, ...]) -> int:
     os.sched_setaffinity(0, chosen.cpus)
     if chosen.nodes and not _prefer_nodes(chosen.nodes):
         print_complaint("pin: the memory policy cannot be set here; memory comes from where the CPUs are")
-    as_a_shell_would()
+    restore_signals_for_exec()
     try:
         os.execvp(command[0], command)
     except OSError as error:

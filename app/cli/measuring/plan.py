@@ -9,7 +9,7 @@ import msgspec
 
 from hostdx.app.cli.look import color_option
 from hostdx.app.cli.measuring.event_stream import events_option, make_header
-from hostdx.app.cli.measuring.several_runs import check_run_series
+from hostdx.app.cli.measuring.several_runs import check_follows_earlier_runs
 from hostdx.app.cli.root_option import host_at
 from hostdx.app.cli.scenario_command import Scenarios
 from hostdx.app.recordings.writer import encode_event
@@ -39,7 +39,7 @@ def _plan(
     root: str | None,
 ) -> int:
     began = time.monotonic()
-    check_run_series("plan", scenario, chosen)  # what the run would refuse
+    check_follows_earlier_runs("plan", scenario, chosen)  # what the run would refuse
     if events:
         print_raw(encode_event(make_header(scenario.id, chosen)))
     plan, reason, status = _make_plan(scenario, host_at(root), Options(chosen, options))
@@ -72,7 +72,7 @@ def _plan(
 def _make_plan(scenario: Scenario, host: Host, options: Options) -> tuple[Plan | None, str, int]:
     """The plan, why not, and the exit status."""
     try:
-        with host.hold_static():
+        with host.read_static_parts_once():
             blocked = scenario.blocking_reason(host)
             if blocked and not (host.live and scenario.reads_anyway):
                 return None, blocked, failure.COULD_NOT

@@ -10,7 +10,7 @@ import msgspec
 
 from hostdx.app.cli.look import color_option, line_width
 from hostdx.app.cli.measuring.progress import Plain, Quiet
-from hostdx.app.cli.measuring.several_runs import check_run_series, describe_progress
+from hostdx.app.cli.measuring.several_runs import check_follows_earlier_runs, describe_progress
 from hostdx.app.cli.scenario_command import Scenarios
 from hostdx.app.report import json_document
 from hostdx.app.terminal import failure
@@ -71,7 +71,7 @@ def _run(
         load_baseline_runs(against, scenario.id)
     if as_json and events == "-":
         raise Failure("run: --json and --events - both want stdout; give --events a file", failure.USAGE)
-    several = check_run_series("run", scenario, chosen)
+    several = check_follows_earlier_runs("run", scenario, chosen)
     request = RunRequest(
         options=chosen,
         declared=options,

@@ -46,7 +46,7 @@ def _read_earlier_run(path: Path, scenario: Scenario) -> Earlier | None:
     )
 
 
-def check_run_series(command: str, scenario: Scenario, chosen: Mapping[str, Json]) -> bool:
+def check_follows_earlier_runs(command: str, scenario: Scenario, chosen: Mapping[str, Json]) -> bool:
     """Before the run. Raises Failure where it cannot follow the earlier ones."""
     options = Options(chosen)
     try:

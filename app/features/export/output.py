@@ -20,7 +20,7 @@ from hostdx.app.features.export.schema import COLUMNS, ColumnSchema, schema_docu
 from hostdx.app.report.json_document import encode_document
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.printable import make_cell_printable, make_json_printable
-from hostdx.probes.files.path_walk import Misled, locate_name
+from hostdx.probes.files.path_walk import UntrustedLink, locate_name
 
 if TYPE_CHECKING:
     import pyarrow
@@ -184,7 +184,7 @@ def _make_or_open_empty_folder(path: str) -> int:
     """Open a new or an empty directory. Raises Failure."""
     try:
         place = locate_name(path.rstrip("/") or "/")
-    except Misled as why:
+    except UntrustedLink as why:
         raise Failure(f"export: {path}: {why}; name a directory in a folder that is yours alone") from None
     except (OSError, ValueError) as error:
         raise Failure(f"export: {path}: cannot be written: {getattr(error, 'strerror', error)}") from None

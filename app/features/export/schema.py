@@ -7,13 +7,13 @@ from typing import Literal, TypeAlias, Union, cast
 
 import msgspec
 
-from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.probes.types import Json
 
 SCHEMA = "hostdx-export/1"
 RESULTS = "results"  # of scenarios: lines of a recording whose type has a dot
 ColumnType: TypeAlias = Literal["text", "integer", "real", "flag", "time"]
-_declared = read_own_data(__file__, "tables.toml", dict[str, dict[str, tuple[str, str, str]]])
+_declared = read_shipped_toml(__file__, "tables.toml", dict[str, dict[str, tuple[str, str, str]]])
 _DOCUMENTS = Path(__file__).with_name("documents")
 
 

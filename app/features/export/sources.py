@@ -20,7 +20,7 @@ from hostdx.app.recordings.limits import SIZE_LIMIT
 from hostdx.app.recordings.reader import BrokenRecording, RecordingFollower
 from hostdx.app.recordings.store import files_below
 from hostdx.app.terminal.failure import USAGE, Failure
-from hostdx.probes.files.safe_read import open_regular, read_named
+from hostdx.probes.files.safe_read import open_trusted_regular, read_trusted_file
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.model import ImportRefusedError
 from hostdx.probes.imports.source import ImportSource
@@ -91,7 +91,7 @@ def digest_of(path: Path) -> str:
     """Return the `run_id` of a file. Raises Unexported."""
     digest, size = hashlib.sha256(), 0
     try:
-        with os.fdopen(open_regular(path), "rb") as file:
+        with os.fdopen(open_trusted_regular(path), "rb") as file:
             while chunk := file.read(_CHUNK):
                 digest.update(chunk)
                 size += len(chunk)
@@ -173,7 +173,7 @@ _triage = Decoder(_TriageDocument)
 def _read_triage(path: Path) -> _TriageDocument | None:
     """None where it is another JSON file."""
     try:
-        document: _TriageDocument = _triage.decode(read_named(path, MAX_TRIAGE_BYTES))
+        document: _TriageDocument = _triage.decode(read_trusted_file(path, MAX_TRIAGE_BYTES))
     except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return None
     return document if document.schema == ev.SCHEMA and document.scenario == "triage" else None

@@ -14,8 +14,8 @@ import msgspec
 from hostdx.app.state import make_private
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output_file import write_bytes
-from hostdx.probes.files.rights import write_advice
-from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.files.rights import advice_for_failed_write
+from hostdx.probes.files.safe_read import read_trusted_file
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import ranges as of
 
@@ -85,7 +85,7 @@ class FleetFolder:
         """Raises Failure."""
         path = self.path / "fleet.json"
         try:
-            head = _head.decode(read_named(path, MAX_HEAD_BYTES))
+            head = _head.decode(read_trusted_file(path, MAX_HEAD_BYTES))
         except OSError as error:
             raise Failure(f"fleet: {path}: cannot be read: {error.strerror}", USAGE) from None
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -100,7 +100,7 @@ class FleetFolder:
         """The last word on each node and round. A half line at the end (a full disk, a kill) is left out."""
         answers_by_node: dict[tuple[str, int], NodeAnswer] = {}
         try:
-            data = read_named(self.path / "answers.jsonl", MAX_ANSWERS_BYTES)
+            data = read_trusted_file(self.path / "answers.jsonl", MAX_ANSWERS_BYTES)
         except FileNotFoundError:
             return {}
         except OSError as error:
@@ -130,7 +130,7 @@ class FleetFolder:
         except OSError as error:
             raise Failure(
                 f"fleet: {path}: cannot be written: {error.strerror}; "
-                f"{write_advice(error.errno, 'write elsewhere')}, then --resume"
+                f"{advice_for_failed_write(error.errno, 'write elsewhere')}, then --resume"
             ) from None
         finally:
             os.close(descriptor)

@@ -15,7 +15,7 @@ from hostdx.app.report.results.finding_parts import incident_parts
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output import print_note
 from hostdx.app.terminal.output_file import deliver_text
-from hostdx.probes.files.safe_read import open_regular, read_regular
+from hostdx.probes.files.safe_read import open_trusted_regular, read_regular
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.analysis.incidents.nodes import NodeBook, NodesJudgement, judge_nodes, shared_findings
 from hostdx.scenarios.contract import events as ev
@@ -56,7 +56,7 @@ def read_books(arguments: Sequence[str]) -> list[NodeBook]:
 
 def _begins_as_book(path: Path) -> bool:
     """By its first keys: thousands of triages are not read twice. Raises OSError, ValueError."""
-    with os.fdopen(open_regular(path), "rb") as file:
+    with os.fdopen(open_trusted_regular(path), "rb") as file:
         return b'"book"' in file.read(HEAD_BYTES)
 
 

@@ -20,7 +20,7 @@ from hostdx.app.recordings.store import files_below
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.probes.children.parent_death import die_with_parent
 from hostdx.probes.files.rights import KILLED
-from hostdx.probes.imports.path_names import distinguish_paths
+from hostdx.probes.imports.path_names import distinct_short_names
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey, PlannedLoad
 from hostdx.scenarios.analysis.peers.facts import FactTable
 from hostdx.scenarios.analysis.peers.judge import judge_fleet
@@ -117,7 +117,9 @@ def read_fleet(arguments: Sequence[str]) -> FleetAnswers:
         )
     unnamed = [file_path.path for file_path in sources if not file_path.node]
     parts = (
-        dict(zip(unnamed, distinguish_paths([str(path) for path in unnamed]), strict=True)) if unnamed else {}
+        dict(zip(unnamed, distinct_short_names([str(path) for path in unnamed]), strict=True))
+        if unnamed
+        else {}
     )
     waiting: list[tuple[AnswerSource, AnswerSummary]] = []
     hosts: dict[str, None] = {}

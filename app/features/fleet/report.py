@@ -11,7 +11,7 @@ from hostdx.probes.types import Json
 from hostdx.probes.units import count_noun, format_percent, join_names
 from hostdx.scenarios.analysis.peers import judgement as peers
 from hostdx.scenarios.analysis.peers.node import fold_names
-from hostdx.scenarios.analysis.peers.retest import MAX_ROUNDS, MIN_ROUNDS, RetestedSuspect
+from hostdx.scenarios.analysis.peers.retest import MAX_ROUNDS, MIN_ROUNDS, RetestedMeasure
 from hostdx.scenarios.analysis.peers.screen import DRAWN, MIN_PEERS
 from hostdx.scenarios.contract.results import document as doc
 from hostdx.scenarios.triage.rules.texts import FindingTexts
@@ -128,7 +128,7 @@ def _outlier_words(judgement: peers.FleetJudgement, odd: peers.FleetOutlier) -> 
     return words
 
 
-def standing_words(judgement: peers.FleetJudgement, suspect: RetestedSuspect) -> str:
+def standing_words(judgement: peers.FleetJudgement, suspect: RetestedMeasure) -> str:
     """`create a file: 12 % slower (95 % CI 10 to 14 %), 3 rounds`."""
     size = units.format_effect(suspect.ratio or suspect.screened)
     interval = f" (95 % CI {units.format_interval(*suspect.ci95, suspect.ratio)})" if suspect.ci95 else ""
@@ -179,8 +179,8 @@ def _outlier_section(judgement: peers.FleetJudgement, odd: peers.FleetOutlier) -
 
 def _standing_table(
     judgement: peers.FleetJudgement,
-    standings: Sequence[RetestedSuspect],
-    more: Sequence[RetestedSuspect] = (),
+    standings: Sequence[RetestedMeasure],
+    more: Sequence[RetestedMeasure] = (),
 ) -> doc.Table:
     """`more`: of which the first ones are the worst, a node."""
     measures = Counter(standing.node for standing in more)
@@ -236,7 +236,7 @@ def _suspect_sections(judgement: peers.FleetJudgement) -> list[doc.ReportSection
     if not judgement.suspects:
         return []
     names = ",".join(dict.fromkeys(suspect.node for suspect in judgement.suspects))
-    worst: dict[str, RetestedSuspect] = {}
+    worst: dict[str, RetestedMeasure] = {}
     for suspect in judgement.suspects:
         worst.setdefault(suspect.node, suspect)
         if suspect.log_distance > worst[suspect.node].log_distance:

@@ -8,11 +8,11 @@ import msgspec
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output_file import write_bytes
 from hostdx.app.terminal.printable import make_json_printable
-from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.scenarios.analysis.peers.judgement import FleetJudgement
-from hostdx.scenarios.analysis.peers.retest import RetestedSuspect
+from hostdx.scenarios.analysis.peers.retest import RetestedMeasure
 
-COLUMNS = read_own_data(__file__, "columns.toml", dict[str, str])
+COLUMNS = read_shipped_toml(__file__, "columns.toml", dict[str, str])
 
 
 class NodeFigure(msgspec.Struct, kw_only=True):
@@ -40,7 +40,7 @@ class NodeFigure(msgspec.Struct, kw_only=True):
 
 def judgement_rows(judgement: FleetJudgement) -> Iterator[NodeFigure]:
     """A node without a measure has one row."""
-    judged: dict[tuple[str, int], RetestedSuspect] = {
+    judged: dict[tuple[str, int], RetestedMeasure] = {
         (standing.node, standing.column): standing
         for standing in (
             *(s for odd in judgement.odd for s in odd.standings),

@@ -12,7 +12,7 @@ import msgspec
 from hostdx.app.recordings.reader import BrokenRecording, pause_collection, read_events
 from hostdx.app.recordings.sides import read_other_tool
 from hostdx.app.terminal.failure import Failure
-from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.files.safe_read import read_trusted_file
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.run_summary import (
@@ -100,7 +100,7 @@ def _summary_of_recording(path: Path) -> AnswerSummary:
 
 
 def _summary_of_triage(path: Path) -> AnswerSummary:
-    data = read_named(path, MAX_JSON_BYTES)
+    data = read_trusted_file(path, MAX_JSON_BYTES)
     try:
         triage = _triage.decode(data)
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError) as error:

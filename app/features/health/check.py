@@ -47,7 +47,7 @@ class Answer(StrEnum):
     NOT_SURE = "not sure"
 
 
-class Reason(msgspec.Struct, frozen=True):
+class UnfitReason(msgspec.Struct, frozen=True):
     """Why a node is not fit, or why nobody can be sure. `source`: what that was read from."""
 
     part: Literal["mount", "rule", "left behind", "speed", "time"]
@@ -61,7 +61,7 @@ class HealthCheck(msgspec.Struct, kw_only=True):
 
     seconds: float = 0.0
     node_class: str = ""
-    reasons: list[Reason] = []
+    reasons: list[UnfitReason] = []
     standings: list[LoadStanding] = []
     notes: list[str] = []
 
@@ -99,7 +99,7 @@ def check_node(began: float, within_s: float, node_class: NodeClass | None, dire
     return check
 
 
-def _check_mounts() -> Iterator[Reason]:
+def _check_mounts() -> Iterator[UnfitReason]:
     with closing(Host()) as host:
         mounts = read_mounts(host)
         for mount in () if isinstance(mounts, Absent) else mounts:
@@ -107,7 +107,7 @@ def _check_mounts() -> Iterator[Reason]:
                 answer = host.read_statvfs(mount.mountpoint)
                 if isinstance(answer, Absent) and answer.kind == "timeout":
                     words = f"{mount.mountpoint} ({mount.fstype}) does not answer"
-                    yield Reason("mount", Answer.NOT_FIT, words, "/proc/self/mountinfo")
+                    yield UnfitReason("mount", Answer.NOT_FIT, words, "/proc/self/mountinfo")
                     return
 
 
@@ -145,7 +145,7 @@ def _check_rules(check: HealthCheck, ends: float) -> None:
                 if finding is not None and finding.severity == "critical" and finding.confidence != "hint":
                     source = finding.evidence[0].source if finding.evidence else finding.id
                     check.reasons.append(
-                        Reason("rule", Answer.NOT_FIT, f"{finding.title} ({finding.id})", source)
+                        UnfitReason("rule", Answer.NOT_FIT, f"{finding.title} ({finding.id})", source)
                     )
     except TimeoutError:
         check.reasons.append(_unanswered_reason("the read-only rules", rules))
@@ -155,24 +155,24 @@ def _check_rules(check: HealthCheck, ends: float) -> None:
         all_leftovers = msgspec.json.decode(b"".join(_read_chunks(leftovers, ends)), type=list[Leftover])
         for left in all_leftovers:
             answer: Answer = Answer.NOT_FIT if left.grave else Answer.NOT_SURE
-            check.reasons.append(Reason("left behind", answer, f"left behind: {left.text}", left.source))
+            check.reasons.append(UnfitReason("left behind", answer, f"left behind: {left.text}", left.source))
     except TimeoutError:
         check.reasons.append(_unanswered_reason("the look at what the last job left behind", leftovers))
     except msgspec.MsgspecError:
         check.reasons.append(
-            Reason("left behind", Answer.NOT_SURE, "the look at what the last job left behind failed")
+            UnfitReason("left behind", Answer.NOT_SURE, "the look at what the last job left behind failed")
         )
     finally:
         _kill_and_wait_briefly(leftovers)
 
 
-def _unanswered_reason(part: str, child: subprocess.Popen[bytes]) -> Reason:
+def _unanswered_reason(part: str, child: subprocess.Popen[bytes]) -> UnfitReason:
     """Return the reason for a part that gave no answer in time: what the child waits in, where the kernel says it."""
     if waits := _kernel_wait_function(child.pid):
-        return Reason(
+        return UnfitReason(
             "time", Answer.NOT_FIT, f"{part} hangs in the kernel: {waits}", f"/proc/{child.pid}/wchan"
         )
-    return Reason("time", Answer.NOT_SURE, f"{part} took too long")
+    return UnfitReason("time", Answer.NOT_SURE, f"{part} took too long")
 
 
 def _kernel_wait_function(pid: int) -> str:
@@ -241,14 +241,16 @@ class _SpeedTest:
         if wait_briefly(child, STOP_S - GIVEN_UP_S) is None:
             _kill_and_wait_briefly(child)
 
-    def _speed_reasons(self, child: subprocess.Popen[bytes], *, hung: bool, source: str) -> Iterator[Reason]:
+    def _speed_reasons(
+        self, child: subprocess.Popen[bytes], *, hung: bool, source: str
+    ) -> Iterator[UnfitReason]:
         slow = [standing for standing in self._check.standings if standing.is_slow]
         for s in slow:
             words = (
                 f"{s.load} on {s.slot} CPU{'s' if s.slot == 'all' else ''} has {s.ratio:.0%} of class "
                 f"{self._class.name} (limit {s.limit:.0%}, {s.rounds} rounds)"
             )
-            yield Reason("speed", Answer.NOT_FIT if s.decides else Answer.NOT_SURE, words, source)
+            yield UnfitReason("speed", Answer.NOT_FIT if s.decides else Answer.NOT_SURE, words, source)
         if slow:
             return
         if hung:
@@ -257,23 +259,23 @@ class _SpeedTest:
             return
         elif (ended := self._session.ended) is not None and ended.status != "done":
             words = f"the speed test did not run: {ended.reason or ended.status}"
-            yield Reason("speed", Answer.NOT_SURE, words, source)
+            yield UnfitReason("speed", Answer.NOT_SURE, words, source)
             return
         disturbed = [g.guard_sentence for g in self._session.guards if g.again and g.disturbance is not None]
         few = [s for s in self._check.standings if s.rounds < MIN_ROUNDS]
         near = min(self._check.standings, key=lambda s: s.ratio / s.limit, default=None)
         if few or near is None:
             words = f": {disturbed[-1]}" if disturbed else ""
-            yield Reason(
+            yield UnfitReason(
                 "speed", Answer.NOT_SURE, f"too few undisturbed rounds of the speed test{words}", source
             )
         else:
             words = (
                 f"{near.load} has {near.ratio:.0%} of class {self._class.name}, not below {near.limit:.0%}"
             )
-            yield Reason("speed", Answer.NOT_SURE, words, source)
+            yield UnfitReason("speed", Answer.NOT_SURE, words, source)
 
 
 def make_failed_check(why: Failure) -> HealthCheck:
     """Return the check of a node that could not be checked."""
-    return HealthCheck(reasons=[Reason("time", Answer.NOT_SURE, why.text)])
+    return HealthCheck(reasons=[UnfitReason("time", Answer.NOT_SURE, why.text)])

@@ -17,7 +17,7 @@ from hostdx.scenarios.contract.plan import Option
 WITHIN = Option(name="within", kind="number", unit="s", help="", least=5, most=600)
 
 
-class PluginCommand(click.Command):
+class NagiosCommand(click.Command):
     """By the plug-in rules of Nagios a wrong command line is UNKNOWN (3), on stdout."""
 
     def make_context(self, *args: object, **extra: object) -> click.Context:
@@ -31,7 +31,7 @@ class PluginCommand(click.Command):
             raise SystemExit(NAGIOS[Answer.NOT_SURE][0]) from None
 
 
-@click.command(cls=PluginCommand)
+@click.command(cls=NagiosCommand)
 @click.option(
     "--within",
     type=Number(WITHIN),

@@ -47,7 +47,7 @@ def find_leftovers(host: Host) -> Iterator[Leftover]:
     total = sizes.get("MemTotal", 0)
     first = _first_user(host)
     owners: set[int] = set()
-    yield from _left_processes(host, first, total, owners)
+    yield from _processes_of_absent_users(host, first, total, owners)
     for folder in FOLDERS:
         yield from _left_files(folder, first, total, owners)
     available = sizes.get("MemAvailable", total)
@@ -74,8 +74,10 @@ def _first_user(host: Host) -> int:
     return next((number for number in numbers if number), FIRST_USER)
 
 
-def _left_processes(host: Host, first: int, total: int, owners: set[int]) -> Iterator[Leftover]:
-    """Of users who are not logged in (systemd puts sessions below user.slice); `owners` gets everybody's."""
+def _processes_of_absent_users(
+    host: Host, first_uid: int, total_memory: int, seen_uids: set[int]
+) -> Iterator[Leftover]:
+    """Of users who are not logged in (systemd puts sessions below user.slice); `seen_uids` gets everybody's."""
     pages: dict[int, int] = {}
     busy: dict[int, list[str]] = {}
     own = own_family(host)
@@ -84,9 +86,9 @@ def _left_processes(host: Host, first: int, total: int, owners: set[int]) -> Ite
             uid = Path(f"/proc/{process.pid}").stat().st_uid
         except OSError:
             continue  # it ended
-        if not first <= uid != NOBODY or process.pid in own:
+        if not first_uid <= uid != NOBODY or process.pid in own:
             continue
-        owners.add(uid)
+        seen_uids.add(uid)
         group = host.read_file_text(f"/proc/{process.pid}/cgroup")
         if isinstance(group, str) and "/user.slice/" in group:
             continue
@@ -100,7 +102,7 @@ def _left_processes(host: Host, first: int, total: int, owners: set[int]) -> Ite
         held = pages[uid] * os.sysconf("SC_PAGE_SIZE")
         doing = f", at work: {', '.join(active[:3])}" if active else ""
         words = f"processes of {user_name(uid)} hold {units.format_size(held)} of memory{doing}"
-        yield Leftover("processes", words, "/proc", bool(active) or held > GRAVE_SHARE * total)
+        yield Leftover("processes", words, "/proc", bool(active) or held > GRAVE_SHARE * total_memory)
 
 
 def _left_files(folder: str, first: int, total: int, owners: set[int]) -> Iterator[Leftover]:

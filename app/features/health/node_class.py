@@ -21,7 +21,7 @@ from hostdx.app.recordings.values import is_counted
 from hostdx.app.state import make_private, state_dir
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output_file import write_bytes
-from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.files.safe_read import read_trusted_file
 from hostdx.scenarios.contract import ranges as of
 from hostdx.scenarios.contract.card import card_with_role
 
@@ -141,7 +141,7 @@ def read_class(name: str) -> NodeClass:
     """Raises Failure."""
     path = _class_path(name)
     try:
-        node_class = _decoder.decode(read_named(path, MAX_CLASS_BYTES))
+        node_class = _decoder.decode(read_trusted_file(path, MAX_CLASS_BYTES))
     except OSError as error:
         raise Failure(
             f"class {name}: {path}: cannot be read: {error.strerror}; `hostdx fleet judge DIR --save-class {name}` "

@@ -13,7 +13,7 @@ from hostdx.app.terminal.output import print_complaint, print_line, print_result
 from hostdx.app.terminal.output_file import check_outputs, write_bytes
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.hep.prmon import PrmonJson, PrmonText, compare_text_with_summary
-from hostdx.probes.imports.path_names import distinguish_paths
+from hostdx.probes.imports.path_names import distinct_short_names
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.analysis.compare.bounding_box import bounding_box_points_of
 from hostdx.scenarios.analysis.compare.snapshot import Imported
@@ -63,7 +63,7 @@ def import_(
             print_complaint(why.text)
     if not read:
         return COULD_NOT
-    names = distinguish_paths([file.path for file in read])
+    names = distinct_short_names([file.path for file in read])
     read = [_with_pair(f, read, name) for f, name in zip(read, names, strict=True)]
     pile = make_result_set(read, series=series) if output is not None or _belong_together(read) else None
     written = _write_recordings(read, pile, output)

@@ -59,5 +59,5 @@ def scenario_options(wanted: WatchSettings) -> dict[str, Json]:
 def plan_of_night(wanted: WatchSettings) -> Plan:
     """Of one night. Raises UsageError and RunRefused as the scenario does."""
     scenario = load_benchmark_set()
-    with closing(Host()) as host, host.hold_static():
+    with closing(Host()) as host, host.read_static_parts_once():
         return scenario.prepare(host, Options(scenario_options(wanted), scenario.options)).plan.with_digest()

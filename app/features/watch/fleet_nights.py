@@ -15,7 +15,7 @@ from hostdx.app.recordings.sides import read_run_summary
 from hostdx.app.state import make_private, state_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output_file import write_bytes
-from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.files.safe_read import read_trusted_file
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey
 from hostdx.scenarios.analysis.nights.fleet import OtherNight
@@ -120,7 +120,7 @@ def _recordings_below(folder: str) -> list[tuple[Path, os.stat_result]]:
 def _read_cache(path: Path) -> _NightCache:
     """Nothing where there is none, or none of this version."""
     try:
-        cache = _decoder.decode(read_named(path, _MAX_CACHE_BYTES))
+        cache = _decoder.decode(read_trusted_file(path, _MAX_CACHE_BYTES))
     except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
         return _NightCache()
     sound = all(

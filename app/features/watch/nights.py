@@ -18,7 +18,7 @@ from hostdx.app.recordings.sides import read_run_summaries
 from hostdx.app.state import make_private
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output_file import write_bytes
-from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.files.safe_read import read_trusted_file
 from hostdx.probes.reading.lossless_json import Decoder, encode
 from hostdx.scenarios.analysis.compare.run_summary import RunSummary
 from hostdx.scenarios.analysis.nights.fleet import OtherNight, remove_common_effects
@@ -126,7 +126,7 @@ class Nights:
     def _read_index(self) -> dict[str, _Entry]:
         """Nothing where there is none, or none of this version."""
         try:
-            read: _Index = _decoder.decode(read_named(self.folder / INDEX, MAX_INDEX_BYTES))
+            read: _Index = _decoder.decode(read_trusted_file(self.folder / INDEX, MAX_INDEX_BYTES))
         except (OSError, msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
             return {}
         return read.entries if read.schema == SCHEMA else {}

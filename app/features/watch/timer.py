@@ -17,12 +17,12 @@ from hostdx.app.features.watch.battery import WRITES_BYTES, WatchSettings, comma
 from hostdx.app.run import consent
 from hostdx.app.state import journal_dir, remove_leftovers_and_check_room
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.terminal.invocation import code_rulers_text, own_command
+from hostdx.app.terminal.invocation import code_writers_objection, own_command
 from hostdx.app.terminal.process import identity_of
 from hostdx.app.undo import undo
 from hostdx.app.undo.changes import HostChanges
 from hostdx.app.undo.journal import SCHEMA, Busy, JournalHeader
-from hostdx.probes.files.path_ownership import describe_exposure
+from hostdx.probes.files.path_ownership import describe_exposure_of_root
 from hostdx.probes.units import format_size
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.plan import Plan
@@ -85,7 +85,7 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
             left_out=battery.left_out,
             sentences=(
                 f"runs {shlex.join(self.night_command)}",
-                *((rulers,) if (rulers := describe_exposure(self.wanted.directory)) else ()),
+                *((rulers,) if (rulers := describe_exposure_of_root(self.wanted.directory)) else ()),
                 f"every night at {self.at} and up to an hour later, at low priority; not while others keep the host "
                 "busy",
                 "once more in a night whose figures are low",
@@ -142,7 +142,7 @@ def units_text(units: Installable) -> str:
 
 def check_own_program() -> None:
     """Root's units run nothing that others could replace. Raises Failure."""
-    if owner_text := code_rulers_text(own_command()):
+    if owner_text := code_writers_objection(own_command()):
         raise Failure(
             f"watch: {own_command()[0]}: {owner_text}, who could change what root runs; install hostdx where only root "
             "may write (/usr/local, a .deb or .rpm), or use your own crontab: `hostdx watch --units`"

@@ -23,7 +23,7 @@ def drawable_boxes(boxes: Sequence[BoundingBoxFigures]) -> list[BoundingBoxFigur
     return [box for box in boxes[:8] if all(min(c.median, c.low, c.high) > 1e-300 for c in box.corners)]
 
 
-class Frame(NamedTuple):
+class LogFrame(NamedTuple):
     """The drawing's limits, logarithmic, with room on every side."""
 
     low_x: float
@@ -48,7 +48,7 @@ def _log_share(value: float | None, low: float, high: float) -> float:
     return (math.log(value) - math.log(low)) / (math.log(high) - math.log(low))
 
 
-def _make_frame(box: BoundingBoxFigures) -> Frame:
+def _make_frame(box: BoundingBoxFigures) -> LogFrame:
     def find_limits(corners: Sequence[BoxCorner], extra: Sequence[float | None]) -> tuple[float, float]:
         values = [v for c in corners for v in (*c.values[:_MAX_RUNS], c.low, c.high) if v is not None]
         values = [v for v in (*values, *extra) if v is not None and v > 0]
@@ -56,7 +56,7 @@ def _make_frame(box: BoundingBoxFigures) -> Frame:
 
     x = find_limits(box.corners[:2], [p.bandwidth for p in box.placed])
     y = find_limits(box.corners[2:], [p.metadata for p in box.placed])
-    return Frame(*x, *y)
+    return LogFrame(*x, *y)
 
 
 class Drawing:

@@ -133,7 +133,7 @@ MIN_OPERATIONS = 100  # operations a side: fewer have no shape
 _NAME = 30
 
 
-def latency_histograms(session: RunSession, workload: str) -> tuple[Histogram, ...]:
+def latency_figure(session: RunSession, workload: str) -> tuple[Histogram, ...]:
     """None where a side has too few operations, or nobody kept their times."""
     sides = pool_histograms(session, workload)
     bounds = [bound for side in sides.values() for bound in side]

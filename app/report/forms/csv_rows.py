@@ -16,7 +16,7 @@ from hostdx.app.recordings.values import baseline_and_variant_values, is_counted
 from hostdx.app.report import wording
 from hostdx.app.report.figures.latency import LatencySummary, latency_summaries
 from hostdx.app.terminal.printable import make_cell_printable
-from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
 from hostdx.scenarios.analysis.compare.effects import effect_name, effect_size_text
 from hostdx.scenarios.contract import events as ev
@@ -27,7 +27,7 @@ from hostdx.scenarios.experiment.wording import effect_size_and_interval_cells
 Value: TypeAlias = str | float | bool | None
 Row: TypeAlias = dict[str, Value]
 
-_column_meanings = read_own_data(__file__, "columns.toml", dict[str, dict[str, str]])
+_column_meanings = read_shipped_toml(__file__, "columns.toml", dict[str, dict[str, str]])
 _LOAD, _EFFECT, _OF_A_SIDE = _column_meanings["load"], _column_meanings["effect"], _column_meanings["side"]
 _SIDES = ("baseline", "variant")
 MEASURED = {

@@ -4,14 +4,14 @@ from functools import cache, partial
 
 from hostdx.app.terminal.lines import Line, crop_line, text_line, wrap_text
 from hostdx.app.tui.widgets.picker import Picker, PickerRow
-from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_shipped_toml
 
 _WORD = 14
 
 
 @cache
 def read_words() -> dict[str, str]:
-    return read_own_data(__file__, "words.toml", dict[str, str])
+    return read_shipped_toml(__file__, "words.toml", dict[str, str])
 
 
 def _term_lines(term: str, meaning: str, width: int) -> list[Line]:

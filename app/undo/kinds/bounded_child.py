@@ -68,13 +68,13 @@ def ask_child(
         child.wait(timeout_s)
         return json.loads(answer)
     except (TimeoutError, subprocess.TimeoutExpired):
-        _end_child(child, finish)
+        _kill_unless(child, finish)
         raise StuckChild(timeout_s, me if is_living(me) else None) from None
     except (ValueError, BrokenPipeError):
         raise DeadChild("the child that should do it died") from None
     finally:
         if child.returncode is None:
-            _end_child(child, finish)
+            _kill_unless(child, finish)
         for pipe in (child.stdin, child.stdout):
             with contextlib.suppress(OSError):
                 pipe.close()
@@ -102,9 +102,9 @@ def _read_within(child: subprocess.Popen[bytes], seconds: float, most: int = 1 <
     return os.read(child.stdout.fileno(), most)
 
 
-def _end_child(child: subprocess.Popen[bytes], finish: bool) -> None:
+def _kill_unless(child: subprocess.Popen[bytes], may_finish: bool) -> None:
     """A killed child in D state stays until the device answers; it is not waited for."""
-    if finish:
+    if may_finish:
         return
     import subprocess
 

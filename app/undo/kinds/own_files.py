@@ -14,11 +14,17 @@ from typing import Any
 
 import msgspec
 
-from hostdx.app.terminal.failure import NotDone
+from hostdx.app.terminal.failure import ChangeNotMade
 from hostdx.app.terminal.process import boot_id
 from hostdx.app.undo.journal import FileSystemId, UndoOutcome
 from hostdx.app.undo.kinds import bounded_child
-from hostdx.probes.files.private_directory import Inode, PrivateDirectory, inode_of, is_own, open_parent
+from hostdx.probes.files.private_directory import (
+    Inode,
+    PrivateDirectory,
+    inode_of,
+    is_owned_by_caller,
+    open_parent,
+)
 
 MARK = ".hostdx-"
 FORGET = "; look at it, then `hostdx undo --forget` removes it from the journal"
@@ -27,18 +33,18 @@ TIMEOUT_S = 5.0  # without anything being removed
 
 
 def make_directory(path: str, *, keep: Sequence[int] = ()) -> Inode:
-    """A directory: which one it is. Raises NotDone."""
+    """A directory: which one it is. Raises ChangeNotMade."""
     request = {"do": "make", "path": path}
     try:
         inode_or_error = bounded_child.ask_child(
             "hostdx.app.undo.kinds.own_files", request, timeout_s=TIMEOUT_S, keep=keep
         )
     except bounded_child.StuckChild as why:
-        raise NotDone(f"{path}: {why}", why.writer) from None
+        raise ChangeNotMade(f"{path}: {why}", why.writer) from None
     except bounded_child.DeadChild as why:
-        raise NotDone(f"{path}: {why}") from None
+        raise ChangeNotMade(f"{path}: {why}") from None
     if isinstance(inode_or_error, str):
-        raise NotDone(f"{path}: {inode_or_error}")
+        raise ChangeNotMade(f"{path}: {inode_or_error}")
     return msgspec.convert(inode_or_error, Inode)
 
 
@@ -143,7 +149,7 @@ def remove_tree(
         return _missing_outcome(path, place)
     try:
         status = os.stat(path.name, dir_fd=parent, follow_symlinks=False)
-        if not is_own(status) or not stat.S_ISDIR(status.st_mode):
+        if not is_owned_by_caller(status) or not stat.S_ISDIR(status.st_mode):
             return UndoOutcome(
                 "failed", f"{path}: is not the directory that hostdx made; not touched{FORGET}"
             )

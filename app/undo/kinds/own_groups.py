@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from hostdx.app.terminal.failure import NotDone
+from hostdx.app.terminal.failure import ChangeNotMade
 from hostdx.app.undo.journal import UndoOutcome
 
 MARK = "hostdx-"
@@ -16,15 +16,15 @@ _LOOK_S = 0.01
 
 
 def make_group(path: str, limits: Mapping[str, str]) -> None:
-    """Raises NotDone, and then there is none. cgroupfs is in memory: nothing here waits on a device."""
+    """Raises ChangeNotMade, and then there is none. cgroupfs is in memory: nothing here waits on a device."""
     group = Path(path)
     try:
         group.mkdir(0o755)
         if not (group / GROUP_KEYS).exists():
             group.rmdir()
-            raise NotDone(f"{path}: {group.parent} is no control group of version 2")
+            raise ChangeNotMade(f"{path}: {group.parent} is no control group of version 2")
     except OSError as why:
-        raise NotDone(f"{path}: no control group can be made there: {why.strerror}") from None
+        raise ChangeNotMade(f"{path}: no control group can be made there: {why.strerror}") from None
     for name, value in limits.items():
         try:
             descriptor = os.open(group / name, os.O_WRONLY | os.O_CLOEXEC)  # never O_CREAT
@@ -34,7 +34,7 @@ def make_group(path: str, limits: Mapping[str, str]) -> None:
                 os.close(descriptor)
         except OSError as why:
             remove_group(path)
-            raise NotDone(f"{path}: {name}={value} was not accepted: {why.strerror}") from None
+            raise ChangeNotMade(f"{path}: {name}={value} was not accepted: {why.strerror}") from None
 
 
 def remove_group(path: str) -> UndoOutcome:

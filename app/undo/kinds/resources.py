@@ -9,7 +9,7 @@ import signal
 import time
 from pathlib import Path
 
-from hostdx.app.terminal.failure import NotDone
+from hostdx.app.terminal.failure import ChangeNotMade
 from hostdx.app.undo.journal import JournalEntry, UndoOutcome
 from hostdx.app.undo.kinds import own_files, own_groups, text_file
 from hostdx.app.undo.kinds.own_files import MARK
@@ -83,11 +83,11 @@ def exact_name(action: Action) -> str:
         return text_file.checked_target_path(action)
     if action.resource == "cgroup":
         if not last.startswith(own_groups.MARK):
-            raise NotDone(f"{action.title}: {name}: its name does not carry hostdx's mark")
+            raise ChangeNotMade(f"{action.title}: {name}: its name does not carry hostdx's mark")
         return name
     directory = action.resource == "directory"
     if not (last.startswith(MARK) if directory else name.startswith("hostdx") and "/" not in name):
-        raise NotDone(f"{action.title}: {name}: its name does not carry hostdx's mark")
+        raise ChangeNotMade(f"{action.title}: {name}: its name does not carry hostdx's mark")
     return name
 
 

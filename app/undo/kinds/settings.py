@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from hostdx.app.terminal.failure import NotDone
+from hostdx.app.terminal.failure import ChangeNotMade
 from hostdx.app.undo.journal import UNDONE, Journal, JournalEntry, UndoOutcome
 from hostdx.app.undo.kinds import attribute
 from hostdx.app.undo.kinds.attribute import AttributeTexts, AttributeTrouble, selected_word
@@ -17,7 +17,7 @@ GONE = (errno.ENOENT, errno.ENODEV, errno.ENXIO, errno.ENOTDIR)
 
 
 def read_target_and_side_values(action: Action) -> tuple[str, dict[str, str]]:
-    """The target's value and the side paths' texts. Raises NotDone."""
+    """The target's value and the side paths' texts. Raises ChangeNotMade."""
     sides: list[str] = []
     for pattern in action.side_paths:
         sides += sorted(map(str, Path("/").glob(pattern.lstrip("/")))) if "*" in pattern else [pattern]
@@ -25,13 +25,13 @@ def read_target_and_side_values(action: Action) -> tuple[str, dict[str, str]]:
     texts = attribute.read_attributes([action.target, *sides])
     old = texts.pop(action.target)
     if isinstance(old, AttributeTrouble):
-        raise NotDone(f"{action.target}: cannot be read: {old.strerror}")
+        raise ChangeNotMade(f"{action.target}: cannot be read: {old.strerror}")
     # a side path that cannot be read (wbt_lat_usec gives EINVAL where it is not built in) cannot be reset either
     return selected_word(old), _readable_texts(texts)
 
 
 def switch_setting(entry: JournalEntry, keep: tuple[int, ...]) -> JournalEntry:
-    """Writes the new value; the entry as it became. Raises NotDone."""
+    """Writes the new value; the entry as it became. Raises ChangeNotMade."""
     target = entry.action.target
     if entry.old == entry.value:
         return replace(entry, made=True, became=entry.value)
@@ -40,10 +40,10 @@ def switch_setting(entry: JournalEntry, keep: tuple[int, ...]) -> JournalEntry:
     except AttributeTrouble as why:
         rights = "; needs root" if why.errno in (errno.EACCES, errno.EPERM) and os.geteuid() else ""
         text = f"{target}: {entry.value!r} was not accepted: {why.strerror}{rights}"
-        raise NotDone(text, why.writer) from None
+        raise ChangeNotMade(text, why.writer) from None
     became = selected_word(text)
     if became == entry.old:
-        raise NotDone(f"{target}: still {became!r} after {entry.value!r} was written: not accepted")
+        raise ChangeNotMade(f"{target}: still {became!r} after {entry.value!r} was written: not accepted")
     return replace(entry, made=True, became=became, left=_readable_texts(sides))
 
 

@@ -4,7 +4,7 @@ import os
 import stat
 from pathlib import Path
 
-from hostdx.app.terminal.failure import NotDone
+from hostdx.app.terminal.failure import ChangeNotMade
 from hostdx.app.undo.journal import UndoOutcome
 from hostdx.probes.files.path_ownership import find_root_objection
 from hostdx.scenarios.contract.action import Action
@@ -13,12 +13,14 @@ MARK = "hostdx-"
 
 
 def checked_target_path(action: Action) -> str:
-    """The target itself. Raises NotDone for a name without our mark, and where others could put a link in its place."""
+    """The target itself. Raises ChangeNotMade for a name without our mark, and where others could put a link in its
+    place.
+    """
     path = Path(action.target)
     if not path.is_absolute() or not path.name.startswith(MARK):
-        raise NotDone(f"{action.title}: {path}: its name does not carry hostdx's mark")
+        raise ChangeNotMade(f"{action.title}: {path}: its name does not carry hostdx's mark")
     if owner_text := find_root_objection(str(path.parent)):
-        raise NotDone(f"{action.title}: {path}: {owner_text}")
+        raise ChangeNotMade(f"{action.title}: {path}: {owner_text}")
     return str(path)
 
 

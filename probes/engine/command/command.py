@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 
 from hostdx.probes import units
-from hostdx.probes.engine.command.supervised import JobRun, RunOrder, Supervisors
+from hostdx.probes.engine.command.supervised import CommandOrder, JobRun, Supervisors
 from hostdx.probes.engine.disk.flush import flush_file_system
-from hostdx.probes.engine.measured import BenchRefused, Measured, NotApplicable
+from hostdx.probes.engine.measured import BenchRefused, Measured, MeasurementInvalid
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.diskstats import counter_growth, moved_bytes
@@ -50,12 +50,12 @@ class CommandBench:
         """Run the command once, however long it takes. Raise BenchRefused where it fails.
         Cancelling ends it and its children.
 
-            The command is killed and NotApplicable raised when it is about to pass `most_bytes`, by what the kernel
-            accounts to it and its children or by the devices' counters, whichever is more.
+            The command is killed and MeasurementInvalid raised when it is about to pass `most_bytes`, by what the
+            kernel accounts to it and its children or by the devices' counters, whichever is more.
         """
         device = moved_bytes(self.host, self.leaves, "both")
         env = os.environ | {"TMPDIR": self.private.proc_path, "LC_ALL": "C"}
-        order = RunOrder(argv=self.argv, cwd=self.private.proc_path, env=env, at_most_s=self.at_most_s)
+        order = CommandOrder(argv=self.argv, cwd=self.private.proc_path, env=env, at_most_s=self.at_most_s)
         async with Supervisors() as supervisors:
             running = asyncio.ensure_future(supervisors.run(order))
             try:
@@ -69,7 +69,7 @@ class CommandBench:
                 running.cancel()
                 await asyncio.wait({running})
         if too_much:
-            raise NotApplicable(too_much)
+            raise MeasurementInvalid(too_much)
         if run.stopped:
             raise BenchRefused(f"{self.argv[0]} did not end within {self.at_most_s:.0f} s")
         if run.status != 0:
@@ -94,7 +94,7 @@ class CommandBench:
             ahead = max(0, wrote - last) * LOOK_S / max(1e-3, now - at)
             if wrote + ahead >= most:
                 supervisors.kill_run()
-                return _stopped_text(self.argv[0], most, by_itself, by_disk)
+                return _stopped_for_writes_text(self.argv[0], most, by_itself, by_disk)
             last, at = wrote, now
         return ""
 
@@ -111,7 +111,7 @@ class CommandBench:
         return moved_bytes(self.host, self.leaves, "write") or 0
 
 
-def _stopped_text(name: str, most: int, by_itself: int, by_disk: int) -> str:
+def _stopped_for_writes_text(name: str, most: int, by_itself: int, by_disk: int) -> str:
     others = max(0, by_disk - by_itself)
     shown = f"it had written {units.format_size(by_itself)}" + (
         f", the disk {units.format_size(by_disk)}" if others >> 20 else ""

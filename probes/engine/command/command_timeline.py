@@ -29,7 +29,7 @@ PACKAGES = (
 MAX_CPUS = 8  # the first ones stand for all: before Linux 5.18 each read interrupts its CPU
 
 
-class Climate:
+class ClockAndHeat:
     """Finds the files once."""
 
     def __init__(self, root: str = ROOT) -> None:
@@ -71,7 +71,7 @@ class TreeTimeline:
     def __init__(self, tell: Callable[[Sample], None], every_s: float = EVERY_S, root: str = "/sys") -> None:
         self._tell = tell
         self._root = root
-        self._climate: Climate | None = None  # most runs are over before their first sample
+        self._climate: ClockAndHeat | None = None  # most runs are over before their first sample
         self._every_s = self._next_s = every_s
         self._held_samples: list[Sample] = []
         self._sample_count = 0
@@ -90,7 +90,7 @@ class TreeTimeline:
         reaped_io: list[int] | None,
     ) -> None:
         """`pids`: the tree, parents first; `reaped_*`: what those had spent that the caller waited for itself."""
-        self._climate = self._climate or Climate(self._root)  # once: no part of what each sample costs
+        self._climate = self._climate or ClockAndHeat(self._root)  # once: no part of what each sample costs
         began = time.process_time()
         ticks = threads = living = 0
         io = (0, 0) if reaped_io is None else (reaped_io[0], reaped_io[1])
@@ -103,7 +103,7 @@ class TreeTimeline:
             if not stat.has_ended:
                 living += 1
                 threads += stat.thread_count
-            both = process_tree.read_and_written(pid)
+            both = process_tree.read_and_written_bytes(pid)
             if both is not None:
                 io = (io[0] + both[0], io[1] + both[1])
             elif not stat.has_ended:

@@ -12,7 +12,7 @@ ROOT = "/sys/class/powercap"
 KINDS = {"package": "energy_package_j", "dram": "energy_dram_j"}
 
 
-class Energy:
+class EnergyCounters:
     """`add_energy` adds what was spent since the look before; nothing where none may be read (root alone may)."""
 
     def __init__(self, root: str = ROOT) -> None:
@@ -42,14 +42,14 @@ class Energy:
         return {name: self._spent.get(kind) for kind, name in KINDS.items()}
 
 
-def is_readable(root: str = ROOT) -> bool:
+def is_energy_readable(root: str = ROOT) -> bool:
     """Return whether any of its counters can be read."""
-    return any(value is not None for value in Energy(root).joules_by_name().values())
+    return any(value is not None for value in EnergyCounters(root).joules_by_name().values())
 
 
-def counter_access(root: str = ROOT) -> Literal["readable", "permission", "unreadable", "missing"]:
+def energy_counter_access(root: str = ROOT) -> Literal["readable", "permission", "unreadable", "missing"]:
     """Return whether any of its counters can be read; else whether there are some and rights are lacking."""
-    if is_readable(root):
+    if is_energy_readable(root):
         return "readable"
     for zone in sorted(Path(root).glob("intel-rapl:*")):
         if not _read_text_or_empty(zone / "name").startswith(tuple(KINDS)):

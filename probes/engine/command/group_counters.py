@@ -23,7 +23,7 @@ REFAULTED = ("workingset_refault_anon", "workingset_refault_file")  # taken away
 LIMITS = ("high", "max")  # memory.events: allocations that met the limit and had to reclaim
 
 
-def read_counters(folder: str) -> dict[str, float | None]:
+def read_group_counters(folder: str) -> dict[str, float | None]:
     """Since the group was made: seconds in which at least one of its tasks waited (`*_full_s`: all
     that were not idle), bytes, times; None where not counted.
     """
@@ -43,7 +43,9 @@ def read_counters(folder: str) -> dict[str, float | None]:
     return counters
 
 
-def counters_since(before: dict[str, float | None], now: dict[str, float | None]) -> dict[str, float | None]:
+def group_counters_since(
+    before: dict[str, float | None], now: dict[str, float | None]
+) -> dict[str, float | None]:
     """Return what came along between two looks at one group."""
     differences: dict[str, float | None] = {}
     for name, after in now.items():
@@ -72,17 +74,17 @@ class TreeQuota:
                 if controllers and folders[0] != "cpu":
                     continue
                 for stat in (f"{self._top}/{folder}{path}/cpu.stat" for folder in folders):
-                    if stat not in self._first and (held := _held_s(stat)) is not None:
+                    if stat not in self._first and (held := _held_back_s(stat)) is not None:
                         self._first[stat] = held
                         break
 
     def held_s(self) -> float | None:
         """None where no group tells it."""
-        now = [(_held_s(stat), first) for stat, first in self._first.items()]
+        now = [(_held_back_s(stat), first) for stat, first in self._first.items()]
         return sum(max(0.0, (held or first) - first) for held, first in now) if now else None
 
 
-def _held_s(stat: str) -> float | None:
+def _held_back_s(stat: str) -> float | None:
     pairs = _read_pairs(stat)
     for name, unit in (("throttled_usec", 1e6), ("throttled_time", 1e9)):
         if (count := parse_unsigned(pairs.get(name, ""))) is not None:

@@ -56,7 +56,7 @@ class PerfCounters:
         return counts
 
 
-class Clocks:
+class CycleClocks:
     """Of running processes of ours: cycles a nanosecond of CPU time, which is the clock they had (all together).
 
     APERF and MPERF tell the same; a process's cycles tell it of the CPUs that it was on, and of nobody else's time.

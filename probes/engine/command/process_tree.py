@@ -48,14 +48,14 @@ def process_state(pid: int) -> str:
     return "" if stat is None else stat.state_letter
 
 
-class EndedDescendants(NamedTuple):
+class DescendantCounts(NamedTuple):
     """How many there were, and how many could not be ended (another user's)."""
 
-    left: int
-    survivors: int
+    found_count: int
+    survivor_count: int
 
 
-def end_descendants(of: int, grace_s: float, reap: Callable[[], None]) -> EndedDescendants:
+def end_descendants(of: int, grace_s: float, reap: Callable[[], None]) -> DescendantCounts:
     """SIGTERM, after `grace_s` SIGKILL.
 
     They are stopped before they are killed, so that one that forks without end does not outrun it.
@@ -85,7 +85,7 @@ def end_descendants(of: int, grace_s: float, reap: Callable[[], None]) -> EndedD
             _send_signal(pid, signal.SIGKILL)
         time.sleep(0.002)
         reap()
-    return EndedDescendants(len(first), len(living_descendants(of)))
+    return DescendantCounts(len(first), len(living_descendants(of)))
 
 
 class ThreadTime(NamedTuple):
@@ -158,7 +158,7 @@ def pss_bytes(pids: list[int]) -> int | None:
     return total_bytes or None
 
 
-def read_and_written(pid: int) -> tuple[int, int] | None:
+def read_and_written_bytes(pid: int) -> tuple[int, int] | None:
     """Bytes that it and the children it waited for caused to be read and written (/proc/PID/io); also of a zombie."""
     values = dict(line.split(": ") for line in read_content_or_empty(f"/proc/{pid}/io").splitlines())
     moved = parse_unsigned_list(values.get(name, "") for name in ("read_bytes", "write_bytes"))
@@ -171,7 +171,7 @@ def written_bytes_of_tree(of: int) -> int:
     The kernel counts when a page gets dirty or a direct write is submitted, so before the disk sees
     it. Orphans that another process took over are missing. 0 where it cannot be read.
     """
-    moved = (read_and_written(pid) for pid in (of, *list_descendants(of)))
+    moved = (read_and_written_bytes(pid) for pid in (of, *list_descendants(of)))
     return sum(written for _, written in filter(None, moved))
 
 

@@ -16,7 +16,7 @@ from hostdx.probes.engine.command import process_tree, supervisor
 
 def main() -> None:
     adopt_orphans()
-    supervisor.warm_up()
+    supervisor.load_before_forks()
     gc.freeze()
     own = os.getpid()
     with socket.socket(fileno=0) as control:
@@ -42,7 +42,7 @@ def _become_supervisor(talk: int, server: int) -> None:
         os.close(talk)
         adopt_orphans()
         die_with_parent(server, signal.SIGTERM)
-        supervisor.supervise_one()
+        supervisor.supervise_one_command()
     except BaseException:
         os._exit(1)
     os._exit(0)

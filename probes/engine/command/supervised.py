@@ -25,7 +25,7 @@ OUTPUT_BYTES = 1 << 20  # of a command's output kept, where its score is looked 
 LINE_BYTES = 8 * OUTPUT_BYTES  # of an answer: a byte takes six at most in JSON
 
 
-class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
+class CommandOrder(msgspec.Struct, frozen=True, kw_only=True):
     """What is started and how. Never given to a shell. `env` is the whole environment; `cpus` empty: any.
 
     `ionice` is (class, level) as ioprio_set(2) has them, empty: as it is. `keep`: bytes of standard output kept, its
@@ -48,7 +48,7 @@ class RunOrder(msgspec.Struct, frozen=True, kw_only=True):
     at_most_s: float = 600.0
 
 
-class Calls(msgspec.Struct, frozen=True, kw_only=True):
+class CallChains(msgspec.Struct, frozen=True, kw_only=True):
     """Call chains of a run. Each stack: `on`, `off` or `runnable` (not on a CPU though it wanted to); frames, the
     outermost first, as (number in `files`, place in it) or (-1, address in the kernel); seconds.
 
@@ -64,7 +64,7 @@ class Calls(msgspec.Struct, frozen=True, kw_only=True):
     stacks: tuple[tuple[str, tuple[tuple[int, int], ...], float], ...]
 
 
-class KernelLocks(msgspec.Struct, frozen=True, kw_only=True):
+class KernelLockWaits(msgspec.Struct, frozen=True, kw_only=True):
     """Waits for locks of the kernel. Each way: the lock's kind (LCB_F_*), who waited and who had taken it before
     (kernel addresses, the innermost first; nobody: not seen), thread seconds, how often. `lost`: as in `Calls`.
     """
@@ -121,8 +121,8 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     looks: int = 0
     asleep_s: float | None = None
     throttled_s: float | None = None
-    calls: Calls | None = None
-    locks: KernelLocks | None = None
+    calls: CallChains | None = None
+    locks: KernelLockWaits | None = None
     refetching_s: float | None
     reclaiming_s: float | None
     seen: float
@@ -187,7 +187,7 @@ class Supervisors:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def run(self, order: RunOrder, hear: Hear | None = None) -> JobRun:
+    async def run(self, order: CommandOrder, hear: Hear | None = None) -> JobRun:
         """One run. Cancelling ends it with all that it started. Raises BenchRefused where it cannot be started.
 
         `hear` gets a sample a second while it runs, the first three at once; runs under 3 s have none.

@@ -21,7 +21,7 @@ from hostdx.probes.engine.command.command_timeline import Sample, TreeTimeline
 from hostdx.probes.engine.loads.memory_policy import prefer_node
 from hostdx.probes.engine.priority import set_priority
 from hostdx.probes.number_text import parse_unsigned
-from hostdx.probes.profile.sampling import Sampling
+from hostdx.probes.profile.sampling import ProfileSampling
 
 GRACE_S = 0.5
 BLOCK_BYTES = 512  # of getrusage(2), whatever the file system
@@ -36,7 +36,7 @@ SEEN = 0.9  # of the CPU time at least: else its threads' time is not known
 _DELAYS = "/proc/sys/kernel/task_delayacct"
 
 
-class Tail:
+class OutputTail:
     """The end of what a pipe brings, `keep` bytes of it at most; the rest is read and dropped."""
 
     def __init__(self, keep: int) -> None:
@@ -75,7 +75,7 @@ class Supervisor:
         self.peak_pss = self.pss_samples = 0
         self.pss: int | None = None  # since the last sample inside the run
         self.inside = TreeTimeline(_send_sample_if_read)
-        self.exits = taskstats.Exits()
+        self.exits = taskstats.TaskExitListener()
         self.reaped: set[int] = set()
         self.began_ns = 0
         self.next_pss = self.next_energy = 0.0
@@ -92,8 +92,8 @@ class Supervisor:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.signal(signal.SIGTERM, self._on_stop_signal)
         self.is_told_to_stop = False
-        self.errors = Tail(4096)
-        self.output = Tail(order["keep"]) if order["keep"] else None
+        self.errors = OutputTail(4096)
+        self.output = OutputTail(order["keep"]) if order["keep"] else None
 
     def _on_stop_signal(self, *_: object) -> None:
         self.is_told_to_stop = True
@@ -101,12 +101,14 @@ class Supervisor:
     def run(self) -> dict[str, Any]:
         floor = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         group = self.order.get("group", "")
-        before = group_counters.read_counters(group)
+        before = group_counters.read_group_counters(group)
         pipeline = topdown.find_top_down_events()
         counters = perf_events.PerfCounters(perf_events.EVENTS | (pipeline.events if pipeline else {}))
         chains = self.order.get("chains", False)
-        self.wait_sampling = Sampling(self.order["cpus"], chains=chains, listed=process_tree.list_descendants)
-        self.energy = energy.Energy()
+        self.wait_sampling = ProfileSampling(
+            self.order["cpus"], chains=chains, listed=process_tree.list_descendants
+        )
+        self.energy = energy.EnergyCounters()
         self.wait_sampling.start()
         self.began_ns, problem = self._start_command()
         if problem:
@@ -115,7 +117,7 @@ class Supervisor:
         stopped = self._watch_until_end_or_stop()
         ended_ns = self.ended_ns or time.perf_counter_ns()
         self.energy.add_energy()
-        stalls = group_counters.counters_since(before, group_counters.read_counters(group))
+        stalls = group_counters.group_counters_since(before, group_counters.read_group_counters(group))
         left, survivors = process_tree.end_descendants(os.getpid(), GRACE_S, self._reap_children)
         self._reap_children()
         spent = self.look.total_time
@@ -288,7 +290,7 @@ class Supervisor:
         most = self.order.get("most_bytes", 0)
         if not most:
             return False
-        living = (process_tree.read_and_written(pid) for pid in pids)
+        living = (process_tree.read_and_written_bytes(pid) for pid in pids)
         written = (0 if self.io is None else self.io[1]) + sum(both[1] for both in living if both)
         return bool(written > most)
 
@@ -312,7 +314,7 @@ class Supervisor:
             self.inside.take_sample(at_s, pids, self.pss, self.user_s + self.system_s, self.io)
             self.pss = None
 
-    def _maybe_over(self, poll: select.poll, tails: dict[int, Tail], fd: int) -> None:
+    def _maybe_over(self, poll: select.poll, tails: dict[int, OutputTail], fd: int) -> None:
         """Nothing was read: the other end is closed, or it was taken already."""
         try:
             over = not os.read(fd, 1)
@@ -383,15 +385,15 @@ def _is_delay_accounting_on() -> bool:
         return False
 
 
-def warm_up() -> None:
+def load_before_forks() -> None:
     """What a first call loads (codecs, patterns, `ctypes`): once before many are forked."""
-    energy.Energy()
+    energy.EnergyCounters()
     topdown.find_top_down_events()
     perf_events.PerfCounters().read_and_close()
     _is_delay_accounting_on()
 
 
-def supervise_one() -> None:
+def supervise_one_command() -> None:
     """Nothing is started where the order does not come whole."""
     order = b""
     while not order.endswith(b"\n"):

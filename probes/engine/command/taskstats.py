@@ -56,7 +56,7 @@ class EndedTask(NamedTuple):
         return max(self.swapping_ns, self.thrashing_ns)
 
 
-class Exits:
+class TaskExitListener:
     """Listens from its making on; `take_messages` often enough, `ended_tasks_below` at the end, `end` it then. Where it
     is not there or not allowed (no root, a container's own process numbers), `ended_tasks_below` is None.
     """

@@ -26,7 +26,7 @@ MIN_REQUESTS = 3  # of others in a block
 MIN_FOREIGN_SHARE = 0.2  # of all requests in our own direction
 
 
-class _Waited(msgspec.Struct):
+class _RequestWait(msgspec.Struct):
     requests: int = 0
     seconds: float = 0.0
 
@@ -45,7 +45,7 @@ class ForeignWait:
         self.host = host
         self.leaves = tuple(leaves)
         self.stopped = ""
-        self._baseline: dict[Direction, _Waited] = {"read": _Waited(), "write": _Waited()}
+        self._baseline: dict[Direction, _RequestWait] = {"read": _RequestWait(), "write": _RequestWait()}
         self._lasting_s = 0.0
         self._last = self._read_counters()
 
@@ -88,16 +88,16 @@ class ForeignWait:
         counters = disk_counters(self.host) if self.leaves else {}
         return {} if isinstance(counters, Absent) else counters
 
-    def _wait_since_last(self) -> dict[Direction, _Waited]:
+    def _wait_since_last(self) -> dict[Direction, _RequestWait]:
         now, before = self._read_counters(), self._last
         self._last = now
         pairs = [(before[leaf], now[leaf]) for leaf in self.leaves if leaf in before and leaf in now]
         return {
-            "read": _Waited(
+            "read": _RequestWait(
                 max(0, sum(b.reads - a.reads for a, b in pairs)),
                 max(0.0, sum(b.read_wait_s - a.read_wait_s for a, b in pairs)),
             ),
-            "write": _Waited(
+            "write": _RequestWait(
                 max(0, sum(b.writes - a.writes for a, b in pairs)),
                 max(0.0, sum(b.write_wait_s - a.write_wait_s for a, b in pairs)),
             ),
@@ -109,10 +109,10 @@ def our_wait_s(measured: Measured) -> float:
     return sum(bound * count for bound, count in measured.histogram) / 1e9
 
 
-def _foreign_part(waited: _Waited, our_requests: int | None, our_wait: float) -> _Waited | None:
+def _foreign_part(waited: _RequestWait, our_requests: int | None, our_wait: float) -> _RequestWait | None:
     if our_requests is None:
         return None
     foreign_requests = waited.requests - our_requests
     if foreign_requests < MIN_FOREIGN_SHARE * waited.requests:
         return None
-    return _Waited(foreign_requests, max(0.0, waited.seconds - our_wait))
+    return _RequestWait(foreign_requests, max(0.0, waited.seconds - our_wait))

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from hostdx.probes.engine.disk.size import choose_size
+from hostdx.probes.engine.disk.size import choose_test_bytes
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.engine.workloads import IDS
 from hostdx.probes.files.rights import user_name
@@ -37,7 +37,7 @@ _UNASKED = "overlay"
 _SMART_TRANSPORTS = frozenset({"sata", "sas", "nvme"})
 
 
-class Suitability(msgspec.Struct, frozen=True, kw_only=True):
+class DirectorySuitability(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a directory may be measured: `refusal` is empty where it may.
 
     `size_bytes` is for `StorageBench`; `suitability_notes` belong beside the verdict;
@@ -58,18 +58,18 @@ def check_suitability(
     explicit: bool,
     size_bytes: int | None = None,
     workloads: Sequence[str] = IDS,
-) -> Suitability:
+) -> DirectorySuitability:
     """`explicit`: the user named it (`--dir`), so that more is allowed.
 
     Reads only. Takes some milliseconds, with SMART (root) up to seconds.
     """
     if not host.live:
-        return _refused_directory(
+        return _unsuitable_directory(
             directory, f"{directory}: a captured tree cannot be measured; run it on the host itself"
         )
     placed = find_placement(host, directory)
     if isinstance(placed, Absent):
-        return _refused_directory(directory, _no_place_text(directory, placed))
+        return _unsuitable_directory(directory, _no_place_text(directory, placed))
     why = file_system_refusal(placed, explicit)
     if (
         not why
@@ -77,15 +77,15 @@ def check_suitability(
         and alive.kind == "timeout"
     ):
         why = _no_place_text(directory, alive)  # what follows is asked from this process, which must not hang
-    why = why or refused_directory(placed.directory)
+    why = why or directory_refusal(placed.directory)
     why = why or stack_refusal(host, placed, explicit) or health_refusal(host, placed)
     if why:
-        return _refused_directory(directory, why, placed)
+        return _unsuitable_directory(directory, why, placed)
     try:
         size = _file_set_bytes(host, placed.directory, size_bytes, workloads)
     except BenchRefused as refused:
-        return _refused_directory(directory, str(refused), placed)
-    return Suitability(
+        return _unsuitable_directory(directory, str(refused), placed)
+    return DirectorySuitability(
         directory=placed.directory,
         size_bytes=size,
         placement=placed,
@@ -93,8 +93,10 @@ def check_suitability(
     )
 
 
-def _refused_directory(directory: str, why: str, placed: DirectoryPlacement | None = None) -> Suitability:
-    return Suitability(directory=directory, refusal=why, placement=placed)
+def _unsuitable_directory(
+    directory: str, why: str, placed: DirectoryPlacement | None = None
+) -> DirectorySuitability:
+    return DirectorySuitability(directory=directory, refusal=why, placement=placed)
 
 
 def _file_set_bytes(host: Host, directory: str, wanted_bytes: int | None, workloads: Sequence[str]) -> int:
@@ -103,7 +105,7 @@ def _file_set_bytes(host: Host, directory: str, wanted_bytes: int | None, worklo
         raise BenchRefused(f"{directory}: its free space is unknown: {space.reason}; name another directory")
     if space.f_files > 0 and space.f_favail == 0:
         raise BenchRefused(f"{directory}: no inode is left; delete files or name another directory")
-    return choose_size(directory, space.f_bavail * space.f_frsize, wanted_bytes, workloads)
+    return choose_test_bytes(directory, space.f_bavail * space.f_frsize, wanted_bytes, workloads)
 
 
 def file_system_refusal(placed: DirectoryPlacement, explicit: bool) -> str:
@@ -122,12 +124,12 @@ def file_system_refusal(placed: DirectoryPlacement, explicit: bool) -> str:
         return f"{directory} is on {placed.leaves[0]}: that is memory, not a disk; name another directory"
     if "ro" in placed.mount.options:
         return f"{directory} is mounted read-only ({placed.mount.mountpoint}); name another directory"
-    if (description := indirect_kind(kind)) and not explicit and kind != _UNASKED:
+    if (description := indirect_file_system_words(kind)) and not explicit and kind != _UNASKED:
         return f"{directory} is on {kind}, {description}: measured only when it is named"
     return ""
 
 
-def indirect_kind(fstype: str) -> str:
+def indirect_file_system_words(fstype: str) -> str:
     """Return what stands between this kind of file system and a disk of this host; "" for the others."""
     if fstype in NETWORK:
         return "a network file system"
@@ -136,7 +138,7 @@ def indirect_kind(fstype: str) -> str:
     return "a file system on top of another" if fstype in _STACKED else ""
 
 
-def refused_directory(path: str) -> str:
+def directory_refusal(path: str) -> str:
     """No directory, or no right to make files in it: as whom, and which right is missing."""
     try:
         state = os.stat(path)  # noqa: PTH116
@@ -215,7 +217,7 @@ def suitability_notes(
 ) -> Iterator[str]:
     """Yield what is allowed but must be said beside the verdict."""
     kind = placed.mount.fstype
-    if description := indirect_kind(kind):
+    if description := indirect_file_system_words(kind):
         yield (
             f"{placed.directory} is on {kind}, {description}: the verdict is about that file system, not about a "
             "disk"

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from hostdx.probes import units
 from hostdx.probes.engine.measured import BenchRefused
-from hostdx.probes.engine.workloads import IDS, UNIT, file_bytes, prepared_bytes
+from hostdx.probes.engine.workloads import IDS, UNIT, all_read_file_bytes, prepared_bytes
 
 MIB = 1 << 20
 LARGEST = 1 << 30
@@ -12,21 +12,21 @@ SMALLEST = 64 * MIB  # below it a disk's own cache answers
 SHARE_OF_FREE = 0.05
 
 
-def largest_size(free_bytes: int, workloads: Sequence[str] = IDS) -> int:
+def largest_test_bytes(free_bytes: int, workloads: Sequence[str] = IDS) -> int:
     """The largest size that leaves 95 % of the free space alone; 0 where not even the smallest does."""
-    size = file_bytes(min(LARGEST, int(free_bytes * SHARE_OF_FREE)))
+    size = all_read_file_bytes(min(LARGEST, int(free_bytes * SHARE_OF_FREE)))
     while size >= SMALLEST and prepared_bytes(size, workloads) > free_bytes * SHARE_OF_FREE:
         size -= UNIT
-    return file_bytes(size) if size >= SMALLEST else 0
+    return all_read_file_bytes(size) if size >= SMALLEST else 0
 
 
-def choose_size(
+def choose_test_bytes(
     directory: str, free_bytes: int, wanted_bytes: int | None = None, workloads: Sequence[str] = IDS
 ) -> int:
     """`wanted_bytes`, or the largest allowed. Raises BenchRefused. Loads without files need no space."""
     if prepared_bytes(SMALLEST, workloads) == 0:
         return SMALLEST
-    largest = largest_size(free_bytes, workloads)
+    largest = largest_test_bytes(free_bytes, workloads)
     if not largest:
         needs = prepared_bytes(SMALLEST, workloads) / SHARE_OF_FREE
         raise BenchRefused(
@@ -41,10 +41,10 @@ def choose_size(
             f"{directory}: --size {units.format_size(wanted_bytes)} is too small: a disk's own cache would serve it; "
             f"at least {units.format_size(SMALLEST)}"
         )
-    if file_bytes(wanted_bytes) > largest:
+    if all_read_file_bytes(wanted_bytes) > largest:
         raise BenchRefused(
             f"{directory}: --size {units.format_size(wanted_bytes)} is too large for its "
             f"{units.format_size(free_bytes)} of free "
             f"space; at most {units.format_size(largest)}"
         )
-    return file_bytes(wanted_bytes)
+    return all_read_file_bytes(wanted_bytes)

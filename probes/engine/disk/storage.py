@@ -18,9 +18,9 @@ import msgspec
 from hostdx.probes import units
 from hostdx.probes.engine.disk.budget import PRESUMED_SYNCED, WriteBudget
 from hostdx.probes.engine.disk.preparation import Progress, cannot_use_error, fill_files, open_directory
-from hostdx.probes.engine.files import FileSet, TestFile, worker_part_of
+from hostdx.probes.engine.files import FileSet, TestFile, file_part_of_worker
 from hostdx.probes.engine.loads.metadata import supports_links
-from hostdx.probes.engine.measured import BenchRefused, Measured, NotApplicable, WriteBudgetSpent
+from hostdx.probes.engine.measured import BenchRefused, Measured, MeasurementInvalid, WriteBudgetSpent
 from hostdx.probes.engine.pool import SharedWorkers, WorkerFailed, WorkerPool
 from hostdx.probes.engine.spec import BlockReply, Spec
 from hostdx.probes.engine.summary import combine_replies, piece_ends
@@ -28,12 +28,12 @@ from hostdx.probes.engine.workloads import (
     IDS,
     NAMES_AT_ONCE,
     EngineLoad,
-    file_bytes,
-    load_of,
+    all_read_file_bytes,
+    engine_load,
     prepared_bytes,
     read_and_written_file_bytes,
 )
-from hostdx.probes.engine.workloads import place_count as usual_places
+from hostdx.probes.engine.workloads import file_set_count as usual_places
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.backing import served_by_memory_reason
@@ -90,7 +90,7 @@ class StorageBench:
         self.host = host
         self.directory = directory
         self.private = private
-        self.size_bytes = file_bytes(size_bytes)
+        self.size_bytes = all_read_file_bytes(size_bytes)
         self.leaves = tuple(leaves)
         self.in_memory = served_by_memory_reason(host, self.leaves)  # why no load reaches a disk here, or ""
         self.stretch = stretch
@@ -138,7 +138,7 @@ class StorageBench:
         decides how fast it is. `progress` is called on the event loop. Raise BenchRefused; then all benches are closed.
         """
         wanted = tuple(workloads) or IDS
-        kinds: set[str] = {load_of(workload).kind for workload in wanted}
+        kinds: set[str] = {engine_load(workload).kind for workload in wanted}
         order = [(bench, number) for bench in benches for number in range(bench.places)]
         random.Random(benches[0].seed).shuffle(order)
         budget, host = benches[0].budget, benches[0].host
@@ -223,11 +223,11 @@ class StorageBench:
         """Measure one window of a load, given by its id or as a load of the caller's own, of about `seconds`.
 
         It lasts until `min_operations` (default: the load's own) are done, but at most the load's
-        `max_block_s`. Raise NotApplicable where the load cannot run here, WriteBudgetSpent where
+        `max_block_s`. Raise MeasurementInvalid where the load cannot run here, WriteBudgetSpent where
         the write limit is too small for a window of full length, WorkerFailed (a BenchRefused)
         where a worker died. Cancelling kills the workers.
         """
-        load = workload if isinstance(workload, EngineLoad) else load_of(workload)
+        load = workload if isinstance(workload, EngineLoad) else engine_load(workload)
         least = load.min_operations if min_operations is None else min_operations
         for _ in range(MAX_TRIES):
             most = await self._affordable_bytes(load, seconds, least)
@@ -240,7 +240,7 @@ class StorageBench:
 
         Raise the same errors as `measure_block`.
         """
-        load = workload if isinstance(workload, EngineLoad) else load_of(workload)
+        load = workload if isinstance(workload, EngineLoad) else engine_load(workload)
         most = None
         if load.kind == "write":
             presumed = 1.0 if load.block_bytes >= LARGE_BYTES else PRESUMED_SYNCED
@@ -332,7 +332,7 @@ class StorageBench:
         }
 
     def side_spec(self, load: EngineLoad, index: int, places: Sequence[int]) -> Spec:
-        """Return what worker `index` of this load does in these file sets. Raise NotApplicable where it cannot."""
+        """Return what worker `index` of this load does in these file sets. Raise MeasurementInvalid where it cannot."""
         spec: Spec = {
             "kind": load.kind,
             "fd": -1,
@@ -340,24 +340,26 @@ class StorageBench:
         }
         if load.kind == "metadata":
             if self.private is None:
-                raise NotApplicable(f"{self.directory}: no directory of our own to create files in")
+                raise MeasurementInvalid(f"{self.directory}: no directory of our own to create files in")
             names: Spec = {"names": NAMES_AT_ONCE, "links": self.links, "stem": self._rng.getrandbits(32)}
             return spec | names | {"fd": self.private.fd, "folder": str(places[0])}
         if load.kind == "cpu":
             return spec
         if self.in_memory:
-            raise NotApplicable(self.in_memory)
+            raise MeasurementInvalid(self.in_memory)
         if not self._files.files_of_kind(load.kind):
-            raise NotApplicable(f"{self.directory}: no test file was prepared for {load.id}")
+            raise MeasurementInvalid(f"{self.directory}: no test file was prepared for {load.id}")
         files = self._files.files_for_worker(load.kind, places)
-        part = worker_part_of(files, index, load.workers, load.block_bytes, sequential=load.sequential)
+        part = file_part_of_worker(files, index, load.workers, load.block_bytes, sequential=load.sequential)
         return spec | part | {"sync": load.sync, "direct": files[0].direct}
 
-    def _charge_budget(self, load: EngineLoad, replies: Sequence[BlockReply], moved: int | None) -> None:
+    def _charge_budget(
+        self, load: EngineLoad, replies: Sequence[BlockReply], device_bytes: int | None
+    ) -> None:
         if load.kind != "write":
             return
         our_bytes = sum(reply["n"] for reply in replies) * load.block_bytes
-        self.budget.charge(our_bytes, moved, load.id)
+        self.budget.charge(our_bytes, device_bytes, load.id)
         spent = max(reply["ns"] for reply in replies) / 1e9
         if spent > 0:
             self._rates[load.id] = our_bytes / spent
@@ -374,7 +376,7 @@ class StorageBench:
         A device that other programs keep busy is never idle: that is found out once, and later waits are short.
         """
         until = time.monotonic() + QUIET_AT_MOST_S
-        if written := self._files.take_written():
+        if written := self._files.take_written_descriptors():
             await self._worker_pool.sync_files(written, QUIET_AT_MOST_S)
         until = min(until, time.monotonic() + self._quiet_s)
         while self._in_flight() > 0:

@@ -9,22 +9,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hostdx.probes.engine import histogram
-from hostdx.probes.engine.batch_source import BatchSource, refuse_unfit
-from hostdx.probes.engine.completions import sum_workers
+from hostdx.probes.engine.batch_source import BatchSource, refuse_unfit_variants
+from hostdx.probes.engine.completions import sum_steps_of_workers
 from hostdx.probes.engine.disk.budget import PRESUMED_SYNCED
 from hostdx.probes.engine.disk.storage import LARGE_BYTES, LEAD_S, REHEARSED_BYTES, StorageBench
 from hostdx.probes.engine.measured import (
     Measured,
     MeasuredBatch,
-    NotApplicable,
+    MeasurementInvalid,
     VariantsUnfit,
     served_by_cache_reason,
 )
 from hostdx.probes.engine.pool import WorkerFailed
 from hostdx.probes.engine.slices import TRAIN_AT_LEAST_S, TRAIN_OVERRUN
 from hostdx.probes.engine.spec import Spec
-from hostdx.probes.engine.summary import in_unit
-from hostdx.probes.engine.workloads import EngineLoad, load_of
+from hostdx.probes.engine.summary import rate_in_load_unit
+from hostdx.probes.engine.workloads import EngineLoad, engine_load
 from hostdx.probes.system.disk.diskstats import counter_growth
 from hostdx.probes.system.disk.failing import cause_and_advice
 
@@ -40,7 +40,7 @@ class StorageBatches(BatchSource[StorageBench]):
 
     def __init__(self, benches: Mapping[str, StorageBench], workload: str | EngineLoad) -> None:
         super().__init__(benches, FIRST_SLICE_S, has_first_quarters=True)
-        self.load = workload if isinstance(workload, EngineLoad) else load_of(workload)
+        self.load = workload if isinstance(workload, EngineLoad) else engine_load(workload)
         self.remarks: set[str] = set()
         self._benches = list(benches.values())
         self._crew = self._benches[0].crew
@@ -56,7 +56,9 @@ class StorageBatches(BatchSource[StorageBench]):
         )
 
     async def start_workers_and_rehearse(self) -> MeasuredBatch:
-        """Start the workers, and learn how fast this load is. Raise NotApplicable, WriteBudgetSpent, BenchRefused."""
+        """Start the workers, and learn how fast this load is. Raise
+        MeasurementInvalid, WriteBudgetSpent, BenchRefused.
+        """
         if self.load.kind == "write":
             presumed = 1.0 if self.load.block_bytes >= LARGE_BYTES else PRESUMED_SYNCED
             self._budget.set_load_share(self.load.id, self.load.budget_share, presumed)
@@ -78,7 +80,7 @@ class StorageBatches(BatchSource[StorageBench]):
 
         `quarters`: also the rates within them. `places`: the file set of each slice; without it, any.
 
-        Raise NotApplicable where a variant cannot run or reads come from a cache, WriteBudgetSpent where the write
+        Raise MeasurementInvalid where a variant cannot run or reads come from a cache, WriteBudgetSpent where the write
         limit is too small for the whole batch, WorkerFailed where a worker died. Cancelling kills the workers.
         """
         load = self.load
@@ -143,9 +145,9 @@ class StorageBatches(BatchSource[StorageBench]):
             files = range(place * self._together, (place + 1) * self._together)
             try:
                 sides.append(self._benches[number].side_spec(self.load, worker, files) | {"mark": number})
-            except NotApplicable as why:
+            except MeasurementInvalid as why:
                 unfit[self.variant_names[number]] = str(why)
-        refuse_unfit(unfit)
+        refuse_unfit_variants(unfit)
         return sides
 
     def _by_side(
@@ -155,7 +157,7 @@ class StorageBatches(BatchSource[StorageBench]):
         by_side: list[list[dict[int, int]]] = [[] for _ in self._benches]
         for (side, _), buckets in zip(visited, histograms, strict=True):
             by_side[side].append(dict(buckets))
-        return [sorted(histogram.merge(parts).items()) for parts in by_side]
+        return [sorted(histogram.merge_histograms(parts).items()) for parts in by_side]
 
     def affordable_s(self, groups: int) -> float:
         """Return how long slices may be so that so many groups fit into the write limit; infinite without a limit."""
@@ -202,7 +204,9 @@ class StorageBatches(BatchSource[StorageBench]):
             replies = [reply | {"ns": _nanoseconds_on_cpu(reply), "quarters": even} for reply in replies]
         values, fourths = [], []
         for at in range(count):
-            values.append(in_unit(self.load, sum(_rate_per_second(r["n"][at], r["ns"][at]) for r in replies)))
+            values.append(
+                rate_in_load_unit(self.load, sum(_rate_per_second(r["n"][at], r["ns"][at]) for r in replies))
+            )
             within = zip(
                 *(
                     [4 * _rate_per_second(n, r["ns"][at]) for n in r["quarters"][at]]
@@ -211,7 +215,7 @@ class StorageBatches(BatchSource[StorageBench]):
                 ),
                 strict=False,
             )
-            fourths.append([in_unit(self.load, sum(rates)) for rates in within])
+            fourths.append([rate_in_load_unit(self.load, sum(rates)) for rates in within])
         known_bytes = [now for now in moved.values() if now is not None]
         return MeasuredBatch(
             seconds=took,
@@ -230,7 +234,9 @@ class StorageBatches(BatchSource[StorageBench]):
             device_bytes=sum(known_bytes) if known_bytes and len(known_bytes) == len(moved) else None,
             waited_s=sum(sum(reply["waited"]) for reply in replies) / 1e9,
             begins=[min(reply["begins"][at] for reply in replies) / 1e9 for at in range(count)],
-            completions=[sum_workers([reply["steps"][at] for reply in replies]) for at in range(count)],
+            completions=[
+                sum_steps_of_workers([reply["steps"][at] for reply in replies]) for at in range(count)
+            ],
         )
 
     def _combine_side(
@@ -242,7 +248,9 @@ class StorageBatches(BatchSource[StorageBench]):
         moved: Mapping[tuple[str, ...], int | None],
     ) -> Measured:
         """Return all slices of one side together. Its device bytes are known where no other uses the same disks."""
-        counts = histogram.merge({int(k): int(n) for k, n in reply["h"][number]} for reply in replies)
+        counts = histogram.merge_histograms(
+            {int(k): int(n) for k, n in reply["h"][number]} for reply in replies
+        )
         operations = sum(reply["n"][at] for reply in replies for at in own)
         # As a block's: of every worker all its operations over all their time, so that a stall weighs what it took.
         rate = sum(
@@ -252,7 +260,7 @@ class StorageBatches(BatchSource[StorageBench]):
         alone = sum(bench.leaves == leaves for bench in self._benches) == 1
         return Measured(
             seconds=sum(long[at] for at in own),
-            values={self.load.metric: in_unit(self.load, rate)} if own else {},
+            values={self.load.metric: rate_in_load_unit(self.load, rate)} if own else {},
             operations=operations,
             bytes=operations * self.load.block_bytes if self.load.kind in ("read", "write") else 0,
             device_bytes=moved.get(leaves) if alone else None,
@@ -265,7 +273,7 @@ class StorageBatches(BatchSource[StorageBench]):
     def _refuse_cached_reads(
         self, measured: MeasuredBatch, moved: Mapping[tuple[str, ...], int | None]
     ) -> None:
-        """Raise NotApplicable where a cache served reads of any side: they are not the device's."""
+        """Raise MeasurementInvalid where a cache served reads of any side: they are not the device's."""
         if self.load.kind != "read":
             return
         for leaves, now in moved.items():

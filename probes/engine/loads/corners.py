@@ -97,7 +97,7 @@ def _record_step(spec: Spec, fd: int, turns: Iterator[loops.Buffers], buffers: l
 
     def read(number: int) -> None:
         if os.preadv(fd, buffers, first + number * stride) != size:
-            raise loops.Short(first + number * stride)
+            raise loops.ShortTransfer(first + number * stride)
 
     return write if spec["corner"] == "write" else read
 
@@ -123,7 +123,7 @@ def _name_call(spec: Spec, turns: Iterator[loops.Buffers], buffers: loops.Buffer
         moved = readv(file, buffers)
         close(file)
         if moved != size:
-            raise loops.Short(0)
+            raise loops.ShortTransfer(0)
 
     create_call = write_whole if size else create
     calls: dict[str, Call] = {

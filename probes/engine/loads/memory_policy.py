@@ -24,12 +24,12 @@ _BITS = 1024  # of the node mask: MAX_NUMNODES is at most 1024
 _LOOKED_AT = 64  # pages of a buffer
 
 
-class NoPolicy(OSError):
+class MemoryNotPlaceable(OSError):
     """Memory cannot be placed here; says why."""
 
 
 def bind_memory(buffer: mmap.mmap, node: int) -> None:
-    """Pages of an untouched private map come from this node or not at all. Raises NoPolicy."""
+    """Pages of an untouched private map come from this node or not at all. Raises MemoryNotPlaceable."""
     mask = (ctypes.c_ulong * (_BITS // (8 * ctypes.sizeof(ctypes.c_ulong))))()
     width = 8 * ctypes.sizeof(ctypes.c_ulong)
     mask[node // width] = 1 << node % width
@@ -46,10 +46,14 @@ def bind_memory(buffer: mmap.mmap, node: int) -> None:
 
 
 def prefer_node(node: int) -> None:
-    """This process and what it becomes or starts takes memory from the node while it has some. Raises NoPolicy."""
+    """This process and what it becomes or starts takes memory from the node while it has some. Raises
+    MemoryNotPlaceable.
+    """
     number = _SET_MEMPOLICY.get(platform.machine())
     if number is None:
-        raise NoPolicy(38, f"the system calls for memory placement on {platform.machine()} are not known")
+        raise MemoryNotPlaceable(
+            38, f"the system calls for memory placement on {platform.machine()} are not known"
+        )
     width = 8 * ctypes.sizeof(ctypes.c_ulong)
     mask = (ctypes.c_ulong * (_BITS // width))()
     mask[node // width] = 1 << node % width
@@ -81,7 +85,7 @@ def _mbind_and_move_pages_numbers() -> tuple[int, int]:
     try:
         return _NUMBERS[platform.machine()]
     except KeyError:
-        raise NoPolicy(
+        raise MemoryNotPlaceable(
             38, f"the system calls for memory placement on {platform.machine()} are not known"
         ) from None
 
@@ -90,4 +94,4 @@ def _system_call(number: int, *arguments: object) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.syscall(ctypes.c_long(number), *arguments) != 0:
         error = ctypes.get_errno()
-        raise NoPolicy(error, f"memory cannot be placed on a chosen node: {os.strerror(error)}")
+        raise MemoryNotPlaceable(error, f"memory cannot be placed on a chosen node: {os.strerror(error)}")

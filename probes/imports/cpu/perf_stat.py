@@ -18,7 +18,7 @@ from hostdx.probes.imports.model import (
     ImportResult,
     ImportTrouble,
     MissingValue,
-    join_runs,
+    join_repetitions_or_number_runs,
     make_measures,
     make_troubles,
 )
@@ -261,7 +261,8 @@ def _sum_counts(
     last = max(counts.intervals, default=None)
     return ImportResult(
         kind=kind, tool="perf stat", seconds=last or counts.elapsed_s,
-        measures=tuple(join_runs([[*_count_measures(run), *_ratio_measures(run.totals)] for run in runs])),
+        measures=tuple(join_repetitions_or_number_runs([[*_count_measures(run),
+        *_ratio_measures(run.totals)] for run in runs])),
         troubles=tuple(troubles),
         missing=tuple(
             MissingValue(name=e, reason="not supported or not counted") for e, v in counts.totals.items() if v is None

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.probes.imports.source import HEAD, ImportSource
 
 T = TypeVar("T")
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 def load_format(file: str, kind: type[T]) -> T:
     """The TOML file of that name, as this type."""
-    return read_own_data(__file__, file, kind)
+    return read_shipped_toml(__file__, file, kind)
 
 
 class RecognisedForm(msgspec.Struct, frozen=True, kw_only=True, rename="kebab", dict=True):

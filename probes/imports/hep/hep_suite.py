@@ -9,7 +9,7 @@ import msgspec
 from hostdx.probes.imports import json_text
 from hostdx.probes.imports.dates import to_iso
 from hostdx.probes.imports.hep import hepscore
-from hostdx.probes.imports.json_text import as_mapping, text
+from hostdx.probes.imports.json_text import mapping_or_empty, text_or_number
 from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
@@ -51,15 +51,15 @@ def parse(source: ImportSource) -> ImportResult:
         raise ImportRefusedError(
             'hep-benchmark-suite: no "profiles" in it', "import the suite's result document"
         )
-    host = as_mapping(document.get("host"))
-    cpu = as_mapping(as_mapping(host.get("HW")).get("CPU"))
-    suite = as_mapping(document.get("suite"))
+    host = mapping_or_empty(document.get("host"))
+    cpu = mapping_or_empty(mapping_or_empty(host.get("HW")).get("CPU"))
+    suite = mapping_or_empty(document.get("suite"))
     profiles: list[Profile] = []
     measures: list[ImportedMeasure] = []
     contradictions: list[Contradiction] = []
     troubles: list[ImportTrouble] = []
     for name, body in list(document["profiles"].items())[:100]:
-        body = as_mapping(body)
+        body = mapping_or_empty(body)
         if isinstance(body.get("benchmarks"), dict):
             detail = hepscore.read_score(body)
             more, contradicted, doubts = hepscore.judge_score(detail)
@@ -77,8 +77,8 @@ def parse(source: ImportSource) -> ImportResult:
             troubles.append(ImportTrouble(id="suite.profile-without-score", subject=str(name)[:80]))
         else:
             measures.append(ImportedMeasure(workload=str(name)[:80], metric="score", value=value, unit=""))
-    memory = as_mapping(as_mapping(host.get("HW")).get("MEMORY"))
-    software = as_mapping(host.get("SW"))
+    memory = mapping_or_empty(mapping_or_empty(host.get("HW")).get("MEMORY"))
+    software = mapping_or_empty(host.get("SW"))
     detail_suite = Suite(
         hostname=_known_text(host.get("hostname")),
         cpu_model=_known_text(cpu.get("CPU_Model")),
@@ -117,4 +117,4 @@ def parse(source: ImportSource) -> ImportResult:
 
 def _known_text(value: Any) -> str | None:
     """Text or a number as text; what the suite fills in for "could not be read" is absent."""
-    return None if value in _UNKNOWN else text(value)
+    return None if value in _UNKNOWN else text_or_number(value)

@@ -14,7 +14,7 @@ import msgspec
 
 from hostdx.probes.imports import json_text
 from hostdx.probes.imports.dates import to_iso
-from hostdx.probes.imports.json_text import as_mapping, read_numbers, text
+from hostdx.probes.imports.json_text import mapping_or_empty, numbers_among, text_or_number
 from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
@@ -89,27 +89,27 @@ def parse(source: ImportSource) -> ImportResult:
 
 def read_score(document: Mapping[str, Any]) -> HepScore:
     """A score document, alone or as a profile of the suite."""
-    settings, info = as_mapping(document.get("settings")), as_mapping(document.get("app_info"))
+    settings, info = mapping_or_empty(document.get("settings")), mapping_or_empty(document.get("app_info"))
     merged = {**document, **info, **settings}
-    chosen = as_mapping(document.get("wl-scores"))
+    chosen = mapping_or_empty(document.get("wl-scores"))
     workloads = tuple(
-        _read_workload(str(name)[:120], as_mapping(body), as_mapping(chosen.get(name)))
+        _read_workload(str(name)[:120], mapping_or_empty(body), mapping_or_empty(chosen.get(name)))
         for name, body in list(document["benchmarks"].items())[:_MAX_WORKLOADS]
     )
     scaling = parse_number(merged.get("scaling"))
     version = merged.get("hepscore_ver", merged.get("version"))
     score = parse_number(document.get("score"))
     return HepScore(
-        name=text(settings.get("name", document.get("name", info.get("name")))),
+        name=text_or_number(settings.get("name", document.get("name", info.get("name")))),
         score=score,
         score_per_core=parse_number(document.get("score_per_core")),
-        status=text(document.get("status")),
+        status=text_or_number(document.get("status")),
         scaling=scaling,
         repetitions=parse_integer(merged.get("repetitions")),
-        reference=text(merged.get("reference_machine")),
-        version=text(version),
+        reference=text_or_number(merged.get("reference_machine")),
+        version=text_or_number(version),
         environment={
-            str(k)[:60]: v for k, v in as_mapping(document.get("environment")).items() if _is_plain(v)
+            str(k)[:60]: v for k, v in mapping_or_empty(document.get("environment")).items() if _is_plain(v)
         },
         workloads=workloads,
         recomputed=_combined_score(workloads, scaling),
@@ -118,22 +118,22 @@ def read_score(document: Mapping[str, Any]) -> HepScore:
 
 
 def _read_workload(name: str, body: dict[str, Any], chosen: dict[str, Any]) -> HepWorkload:
-    ref = {k.removesuffix("_ref"): v for k, v in read_numbers(chosen).items() if k.endswith("_ref")}
-    ref = ref or read_numbers(as_mapping(body.get("ref_scores")))
+    ref = {k.removesuffix("_ref"): v for k, v in numbers_among(chosen).items() if k.endswith("_ref")}
+    ref = ref or numbers_among(mapping_or_empty(body.get("ref_scores")))
     reports = [
         (key, value)
         for key, value in body.items()
-        if key.startswith("run") and as_mapping(value).get("report")
+        if key.startswith("run") and mapping_or_empty(value).get("report")
     ]
-    info = as_mapping(body.get("run_info"))
+    info = mapping_or_empty(body.get("run_info"))
     runs = []
     for key, value in sorted(reports)[:_MAX_RUNS]:
-        report = as_mapping(as_mapping(value)["report"])
+        report = mapping_or_empty(mapping_or_empty(value)["report"])
         info = info or report
-        scores = read_numbers(as_mapping(report.get("wl-scores")))
+        scores = numbers_among(mapping_or_empty(report.get("wl-scores")))
         runs.append(
             HepscoreRun(
-                name=key[:20], scores=scores, log=text(report.get("log")), value=_normalise_run(scores, ref),
+                name=key[:20], scores=scores, log=text_or_number(report.get("log")), value=_normalise_run(scores, ref),
                 seconds=parse_number(value.get("duration")),
             )
         )  # fmt: skip
@@ -141,7 +141,7 @@ def _read_workload(name: str, body: dict[str, Any], chosen: dict[str, Any]) -> H
     weight = parse_number(body.get("weight"))
     return HepWorkload(
         name=name,
-        version=text(body.get("version")),
+        version=text_or_number(body.get("version")),
         weight=1.0 if weight is None else weight,
         copies=parse_integer(info.get("copies")),
         threads_per_copy=parse_integer(info.get("threads_per_copy")),
@@ -149,7 +149,7 @@ def _read_workload(name: str, body: dict[str, Any], chosen: dict[str, Any]) -> H
         ref=ref,
         runs=tuple(runs),
         normalised=median(values) if values else None,
-        chosen={k: v for k, v in read_numbers(chosen).items() if not k.endswith("_ref")},
+        chosen={k: v for k, v in numbers_among(chosen).items() if not k.endswith("_ref")},
     )
 
 
@@ -275,15 +275,15 @@ def list_facts(detail: HepScore) -> list[Noted]:
 def parse_workload(source: ImportSource) -> ImportResult:
     """A workload's own `…_summary.json`, in its old layout (everything at the top) or the new one."""
     document = json_text.decode_untyped(source.data, "hep-workload")
-    top = as_mapping(document)
-    report, info = as_mapping(top.get("report")) or top, as_mapping(top.get("run_info")) or top
-    scores = read_numbers(as_mapping(report.get("wl-scores")))
+    top = mapping_or_empty(document)
+    report, info = mapping_or_empty(top.get("report")) or top, mapping_or_empty(top.get("run_info")) or top
+    scores = numbers_among(mapping_or_empty(report.get("wl-scores")))
     if not scores:
         raise ImportRefusedError('hep-workload: no number in its "wl-scores"', "check the workload's own log")
-    app = as_mapping(top.get("app"))
-    name = text(app.get("description")) or text(report.get("description")) or "workload"
-    old_app = as_mapping(report.get("app"))
-    name = text(old_app.get("description")) or name if name == "workload" else name
+    app = mapping_or_empty(top.get("app"))
+    name = text_or_number(app.get("description")) or text_or_number(report.get("description")) or "workload"
+    old_app = mapping_or_empty(report.get("app"))
+    name = text_or_number(old_app.get("description")) or name if name == "workload" else name
     copies, threads = (
         parse_integer(info.get("copies", info.get("ncopies"))),
         parse_integer(info.get("threads_per_copy")),
@@ -292,16 +292,17 @@ def parse_workload(source: ImportSource) -> ImportResult:
     troubles = []
     if isinstance(log, str) and log != "ok":
         troubles.append(ImportTrouble(id="hepscore.workload-log", subject=name, said=log[:200]))
-    done = text(as_mapping(report.get("status")).get("successful/all"))
+    done = text_or_number(mapping_or_empty(report.get("status")).get("successful/all"))
     if done and done.partition("/")[0] != done.partition("/")[2]:
         troubles.append(ImportTrouble(id="hepscore.copies-failed", subject=name, said=done))
     events = parse_integer(info.get("events_per_thread"))
     app_values = (
-        ("version", text(app.get("version"))), ("copies", copies), ("threads", threads), ("events a thread", events),
+        ("version", text_or_number(app.get("version"))), ("copies", copies), ("threads", threads),
+        ("events a thread", events),
     )  # fmt: skip
     conditions = {label: str(value) for label, value in app_values if value is not None}
     return ImportResult(
-        kind="hep-workload", tool="hep-workload", version=text(app.get("version")),
+        kind="hep-workload", tool="hep-workload", version=text_or_number(app.get("version")),
         measures=tuple(
             ImportedMeasure(
                 workload=f"{name} {key}"[:200], metric="throughput", value=v, unit="events/s", conditions=conditions
@@ -311,7 +312,7 @@ def parse_workload(source: ImportSource) -> ImportResult:
         facts=tuple(make_noted(("copies", copies), ("threads per copy", threads), ("events per thread", events))),
         troubles=tuple(troubles),
         detail=HepWorkload(
-            name=name, version=text(app.get("version")), copies=copies, threads_per_copy=threads,
+            name=name, version=text_or_number(app.get("version")), copies=copies, threads_per_copy=threads,
             events_per_thread=events, chosen=scores,
         ),
     )  # fmt: skip

@@ -15,7 +15,7 @@ import msgspec
 
 from hostdx.probes.imports import json_text
 from hostdx.probes.imports.dates import epoch_to_iso
-from hostdx.probes.imports.json_text import as_mapping, read_numbers
+from hostdx.probes.imports.json_text import mapping_or_empty, numbers_among
 from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
@@ -29,7 +29,7 @@ from hostdx.probes.imports.model import (
     make_noted,
     make_troubles,
 )
-from hostdx.probes.imports.numbers import KIB, is_close, parse_column, parse_number, parse_truncated
+from hostdx.probes.imports.numbers import KIB, is_claim_close, parse_column, parse_number, parse_truncated
 from hostdx.probes.imports.sample_series import SampleClock, SampleSeries
 from hostdx.probes.imports.source import ImportSource
 
@@ -222,8 +222,8 @@ class _Table:
 
 def parse_json(source: ImportSource) -> ImportResult:
     document = json_text.decode_untyped(source.data, "prmon")
-    top = as_mapping(document)
-    most, mean = read_numbers(top.get("Max")), read_numbers(top.get("Avg"))
+    top = mapping_or_empty(document)
+    most, mean = numbers_among(top.get("Max")), numbers_among(top.get("Avg"))
     if "wtime" not in most or not mean:
         raise ImportRefusedError(
             'prmon: no "Max" with "wtime" and "Avg" in it', "import prmon's JSON summary"
@@ -231,18 +231,18 @@ def parse_json(source: ImportSource) -> ImportResult:
     wall = most["wtime"]
     rates = {n: most[n] / wall for n in _IO if n in most and wall > 0}
     over = {n: mean[n] / rates[n] for n in rates if n in mean and rates[n] > 0}
-    cpu = as_mapping(as_mapping(top.get("HW")).get("cpu"))
-    tool = as_mapping(top.get("prmon"))
+    cpu = mapping_or_empty(mapping_or_empty(top.get("HW")).get("cpu"))
+    tool = mapping_or_empty(top.get("prmon"))
     version = str(tool["Version"])[:40] if "Version" in tool else None
     model = str(cpu["ModelName"])[:200] if cpu.get("ModelName") else None
     contradictions = [
         Contradiction(
-            id="prmon.hundredfold" if is_close(ratio, 100, 0.01) else "prmon.average", subject=name,
+            id="prmon.hundredfold" if is_claim_close(ratio, 100, 0.01) else "prmon.average", subject=name,
             claimed=mean[name], recomputed=rates[name], unit="B/s", rule="Max ÷ wall time",
         )
         for name, ratio in over.items()
         # the average is of whole bytes and wtime of whole seconds
-        if not is_close(mean[name], rates[name], 1.0 / max(wall, 1.0) + 0.01, 1.0)
+        if not is_claim_close(mean[name], rates[name], 1.0 / max(wall, 1.0) + 0.01, 1.0)
     ]  # fmt: skip
     facts = make_noted(
         ("model", model),

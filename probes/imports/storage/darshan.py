@@ -43,7 +43,7 @@ _SUMS = {
 }  # fmt: skip
 
 
-class Module(msgspec.Struct, kw_only=True, omit_defaults=True):
+class DarshanModule(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Sums over the records; times in seconds, summed over ranks. `sizes_read`: "1M_4M" → calls."""
 
     records: int = 0
@@ -83,7 +83,7 @@ class ModuleDirection(NamedTuple):
     sizes: dict[str, int]
 
 
-def _add_counter(part: Module, short: str, value: float) -> None:
+def _add_counter(part: DarshanModule, short: str, value: float) -> None:
     if (field := _SUMS.get(short)) is not None:
         setattr(part, field, (getattr(part, field) or 0) + value)
 
@@ -99,7 +99,7 @@ class Darshan(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     log_version: str | None = None
     lib_version: str | None = None
     modules: dict[str, int] = {}  # records of the modules that were read
-    io: dict[str, Module] = {}
+    io: dict[str, DarshanModule] = {}
     unseen: dict[str, tuple[int, int]] = {}  # bytes read and written through modules that are not shown
 
 
@@ -107,7 +107,7 @@ class DarshanSums:
     """Adds up one module's records, counter by counter."""
 
     def __init__(self) -> None:
-        self.io: dict[str, Module] = {}
+        self.io: dict[str, DarshanModule] = {}
         self.unseen: dict[str, tuple[int, int]] = {}
         self._records: dict[str, set[str]] = {}
         self._files: dict[str, set[str]] = {}
@@ -121,7 +121,7 @@ class DarshanSums:
             return
         known_records.add(key)
         self._files.setdefault(module, set()).add(identifier)
-        part = self.io.setdefault(module, Module())
+        part = self.io.setdefault(module, DarshanModule())
         part.records += 1
         part.shared_records += rank == -1
         part.files = len(self._files[module])
@@ -135,7 +135,7 @@ class DarshanSums:
             self.unseen[module] = (read, written + int(value))
 
     def add_counter(self, module: str, name: str, value: float, record: str) -> None:
-        part = self.io.setdefault(module, Module())
+        part = self.io.setdefault(module, DarshanModule())
         prefix = _PREFIX[module]
         short = name.removeprefix(prefix + "_")
         if short.startswith("F_"):
@@ -157,7 +157,7 @@ class DarshanSums:
         elif short.replace("WRITES", "READS") in _READS[module] and "WRITES" in short:
             part.writes += count
 
-    def _add_access_size(self, part: Module, key: str, part_name: str, value: int) -> None:
+    def _add_access_size(self, part: DarshanModule, key: str, part_name: str, value: int) -> None:
         """ACCESSn_ACCESS is the size, ACCESSn_COUNT how often: both of the same record, in either order."""
         other = self._access.pop(key, None)
         if other is None:
@@ -260,7 +260,7 @@ def make_result(detail: Darshan, kind: str, partial: bool = False) -> ImportResu
     )  # fmt: skip
 
 
-def _make_measures(name: str, part: Module, detail: Darshan) -> list[ImportedMeasure]:
+def _make_measures(name: str, part: DarshanModule, detail: Darshan) -> list[ImportedMeasure]:
     """Rates are bytes ÷ the mean time a process spent in the calls: what the application itself saw."""
     seconds = detail.run_time_s or 0.0
     processes = max(1, detail.nprocs or 1)
@@ -279,7 +279,7 @@ def _make_measures(name: str, part: Module, detail: Darshan) -> list[ImportedMea
     )
 
 
-def _check_histogram(name: str, part: Module) -> list[Contradiction]:
+def _check_histogram(name: str, part: DarshanModule) -> list[Contradiction]:
     contradictions: list[Contradiction] = []
     for direction, _, calls, _, sizes in part.directions:
         if sizes and calls:

@@ -40,7 +40,7 @@ def _read_log(darshan: Any, log: str) -> dict[str, Any]:
     for module, about in report.modules.items():
         name = _NAMES.get(module, module)
         if name not in MODULES:
-            _add_bytes(sums, name, report)
+            _add_unseen_module_bytes(sums, name, report)
             continue
         report.mod_read_all_records(module, dtype="dict")
         records = report.records[module]
@@ -68,7 +68,7 @@ def _read_log(darshan: Any, log: str) -> dict[str, Any]:
     return {"detail": detail, "damaged": damaged}
 
 
-def _add_bytes(sums: DarshanSums, module: str, report: Any) -> None:
+def _add_unseen_module_bytes(sums: DarshanSums, module: str, report: Any) -> None:
     """Of a module that is not shown. The library does not read every one of them."""
     try:
         report.mod_read_all_records(module, dtype="dict")

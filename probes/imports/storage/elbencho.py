@@ -16,7 +16,7 @@ from msgspec import structs
 from hostdx.probes.imports import json_text
 from hostdx.probes.imports.command_options import command_options, neutral_fields
 from hostdx.probes.imports.dates import to_iso
-from hostdx.probes.imports.json_text import as_mapping, text
+from hostdx.probes.imports.json_text import mapping_or_empty, text_or_number
 from hostdx.probes.imports.model import (
     Better,
     Contradiction,
@@ -137,17 +137,21 @@ def _read_table_phases(lines: Sequence[str]) -> Iterator[ElbenchoPhase]:
 
 
 def _read_json_phases(each: dict[str, Json]) -> Iterator[ElbenchoPhase]:
-    config, last = as_mapping(each.get("config")), as_mapping(each.get("last_done"))
+    config, last = mapping_or_empty(each.get("config")), mapping_or_empty(each.get("last_done"))
     options = {
         _OF_JSON.get(key, key.replace("_", " ")): value
         for key, value in config.items()
         if key not in neutral_fields("elbencho-json")
     } | _time_limit(config.get("command"))
-    latency = as_mapping(last.get("latency"))
+    latency = mapping_or_empty(last.get("latency"))
     for mixed in ("", "rwmix_read"):
         part, io, entries = (
-            as_mapping(section.get(mixed)) if mixed else section
-            for section in (last, as_mapping(latency.get("IO")), as_mapping(latency.get("entries")))
+            mapping_or_empty(section.get(mixed)) if mixed else section
+            for section in (
+                last,
+                mapping_or_empty(latency.get("IO")),
+                mapping_or_empty(latency.get("entries")),
+            )
         )
         read = {
             "IOPS": parse_number(part.get("iops")), "bandwidth": parse_number(part.get("bytes/s")),
@@ -203,11 +207,14 @@ def _make_phase(
     elapsed_ms: float | None, moved: float | None, began: Json, version: Json,
 ) -> ElbenchoPhase:  # fmt: skip
     words = {"true": "1", "false": "0"}
-    conditions = [(key, words.get(v, v)) for key, option in options.items() if (v := text(option, 60))]
+    conditions = [
+        (key, words.get(v, v)) for key, option in options.items() if (v := text_or_number(option, 60))
+    ]
     return ElbenchoPhase(
-        name=f"{(text(name, 40) or '?').lower()}{' reads' if mixed else ''}", conditions=tuple(conditions),
+        name=f"{(text_or_number(name, 40) or '?').lower()}{' reads' if mixed else ''}", conditions=tuple(conditions),
         values={metric: value for metric, value in read.items() if value is not None and value > 0},
-        seconds=(elapsed_ms or 0.0) / 1000, moved=moved, began=text(began, 60), version=text(version, 40),
+        seconds=(elapsed_ms or 0.0) / 1000, moved=moved, began=text_or_number(began, 60),
+        version=text_or_number(version, 40),
     )  # fmt: skip
 
 

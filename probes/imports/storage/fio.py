@@ -22,7 +22,7 @@ from hostdx.probes.imports.model import (
     Noted,
     SharedFields,
     compare_claim,
-    join_runs,
+    join_repetitions_or_number_runs,
     make_measures,
     make_troubles,
 )
@@ -275,7 +275,7 @@ def make_result(
     """
     every = runs or [sums]
     contradictions = [c for s in every for c in (*s.contradictions, *s.check_client_sums())]
-    measures = join_runs([run.make_measures() for run in every])
+    measures = join_repetitions_or_number_runs([run.make_measures() for run in every])
     return ImportResult(
         kind=kind, tool="fio", version=(detail.version or "").removeprefix("fio-")[:80] or None, host=host,
         began=began, seconds=seconds, measures=tuple(measures), facts=tuple(_list_facts(sums.jobs)),

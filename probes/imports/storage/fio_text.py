@@ -12,7 +12,7 @@ import msgspec
 
 from hostdx.probes.imports.dates import to_iso
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult, ImportTrouble
-from hostdx.probes.imports.numbers import GIB, KIB, MIB, is_close
+from hostdx.probes.imports.numbers import GIB, KIB, MIB, is_claim_close
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage.fio import Fio, find_messages, make_result, sum_jobs
 from hostdx.probes.imports.storage.fio_job import FioJob, FioRate, SyncLatency
@@ -57,7 +57,7 @@ class _Part:
         iops = self.iops
         if self.operations is not None and self.runtime_ms > 0:
             exact = self.operations / self.runtime_ms * 1000
-            iops = exact if is_close(exact, iops, 0.01, 1.0) else iops
+            iops = exact if is_claim_close(exact, iops, 0.01, 1.0) else iops
         return FioRate(
             iops=iops, bw_kib_s=self.kib_s, runtime_ms=self.runtime_ms, total_ios=self.operations,
             clat_mean_ns=self.mean_ns.get("clat"), lat_mean_ns=self.mean_ns.get("lat"), percentiles_ns=self.percentiles,

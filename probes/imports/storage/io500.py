@@ -19,7 +19,7 @@ from hostdx.probes.imports.model import (
     make_measures,
     make_troubles,
 )
-from hostdx.probes.imports.numbers import GIB, parse_number, parse_printed
+from hostdx.probes.imports.numbers import GIB, parse_number, parse_printed_number
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage import io500_score as score
 
@@ -119,7 +119,7 @@ def _read_summary(source: ImportSource) -> ImportResult:
 
 
 def _make_phase(match: re.Match[str]) -> Io500Phase | None:
-    value = parse_printed(match[4], significant=6)
+    value = parse_printed_number(match[4], significant=6)
     if value is None:
         return None
     counted = match[1] == "RESULT"
@@ -157,7 +157,7 @@ def _read_result_file(source: ImportSource) -> ImportResult:
         if name in ("SCORE", "SCOREX", "run") or "score" not in pairs:
             continue
         word, _, rest = pairs["score"].partition(" ")
-        value = parse_printed(word)
+        value = parse_printed_number(word)
         if value is not None and (name in score.BW or name in score.MD or value.value > 0):
             phases[name] = Io500Phase(
                 name=name, value=value.value, half=value.half, text=word, seconds=parse_number(pairs.get("t_delta")),

@@ -13,7 +13,7 @@ from typing import Unpack
 import msgspec
 
 from hostdx.probes.imports.model import Contradiction, ImportedMeasure, SharedFields, compare_claim
-from hostdx.probes.imports.numbers import GIB, Printed, geometric_mean, parse_printed
+from hostdx.probes.imports.numbers import GIB, PrintedNumber, geometric_mean, parse_printed_number
 
 BW = ("ior-easy-write", "ior-hard-write", "ior-easy-read", "ior-hard-read")
 MD = (
@@ -24,7 +24,7 @@ MD = (
 BW_EXTENDED = ("ior-rnd4K-write", "ior-rnd1MB-write", "ior-rnd4K-read", "ior-rnd1MB-read")
 MD_EXTENDED = ("find-easy", "find-hard", "mdworkbench-bench")
 EXTENDED = (*BW_EXTENDED, *MD_EXTENDED)
-_NO_ROUNDING = Printed(0.0, 0.0)
+_NO_ROUNDING = PrintedNumber(0.0, 0.0)
 _MASK = 0xFFFFFFFF
 
 
@@ -46,7 +46,7 @@ class Scores(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def from_texts(
         cls, bw: str, md: str, total: str, tail: str = "", tag: str | None = None, unit: str = "GiB/s"
     ) -> Scores:
-        b, m, t = (parse_printed(text, significant=6) for text in (bw, md, total))
+        b, m, t = (parse_printed_number(text, significant=6) for text in (bw, md, total))
         return cls(
             bw=b and b.value, md=m and m.value, total=t and t.value,
             bw_half=(b or _NO_ROUNDING).half, md_half=(m or _NO_ROUNDING).half,

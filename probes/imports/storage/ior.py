@@ -14,7 +14,7 @@ from hostdx.probes import units
 from hostdx.probes.imports import json_text
 from hostdx.probes.imports.command_options import command_options, neutral_fields
 from hostdx.probes.imports.dates import to_iso
-from hostdx.probes.imports.json_text import as_mapping, text
+from hostdx.probes.imports.json_text import mapping_or_empty, text_or_number
 from hostdx.probes.imports.model import (
     Contradiction,
     ImportedMeasure,
@@ -22,7 +22,7 @@ from hostdx.probes.imports.model import (
     ImportResult,
     Noted,
     compare_claim,
-    join_runs,
+    join_repetitions_or_number_runs,
     make_measures,
     make_noted,
     make_troubles,
@@ -229,7 +229,7 @@ def make_result(runs: list[IorRun], kind: str) -> ImportResult:
         kind=kind, tool="IOR", version=first.version or None, began=to_iso(first.began),
         host=machine[1][:120] if len(machine) > 1 else None,
         seconds=sum(r.total_s or 0.0 for run in measured for r in run.rows) or None,
-        measures=tuple(join_runs([_make_measures(run) for run in measured])), facts=tuple(facts),
+        measures=tuple(join_repetitions_or_number_runs([_make_measures(run) for run in measured])), facts=tuple(facts),
         contradictions=tuple(claims[:200]),
         troubles=tuple(troubles), recomputed=("bytes from rate and time", "maximum from the rows"),
         detail=Ior(runs=tuple(runs)),
@@ -354,14 +354,14 @@ def parse_json(source: ImportSource) -> ImportResult:
     for test in tests[:_MAX_ROWS]:
         if not isinstance(test, dict):
             continue
-        parameters, options = as_mapping(test.get("Parameters")), as_mapping(test.get("Options"))
+        parameters, options = mapping_or_empty(test.get("Parameters")), mapping_or_empty(test.get("Options"))
         run = IorRun(
             version=str(document.get("Version", ""))[:40],
-            began=text(document.get("Began")),
-            command=text(document.get("Command line"), 2000),
-            machine=text(document.get("Machine")),
-            api=text(parameters.get("api")),
-            access=text(options.get("access")),
+            began=text_or_number(document.get("Began")),
+            command=text_or_number(document.get("Command line"), 2000),
+            machine=text_or_number(document.get("Machine")),
+            api=text_or_number(parameters.get("api")),
+            access=text_or_number(options.get("access")),
             tasks=parse_integer(options.get("tasks")),
             tasks_per_node=parse_integer(parameters.get("tasksPerNode")),
             nodes=parse_integer(parameters.get("nodes")),

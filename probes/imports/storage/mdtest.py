@@ -23,7 +23,7 @@ from hostdx.probes.imports.model import (
     ImportTrouble,
     Noted,
     compare_claim,
-    join_runs,
+    join_repetitions_or_number_runs,
     make_measures,
     make_noted,
     make_troubles,
@@ -154,7 +154,8 @@ def _make_result(runs: list[MdtestRun]) -> ImportResult:
     troubles += make_troubles(("mdtest.runs-without-result", len(runs) - len(measured)))
     return ImportResult(
         kind="mdtest", tool="mdtest", version=measured[0].version, began=to_iso(measured[0].began),
-        measures=tuple(join_runs(every)), facts=tuple(facts[:1000]), contradictions=tuple(claims[:200]),
+        measures=tuple(join_repetitions_or_number_runs(every)), facts=tuple(facts[:1000]),
+        contradictions=tuple(claims[:200]),
         troubles=tuple(troubles[:200]), recomputed=("rate from items and time",), detail=Mdtest(runs=tuple(runs)),
     )  # fmt: skip
 
@@ -188,7 +189,7 @@ def _is_stonewalled(run: MdtestRun) -> bool:
 _MAX_RANK_RUNS = 1000
 
 
-class Ranks(msgspec.Struct, kw_only=True, omit_defaults=True):
+class RankFigures(msgspec.Struct, kw_only=True, omit_defaults=True):
     """Of one task count. `rate` in operations a second, `time` in seconds; `done`: operations that ranks count."""
 
     items: int | None = None
@@ -200,11 +201,11 @@ class Ranks(msgspec.Struct, kw_only=True, omit_defaults=True):
 
 
 class MdtestRanks(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    runs: tuple[Ranks, ...] = ()
+    runs: tuple[RankFigures, ...] = ()
 
 
 def parse_ranks(source: ImportSource) -> ImportResult:
-    runs: list[Ranks] = []
+    runs: list[RankFigures] = []
     columns: list[tuple[str, int]] = []
     for fields in source.read_rows("mdtest"):
         if fields[:2] == ["rank", "items"]:
@@ -227,8 +228,8 @@ def _phase_name(column: str) -> str:
     return column.removeprefix("rate-").strip().rstrip(":").strip()[:60]
 
 
-def _read_all_ranks(fields: list[str], columns: list[tuple[str, int]]) -> Ranks:
-    run = Ranks(items=parse_integer(fields[1]) if len(fields) > 1 else None)
+def _read_all_ranks(fields: list[str], columns: list[tuple[str, int]]) -> RankFigures:
+    run = RankFigures(items=parse_integer(fields[1]) if len(fields) > 1 else None)
     for name, at in columns:
         rate, seconds = _read_rate_and_seconds(fields, at)
         if rate is not None and seconds is not None:
@@ -236,7 +237,7 @@ def _read_all_ranks(fields: list[str], columns: list[tuple[str, int]]) -> Ranks:
     return run
 
 
-def _add_rank_row(run: Ranks, rank: int, fields: list[str], columns: list[tuple[str, int]]) -> None:
+def _add_rank_row(run: RankFigures, rank: int, fields: list[str], columns: list[tuple[str, int]]) -> None:
     if rank == 0 and run.tasks:
         run.iterations += 1
     if run.iterations > 1:
@@ -254,7 +255,7 @@ def _read_rate_and_seconds(fields: list[str], at: int) -> tuple[float | None, fl
     return parse_number(fields[at]), parse_number(fields[at + 1])
 
 
-def _make_ranks_result(runs: list[Ranks]) -> ImportResult:
+def _make_ranks_result(runs: list[RankFigures]) -> ImportResult:
     every: list[list[ImportedMeasure]] = []
     contradictions: list[Contradiction] = []
     facts: list[Noted] = []
@@ -276,7 +277,8 @@ def _make_ranks_result(runs: list[Ranks]) -> ImportResult:
         counts = (("tasks", run.tasks or None), ("items a task", run.items), ("iterations", run.iterations))
         facts += make_noted(*counts, subject=subject)
     return ImportResult(
-        kind="mdtest-csv", tool="mdtest", measures=tuple(join_runs(every)), facts=tuple(facts[:1000]),
+        kind="mdtest-csv", tool="mdtest", measures=tuple(join_repetitions_or_number_runs(every)),
+        facts=tuple(facts[:1000]),
         contradictions=tuple(contradictions[:200]), recomputed=("rate from the ranks' own",),
         detail=MdtestRanks(runs=tuple(runs)),
     )  # fmt: skip

@@ -20,7 +20,7 @@ import msgspec
 from hostdx.probes.imports import json_text
 from hostdx.probes.imports.dates import to_iso
 from hostdx.probes.imports.formats import load_format
-from hostdx.probes.imports.json_text import as_mapping
+from hostdx.probes.imports.json_text import mapping_or_empty
 from hostdx.probes.imports.model import (
     ImportedMeasure,
     ImportRefusedError,
@@ -219,7 +219,7 @@ def _text_lines(source: ImportSource) -> Iterator[str]:
         time_s = parse_number(sample.get("timestamp")) or 0.0
         is_since_boot = number == 0 and 0 < _MIN_SINCE_BOOT * next_s <= length_s
         if not is_since_boot and 0 < time_s < _MAX_TIME_S:
-            host = (json_text.text(sample.get("host")) or "-").replace(" ", "_")
+            host = (json_text.text_or_number(sample.get("host")) or "-").replace(" ", "_")
             clock = f"{datetime.fromtimestamp(time_s, UTC):%Y/%m/%d %H:%M:%S}"
             for label, rest in chain(_host_fields(sample), _process_fields(sample)):
                 yield f"{label} {host} {time_s:.0f} {clock} {length_s:.0f} {rest}"
@@ -234,7 +234,7 @@ def _read_samples(source: ImportSource) -> Iterator[dict[str, Json]]:
     for line in io.BytesIO(source.data):
         try:
             utf8_line = line.decode("utf-8", "replace").encode()
-            yield as_mapping(json_text.decode_document(utf8_line, dict, "atop"))
+            yield mapping_or_empty(json_text.decode_document(utf8_line, dict, "atop"))
         except ImportRefusedError:
             if line.endswith(b"\n"):
                 raise
@@ -245,12 +245,12 @@ def _host_fields(sample: dict[str, Json]) -> Iterator[tuple[str, str]]:
     for label, kind in load_labels().items():
         for body in _entries(sample.get(label)):
             yield label, " ".join(str(body.get(name, -1)) for name in kind.fields.split())
-    again = as_mapping(sample.get("NET_GENERAL")).get("retransSegsTCP", -1)
+    again = mapping_or_empty(sample.get("NET_GENERAL")).get("retransSegsTCP", -1)
     yield "NET", f"upper {'-1 ' * 13}{again}"
 
 
 def _process_fields(sample: dict[str, Json]) -> Iterator[tuple[str, str]]:
-    hertz = as_mapping(sample.get("CPU")).get("hertz", 100)
+    hertz = mapping_or_empty(sample.get("CPU")).get("hertz", 100)
     names = {
         entry.get("pid"): f"{entry.get('name')} {entry.get('state')}"
         for entry in reversed(list(_entries(sample.get("PRG"))))

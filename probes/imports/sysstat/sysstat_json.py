@@ -3,7 +3,7 @@
 import msgspec
 
 from hostdx.probes.imports import json_text
-from hostdx.probes.imports.json_text import as_mapping
+from hostdx.probes.imports.json_text import mapping_or_empty
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.sample_series import SampleClock
 from hostdx.probes.imports.source import ImportSource
@@ -43,11 +43,11 @@ def parse(source: ImportSource) -> ImportResult:
     tables = SysstatTables()
     keys: set[str] = set()
     tool = "sadf"
-    clock = SampleClock(json_text.text(host.date, 30))
+    clock = SampleClock(json_text.text_or_number(host.date, 30))
     zone = ""
     at_s = 0.0
     for index, raw in enumerate(host.statistics):
-        sample = as_mapping(json_text.decode_document(bytes(raw), dict, "sysstat"))
+        sample = mapping_or_empty(json_text.decode_document(bytes(raw), dict, "sysstat"))
         keys |= {str(k)[:60].strip() for k in list(sample)[:100]}
         if index == 0:
             tool = "iostat" if "avg-cpu" in sample else "sadf"
@@ -61,11 +61,11 @@ def parse(source: ImportSource) -> ImportResult:
     samples = len(host.statistics)
     detail = Sysstat(
         tool=tool,
-        host=json_text.text(host.nodename),
-        kernel=json_text.text(host.release),
-        arch=json_text.text(host.machine),
+        host=json_text.text_or_number(host.nodename),
+        kernel=json_text.text_or_number(host.release),
+        arch=json_text.text_or_number(host.machine),
         cpus=host.cpus if isinstance(host.cpus, int) else None,
-        date=json_text.text(host.file_date or host.date, 30),
+        date=json_text.text_or_number(host.file_date or host.date, 30),
         samples=samples,
         keys=tuple(sorted(keys)),
         tables=tables.tables,
@@ -80,14 +80,13 @@ def _time_and_zone_of(stamp: Json, clock: SampleClock, last_s: float) -> tuple[f
     if isinstance(stamp, str):  # iostat and mpstat
         at_s = clock.read(stamp)
         return (last_s + 1.0 if at_s is None else at_s), ""
-    fields = as_mapping(stamp)
-    at_s = clock.read(
-        f"{json_text.text(fields.get('date'), 30) or ''} {json_text.text(fields.get('time'), 30) or ''}"
-    )
+    fields = mapping_or_empty(stamp)
+    day, hour = (json_text.text_or_number(fields.get(key), 30) or "" for key in ("date", "time"))
+    at_s = clock.read(f"{day} {hour}")
     if at_s is None:
         interval = fields.get("interval")
         at_s = last_s + (float(interval) if isinstance(interval, int | float) else 1.0)
-    zone = json_text.text(fields.get("tz"), 20) or ("UTC" if fields.get("utc") else "")
+    zone = json_text.text_or_number(fields.get("tz"), 20) or ("UTC" if fields.get("utc") else "")
     return at_s, zone
 
 

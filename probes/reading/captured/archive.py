@@ -15,7 +15,7 @@ import tarfile
 from pathlib import Path
 from typing import IO, NamedTuple, Protocol
 
-from hostdx.probes.files.safe_read import open_regular
+from hostdx.probes.files.safe_read import open_trusted_regular
 
 MAX_MEMBERS = 130_000  # tarfile needs some 70 µs for a header: 9 s
 MAX_HEADERS = 500_000  # with those that `_CrowdFilter` takes out before tarfile sees them: 5 s
@@ -142,7 +142,7 @@ def _open_decompressed(file: IO[bytes]) -> _Readable:
     return file
 
 
-class Unpacked(NamedTuple):
+class UnpackedCounts(NamedTuple):
     """How many members were unpacked, left out, and left out because their folder has too many names."""
 
     unpacked_count: int
@@ -150,12 +150,12 @@ class Unpacked(NamedTuple):
     crowded: int
 
 
-def unpack_archive(archive: str, into: str) -> Unpacked:
+def unpack_archive(archive: str, into: str) -> UnpackedCounts:
     """Raises ArchiveRefusedError."""
     count = unpacked_count = left_out = total = 0
     tree = _Tree(into)
     try:
-        with os.fdopen(open_regular(archive), "rb") as file:
+        with os.fdopen(open_trusted_regular(archive), "rb") as file:
             members = _CrowdFilter(archive, _open_decompressed(file))
             stream = _LimitedArchiveReader(archive, members)
             tar = tarfile.open(fileobj=stream, mode="r|", errorlevel=1)  # type: ignore[call-overload] # noqa: SIM115
@@ -187,7 +187,7 @@ def unpack_archive(archive: str, into: str) -> Unpacked:
         raise ArchiveRefusedError(
             f"{archive}: not a tar that can be read: {type(error).__name__}: {error}"
         ) from None
-    return Unpacked(unpacked_count, left_out, members.crowded)
+    return UnpackedCounts(unpacked_count, left_out, members.crowded)
 
 
 def _is_allowed_member(member: tarfile.TarInfo) -> bool:

@@ -6,7 +6,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from hostdx.probes.files.path_ownership import find_known_rulers
+from hostdx.probes.files.path_ownership import find_known_path_writers
 from hostdx.probes.number_text import parse_unsigned_list
 from hostdx.probes.reading.process_stat import start_time
 
@@ -27,7 +27,7 @@ def remove_leftovers() -> int:
     Where others rule the temporary directory root removes nothing: a name there may be anybody's by then.
     """
     place = Path(tempfile.gettempdir())
-    if find_known_rulers(str(place)) or not shutil.rmtree.avoids_symlink_attacks:
+    if find_known_path_writers(str(place)) or not shutil.rmtree.avoids_symlink_attacks:
         return 0
     removed = 0
     try:

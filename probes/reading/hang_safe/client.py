@@ -20,11 +20,11 @@ MAX_REQUEST_BYTES = 32 << 10  # any path that the kernel takes; a pipe holds 64 
 RETRY_AFTER_S = 60.0  # a path that hung is not tried again before: each try costs a process and 2 s
 
 
-class Hung(Exception):
+class PathHangs(Exception):
     """The read did not come back in time; its process was abandoned."""
 
 
-class NotStarted(Exception):
+class ReaderNotStarted(Exception):
     """The reading process cannot be started; says why. It tells nothing of the path that was asked for."""
 
 
@@ -42,19 +42,21 @@ class GuardedReader:
         self._lock = threading.Lock()
 
     def ask_child(self, operation: str, path: str, *, root: str = "", limit_bytes: int = 0) -> object:
-        """Return what `hang_safe.child.answer` gives for it. Raises OSError from the child, Hung, and NotStarted."""
+        """Return what `hang_safe.child.answer` gives for it. Raises OSError from the child, PathHangs,
+        and ReaderNotStarted.
+        """
         request = json.dumps([operation, path, root, limit_bytes]).encode() + b"\n"
         if len(request) > MAX_REQUEST_BYTES:
             raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG), path[:100])
         with self._lock:
             if time.monotonic() - self._hung.get(path, -RETRY_AFTER_S) < RETRY_AFTER_S:
-                raise Hung(path)
+                raise PathHangs(path)
             try:
                 # A child that was killed from outside is replaced once; one that hangs is not.
                 reply = self._exchange_line(request) or self._exchange_line(request)
             except TimeoutError:
                 self._hung[path] = time.monotonic()
-                raise Hung(path) from None
+                raise PathHangs(path) from None
         if reply is None:
             raise OSError(errno.EIO, "the reading process ended", path)
         answer = json.loads(reply)
@@ -64,7 +66,7 @@ class GuardedReader:
 
     def start(self) -> None:
         """Start the child process before the first read asks for it: an interpreter needs 50 ms to be there."""
-        with self._lock, contextlib.suppress(NotStarted):
+        with self._lock, contextlib.suppress(ReaderNotStarted):
             self._ensure_child()
 
     def close(self) -> None:
@@ -113,7 +115,7 @@ class GuardedReader:
                 self._child = start_module("hostdx.probes.reading.hang_safe.child", stdin=PIPE)
             except OSError as error:
                 why = os.strerror(error.errno or 0)
-                raise NotStarted(
+                raise ReaderNotStarted(
                     f"{sys.executable} -m hostdx.probes.reading.hang_safe.child: {why}"
                 ) from error
             self._owner = os.getpid()

@@ -87,7 +87,7 @@ _FORMS = (
 _FORM = lazy_pattern("|".join(f"(?:{form.pattern})" for form in _FORMS))
 
 
-def is_harmless(word: str, known_words: Collection[str] = ()) -> bool:
+def is_harmless_word(word: str, known_words: Collection[str] = ()) -> bool:
     """Return True if the form of the word shows that it is no secret. `known_words` are the program's own."""
     if len(word) > _MAX_WORD:
         return False
@@ -110,7 +110,7 @@ def is_harmless(word: str, known_words: Collection[str] = ()) -> bool:
 
 def harmless_part_of_url(word: str) -> str | None:
     """Return scheme and host of a web address, the path of which may be a secret; None of any other word."""
-    url = None if is_harmless(word) else _WEB_URL.fullmatch(word)
+    url = None if is_harmless_word(word) else _WEB_URL.fullmatch(word)
     return f"{url[1]}/" if url else None
 
 
@@ -119,7 +119,7 @@ def holds_random_part(word: str) -> bool:
     return any(_RANDOM.fullmatch(part) for part in re.split(r"[/.=:@,]", word))
 
 
-def is_program_word(name: str, value: str) -> bool:
+def is_harmless_option_value(name: str, value: str) -> bool:
     """Return True if the option's name says that its value is a word of the program itself, and the value looks so."""
     if _COUNTING.fullmatch(name):
         return _DIGITS.fullmatch(value) is not None

@@ -14,8 +14,8 @@ from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.reading.secrecy.harmless_forms import (
     harmless_part_of_url,
     holds_random_part,
-    is_harmless,
-    is_program_word,
+    is_harmless_option_value,
+    is_harmless_word,
 )
 from hostdx.probes.reading.secrecy.known_programs import (
     CODE_OPTIONS,
@@ -23,15 +23,19 @@ from hostdx.probes.reading.secrecy.known_programs import (
     LAUNCHERS,
     WITH_SUBCOMMANDS,
     WITHOUT_SECRETS,
-    Place,
-    find_places,
+    WordPlace,
+    find_word_places,
 )
 from hostdx.probes.reading.secrecy.secret_forms import MASK
-from hostdx.probes.reading.secrecy.secret_positions import is_made_up, names_secret, takes_a_name
+from hostdx.probes.reading.secrecy.secret_positions import (
+    is_option_for_a_name,
+    is_secret_name,
+    looks_like_password,
+)
 from hostdx.probes.reading.secrecy.secrets import (
+    hash_of_text,
     mask_by_position,
     mask_secrets,
-    text_stand_in,
 )
 
 LEFT_OUT = "…"
@@ -100,7 +104,7 @@ def _keep_words(
 ) -> list[str]:
     kept_words: list[str] = []
     for word, masked, before, place in zip(
-        words, mask_by_position(words), ("", *words), find_places(words), strict=False
+        words, mask_by_position(words), ("", *words), find_word_places(words), strict=False
     ):
         script = _OF_SED if place.program == "sed" else _SUBSTITUTION
         word = script.sub(rf"s\1{LEFT_OUT}\1{LEFT_OUT}\1", word)
@@ -127,13 +131,15 @@ def _keep_masked(without: str) -> str:
         return f"{url}{LEFT_OUT}"
     parts = re.split(rf"({re.escape(MASK)}|[=:,;&?{{}}\[\]\"' ]+)", without)
     return "".join(
-        part if part == MASK or index % 2 or not part or is_harmless(part) or _is_name(part) else LEFT_OUT
+        part
+        if part == MASK or index % 2 or not part or is_harmless_word(part) or _is_name(part)
+        else LEFT_OUT
         for index, part in enumerate(parts)
     )
 
 
 def _is_name(word: str) -> bool:
-    return _NAME.fullmatch(word) is not None and not is_made_up(word) and not holds_random_part(word)
+    return _NAME.fullmatch(word) is not None and not looks_like_password(word) and not holds_random_part(word)
 
 
 def _may_name(word: str) -> bool:
@@ -149,7 +155,7 @@ def _is_code(program: str, before: str, word: str) -> bool:
 def _keep_code(text: str) -> str:
     """The names of a text of code or SQL; of its literals those that are harmless by their form."""
     names = _WORD_OF_CODE.findall(_LITERAL.sub("", text.replace(MASK, "")))
-    speaks_of_secrets = any(names_secret(name) for name in names)
+    speaks_of_secrets = any(is_secret_name(name) for name in names)
 
     def keep_literal(literal: re.Match[str]) -> str:
         quote = literal[0][0]
@@ -157,10 +163,10 @@ def _keep_code(text: str) -> str:
         is_relative = "/" in inside and not inside.startswith(
             ("/", "./", "../")
         )  # base64 has such signs, too
-        return literal[0] if is_harmless(inside) and not is_relative else f"{quote}{LEFT_OUT}{quote}"
+        return literal[0] if is_harmless_word(inside) and not is_relative else f"{quote}{LEFT_OUT}{quote}"
 
     def keep_name(name: re.Match[str]) -> str:
-        is_kept = is_harmless(name[0]) or (_is_name(name[0].strip("$@%.")) and not speaks_of_secrets)
+        is_kept = is_harmless_word(name[0]) or (_is_name(name[0].strip("$@%.")) and not speaks_of_secrets)
         return name[0] if is_kept else LEFT_OUT
 
     out, at = "", 0
@@ -184,7 +190,7 @@ def harmless_text(text: str, first: re.Pattern[str] = _FIRST, with_names: bool =
     kept_text = _kept_command(words, (), with_names, first) if words else ""
     if words and LEFT_OUT not in kept_text and MASK not in kept_text:
         return text if mask_secrets(text) == text else kept_text
-    return f"{kept_text or LEFT_OUT} #{text_stand_in(text)[-2:]}" if text else text
+    return f"{kept_text or LEFT_OUT} #{hash_of_text(text)[-2:]}" if text else text
 
 
 def harmless_value(name: str, value: str, with_names: bool = False) -> str:
@@ -200,7 +206,7 @@ def _keep_harmless(word: str, words: Collection[str], with_names: bool, depth: i
         return LEFT_OUT
     if url := harmless_part_of_url(word):
         return url if url == word else f"{url}{LEFT_OUT}"
-    if is_harmless(word, words) or word in (MASK, LEFT_OUT):
+    if is_harmless_word(word, words) or word in (MASK, LEFT_OUT):
         return word
     assigned = _ASSIGNED.fullmatch(word)
     if (
@@ -216,7 +222,8 @@ def _keep_harmless(word: str, words: Collection[str], with_names: bool, depth: i
         ):
             return LEFT_OUT  # base64 ends so; a user and a password stand so before a host
         if sign == "=" and (
-            is_program_word(name, value) or (with_names and takes_a_name(name) and _may_name(value))
+            is_harmless_option_value(name, value)
+            or (with_names and is_option_for_a_name(name) and _may_name(value))
         ):
             return word
         if " " in value:
@@ -242,7 +249,7 @@ def _is_command(words: list[str]) -> bool:
 
 def is_known_program(word: str) -> bool:
     """True of a program that stands in one of the tables."""
-    return find_places([word])[0].program in _IN_THE_TABLES
+    return find_word_places([word])[0].program in _IN_THE_TABLES
 
 
 def _kept_command(
@@ -255,9 +262,9 @@ def _kept_command(
     """The words of a text that may be a command; its first one stays if it is known or matches `first`."""
     kept_words = _keep_words(words, known_words, with_names, depth)
     forms = [first, _KERNEL_THREAD]
-    if first is not _NOTHING and any(is_harmless(word) for word in words[1:]):
+    if first is not _NOTHING and any(is_harmless_word(word) for word in words[1:]):
         forms.append(_FIRST_OF_SEVERAL)
-    is_known = is_harmless(words[0], known_words) or is_known_program(words[0])
+    is_known = is_harmless_word(words[0], known_words) or is_known_program(words[0])
     if "=" not in words[0] and not is_known and not any(form.fullmatch(words[0]) for form in forms):
         kept_words[0] = LEFT_OUT
     return " ".join(word if _UNQUOTED.fullmatch(word) else shlex.quote(word) for word in kept_words)
@@ -270,7 +277,7 @@ def _split_shell(text: str) -> list[str]:
     return list(lexer)
 
 
-def _tells_what_runs(place: Place, before: str, word: str, with_names: bool, *, is_first: bool) -> bool:
+def _tells_what_runs(place: WordPlace, before: str, word: str, with_names: bool, *, is_first: bool) -> bool:
     """True of a word whose place tells that it is no secret: each line is one kind of place."""
     program = place.program
     if place.behind == 0 and _is_program(word, is_first):
@@ -290,15 +297,17 @@ def _tells_what_runs(place: Place, before: str, word: str, with_names: bool, *, 
         return (
             _PLAIN.fullmatch(word) is not None
             and not holds_random_part(word)
-            and not any(names_secret(name) for name in names)
+            and not any(is_secret_name(name) for name in names)
         )
     if program in KNOWN_PROGRAMS:
-        return _is_name(word) or (_OPTION_NAME.fullmatch(word) is not None and not is_made_up(word))
+        return _is_name(word) or (_OPTION_NAME.fullmatch(word) is not None and not looks_like_password(word))
     if _OPTION_OF_UNKNOWN.fullmatch(word):
         return True
-    if place.behind == 1 and _FIRST_ARGUMENT.fullmatch(word) and not names_secret(program):
+    if place.behind == 1 and _FIRST_ARGUMENT.fullmatch(word) and not is_secret_name(program):
         return True
-    return is_program_word(before, word) or (with_names and takes_a_name(before) and _may_name(word))
+    return is_harmless_option_value(before, word) or (
+        with_names and is_option_for_a_name(before) and _may_name(word)
+    )
 
 
 def _is_program(word: str, is_first: bool) -> bool:
@@ -307,4 +316,4 @@ def _is_program(word: str, is_first: bool) -> bool:
         return True
     if is_first:
         return re.fullmatch(r"[\w@.,+:%/~-]{1,200}", word) is not None
-    return _STARTED.fullmatch(word) is not None and not is_made_up(word)
+    return _STARTED.fullmatch(word) is not None and not looks_like_password(word)

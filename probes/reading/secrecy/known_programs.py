@@ -14,7 +14,7 @@ from hostdx.probes.files.safe_read import read_regular
 from hostdx.probes.reading.parsed_toml import MAX_BYTES, parse_toml
 
 
-class Takes(msgspec.Struct, frozen=True):
+class SecretArgument(msgspec.Struct, frozen=True):
     """`word` holds the secret itself, `value` where the word before is `option`; it begins behind their first group."""
 
     programs: str = ""
@@ -33,7 +33,7 @@ class _Programs(msgspec.Struct, frozen=True):
     harmless: str
     options_with_value: dict[str, str]
     code_options: dict[str, str]
-    takes_secrets: tuple[Takes, ...]
+    takes_secrets: tuple[SecretArgument, ...]
 
 
 _FILE = Path(__file__).with_name("programs.toml")
@@ -62,37 +62,37 @@ _STARTED = re.compile(r"[\w./+~$-]+")
 _VERSION = re.compile(r"[\d.]+$")  # python3.11
 
 
-class Place(NamedTuple):
+class WordPlace(NamedTuple):
     """Where a word stands: the program that it is given to ("" of none), how many words behind it; 0: the program."""
 
     program: str
     behind: int
 
 
-def find_places(words: Sequence[str]) -> list[Place]:
+def find_word_places(words: Sequence[str]) -> list[WordPlace]:
     """Return the place of each word of a command line, as far as the launchers' options are known."""
-    places: list[Place] = []
+    places: list[WordPlace] = []
     program, behind, hosts, earlier, before = "", 0, False, "", ""
     for word in words:
         behind += 1
         if word in SEPARATORS or word in _SHELL or WHERE_PROGRAMS_START.fullmatch(word):
             is_redirection = word.startswith((">", "<", "2")) or word in ("--", "{", "}", "[", "]", "!")
             program, behind = (program, behind) if is_redirection else ("", 0)
-            places.append(Place(program, max(behind, 1)))
+            places.append(WordPlace(program, max(behind, 1)))
         elif not program and not word.startswith("-") and not _ASSIGNMENT.fullmatch(word):
             program, behind = program_name(word), 0
             hosts = program in _BEHIND_A_HOST
-            places.append(Place(program, 0))
+            places.append(WordPlace(program, 0))
         elif not _TWO_WORDS.fullmatch(earlier) and _is_program_behind(word, before, program):
             if hosts:
                 hosts = False
-                places.append(Place(program, behind))
+                places.append(WordPlace(program, behind))
             else:
                 program, behind = program_name(word), 0
                 hosts = program in _BEHIND_A_HOST
-                places.append(Place(program, 0))
+                places.append(WordPlace(program, 0))
         else:
-            places.append(Place(program, behind))
+            places.append(WordPlace(program, behind))
             if program == "python" and before == "-m":
                 program = word
         earlier, before = before, word
@@ -118,7 +118,7 @@ def _is_program_behind(word: str, before: str, program: str) -> bool:
 def find_secret_starts(words: Sequence[str]) -> list[int | None]:
     """For each word of a command where the secret in it begins; None where none is known."""
     starts: list[int | None] = []
-    takes, before = Takes(), ""
+    takes, before = SecretArgument(), ""
     for word in words:
         name = word.rpartition("/")[2]
         secret = re.fullmatch(takes.word, word, re.DOTALL)
@@ -126,7 +126,7 @@ def find_secret_starts(words: Sequence[str]) -> list[int | None]:
             secret = re.fullmatch(takes.value, word, re.DOTALL)
         starts.append(secret.end(1) if secret else None)
         if _BETWEEN.fullmatch(word):
-            takes = Takes()
+            takes = SecretArgument()
         elif secret is None:
             takes = _BY_NAME.get(f"{before.rpartition('/')[2]}:{name}") or _BY_NAME.get(name, takes)
         before = word

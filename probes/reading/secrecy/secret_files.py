@@ -8,7 +8,12 @@ import re
 from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.reading.secrecy.harmless_forms import harmless_part_of_url
 from hostdx.probes.reading.secrecy.secret_forms import LINE_FORMS, MASK, SETTING_FORMS
-from hostdx.probes.reading.secrecy.secrets import mask_by_position, mask_forms, mask_secrets, mask_shell_words
+from hostdx.probes.reading.secrecy.secrets import (
+    mask_by_position,
+    mask_secret_forms,
+    mask_secrets,
+    mask_shell_words,
+)
 
 # files that are nothing but a secret
 _SECRET_FILES = lazy_pattern(
@@ -61,7 +66,7 @@ def mask_lines(text: str) -> str:
 
 def mask_evidence(text: str) -> str:
     """Return a finding's sentence without secrets: no word of it is one for standing behind an option."""
-    return mask_forms(_mask_line_forms(text))
+    return mask_secret_forms(_mask_line_forms(text))
 
 
 def _mask_line_forms(text: str) -> str:

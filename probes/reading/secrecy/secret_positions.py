@@ -13,8 +13,8 @@ from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.reading.secrecy.harmless_forms import (
     harmless_part_of_url,
     holds_random_part,
-    is_harmless,
-    is_program_word,
+    is_harmless_option_value,
+    is_harmless_word,
 )
 from hostdx.probes.reading.secrecy.known_programs import (
     KNOWN_PROGRAMS,
@@ -23,7 +23,7 @@ from hostdx.probes.reading.secrecy.known_programs import (
     WHERE_PROGRAMS_START,
     WITH_SUBCOMMANDS,
     WITHOUT_SECRETS,
-    find_places,
+    find_word_places,
 )
 
 _PARTS = lazy_pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
@@ -73,17 +73,17 @@ _MADE_UP = lazy_pattern(
 _REPEATS = frozenset(("echo", "printf"))
 
 
-def names_secret(name: str) -> bool:
+def is_secret_name(name: str) -> bool:
     """Return True if a part of the name (`DB_PASS`, `masterUserPassword`, `--eab-hmac-key`) has to do with secrets."""
     return any(_SECRET_PART.fullmatch(part.lower()) for part in _PARTS.findall(name))
 
 
-def takes_a_name(option: str) -> bool:
+def is_option_for_a_name(option: str) -> bool:
     """Return True if the long option is known to take the name of a host, a user, an object and the like."""
     return len(option.lstrip("-")) > 2 and _ADDRESSING.fullmatch(option) is not None
 
 
-def is_made_up(word: str) -> bool:
+def looks_like_password(word: str) -> bool:
     """Return True if small and large letters, digits or signs are mixed as in passwords."""
     return _MADE_UP.fullmatch(word) is not None
 
@@ -99,7 +99,7 @@ def _secret_positions(words: Sequence[str]) -> Iterator[int | None]:
     # `-` alone is standard input, no option
     previous = ["", "", *("" if word == "-" else word for word in words)]
     for earlier, before, word, (program, behind) in zip(
-        previous, previous[1:], words, find_places(words), strict=False
+        previous, previous[1:], words, find_word_places(words), strict=False
     ):
         if word in SEPARATORS or WHERE_PROGRAMS_START.fullmatch(word):
             about_secrets, sets = about_secrets and bool(program), sets and bool(program)
@@ -112,25 +112,25 @@ def _secret_positions(words: Sequence[str]) -> Iterator[int | None]:
             continue
         pair, header = _PAIR.fullmatch(word), _HEADER.fullmatch(word)
         if header and (before in ("-H", "--header") or word.startswith(("-H", "--header="))):
-            yield None if _HARMLESS_HEADER.fullmatch(header[2]) or is_harmless(word) else header.end(1)
-        elif pair and not is_harmless(word):
+            yield None if _HARMLESS_HEADER.fullmatch(header[2]) or is_harmless_word(word) else header.end(1)
+        elif pair and not is_harmless_word(word):
             value = word[pair.end(1) :]
-            is_guarded = names_secret(pair[1]) or about_secrets or sets
+            is_guarded = is_secret_name(pair[1]) or about_secrets or sets
             is_known = program in WITHOUT_SECRETS | LAUNCHERS or _takes_no_secret(pair[1][:-1], value)
             is_known &= pair[1].startswith("-") or not _MADE_UP.fullmatch(value)
-            yield None if is_harmless(value) or (is_known and not is_guarded) else pair.end(1)
+            yield None if is_harmless_word(value) or (is_known and not is_guarded) else pair.end(1)
         elif word.startswith("-") and before != "<<<":
             attached = _ATTACHED.fullmatch(word) if names_user and program not in WITHOUT_SECRETS else None
-            yield 2 if attached and not is_harmless(word) and not is_harmless(word[2:]) else None
-        elif is_harmless(word) and not (
-            (about_secrets or (before.startswith("-") and names_secret(before)))
+            yield 2 if attached and not is_harmless_word(word) and not is_harmless_word(word[2:]) else None
+        elif is_harmless_word(word) and not (
+            (about_secrets or (before.startswith("-") and is_secret_name(before)))
             and "/" not in word
             and _PIN.search(word)
         ):
             yield None
         elif (
             about_secrets
-            or (before.startswith("-") and is_harmless(word))
+            or (before.startswith("-") and is_harmless_word(word))
             or (sets and not before.startswith("-"))
         ):
             yield 0
@@ -139,7 +139,7 @@ def _secret_positions(words: Sequence[str]) -> Iterator[int | None]:
         elif (
             earlier.startswith("-")
             and not before.startswith("-")
-            and not is_harmless(before)
+            and not is_harmless_word(before)
             and _secret_start_in_value(before, earlier, program) == 0
         ):
             yield 0  # a user and a password: `--auth me hunter2`
@@ -147,13 +147,13 @@ def _secret_positions(words: Sequence[str]) -> Iterator[int | None]:
             yield _secret_start_in_argument(
                 word, before if before == "<<<" or not earlier.startswith("-") else "", program
             )
-        about_secrets |= not pair and not word.startswith("-") and "/" not in word and names_secret(word)
+        about_secrets |= not pair and not word.startswith("-") and "/" not in word and is_secret_name(word)
         sets |= _SETS.fullmatch(word.lower()) is not None and program not in WITHOUT_SECRETS
 
 
 def _secret_start_in_value(word: str, option: str, program: str) -> int | None:
     """Where the secret begins in the value of an option, which is not harmless by its form."""
-    if names_secret(option) or _BASE64.fullmatch(word) or holds_random_part(word):
+    if is_secret_name(option) or _BASE64.fullmatch(word) or holds_random_part(word):
         return 0
     if harmless_part_of_url(word):
         return None  # its path is left out
@@ -174,12 +174,16 @@ def _secret_start_in_value(word: str, option: str, program: str) -> int | None:
 
 def _takes_no_secret(option: str, value: str) -> bool:
     """True where the option is one of those that take no secret. What has no dash is an assignment of a shell."""
-    return not option.startswith("-") or bool(_ADDRESSING.fullmatch(option)) or is_program_word(option, value)
+    return (
+        not option.startswith("-")
+        or bool(_ADDRESSING.fullmatch(option))
+        or is_harmless_option_value(option, value)
+    )
 
 
 def _secret_start_in_argument(word: str, before: str, program: str) -> int | None:
     """Where the secret begins in a word behind another one, which is not harmless by its form."""
-    has_secret_variable = _VARIABLE.fullmatch(before) is not None and names_secret(
+    has_secret_variable = _VARIABLE.fullmatch(before) is not None and is_secret_name(
         before
     )  # `-genv REDIS_AUTH hunter2`
     if (
@@ -198,4 +202,4 @@ def _secret_start_in_argument(word: str, before: str, program: str) -> int | Non
         return None
     if _MADE_UP.fullmatch(word):
         return 0  # behind a program that nobody knows: `push-metrics grafana hunTer2`
-    return None if pair is None or is_harmless(pair[2]) else pair.end(1)
+    return None if pair is None or is_harmless_word(pair[2]) else pair.end(1)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
 from hostdx.probes.reading.patterns import lazy_pattern
-from hostdx.probes.reading.secrecy.harmless_forms import is_program_word
+from hostdx.probes.reading.secrecy.harmless_forms import is_harmless_option_value
 from hostdx.probes.reading.secrecy.known_programs import TAKING_SECRETS, find_secret_starts
 from hostdx.probes.reading.secrecy.secret_forms import ENDING, MASK, NAME, SECRET_FORMS
 from hostdx.probes.reading.secrecy.secret_positions import find_secrets_by_position
@@ -33,7 +33,7 @@ _HINT = lazy_pattern(
 _PROGRAM = lazy_pattern(rf"\b(?:{'|'.join(TAKING_SECRETS)})\b")
 
 
-def text_stand_in(text: str) -> str:
+def hash_of_text(text: str) -> str:
     """Return what stands for a text that is not recorded: the same for the same text. A short one can be guessed."""
     import hashlib  # loads OpenSSL, which the first screen does without
 
@@ -44,10 +44,10 @@ def mask_secrets(text: str) -> str:
     """The text with `***` in place of every value that looks like a secret; its name stays."""
     if not (_HINT.search(text) or _PROGRAM.search(text)):
         return text
-    return mask_forms(mask_shell_words(text, _mask_arguments, mask_secrets))
+    return mask_secret_forms(mask_shell_words(text, _mask_arguments, mask_secrets))
 
 
-def mask_forms(text: str) -> str:
+def mask_secret_forms(text: str) -> str:
     """Return the text with `***` for what has the form of a secret, wherever it stands."""
     if not _HINT.search(text):
         return text
@@ -56,7 +56,7 @@ def mask_forms(text: str) -> str:
     return text
 
 
-def mask_words(words: Sequence[str]) -> list[str]:
+def mask_command_words(words: Sequence[str]) -> list[str]:
     """A command's words. `--password` alone: the word after it is its value, blanks in it included."""
     return [
         mask_secrets(word) if masked_word is None else masked_word
@@ -83,7 +83,7 @@ def _mask_arguments(words: Sequence[str]) -> list[str | None]:
         is_named = _OPTION.fullmatch(before) or (setting and _BARE.fullmatch(before))
         if is_named and not word.startswith("-"):
             is_count = before == "--pass" and _ONE_OR_TWO_DIGITS.fullmatch(word)
-            begins = None if is_count or is_program_word(before, word) else 0
+            begins = None if is_count or is_harmless_option_value(before, word) else 0
         elif name_match:
             begins = name_match.end(1)
         masked_arguments.append(None if begins is None else word[:begins] + MASK)
@@ -115,7 +115,7 @@ def mask_tree(value: T) -> T:
         tree = mask_secrets(tree)
     elif isinstance(tree, list | tuple):
         if tree and all(isinstance(item, str) for item in tree):
-            tree = mask_words(cast("Sequence[str]", tree))
+            tree = mask_command_words(cast("Sequence[str]", tree))
         else:
             tree = [mask_tree(item) for item in tree]
     elif isinstance(tree, dict):

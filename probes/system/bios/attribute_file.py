@@ -8,9 +8,14 @@ import codecs
 import json
 
 from hostdx.probes import units
-from hostdx.probes.files.safe_read import TooLarge, decode, read_named
+from hostdx.probes.files.safe_read import FileTooLarge, decode_host_text, read_trusted_file
 from hostdx.probes.reading.patterns import lazy_pattern
-from hostdx.probes.system.bios.attributes import MAX_VALUE_CHARACTERS, BiosAttributes, Wanted, keep_wanted
+from hostdx.probes.system.bios.attributes import (
+    MAX_VALUE_CHARACTERS,
+    BiosAttributes,
+    Wanted,
+    wanted_attributes_as_text,
+)
 from hostdx.probes.types import Absent
 
 MAX_FILE_BYTES = 8 << 20
@@ -29,8 +34,8 @@ _PENDING = lazy_pattern(r"(.*?)\s*\(Pending Value=(.*)\)$")
 def read_attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
     """Return what one file tells; Absent in one line where it cannot be read or holds no settings."""
     try:
-        data = read_named(path, MAX_FILE_BYTES)
-    except TooLarge:
+        data = read_trusted_file(path, MAX_FILE_BYTES)
+    except FileTooLarge:
         return Absent(
             f"{path} is larger than {units.format_size(MAX_FILE_BYTES)}, which no list of BIOS settings is",
             "invalid",
@@ -43,7 +48,7 @@ def read_attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
         data = data.decode("utf-16", "replace").encode()
     data = data.removeprefix(codecs.BOM_UTF8)
     # A NUL stands in no text: random bytes would match a line's pattern somewhere.
-    attributes, sure = ({}, False) if b"\0" in data else _parse_attributes(decode(data))
+    attributes, sure = ({}, False) if b"\0" in data else _parse_attributes(decode_host_text(data))
     vendor = attributes.pop("", "")
     if not attributes or not (sure or any(map(wanted, attributes))):
         return Absent(
@@ -52,7 +57,7 @@ def read_attribute_file(path: str, wanted: Wanted) -> BiosAttributes | Absent:
             path,
         )
     values, pending = {}, {}
-    for name, value in keep_wanted(attributes, wanted).items():
+    for name, value in wanted_attributes_as_text(attributes, wanted).items():
         later = _PENDING.fullmatch(value)
         values[name] = later[1] if later else value
         if later:

@@ -29,7 +29,7 @@ class BiosAttributes(msgspec.Struct, frozen=True, kw_only=True):
     pending: dict[str, str] = {}
 
 
-def keep_wanted(answer: Mapping[str, object], wanted: Wanted) -> dict[str, str]:
+def wanted_attributes_as_text(answer: Mapping[str, object], wanted: Wanted) -> dict[str, str]:
     """The wanted ones of a parsed answer whose values are words, numbers or truth values."""
     return {
         name: str(value)[:MAX_VALUE_CHARACTERS]

@@ -30,8 +30,13 @@ import msgspec
 
 from hostdx.probes import units
 from hostdx.probes.children.environment import PASSWORD, USER, read_variable
-from hostdx.probes.files.safe_read import open_regular, read_named
-from hostdx.probes.system.bios.attributes import MAX_VALUE_CHARACTERS, BiosAttributes, Wanted, keep_wanted
+from hostdx.probes.files.safe_read import open_trusted_regular, read_trusted_file
+from hostdx.probes.system.bios.attributes import (
+    MAX_VALUE_CHARACTERS,
+    BiosAttributes,
+    Wanted,
+    wanted_attributes_as_text,
+)
 from hostdx.probes.types import Absent, AbsentKind, Json
 
 __all__ = ["PASSWORD", "USER", "Credentials", "find_credentials"]
@@ -97,7 +102,7 @@ def find_credentials(machine: str) -> Credentials | Absent:
 
 def _private_netrc(path: str) -> netrc.netrc:
     """The library looks at the rights of ~/.netrc only, and not before it reads. Raises OSError, NetrcParseError."""
-    fd = open_regular(path)
+    fd = open_trusted_regular(path)
     try:
         status = os.fstat(fd)
         if status.st_uid != os.geteuid():
@@ -211,7 +216,7 @@ def _make_context(place: _Place, ca_file: str | None) -> ssl.SSLContext | None:
     try:
         if ca_file is None:
             return ssl.create_default_context()
-        certificates = read_named(ca_file, _MAX_CA_BYTES).decode("ascii", "ignore")
+        certificates = read_trusted_file(ca_file, _MAX_CA_BYTES).decode("ascii", "ignore")
         return ssl.create_default_context(
             cadata=certificates or " "
         )  # without a text it would trust the system's
@@ -325,7 +330,7 @@ def _read_bios(client: _Client, wanted: Wanted) -> BiosAttributes:
     attributes = bios.get("Attributes")
     if not isinstance(attributes, dict):
         raise _Failed(f"{place.address_text}: its BIOS resource has no attributes", "unsupported")
-    values = keep_wanted(attributes, wanted)
+    values = wanted_attributes_as_text(attributes, wanted)
     return BiosAttributes(
         source=place.address_text,
         values=values,
@@ -370,7 +375,7 @@ def _read_pending(
         later = client.get(path).get("Attributes")
     except _Failed:
         return {}
-    later_values = keep_wanted(later, wanted) if isinstance(later, dict) else {}
+    later_values = wanted_attributes_as_text(later, wanted) if isinstance(later, dict) else {}
     return {name: value for name, value in later_values.items() if name in values and values[name] != value}
 
 

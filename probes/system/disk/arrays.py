@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from hostdx.probes.reading.host import Host, compute_once_if_static
-from hostdx.probes.system.disk.block import block_devices, list_layers
+from hostdx.probes.system.disk.block import block_devices, device_and_layers_below
 from hostdx.probes.types import Absent, is_present
 
 
@@ -81,7 +81,7 @@ def read_mdstat(host: Host) -> tuple[tuple[str, int, str], ...]:
 
 def thin_pool(host: Host, name: str) -> ThinPool | None:
     """The thin pool under a device, None where there is none. LVM gives it a device whose uuid ends in `-tpool`."""
-    for layer in list_layers(block_devices(host), name):
+    for layer in device_and_layers_below(block_devices(host), name):
         uuid = host.read_word(f"/sys/block/{layer}/dm/uuid")
         if is_present(uuid) and uuid.endswith("-tpool"):
             label = host.read_word(f"/sys/block/{layer}/dm/name")

@@ -12,7 +12,12 @@ import msgspec
 from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.system.disk.drive.ata import ata_port
 from hostdx.probes.system.disk.drive.link import BusLink, device_node, pcie_link, sas_link, sata_link
-from hostdx.probes.system.disk.drive.transport import is_virtual_disk, kind, list_controllers, read_transport
+from hostdx.probes.system.disk.drive.transport import (
+    device_kind_of,
+    is_virtual_disk,
+    list_controllers,
+    read_transport,
+)
 from hostdx.probes.system.disk.scheduler import parse_bracketed
 from hostdx.probes.types import Absent, is_present
 
@@ -108,23 +113,23 @@ def device_name(host: Host, devno: str) -> str | Absent:
     return next((d.name for d in block_devices(host).values() if d.devno == devno), path)
 
 
-def list_layers(devices: Devices, name: str) -> tuple[str, ...]:
+def device_and_layers_below(devices: Devices, name: str) -> tuple[str, ...]:
     """The device and everything under it, from the top to the leaves, each once. A loop device is a leaf."""
     order: dict[str, None] = {}
     level = [name]
     while level:  # ends even on a tree whose links go round: each name is followed once
         fresh = [n for n in level if n not in order]
         order.update(dict.fromkeys(fresh))
-        level = [below for n in fresh for below in list_below(devices, n)]
+        level = [below for n in fresh for below in devices_directly_below(devices, n)]
     return tuple(order)
 
 
-def list_leaves(devices: Devices, name: str) -> tuple[str, ...]:
+def bottom_devices_of(devices: Devices, name: str) -> tuple[str, ...]:
     """The devices at the bottom: disks, and loop devices, whose file lies on another stack."""
-    return tuple(n for n in list_layers(devices, name) if not list_below(devices, n))
+    return tuple(n for n in device_and_layers_below(devices, name) if not devices_directly_below(devices, n))
 
 
-def list_below(devices: Devices, name: str) -> tuple[str, ...]:
+def devices_directly_below(devices: Devices, name: str) -> tuple[str, ...]:
     """Return what a device is directly built on: a partition's disk, the slaves of LVM, md, dm-crypt, multipath."""
     device = devices.get(name)
     if device is None:
@@ -145,7 +150,7 @@ def _disk_folders(host: Host) -> list[tuple[str, str]]:
 
 
 def _read_disk(host: Host, name: str, path: str) -> BlockDevice:
-    disk_kind = kind(host, name, path)
+    disk_kind = device_kind_of(host, name, path)
     disk_transport = read_transport(host, name, path, disk_kind)
     folders = list_controllers(host, path) if name.startswith("nvme") else ()
     model = _read_model(host, name, path, folders)

@@ -2,7 +2,7 @@
 
 import errno
 
-from hostdx.probes.files.rights import write_advice
+from hostdx.probes.files.rights import advice_for_failed_write
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import Mount, find_mount, read_mounts_now
 from hostdx.probes.types import Absent
@@ -62,4 +62,4 @@ def cause_and_advice(number: int | None, *directories: str) -> str:
         return ""
     owners = "".join(dict.fromkeys(device_error_suffix(directory, number) for directory in directories))
     cause = errno.EIO if owners else number
-    return f"{owners}; {write_advice(cause, 'name another directory')}"
+    return f"{owners}; {advice_for_failed_write(cause, 'name another directory')}"

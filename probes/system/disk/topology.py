@@ -6,7 +6,13 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from hostdx.probes.reading.host import Host, compute_once_per_host
-from hostdx.probes.system.disk.block import Devices, block_devices, device_name, list_layers, list_leaves
+from hostdx.probes.system.disk.block import (
+    Devices,
+    block_devices,
+    bottom_devices_of,
+    device_and_layers_below,
+    device_name,
+)
 from hostdx.probes.system.disk.mounts import IN_MEMORY, NETWORK, Mount, find_mount, read_mounts
 from hostdx.probes.types import Absent, is_present
 
@@ -26,10 +32,12 @@ class DiskTopology(msgspec.Struct, frozen=True):
         return self.tops[_mount_identity(mount)]
 
     def layers_under(self, tops: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for top in tops for name in list_layers(self.devices, top)))
+        return tuple(
+            dict.fromkeys(name for top in tops for name in device_and_layers_below(self.devices, top))
+        )
 
     def leaves_under(self, tops: Iterable[str]) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(name for top in tops for name in list_leaves(self.devices, top)))
+        return tuple(dict.fromkeys(name for top in tops for name in bottom_devices_of(self.devices, top)))
 
     def file_system_types_by_device(self) -> dict[str, tuple[str, ...]]:
         """The types of the mounted file systems by device: the one that is mounted, and all that lie under it."""

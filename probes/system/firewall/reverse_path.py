@@ -127,7 +127,7 @@ def fib_check_of(result: str, flags: tuple[str, ...]) -> Check:
 BOTH: tuple[Protocol, ...] = ("IPv4", "IPv6")
 
 
-class Way(NamedTuple):
+class WayToChain(NamedTuple):
     """How packets come to a chain. `narrowed`: the conditions of the jumps, "" where every packet takes them."""
 
     spared: bool
@@ -139,15 +139,15 @@ class Way(NamedTuple):
         """One way of each kind is followed: the number of different conditions may double with every jump."""
         return self.spared, bool(self.narrowed), self.protocols
 
-    def extend_way(self, jump: Way) -> Way:
-        return Way(
+    def extend_way(self, jump: WayToChain) -> WayToChain:
+        return WayToChain(
             self.spared or jump.spared,
             " ".join(part for part in (self.narrowed, jump.narrowed) if part),
             tuple(p for p in self.protocols if p in jump.protocols),
         )
 
 
-class Chains:
+class RulesetChains:
     """The chains of a ruleset as far as a packet's way through them matters. A key is (family, table, chain)."""
 
     def __init__(self) -> None:
@@ -155,7 +155,7 @@ class Chains:
         self.spared: set[Key] = set()  # so far read, chains that have let established flows through
         self.decided: set[Key] = set()  # so far read, chains with a rule that decides on some packets
         self.read: Counter[Key] = Counter()  # so far read, rules by chain
-        self._jumps: dict[Key, list[tuple[Key, Way]]] = {}
+        self._jumps: dict[Key, list[tuple[Key, WayToChain]]] = {}
 
     def locate_rule(self, key: Key, rule: ReversePathRule) -> ReversePathRule:
         """Where in its chain it was read."""
@@ -170,14 +170,14 @@ class Chains:
         protocols: tuple[Protocol, ...] = BOTH,
     ) -> None:
         """`only_new`: established flows do not take this jump; `narrowed`: who else does not."""
-        way = Way(only_new or source in self.spared, narrowed, protocols)
+        way = WayToChain(only_new or source in self.spared, narrowed, protocols)
         self._jumps.setdefault(source, []).append((target, way))
 
     def rules_with_hooks(self, rules: list[tuple[Key, ReversePathRule]]) -> tuple[ReversePathRule, ...]:
         """The rules with the hooks that lead to them, and who of the packets comes so far."""
-        reached: dict[Key, list[tuple[Hook, Way]]] = {}
+        reached: dict[Key, list[tuple[Hook, WayToChain]]] = {}
         for start, hook in self.base.items():
-            open_ends = [(start, Way(False, "", BOTH))]
+            open_ends = [(start, WayToChain(False, "", BOTH))]
             visited = {(start, open_ends[0][1].kind)}
             while open_ends:
                 chain, way = open_ends.pop()
@@ -190,7 +190,7 @@ class Chains:
         return tuple(self._place_rule(key, rule, reached.get(key, [])) for key, rule in rules)
 
     def _place_rule(
-        self, key: Key, rule: ReversePathRule, hook_ways: list[tuple[Hook, Way]]
+        self, key: Key, rule: ReversePathRule, hook_ways: list[tuple[Hook, WayToChain]]
     ) -> ReversePathRule:
         ways = [(hook, way) for hook, way in hook_ways if set(way.protocols) & set(rule.protocols)]
         dearest = [way for _, way in ways if not way.spared] or [way for _, way in ways]

@@ -12,12 +12,12 @@ from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.system.firewall.reverse_path import (
     PRIORITIES,
-    Chains,
     Form,
     Hook,
     Key,
     Protocol,
     ReversePathRule,
+    RulesetChains,
 )
 from hostdx.probes.system.firewall.ruleset_text import listing_from_text
 from hostdx.probes.types import Absent, is_present
@@ -33,7 +33,7 @@ def rules_from_save(
 ) -> tuple[ReversePathRule, ...] | Absent:
     """The rpfilter rules of one `*-save` output (with or without `-c`)."""
     table = ""
-    chains = Chains()
+    chains = RulesetChains()
     keyed_rules: list[tuple[Key, ReversePathRule]] = []
     for raw in text.splitlines():
         line = raw.strip()

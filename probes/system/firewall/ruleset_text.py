@@ -12,10 +12,10 @@ from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.patterns import lazy_pattern
 from hostdx.probes.system.firewall.reverse_path import (
     PRIORITIES,
-    Chains,
     Hook,
     Key,
     ReversePathRule,
+    RulesetChains,
     RulesetListing,
     fib_check_of,
     protocols_of,
@@ -58,7 +58,7 @@ def rules_from_text(text: str, source: str = "nft list ruleset") -> tuple[Revers
 
 def listing_from_text(text: str, source: str = "nft list ruleset") -> RulesetListing | Absent:
     family = table = chain = ""
-    chains = Chains()
+    chains = RulesetChains()
     keyed_rules: list[tuple[Key, ReversePathRule]] = []
     sizes: dict[str, int] = {}
     for raw in text.splitlines():

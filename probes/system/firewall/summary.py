@@ -14,7 +14,7 @@ from hostdx.probes.system.firewall.rp_filter import CONF as SETTINGS
 from hostdx.probes.system.firewall.rp_filter import WORDS, RpFilter, rp_filter
 from hostdx.probes.system.firewall.rules import Ruleset, read_ruleset
 from hostdx.probes.system.summary import NONE
-from hostdx.probes.types import Absent, Entry, Fact, Json, Unread, is_present, make_entry
+from hostdx.probes.types import Absent, Entry, Fact, Json, UnreadFact, is_present, make_entry
 from hostdx.probes.units import join_names
 
 UFW = "/etc/ufw/ufw.conf"
@@ -59,7 +59,7 @@ def _manager_facts(host: Host) -> Iterator[Entry]:
         service = "firewalld"
     elif daemon.kind == "permission":  # its folder is root's on EL; whether it runs can be asked by anybody
         if is_firewalld_running(host) is not True:
-            yield Unread("firewall", "manager", daemon)
+            yield UnreadFact("firewall", "manager", daemon)
             return
         managers.append("firewalld, running")
         service, up = "firewalld", True
@@ -70,7 +70,7 @@ def _manager_facts(host: Host) -> Iterator[Entry]:
     if (
         not managers and isinstance(ufw, Absent) and ufw.kind == "captured"
     ):  # who is not in a dump may be there
-        yield Unread(
+        yield UnreadFact(
             "firewall", "manager", Absent(f"the captured tree has neither {CONF} nor {UFW}", "captured", CONF)
         )
         return

@@ -25,14 +25,14 @@ GET_COALESCING, GET_RINGS, _GCHANNELS = 0x0E, 0x10, 0x3C
 _UNKNOWN = Absent("the driver does not report it", "unsupported", "ethtool")
 
 
-class Rings(msgspec.Struct, frozen=True, kw_only=True):
+class RingSizes(msgspec.Struct, frozen=True, kw_only=True):
     """Receive descriptors; `most_rx` is what the card could have."""
 
     rx: int
     most_rx: int
 
 
-class Channels(msgspec.Struct, frozen=True, kw_only=True):
+class ChannelCounts(msgspec.Struct, frozen=True, kw_only=True):
     """Queues, `combined` or `rx` alone; `most` is what the card could have."""
 
     now: int
@@ -47,35 +47,35 @@ class Coalescing(msgspec.Struct, frozen=True, kw_only=True):
     adaptive_rx: bool
 
 
-def read_rings(host: Host, card: str) -> Rings | Absent:
+def read_rings(host: Host, card: str) -> RingSizes | Absent:
     if host.live:
         # struct ethtool_ringparam: cmd, most of rx, mini, jumbo, tx; then the same as set
         words = _query_driver(card, GET_RINGS, 9)
-        return words if isinstance(words, Absent) else Rings(rx=words[5], most_rx=words[1])
+        return words if isinstance(words, Absent) else RingSizes(rx=words[5], most_rx=words[1])
     text = host.read_command("ethtool", "-g", card)
     if isinstance(text, Absent):
         return text
     pair = _find_numbers(text, "RX")
     if len(pair) != 2:
         return Absent("ethtool -g reports no rings", "invalid", f"ethtool -g {card}")
-    return Rings(most_rx=pair[0], rx=pair[1])
+    return RingSizes(most_rx=pair[0], rx=pair[1])
 
 
-def read_channels(host: Host, card: str) -> Channels | Absent:
+def read_channels(host: Host, card: str) -> ChannelCounts | Absent:
     if host.live:
         # struct ethtool_channels: cmd, most of rx, tx, other, combined; then the same as set
         words = _query_driver(card, _GCHANNELS, 9)
         if isinstance(words, Absent):
             return words
         most, now = (words[4], words[8]) if words[4] else (words[1], words[5])
-        return Channels(now=now, most=most) if most else _UNKNOWN
+        return ChannelCounts(now=now, most=most) if most else _UNKNOWN
     text = host.read_command("ethtool", "-l", card)
     if isinstance(text, Absent):
         return text
     for name in ("Combined", "RX"):
         pair = _find_numbers(text, name)
         if len(pair) == 2 and pair[0]:
-            return Channels(most=pair[0], now=pair[1])
+            return ChannelCounts(most=pair[0], now=pair[1])
     return Absent("ethtool -l reports no channels", "invalid", f"ethtool -l {card}")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.system.processor.topology import (
     ROOT,
@@ -33,7 +33,7 @@ class _Implementer(msgspec.Struct, frozen=True):
 
 @cache
 def _arm_implementers() -> dict[str, _Implementer]:
-    return read_own_data(__file__, "arm.toml", dict[str, _Implementer])
+    return read_shipped_toml(__file__, "arm.toml", dict[str, _Implementer])
 
 
 class Cpu(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,14 +82,14 @@ def read_cpu(host: Host) -> Cpu:
     )
 
 
-class Described(msgspec.Struct, frozen=True):
+class CpuinfoAddition(msgspec.Struct, frozen=True):
     """What py-cpuinfo adds to /proc/cpuinfo: a name for ARM's numbers, flags by lscpu, CPUID or the device tree."""
 
     brand: str | Absent
     flags: frozenset[str] = frozenset()
 
 
-def ask_cpuinfo(host: Host) -> "Future[Described]":
+def ask_cpuinfo(host: Host) -> "Future[CpuinfoAddition]":
     """Asks py-cpuinfo, once a host and in the background: it starts a process and takes more than a second."""
     return host.compute_once(_start_cpuinfo)
 
@@ -119,41 +119,41 @@ def read_flags(host: Host) -> frozenset[str] | Absent:
     )
 
 
-def _ask_cpuinfo_in_time(host: Host) -> Described:
+def _ask_cpuinfo_in_time(host: Host) -> CpuinfoAddition:
     """What py-cpuinfo says within `CPUINFO_S`: the tools that it starts have no limit of their own."""
     try:
         return ask_cpuinfo(host).result(timeout=CPUINFO_S)
     except TimeoutError:
-        return Described(
+        return CpuinfoAddition(
             Absent(f"py-cpuinfo gave no answer within {CPUINFO_S:.0f} s", "timeout", "py-cpuinfo")
         )
 
 
-def _start_cpuinfo(host: Host) -> "Future[Described]":
+def _start_cpuinfo(host: Host) -> "Future[CpuinfoAddition]":
     from concurrent.futures import Future  # with logging: 6 ms, for hosts that do not tell their model
 
-    future: Future[Described] = Future()
+    future: Future[CpuinfoAddition] = Future()
     if host.live:
         threading.Thread(
             target=lambda: future.set_result(_describe_cpu()), name="py-cpuinfo", daemon=True
         ).start()
     else:
         future.set_result(
-            Described(Absent("the captured tree reports no model", "captured", "/proc/cpuinfo"))
+            CpuinfoAddition(Absent("the captured tree reports no model", "captured", "/proc/cpuinfo"))
         )
     return future
 
 
-def _describe_cpu() -> Described:
+def _describe_cpu() -> CpuinfoAddition:
     try:
         from cpuinfo import get_cpu_info
 
         info = get_cpu_info()
     except Exception as error:  # it parses the output of several tools
-        return Described(Absent(f"py-cpuinfo failed: {type(error).__name__}", "invalid", "py-cpuinfo"))
+        return CpuinfoAddition(Absent(f"py-cpuinfo failed: {type(error).__name__}", "invalid", "py-cpuinfo"))
     name = info.get("brand_raw")
     unknown = Absent("py-cpuinfo knows no name", "unsupported", "py-cpuinfo")
-    return Described(str(name) if name else unknown, frozenset(map(str, info.get("flags") or ())))
+    return CpuinfoAddition(str(name) if name else unknown, frozenset(map(str, info.get("flags") or ())))
 
 
 def _find_vendor(info: list[dict[str, str]]) -> str | Absent:

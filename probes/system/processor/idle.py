@@ -19,13 +19,13 @@ class IdleState(msgspec.Struct, frozen=True, kw_only=True):
     cpus: int
 
 
-class Idle(msgspec.Struct, frozen=True, kw_only=True):
+class IdleStates(msgspec.Struct, frozen=True, kw_only=True):
     driver: str | Absent
     states: tuple[IdleState, ...]
 
 
 @compute_once_if_static
-def read_idle_states(host: Host) -> Idle | Absent:
+def read_idle_states(host: Host) -> IdleStates | Absent:
     """Over all online CPUs, by the state's name, shallowest first."""
     driver = host.read_word(f"{ROOT}/cpuidle/current_driver")
     if isinstance(driver, Absent):
@@ -37,7 +37,7 @@ def read_idle_states(host: Host) -> Idle | Absent:
             if is_present(name):
                 off = host.read_file_text(f"{path}/disable", 64)
                 states_by_name.setdefault(name, []).append((host.read_integer(f"{path}/latency"), off == "1"))
-    return Idle(
+    return IdleStates(
         driver=driver,
         states=tuple(
             IdleState(

@@ -12,7 +12,7 @@ from hostdx.probes.types import Absent, is_present
 ROOT = "/sys/class/powercap"
 
 
-class Package(msgspec.Struct, frozen=True, kw_only=True):
+class PowerPackage(msgspec.Struct, frozen=True, kw_only=True):
     """One socket. `limit_w` is the long-term limit in force, `most_w` the highest that its maker allows; the counter
     wraps at `wrap_uj` and needs root since 5.10.
     """
@@ -25,7 +25,7 @@ class Package(msgspec.Struct, frozen=True, kw_only=True):
     wrap_uj: int | Absent
 
 
-def read_power_packages(host: Host) -> tuple[Package, ...] | Absent:
+def read_power_packages(host: Host) -> tuple[PowerPackage, ...] | Absent:
     """Every package's zone; Absent in most virtual machines."""
     names = host.list_names(ROOT)
     if isinstance(names, Absent):
@@ -36,7 +36,7 @@ def read_power_packages(host: Host) -> tuple[Package, ...] | Absent:
         name = host.read_file_text(f"{zone}/name", 256)
         if is_present(name) and name.startswith("package"):
             package_zones.append(
-                Package(
+                PowerPackage(
                     name=name.strip(),
                     zone=zone,
                     limit_w=_read_limit(host, f"{zone}/constraint_0_power_limit_uw"),
@@ -48,7 +48,7 @@ def read_power_packages(host: Host) -> tuple[Package, ...] | Absent:
     return tuple(package_zones) or Absent("no package reports its power", "unsupported", ROOT)
 
 
-def mean_watts(before: Package, after: Package, seconds: float) -> float | Absent:
+def mean_watts(before: PowerPackage, after: PowerPackage, seconds: float) -> float | Absent:
     """Mean power between two looks; Absent where the counter may not be read."""
     if isinstance(before.energy_uj, Absent):
         return before.energy_uj

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
-from hostdx.probes.cpu_list import MAX_CPUS, parse_list, parse_mask
+from hostdx.probes.cpu_list import MAX_CPUS, parse_cpu_list, parse_cpu_mask
 from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.types import Absent, is_present
 
@@ -21,7 +21,7 @@ def read_cpus(host: Host, folder: str, listed: str, masked: str) -> frozenset[in
     masks; where captured files contradict each other the mask is the one that others counted by.
     """
     why: Absent | None = None
-    for name, parse in ((masked, parse_mask), (listed, parse_list)):
+    for name, parse in ((masked, parse_cpu_mask), (listed, parse_cpu_list)):
         text = host.read_file_text(f"{folder}/{name}")
         if isinstance(text, Absent):
             why = why or text
@@ -73,9 +73,9 @@ def read_cpu_topology(host: Host) -> CpuTopology:
     ids = _read_socket_ids(host, online)
     source = f"{ROOT}/cpu*/topology"
     if not sockets:
-        sockets = _group_by_key(online, lambda n: ids.get(n, -1)) if ids else {}
+        sockets = _set_of_each_cpu(online, lambda n: ids.get(n, -1)) if ids else {}
     if not sockets:
-        sockets = _group_by_key(online, lambda n: _listed_value(listed, n, "physical id"))
+        sockets = _set_of_each_cpu(online, lambda n: _listed_value(listed, n, "physical id"))
         source = "/proc/cpuinfo" if sockets else source
     if not cores:
         numbers = {
@@ -83,9 +83,9 @@ def read_cpu_topology(host: Host) -> CpuTopology:
             for n in online
             if is_present(value := host.read_integer(f"{ROOT}/cpu{n}/topology/core_id"))
         }
-        cores = _group_by_key(online, lambda n: (sockets.get(n), numbers[n]) if n in numbers else None)
+        cores = _set_of_each_cpu(online, lambda n: (sockets.get(n), numbers[n]) if n in numbers else None)
     if not cores:
-        cores = _group_by_key(online, lambda n: _core_key(listed, n))
+        cores = _set_of_each_cpu(online, lambda n: _core_key(listed, n))
     return CpuTopology(
         known_cpus=numbered_cpus or frozenset(listed),
         online=online,
@@ -118,7 +118,7 @@ def read_cpuinfo(host: Host) -> list[dict[str, str]]:
 def read_cpu_list(host: Host, name: str) -> frozenset[int] | None:
     """A list of the cpu folder (`online`, `isolated` …); None where it is absent, empty or no list."""
     text = host.read_file_text(f"{ROOT}/{name}")
-    return parse_list(text) if is_present(text) and text.strip() not in ("", "(null)") else None
+    return parse_cpu_list(text) if is_present(text) and text.strip() not in ("", "(null)") else None
 
 
 def distinct_sets(sets: Sets) -> tuple[frozenset[int], ...]:
@@ -179,7 +179,7 @@ def _read_socket_ids(host: Host, online: frozenset[int]) -> dict[int, int]:
     return socket_ids
 
 
-def _group_by_key(online: Iterable[int], key: Callable[[int], object]) -> Sets:
+def _set_of_each_cpu(online: Iterable[int], key: Callable[[int], object]) -> Sets:
     groups: dict[object, set[int]] = {}
     for n in online:
         value = key(n)

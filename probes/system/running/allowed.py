@@ -4,7 +4,7 @@ import re
 
 import msgspec
 
-from hostdx.probes.cpu_list import parse_list
+from hostdx.probes.cpu_list import parse_cpu_list
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.system.processor.topology import read_cpu_list, read_cpu_topology
@@ -15,7 +15,7 @@ _STATUS = "/proc/self/status"
 _SYS_ADMIN = 1 << 21  # CAP_SYS_ADMIN (linux/capability.h)
 
 
-class Allowed(msgspec.Struct, frozen=True, kw_only=True):
+class AllowedResources(msgspec.Struct, frozen=True, kw_only=True):
     """`cpus` and `nodes` by the kernel's own answer (affinity and cpuset already intersected).
 
     `quota_cores` is the smallest CPU quota of our control groups (1.5 is one and a half CPUs), None for no limit.
@@ -34,12 +34,12 @@ def may_administer(host: Host) -> bool:
 
 
 @compute_once_per_host
-def read_allowed(host: Host) -> Allowed:
+def read_allowed_resources(host: Host) -> AllowedResources:
     """Of the process that asks; in a captured tree of the one that captured it."""
     text = host.read_file_text(_STATUS, 1 << 16)
     group = read_cgroup(host)
     cpus, nodes = _parse_listed(text, "Cpus_allowed_list"), _parse_listed(text, "Mems_allowed_list")
-    return Allowed(
+    return AllowedResources(
         cpus=cpus if is_present(cpus) else _read_cpuset(host, "cpus") or cpus,
         nodes=nodes if is_present(nodes) else _read_cpuset(host, "mems") or nodes,
         quota_cores=group if isinstance(group, Absent) else group.cpu_cores,
@@ -50,7 +50,7 @@ def _parse_listed(text: str | Absent, name: str) -> frozenset[int] | Absent:
     if isinstance(text, Absent):
         return text
     match = re.search(rf"^{name}:\s*(\S+)", text, re.MULTILINE)
-    values = parse_list(match[1]) if match else None
+    values = parse_cpu_list(match[1]) if match else None
     return (
         values
         if is_present(values) and values
@@ -76,7 +76,7 @@ def _read_cpuset(host: Host, resource_name: str) -> frozenset[int] | None:
             resource_name,
         ):
             text = host.read_file_text(f"{folder}/{name}", 1 << 16)
-            members = parse_list(text) if is_present(text) and text.strip() else None
+            members = parse_cpu_list(text) if is_present(text) and text.strip() else None
             if members:
                 return members
     return None
@@ -99,7 +99,7 @@ def find_pinned_cpus(host: Host, besides: frozenset[int] = frozenset()) -> froze
     for pid in pids[:MAX_PROCESSES]:
         text = host.read_file_text(f"/proc/{pid}/status", 1 << 16) if pid not in besides else ""
         listed = re.search(r"^Cpus_allowed_list:\s*(\S+)", text, re.MULTILINE) if is_present(text) else None
-        cpus = parse_list(listed[1]) if listed else None
+        cpus = parse_cpu_list(listed[1]) if listed else None
         if cpus and is_present(text) and "VmSize:" in text and not cpus & online >= usual:
             pinned_cpus |= cpus & online
     return frozenset(pinned_cpus)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import msgspec
 
-from hostdx.probes.cpu_list import parse_list
+from hostdx.probes.cpu_list import parse_cpu_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import Mount, read_mounts
 from hostdx.probes.types import Absent, is_present
@@ -211,7 +211,7 @@ def _read_cpuset(host: Host, folders: tuple[str, ...]) -> frozenset[int] | Absen
     for folder in folders:
         for name in ("cpuset.cpus.effective", "cpuset.effective_cpus", "cpuset.cpus"):
             text = host.read_file_text(f"{folder}/{name}")
-            cpus = parse_list(text) if is_present(text) and text.strip() else None
+            cpus = parse_cpu_list(text) if is_present(text) and text.strip() else None
             if cpus:
                 return cpus
     return Absent("the cpuset controller lists no CPUs", "unsupported", "cpuset.cpus.effective")
@@ -234,10 +234,10 @@ def cgroup_folders(host: Host, path: str) -> tuple[str, ...]:
 def cgroup_processes(host: Host, path: str) -> tuple[int, ...] | Absent:
     """The processes of a control group and of all below it. `path`: a folder, or as /proc/PID/cgroup tells it."""
     folder = next(iter(cgroup_folders(host, path)), None)
-    return no_cgroup(path) if folder is None else group_pids(host, folder)
+    return cgroup_absent(path) if folder is None else group_pids(host, folder)
 
 
-def no_cgroup(path: str) -> Absent:
+def cgroup_absent(path: str) -> Absent:
     return Absent(f"no control group {path} (systemd-cgls lists them)", "missing", path)
 
 

@@ -39,28 +39,29 @@ class BusyProcess(msgspec.Struct, frozen=True):
         return f"{self.name} [{self.pid}]"
 
 
-def find_busiest(
+def find_dominant_user(
     before: ProcessTable,
     after: ProcessTable,
     resource: Resource,
     own_pids: frozenset[int],
-    least: float | None = None,
+    raised_floor: float | None = None,
 ) -> BusyProcess | None:
     """The process outside `own_pids` that used most in between, its short-lived children included.
 
-    One of the kernel's own threads, which may work for us, only where no other did. None where nobody used `least` (a
+    One of the kernel's own threads, which may work for us, only where no other did. None where nobody used
+    `raised_floor` (a
     twentieth of a CPU, or 64 KiB/s) and a quarter of what all others used, or where it cannot be read.
     """
     everybody = list(_measure_users(before, after, resource, own_pids))
     people = [user for user in everybody if not after.processes[user.pid].kernel_thread]
-    asked = people if _rank_users_above_floor(people, resource, least) else everybody
-    busiest = next(iter(_rank_users_above_floor(asked, resource, least)), None)
+    asked = people if _rank_users_above_floor(people, resource, raised_floor) else everybody
+    busiest = next(iter(_rank_users_above_floor(asked, resource, raised_floor)), None)
     # Of all that was used, also by those who used little each: three hundred of them are not one daemon's fault.
     used = sum(user.rate for user in asked)
     return busiest if busiest is not None and busiest.rate >= NAMED_SHARE * used else None
 
 
-def used_a_quarter(
+def used_quarter_of_total(
     before: ProcessTable,
     after: ProcessTable,
     resource: Resource,
@@ -85,7 +86,7 @@ class BusyGroup(msgspec.Struct, frozen=True):
     processes: int
 
 
-def find_busiest_family(
+def find_dominant_family(
     before: ProcessTable, after: ProcessTable, own_pids: frozenset[int]
 ) -> BusyProcess | None:
     """The process whose descendants used most CPU time together with it, where no process used a quarter alone.
@@ -108,7 +109,7 @@ def find_busiest_family(
     return BusyProcess(pid, process.name, rates[str(pid)].rate, process.start_ticks)
 
 
-def find_busiest_group(
+def find_dominant_group(
     before: ProcessTable,
     after: ProcessTable,
     own_pids: frozenset[int],
@@ -159,17 +160,17 @@ def rank_users(
     after: ProcessTable,
     resource: Resource,
     own_pids: frozenset[int],
-    least: float | None = None,
+    raised_floor: float | None = None,
 ) -> list[BusyProcess]:
-    """As `find_busiest`, all that used `least`: who used most first."""
-    return _rank_users_above_floor(_measure_users(before, after, resource, own_pids), resource, least)
+    """As `find_dominant_user`, all that used `raised_floor`: who used most first."""
+    return _rank_users_above_floor(_measure_users(before, after, resource, own_pids), resource, raised_floor)
 
 
 def _rank_users_above_floor(
-    users: Iterable[BusyProcess], resource: Resource, least: float | None
+    users: Iterable[BusyProcess], resource: Resource, raised_floor: float | None
 ) -> list[BusyProcess]:
     usual = MIN_CPUS if resource == "cpu" else MIN_BYTES_PER_S
-    floor = usual if least is None else max(least, usual)
+    floor = usual if raised_floor is None else max(raised_floor, usual)
     return sorted((user for user in users if user.rate > floor), key=lambda user: -user.rate)
 
 

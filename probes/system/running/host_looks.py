@@ -15,7 +15,7 @@ from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.diskstats import DiskCounters
 from hostdx.probes.system.processor.throttle import throttle_reader
-from hostdx.probes.system.pulse import HostCounters, read_counters
+from hostdx.probes.system.pulse import HostCounters, read_host_counters
 from hostdx.probes.system.running.cgroup import control_group_of
 from hostdx.probes.system.running.culprit import (
     MIN_BYTES_PER_S,
@@ -93,25 +93,25 @@ class LookState(NamedTuple):
     boot_s: float
     host: HostCounters
     paging: dict[str, int]
-    cards: dict[str, tuple[int, ...]]
+    card_counters: dict[str, tuple[int, ...]]
     nfs: tuple[int, int] | None
     lustre: tuple[int, int] | None
-    heat: int | None
+    heat_slowdowns: int | None
     processes: ProcessTable
 
 
-def read_state(host: Host, *, waiting: bool = True) -> LookState:
+def read_look_state(host: Host, *, waiting: bool = True) -> LookState:
     """Never raises; what cannot be read is missing. `waiting`: as in `read_process_table`."""
     boot_s = time.clock_gettime(time.CLOCK_BOOTTIME)
     return LookState(
         wall_s=time.time(),
         boot_s=boot_s,
-        host=read_counters(host, boot_s),
+        host=read_host_counters(host, boot_s),
         paging=_read_paging(host),
-        cards=_read_card_counters(host),
+        card_counters=_read_card_counters(host),
         nfs=_read_nfs_calls_and_resends(host),
         lustre=_read_lustre_requests_and_wait_us(host),
-        heat=throttle_reader(host).read_heat_slowdowns(),
+        heat_slowdowns=throttle_reader(host).read_heat_slowdowns(),
         processes=read_process_table(host, io=True, waiting=waiting),
     )
 
@@ -169,7 +169,7 @@ def _read_lustre_requests_and_wait_us(host: Host) -> tuple[int, int] | None:
     return (requests, waited_us) if requests else None
 
 
-def compare_states(host: Host, before: LookState, after: LookState) -> HostLook:
+def look_between_states(host: Host, before: LookState, after: LookState) -> HostLook:
     """Return what happened in between. A counter that ran backwards is nothing."""
     seconds = max(after.boot_s - before.boot_s, 1e-3)
     values: dict[str, dict[str, float]] = {}
@@ -204,11 +204,15 @@ def _all_values(
     if before.lustre is not None and after.lustre is not None and after.lustre[0] > before.lustre[0]:
         requests, waited_us = (now - was for was, now in zip(before.lustre, after.lustre, strict=True))
         yield "host", "Lustre request time", max(0, waited_us) / requests / 1e6
-    if before.heat is not None and after.heat is not None and after.heat > before.heat:
-        yield "CPU", "slowed by heat", (after.heat - before.heat) / seconds
-    for card, numbers in after.cards.items():
-        for place, metric in _CARD_COUNTERS.items() if card in before.cards else ():
-            change = max(0, numbers[place] - before.cards[card][place]) / seconds
+    if (
+        before.heat_slowdowns is not None
+        and after.heat_slowdowns is not None
+        and after.heat_slowdowns > before.heat_slowdowns
+    ):
+        yield "CPU", "slowed by heat", (after.heat_slowdowns - before.heat_slowdowns) / seconds
+    for card, numbers in after.card_counters.items():
+        for place, metric in _CARD_COUNTERS.items() if card in before.card_counters else ():
+            change = max(0, numbers[place] - before.card_counters[card][place]) / seconds
             if change:
                 yield f"net:{card}", metric, change
     names = host.list_names("/sys/block")
@@ -315,7 +319,7 @@ def _works_for_others(process: Process) -> bool:
     return process.kernel_thread and process.name.startswith(("kworker/", "loop"))
 
 
-class CloseLook(msgspec.Struct, frozen=True, kw_only=True, tag="close"):
+class BlockedTasksLook(msgspec.Struct, frozen=True, kw_only=True, tag="close"):
     """The tasks in uninterruptible sleep at one moment: name, process id, kernel functions with the innermost first."""
 
     wall_s: float
@@ -323,7 +327,7 @@ class CloseLook(msgspec.Struct, frozen=True, kw_only=True, tag="close"):
     waiting: tuple[tuple[str, int, tuple[str, ...]], ...]
 
 
-def look_closely(host: Host) -> CloseLook:
+def look_at_blocked_tasks(host: Host) -> BlockedTasksLook:
     """The kernel functions need root; without it they are empty."""
     scan = find_blocked_tasks(host)
     tasks = () if isinstance(scan, Absent) else scan.tasks[:MAX_WAITING]
@@ -332,7 +336,7 @@ def look_closely(host: Host) -> CloseLook:
         stack = read_task_stack(host, task)
         functions = () if isinstance(stack, Absent) else stack[:MAX_FUNCTIONS]
         waiting.append((task.comm[:64], task.pid, functions))
-    return CloseLook(
+    return BlockedTasksLook(
         wall_s=round(time.time(), 3),
         boot_s=round(time.clock_gettime(time.CLOCK_BOOTTIME), 3),
         waiting=tuple(waiting),

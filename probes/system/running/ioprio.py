@@ -23,7 +23,7 @@ _CLASS_SHIFT = 13
 _CLASSES: dict[int, Class] = {1: "real-time", 2: "best-effort", 3: "idle"}
 
 
-class Priority(msgspec.Struct, frozen=True):
+class IoPriority(msgspec.Struct, frozen=True):
     """A process with an I/O priority of its own; `level` 0 is served first, 7 last (idle has none)."""
 
     pid: int
@@ -41,7 +41,7 @@ def decode_priority(value: int, nice: int) -> tuple[Class, int] | None:
     return kind, level
 
 
-def read_priorities(host: Host) -> tuple[Priority, ...] | Absent:
+def read_io_priorities(host: Host) -> tuple[IoPriority, ...] | Absent:
     """Every process with an I/O priority of its own; kernel threads are left out. Live only."""
     if not host.live:
         return Absent("a captured tree does not hold I/O priorities", kind="captured")
@@ -56,7 +56,7 @@ def read_priorities(host: Host) -> tuple[Priority, ...] | Absent:
     import ctypes  # only where priorities are asked for
 
     libc = ctypes.CDLL(None, use_errno=True)
-    own_priorities: list[Priority] = []
+    own_priorities: list[IoPriority] = []
     for name in names:
         pid = parse_unsigned(name)
         if pid is None:
@@ -67,7 +67,7 @@ def read_priorities(host: Host) -> tuple[Priority, ...] | Absent:
         value = libc.syscall(number, 1, pid)  # 1: IOPRIO_WHO_PROCESS
         own = decode_priority(value, _nice_value(pid)) if value >= 0 else None
         if own:
-            own_priorities.append(Priority(pid, stat.name, *own))
+            own_priorities.append(IoPriority(pid, stat.name, *own))
     # none among those that can be seen says nothing of the others
     unseen = None if own_priorities else explain_hidden_tasks(host)
     return tuple(own_priorities) if unseen is None else unseen

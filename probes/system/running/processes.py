@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import msgspec
 
 from hostdx.probes.files.rights import user_name
-from hostdx.probes.files.safe_read import decode
+from hostdx.probes.files.safe_read import decode_host_text
 from hostdx.probes.number_text import parse_unsigned, parse_unsigned_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.process_stat import parse_stat
@@ -139,7 +139,7 @@ def cpu_seconds(processes: dict[int, Process]) -> float:
 
 def _read_process(host: Host, pid: str) -> Process | None:
     data = _read_small_file(host, f"/proc/{pid}/stat")
-    stat = None if isinstance(data, Absent) else parse_stat(decode(data))
+    stat = None if isinstance(data, Absent) else parse_stat(decode_host_text(data))
     number = parse_unsigned(pid)
     if stat is None or number is None:
         return None
@@ -172,7 +172,9 @@ def _read_io_or_reason(host: Host, pid: int, waits: bool, hung: bool) -> tuple[t
         # Of a captured tree nobody knows who was allowed what: a missing file was not readable.
         return None, "permission" if data.kind in ("permission", "container", "captured") else data.kind
     counts = dict(line.partition(b": ")[::2] for line in data.splitlines())
-    moved = parse_unsigned_list(decode(counts.get(name, b"")) for name in (b"read_bytes", b"write_bytes"))
+    moved = parse_unsigned_list(
+        decode_host_text(counts.get(name, b"")) for name in (b"read_bytes", b"write_bytes")
+    )
     return (None, "invalid") if moved is None else ((moved[0], moved[1]), "")
 
 

@@ -107,11 +107,11 @@ def own_quotas(host: Host) -> tuple[QuotaGroup, ...]:
 
 def most_throttled_quota(host: Host, earlier: Iterable[QuotaGroup]) -> QuotaGroup | None:
     """Return which of these was stopped in the largest share of its periods since then; None: none of them is there."""
-    groups = [now for group in earlier if (now := count_since(host, group)) is not None]
+    groups = [now for group in earlier if (now := throttled_since(host, group)) is not None]
     return max(groups, key=lambda group: (group.stopped_share, group.periods), default=None)
 
 
-def count_since(host: Host, earlier: QuotaGroup) -> QuotaGroup | None:
+def throttled_since(host: Host, earlier: QuotaGroup) -> QuotaGroup | None:
     """Return what was counted since then, of the same group; None: it is gone."""
     counts = throttled_and_all_periods(host, earlier.folder)
     if counts is None:

@@ -42,7 +42,7 @@ class Task(msgspec.Struct, frozen=True):
         return self.tid, self.start_ticks
 
 
-class Scan(msgspec.Struct, frozen=True):
+class BlockedTaskScan(msgspec.Struct, frozen=True):
     """One pass over /proc: the tasks in D, how many processes and threads were looked at, and why not all were."""
 
     tasks: tuple[Task, ...]
@@ -52,7 +52,7 @@ class Scan(msgspec.Struct, frozen=True):
     hidden: Absent | None = None
 
 
-def find_still_asleep(before: Scan, after: Scan | Absent) -> list[Task]:
+def find_still_asleep(before: BlockedTaskScan, after: BlockedTaskScan | Absent) -> list[Task]:
     """Those of the first pass that are in the same sleep in the second."""
     now = {t.key: t for t in after.tasks} if is_present(after) else {}
     return [
@@ -83,14 +83,14 @@ def explain_hidden_tasks(host: Host) -> Absent | None:
     return None
 
 
-def find_blocked_tasks(host: Host) -> Scan | Absent:
+def find_blocked_tasks(host: Host) -> BlockedTaskScan | Absent:
     """Every task in D now, threads too; processes that end meanwhile are passed over."""
     names = host.list_names("/proc")
     if isinstance(names, Absent):
         return names
     pids = sorted(pid for name in names if (pid := parse_unsigned(name)) is not None)
     if not pids and not host.live and (listed := list(_listed_tasks(host))):
-        return Scan(tuple(listed), len(listed), len(listed))
+        return BlockedTaskScan(tuple(listed), len(listed), len(listed))
     if not pids:
         return Absent("/proc shows no process", kind="captured" if not host.live else "container")
     tasks: list[Task] = []
@@ -106,7 +106,7 @@ def find_blocked_tasks(host: Host) -> Scan | Absent:
                 task = _read_task(host, pid, stat)
                 if task.wchan not in HARMLESS_WAITS:
                     tasks.append(task)
-    return Scan(tuple(tasks), len(pids), threads, unreadable, _explain_unseen(host, unreadable))
+    return BlockedTaskScan(tuple(tasks), len(pids), threads, unreadable, _explain_unseen(host, unreadable))
 
 
 # `ps alx`: F UID PID PPID PRI NI VSZ RSS WCHAN STAT TTY TIME COMMAND (ps(1)); sos keeps it as ps_alxwww.

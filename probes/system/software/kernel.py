@@ -5,7 +5,7 @@ import re
 
 import msgspec
 
-from hostdx.probes.files.safe_read import read_own_words
+from hostdx.probes.files.safe_read import read_shipped_words
 from hostdx.probes.reading.host import Host, compute_once_per_host
 from hostdx.probes.reading.read_trace import note_read
 from hostdx.probes.types import Absent, is_present
@@ -64,7 +64,7 @@ def _release_source(host: Host) -> str:
     if host.live:
         note_read("uname -r")
         return "uname -r"
-    places = ("/proc/sys/kernel/osrelease", host.find_output("uname -a"), "/proc/version")
+    places = ("/proc/sys/kernel/osrelease", host.captured_output_path_or_command("uname -a"), "/proc/version")
     return next((place for place in places if place.startswith("/") and host.path_exists(place)), places[0])
 
 
@@ -93,18 +93,18 @@ def _read_release_version_machine(host: Host) -> tuple[str | Absent, str | Absen
 
 
 # The kernel settings under /proc/sys that are known to change how fast a host is.
-SPEED = read_own_words(__file__, "speed.toml", "sysctls")
+SPEED = read_shipped_words(__file__, "speed.toml", "sysctls")
 
 
-def path_of(name: str) -> str:
+def sysctl_path(name: str) -> str:
     return "/proc/sys/" + name.replace(".", "/")
 
 
-def speed_settings(host: Host) -> dict[str, str | Absent]:
+def speed_relevant_sysctls(host: Host) -> dict[str, str | Absent]:
     """By name; one that this kernel does not have is left out, one that may not be read is absent."""
     values: dict[str, str | Absent] = {}
     for name in SPEED:
-        value = host.read_file_text(path_of(name), 4096)
+        value = host.read_file_text(sysctl_path(name), 4096)
         if isinstance(value, Absent):
             if value.kind not in ("missing", "captured"):
                 values[name] = value

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import msgspec
 
-from hostdx.probes.files.safe_read import read_own_words
+from hostdx.probes.files.safe_read import read_shipped_words
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.types import Absent, is_present
 
 # Options that change how fast a kernel is (the help texts in its Kconfig files). Of the others only the digest is kept.
-TELLING = read_own_words(__file__, "speed.toml", "kernel_options")
+TELLING = read_shipped_words(__file__, "speed.toml", "kernel_options")
 _OPTION = re.compile(r"^CONFIG_(\w+)=(.*)$", re.MULTILINE)
 MAX_CONFIG_BYTES = 4 << 20
 
 
-class Build(msgspec.Struct, frozen=True, kw_only=True):
+class KernelBuild(msgspec.Struct, frozen=True, kw_only=True):
     """`config`: of `TELLING` those that are set. `digest`: CRC-32 of all options, order and comments left out."""
 
     config: dict[str, str] | Absent
@@ -29,14 +29,14 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
     live_patches: tuple[str, ...]
 
 
-def kernel_build(host: Host) -> Build:
+def kernel_build(host: Host) -> KernelBuild:
     """From /boot/config-RELEASE or /proc/config.gz, /sys/kernel and /proc/modules."""
     text, source = _read_config_and_path(host)
     options = dict(_OPTION.findall(text)) if is_present(text) else {}
     lines = sorted(f"{name}={value}" for name, value in options.items())
     modules = host.read_file_text("/proc/modules")
     patches = host.list_names("/sys/kernel/livepatch")
-    return Build(
+    return KernelBuild(
         config=text if isinstance(text, Absent) else {n: options[n] for n in TELLING if n in options},
         digest=f"{zlib.crc32(chr(10).join(lines).encode()):08x}" if is_present(text) else text,
         source=source,

@@ -32,7 +32,7 @@ _TELLING = re.compile(
 _SOS_RPM = re.compile(r"(\S+)-([^-\s]+-[^-\s]+)\.(\w+)(?:\s|$)")
 
 
-class Packages(msgspec.Struct, frozen=True, kw_only=True):
+class InstalledPackages(msgspec.Struct, frozen=True, kw_only=True):
     """`telling`: versions by name, several of a kernel. `others`: how many are installed, and a CRC-32 of what the
     versions in `telling` do not say."""
 
@@ -42,7 +42,7 @@ class Packages(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @compute_once_per_host
-def read_packages(host: Host) -> Packages | Absent:
+def read_packages(host: Host) -> InstalledPackages | Absent:
     text, source = host.read_file_text(STATUS, MAX_LIST_BYTES), STATUS
     if is_present(text) and text.strip():
         return _sort_packages(_parse_dpkg(text), source)
@@ -71,7 +71,7 @@ def _parse_dpkg(text: str) -> Iterator[tuple[str, str, str]]:
 
 def _sort_packages(
     listed: Iterator[tuple[str, str, str]] | list[tuple[str, str, str]], source: str
-) -> Packages:
+) -> InstalledPackages:
     telling: defaultdict[str, set[str]] = defaultdict(set)
     others: list[str] = []
     for name, version, machine in listed:
@@ -84,7 +84,7 @@ def _sort_packages(
             others.append(f"{name} {version} {machine}")
     telling_items = sorted(telling.items())[:MAX_NAMED]
     digest = zlib.crc32("\n".join(sorted(set(others))).encode("utf-8", "backslashreplace"))
-    return Packages(
+    return InstalledPackages(
         telling={
             name[:MAX_TEXT_CHARACTERS]: ", ".join(sorted(versions))[:MAX_TEXT_CHARACTERS]
             for name, versions in telling_items

@@ -10,7 +10,7 @@ from hostdx.probes.types import Absent, is_present
 VULNERABILITIES = "/sys/devices/system/cpu/vulnerabilities"
 
 
-class Security(msgspec.Struct, frozen=True, kw_only=True):
+class SecurityModules(msgspec.Struct, frozen=True, kw_only=True):
     """`mitigations`: the kernel's word by vulnerability; one that is missing is one this kernel does not know.
 
     `seccomp_filters`: of our own process, which every system call of the measurement passes (proc_pid_status(5)).
@@ -23,7 +23,7 @@ class Security(msgspec.Struct, frozen=True, kw_only=True):
     seccomp_filters: int | Absent
 
 
-def read_security(host: Host) -> Security:
+def read_security(host: Host) -> SecurityModules:
     """From /sys/devices/system/cpu/vulnerabilities, /sys/fs/selinux, /sys/module/apparmor and /proc/self/status."""
     names = host.list_names(VULNERABILITIES)
     mitigations: dict[str, str] | Absent = names if isinstance(names, Absent) else {}
@@ -32,7 +32,7 @@ def read_security(host: Host) -> Security:
             value = host.read_file_text(f"{VULNERABILITIES}/{name}", 4096)
             if is_present(value):
                 mitigations[name] = value.strip()
-    return Security(
+    return SecurityModules(
         mitigations=mitigations,
         selinux=_module_state(host, "/sys/fs/selinux", "enforce", "1", ("enforcing", "permissive")),
         apparmor=_module_state(host, "/sys/module/apparmor", "parameters/enabled", "Y", ("on", "off")),

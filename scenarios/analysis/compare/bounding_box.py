@@ -14,7 +14,7 @@ import msgspec
 
 from hostdx.probes.imports.model import ImportResult as Imports
 from hostdx.probes.imports.numbers import MIB
-from hostdx.probes.imports.storage.darshan import Darshan, Module
+from hostdx.probes.imports.storage.darshan import Darshan, DarshanModule
 from hostdx.probes.imports.storage.ior import Ior
 from hostdx.scenarios.analysis.compare.odd import OddRuns
 from hostdx.scenarios.analysis.compare.snapshot import Snapshot
@@ -104,7 +104,7 @@ _BOXES: dict[str, tuple[str, str, str, str]] = {
 }
 
 
-def make_boxes(run_snapshots: Sequence[Snapshot]) -> list[BoundingBoxFigures]:
+def boxes_by_version(run_snapshots: Sequence[Snapshot]) -> list[BoundingBoxFigures]:
     """The boxes that the runs have all four corners for, one for each version of IO500; the law alone has spoken."""
     all_boxes = []
     for title, names in _BOXES.items():
@@ -254,7 +254,7 @@ def _points_of_darshan(name: str, detail: Darshan) -> list[Placed]:
     return points
 
 
-def _access_pattern(module: Module, moved: int, calls: int, sizes: Mapping[str, int]) -> AccessPattern:
+def _access_pattern(module: DarshanModule, moved: int, calls: int, sizes: Mapping[str, int]) -> AccessPattern:
     """A record of rank -1 is Darshan's sum over a file that all processes opened."""
     classed, both = sum(sizes.values()), module.reads + module.writes
     return AccessPattern(

@@ -141,7 +141,7 @@ def _load_side(runs: Sequence[RunSummary], key: FigureKey, boots: bool) -> _Load
     for run, figure in having:
         by_boot[run.boot or run.name].append(figure)
     units = list(by_boot.values()) if boots else [[figure] for _, figure in having]
-    withins = [_variance_within(unit) for unit in units]
+    withins = [_variance_of_unit_mean(unit) for unit in units]
     known_withins = [w for w in withins if w is not None]
     return _LoadSide(
         values=tuple(math.fsum(f.log_mean for f in unit) / len(unit) for unit in units),
@@ -152,7 +152,7 @@ def _load_side(runs: Sequence[RunSummary], key: FigureKey, boots: bool) -> _Load
     )
 
 
-def _variance_within(unit: Sequence[LoadFigure]) -> float | None:
+def _variance_of_unit_mean(unit: Sequence[LoadFigure]) -> float | None:
     known_variances = [f.variance for f in unit if f.variance is not None]
     return (
         math.fsum(known_variances) / len(known_variances) / len(unit)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from hostdx.probes import units
-from hostdx.probes.imports.accounting import load_accounts
+from hostdx.probes.imports.accounting import load_field_accounts
 from hostdx.probes.imports.model import Contradiction, ImportedMeasure, ImportTrouble
 from hostdx.probes.imports.numbers import format_value
 from hostdx.probes.imports.storage.io500_table import Io500Table
@@ -51,7 +51,7 @@ def _left_out_findings(file: Imported) -> list[Finding]:
                 evidence=evidence,
             )
         ]  # fmt: skip
-    if result.kind in load_accounts() or not result.measures:
+    if result.kind in load_field_accounts() or not result.measures:
         return []
     metrics = list(dict.fromkeys(m.metric for m in result.measures))
     return [

@@ -21,7 +21,7 @@ from hostdx.probes.units import count_noun
 from hostdx.scenarios.analysis.compare.bounding_box import (
     BoundingBoxFigures,
     bounding_box_points_of,
-    make_boxes,
+    boxes_by_version,
     mark_outliers,
     place_applications,
 )
@@ -161,7 +161,7 @@ def make_result_set(files: Sequence[Imported], *, series: bool = False) -> Resul
     )
     plain = snapshots_of(own)
     order = rename_snapshot_loads(plain)
-    all_boxes = make_boxes(plain)
+    all_boxes = boxes_by_version(plain)
     odd = find_outliers(_outlier_members(plain, order, all_boxes)) if len(order) >= MIN_RUNS else None
     all_boxes = place_applications(
         mark_outliers(all_boxes, odd),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from hostdx.probes.imports.sample_series import ALL_PROCESSES, PROCESS_PREFIX, SampleSeries, SampleTimes
-from hostdx.probes.system.running.host_looks import CloseLook, HostLook, ProcessUse
+from hostdx.probes.system.running.host_looks import BlockedTasksLook, HostLook, ProcessUse
 from hostdx.scenarios.analysis.incidents.incidents import (
     Incident,
     Timeline,
@@ -96,7 +96,7 @@ def looks_within(looks: Sequence[HostLook], incident: Incident) -> list[HostLook
 
 
 def count_close_looks_and_waits(
-    looks: Sequence[HostLook], close_looks: Sequence[CloseLook], incident: Incident
+    looks: Sequence[HostLook], close_looks: Sequence[BlockedTasksLook], incident: Incident
 ) -> tuple[int, list[tuple[str, str, int]]]:
     """Return how many close looks the incident has, and (command, innermost function, in how many it waited)."""
     first_s = looks[0].wall_s

@@ -124,12 +124,12 @@ def changed_facts(before: RunSummary, after: RunSummary) -> tuple[ChangedFact, .
         if key in before.facts
         and before.facts[key] != value
         and not are_within_tolerance("/".join(key), (before.facts[key], value))
-        and (component := _component_of(key))
+        and (component := _moving_component_of(key))
     ]
     return tuple(sorted(changes, key=lambda c: (c.component not in BREAKS, c.subject, c.name))[:_MAX_CHANGES])
 
 
-def _component_of(key: FactKey) -> str:
+def _moving_component_of(key: FactKey) -> str:
     fact = "/".join(key)
     mover = None if is_ignored(fact) else fact_influence_of(fact)
     return mover.component if mover is not None and mover.component != OTHER else ""

@@ -18,7 +18,12 @@ from hostdx.scenarios.analysis.peers.judgement import (
     Sum,
 )
 from hostdx.scenarios.analysis.peers.node import PeerNode
-from hostdx.scenarios.analysis.peers.retest import MIN_ROUNDS, RetestedSuspect, Round, suspect_standings
+from hostdx.scenarios.analysis.peers.retest import (
+    MIN_ROUNDS,
+    RetestedMeasure,
+    Round,
+    suspect_standings_by_measure,
+)
 from hostdx.scenarios.analysis.peers.screen import (
     MIN_PEERS,
     HardwareGroup,
@@ -52,7 +57,7 @@ def judge_fleet(
     began at one time.
     """
     screened = screen_nodes(nodes, margin)
-    judged = suspect_standings(screened, rounds)
+    judged = suspect_standings_by_measure(screened, rounds)
     places = table.node_places()
     titles = _column_titles(screened.columns, loads)
     odd = tuple(dict.fromkeys(item.node for item in judged if item.is_different))
@@ -79,7 +84,7 @@ def judge_fleet(
     )
 
 
-def _is_open(standing: RetestedSuspect, margin: float) -> bool:
+def _is_open(standing: RetestedMeasure, margin: float) -> bool:
     """Neither decided nor back among its peers in the retests."""
     back = standing.ratio is not None and abs(math.log(standing.ratio)) <= margin_edge(margin) / 2
     return not (standing.is_decided or back)
@@ -120,7 +125,7 @@ def _judged_measure(
     column: ScreenColumn,
     title: str,
     loads: Mapping[FigureKey, PlannedLoad],
-    judged: Sequence[RetestedSuspect],
+    judged: Sequence[RetestedMeasure],
     margin: float,
     table: FactTable,
     places: Mapping[str, int],
@@ -171,7 +176,7 @@ def _rate_sums(
 def _fleet_outlier(
     name: str,
     screened: Screen,
-    judged: Sequence[RetestedSuspect],
+    judged: Sequence[RetestedMeasure],
     nodes: Sequence[PeerNode],
     table: FactTable,
     groups: Sequence[Sequence[int]],

@@ -8,7 +8,7 @@ import msgspec
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey
 from hostdx.scenarios.analysis.peers.node import Hardware
-from hostdx.scenarios.analysis.peers.retest import RetestedSuspect
+from hostdx.scenarios.analysis.peers.retest import RetestedMeasure
 from hostdx.scenarios.contract import ranges as of
 from hostdx.scenarios.contract.plan import Metric
 
@@ -143,7 +143,7 @@ class FleetOutlier(msgspec.Struct, frozen=True, kw_only=True):
     """A node that stayed out. `few`: too few nodes to name a setting; then `settings` only lists what differs."""
 
     node: str
-    standings: tuple[RetestedSuspect, ...]
+    standings: tuple[RetestedMeasure, ...]
     settings: tuple[Setting, ...] = ()
     few: bool = False
     findings: tuple[str, ...] = ()
@@ -174,8 +174,8 @@ class FleetJudgement(msgspec.Struct, frozen=True, kw_only=True):
     groups: tuple[Alike, ...] = ()
     measures: tuple[FleetMeasure, ...] = ()
     odd: tuple[FleetOutlier, ...] = ()
-    suspects: tuple[RetestedSuspect, ...] = ()
-    cleared: tuple[RetestedSuspect, ...] = ()
+    suspects: tuple[RetestedMeasure, ...] = ()
+    cleared: tuple[RetestedMeasure, ...] = ()
     rare: tuple[Rare, ...] = ()
     findings: tuple[FoundOn, ...] = ()
     missing: tuple[MissingNode, ...] = ()

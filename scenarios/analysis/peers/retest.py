@@ -37,7 +37,7 @@ _MEDIAN = math.pi / 2  # a median's variance over a mean's, of normal values
 Round: TypeAlias = Mapping[str, PeerNode]  # what a round of retests measured, by node
 
 
-class RetestedSuspect(msgspec.Struct, Judged, frozen=True, kw_only=True):
+class RetestedMeasure(msgspec.Struct, Judged, frozen=True, kw_only=True):
     """A suspect in one measure after its retests. `ratio` to its peers, under 1 is worse; `ci95` as told above.
 
     `verdict` is `not measured` while no round has it, and `inconclusive` with fewer rounds than a name needs.
@@ -58,14 +58,16 @@ class RetestedSuspect(msgspec.Struct, Judged, frozen=True, kw_only=True):
         return abs(math.log(self.ratio if self.ratio is not None else self.screened))
 
 
-def suspect_standings(screened: Screen, rounds: Sequence[Round]) -> tuple[RetestedSuspect, ...]:
+def suspect_standings_by_measure(screened: Screen, rounds: Sequence[Round]) -> tuple[RetestedMeasure, ...]:
     """Of every suspect in each measure that it is suspected in."""
     pairs = [(name, place) for name, places in screened.suspects.items() for place in places]
     level = FAMILY_ERROR / max(1, len(pairs)) / (MAX_ROUNDS - MIN_ROUNDS + 1)
     spreads = {
         place: _variance_and_freedom(screened, place, rounds) for place in {place for _, place in pairs}
     }
-    return tuple(_suspect_standing(screened, n, place, rounds, spreads[place], level) for n, place in pairs)
+    return tuple(
+        _suspect_standing_in_measure(screened, n, place, rounds, spreads[place], level) for n, place in pairs
+    )
 
 
 def next_suspects(screened: Screen, rounds: Sequence[Round], silent: Collection[str] = ()) -> tuple[str, ...]:
@@ -102,10 +104,10 @@ def loads_left(screened: Screen, rounds: Sequence[Round], names: Sequence[str]) 
     }
 
 
-def _standings_to_retest(screened: Screen, rounds: Sequence[Round]) -> list[RetestedSuspect]:
+def _standings_to_retest(screened: Screen, rounds: Sequence[Round]) -> list[RetestedMeasure]:
     return [
         standing
-        for standing in suspect_standings(screened, rounds)
+        for standing in suspect_standings_by_measure(screened, rounds)
         if standing.log_distance > margin_edge(screened.margin) / 2
         and not (standing.is_decided and standing.rounds >= MIN_ROUNDS)
     ]
@@ -142,14 +144,14 @@ def _freedom_of_median(nodes: int) -> float:
     return 0.37 * (nodes - 1)
 
 
-def _suspect_standing(
+def _suspect_standing_in_measure(
     node_screen: Screen,
     name: str,
     place: int,
     rounds: Sequence[Round],
     spread: tuple[float, float],
     level: float,
-) -> RetestedSuspect:
+) -> RetestedMeasure:
     column = node_screen.columns[place]
     screened = ratio_of(column.log_distance(name))
     effects, noise = [], 0.0
@@ -160,7 +162,7 @@ def _suspect_standing(
             effects.append(nodes[name].logs[column.key] - column.centre_of(name) - level_then)
             noise += 1 + _MEDIAN / len(distances)
     if not effects:
-        return RetestedSuspect(node=name, column=place, verdict=NOT_YET, screened=screened)
+        return RetestedMeasure(node=name, column=place, verdict=NOT_YET, screened=screened)
     effect, count = math.fsum(effects) / len(effects), len(effects)
     variance, freedom = spread
     half = t_quantile(1 - level / 2, freedom) * math.sqrt(variance * noise) / count
@@ -169,7 +171,7 @@ def _suspect_standing(
     out = sum(off * effect > 0 and abs(off) > margin_edge(node_screen.margin) for off in effects)
     if count < MIN_ROUNDS or (word.is_different and out < max(MIN_ROUNDS, count - 1)):
         word = OPEN
-    return RetestedSuspect(
+    return RetestedMeasure(
         node=name, column=place, verdict=word, screened=screened, rounds=count, ratio=ratio_of(effect),
         ci95=(ratio_of(effect - half), ratio_of(effect + half)), half=half,
     )  # fmt: skip

@@ -10,9 +10,9 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import asdict, replace
 
-from hostdx.probes.engine.command.supervised import Calls, JobRun, KernelLocks
+from hostdx.probes.engine.command.supervised import CallChains, JobRun, KernelLockWaits
 from hostdx.probes.profile.call_profile import OFF, ON, RUNNABLE
-from hostdx.probes.profile.symbols import Symbols
+from hostdx.probes.profile.symbols import FrameNames
 from hostdx.scenarios.analysis.profile.results import CallNode, ComparedSeconds, PathTree
 from hostdx.scenarios.experiment.statistics.stats import student_interval
 
@@ -43,11 +43,11 @@ Paths: TypeAlias = Mapping[Path, float]  # seconds, by the functions from the fi
 class RunCalls(NamedTuple):
     """What is kept of a run until all are over: names are looked up then."""
 
-    calls: Calls
+    calls: CallChains
     cpu_s: float
     user_s: float
     away_s: float | None  # exactly: thread seconds not on a CPU
-    locks: KernelLocks | None = None
+    locks: KernelLockWaits | None = None
 
 
 def keep_run_calls(job: JobRun) -> RunCalls | None:
@@ -59,7 +59,7 @@ def keep_run_calls(job: JobRun) -> RunCalls | None:
     return RunCalls(calls, job.cpu_s, job.user_s, away_s, job.locks)
 
 
-def seconds_by_path(run: RunCalls, symbols: Symbols) -> dict[Path, float]:
+def seconds_by_path(run: RunCalls, symbols: FrameNames) -> dict[Path, float]:
     """Seconds by path. A wait for children of its own is left out: what they do meanwhile is in it already."""
     on: dict[Path, float] = {}
     away: dict[Path, float] = {}
@@ -97,7 +97,11 @@ class GroupPaths(NamedTuple):
 
 
 def compare_call_paths(
-    baseline: str, variant: str, groups: Sequence[GroupPaths], calls: Sequence[Calls], most: int = MAX_NODES
+    baseline: str,
+    variant: str,
+    groups: Sequence[GroupPaths],
+    calls: Sequence[CallChains],
+    most: int = MAX_NODES,
 ) -> PathTree | None:
     """None with fewer than 2 groups. `calls`: of all runs, for what is missing in them."""
     if len(groups) < 2:

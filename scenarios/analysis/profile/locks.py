@@ -7,9 +7,9 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec.structs import asdict
 
-from hostdx.probes.engine.command.supervised import KernelLocks
+from hostdx.probes.engine.command.supervised import KernelLockWaits
 from hostdx.probes.profile.call_profile import KERNEL
-from hostdx.probes.profile.symbols import Symbols
+from hostdx.probes.profile.symbols import FrameNames
 from hostdx.scenarios.analysis.profile.call_paths import MIN_JUDGED_SHARE, PLUMBING, compare_seconds
 from hostdx.scenarios.analysis.profile.results import LockTable, LockWaits
 
@@ -46,7 +46,7 @@ def kind_words(flags: int) -> str:
     return next((words for bits, words in KINDS if flags & bits == bits), "semaphore")
 
 
-def waits_by_lock(locks: KernelLocks, symbols: Symbols) -> dict[Key, list[LockWaitSample]]:
+def waits_by_lock(locks: KernelLockWaits, symbols: FrameNames) -> dict[Key, list[LockWaitSample]]:
     """Of one run."""
     rows: dict[Key, list[LockWaitSample]] = {}
     for kind, path, holder, seconds, _ in locks.ways:
@@ -57,7 +57,7 @@ def waits_by_lock(locks: KernelLocks, symbols: Symbols) -> dict[Key, list[LockWa
     return rows
 
 
-def _path_names(path: Sequence[int], symbols: Symbols) -> tuple[str, ...]:
+def _path_names(path: Sequence[int], symbols: FrameNames) -> tuple[str, ...]:
     """From who wanted the lock to the system call."""
     names = symbols.frame_names([(KERNEL, address) for address in path], ())
     first = next((n for n, name in enumerate(names) if not _OWN.match(name)), len(names))

@@ -17,7 +17,7 @@ from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.disk.flush import flush_file_system
 from hostdx.probes.engine.disk.preparation import Progress, fill_files
 from hostdx.probes.engine.files import FileSet, TestFile
-from hostdx.probes.engine.measured import BenchRefused, Measured, NotApplicable, served_by_cache_reason
+from hostdx.probes.engine.measured import BenchRefused, Measured, MeasurementInvalid, served_by_cache_reason
 from hostdx.probes.engine.pool import WorkerFailed, WorkerPool
 from hostdx.probes.engine.spec import BlockReply, Spec
 from hostdx.probes.files.private_directory import PrivateDirectory
@@ -30,7 +30,7 @@ from hostdx.scenarios.box.measurement.corner import (
     EASY_BYTES,
     FOUND,
     HARD_FILE_BYTES,
-    BoxTest,
+    CornerTest,
     Side,
 )
 
@@ -56,7 +56,7 @@ class DirectoryListing(NamedTuple):
     is_complete: bool = True
 
 
-class Cached(NotApplicable):
+class Cached(MeasurementInvalid):
     """What would be read lies in this host's memory."""
 
 
@@ -167,8 +167,8 @@ class CornerBench:
         self._since_ns = time.time_ns() - 10**9
         self._fixed = {} if cycle == 0 or last_pilot else self._fixed
 
-    async def measure_block(self, corner: BoxTest) -> Measured:
-        """Measure one window of a test. Raise NotApplicable, WriteBudgetSpent, WorkerFailed."""
+    async def measure_block(self, corner: CornerTest) -> Measured:
+        """Measure one window of a test. Raise MeasurementInvalid, WriteBudgetSpent, WorkerFailed."""
         specs = self._worker_specs(corner)
         our_bytes = sum(spec["most"] or 0 for spec in specs) * corner.record_bytes
         if corner.operation in ("write", "create"):
@@ -190,24 +190,24 @@ class CornerBench:
         return measured
 
     def _record_block(
-        self, corner: BoxTest, specs: list[Spec], replies: list[BlockReply], measured: Measured
+        self, corner: CornerTest, specs: list[Spec], replies: list[BlockReply], measured: Measured
     ) -> None:
         if measured.seconds > 0:
             self._rates[corner.id] = measured.operations / measured.seconds
         if corner.operation in ("write", "create"):
             self.budget.charge(measured.bytes, measured.device_bytes if corner.moves_bytes else None)
         if corner.operation == "create":
-            self._created_names[corner.side] = [reply["n"] for reply in replies]
+            self._created_names[corner.difficulty] = [reply["n"] for reply in replies]
         if corner.operation == "read":
             self._at[corner.id] = self._at.get(corner.id, 0) + max(spec["most"] or 0 for spec in specs)
 
-    def _common_spec(self, corner: BoxTest) -> Spec:
+    def _common_spec(self, corner: CornerTest) -> Spec:
         return {
             "kind": "corner", "corner": corner.operation, "seed": self.seed + self._cycle, "slices": [LONGEST_S],
             "at_most_s": LONGEST_S, "stretch": self.stretch.get(corner.id, 0.0), "block_bytes": corner.record_bytes,
         }  # fmt: skip
 
-    def _worker_specs(self, corner: BoxTest) -> list[Spec]:
+    def _worker_specs(self, corner: CornerTest) -> list[Spec]:
         common = self._common_spec(corner)
         if corner.moves_bytes:
             return [{**common, **self._records_spec(corner, rank)} for rank in range(self.workers)]
@@ -223,7 +223,7 @@ class CornerBench:
                 "since_ns": self._since_ns,
             }
             return [{**common, "block_bytes": HARD_FILE_BYTES, "least": passes, "most": passes}]
-        side = corner.side
+        side = corner.difficulty
         new = [self._names_per_worker(corner)] * self.workers
         made_by = new if corner.operation == "create" else self._created_names[side]
         passes = self._pass_count(corner, sum(made_by)) if corner.operation == "stat" else 1
@@ -236,33 +236,33 @@ class CornerBench:
             for rank, count in enumerate(made_by)
         ]  # fmt: skip
 
-    def _records_spec(self, corner: BoxTest, rank: int) -> Spec:
+    def _records_spec(self, corner: CornerTest, rank: int) -> Spec:
         """Its file or its records of the shared one; reads are of what the next worker's are, as ior's -C."""
-        files = self._files.files_of_kind(f"{corner.operation} {corner.side}")
+        files = self._files.files_of_kind(f"{corner.operation} {corner.difficulty}")
         turned = (rank + 1) % self.workers if corner.operation == "read" else rank
         file = files[turned % len(files)]
         count = self._records_per_worker(corner)
         at = 0
         if corner.operation == "read":
-            held = self._held if corner.side == "hard" else file.bytes // corner.record_bytes
+            held = self._held if corner.difficulty == "hard" else file.bytes // corner.record_bytes
             count = min(count, held)
             at = self._at.get(corner.id, 0)
             if at + count > held:
                 at = self._at[corner.id] = 0
         return self._piece_spec(corner, file.fd, turned, at, count)
 
-    def _piece_spec(self, corner: BoxTest, fd: int, rank: int, at: int, count: int) -> Spec:
+    def _piece_spec(self, corner: CornerTest, fd: int, rank: int, at: int, count: int) -> Spec:
         """From its record `at` on: of a file of its own, or every so many-th of the shared one."""
-        size, hard = corner.record_bytes, corner.side == "hard"
+        size, hard = corner.record_bytes, corner.difficulty == "hard"
         stride = size * (self.workers if hard else 1)
         first = at * stride + (rank * size if hard else 0)
         return {"fds": [fd], "first": first, "stride": stride, "least": count, "most": count}
 
-    def _records_per_worker(self, corner: BoxTest) -> int:
+    def _records_per_worker(self, corner: CornerTest) -> int:
         """Records of a worker in a block."""
         if corner.id not in self._fixed:
             rate = self._rates.get(corner.id)
-            wanted = FIRST_RECORDS[corner.side] if rate is None else int(rate * TARGET_S / self.workers)
+            wanted = FIRST_RECORDS[corner.difficulty] if rate is None else int(rate * TARGET_S / self.workers)
             of_all = self.size_bytes // 2
             if corner.operation == "write":
                 of_all = min(of_all, self.budget.left_bytes // (2 * CYCLES))
@@ -270,13 +270,13 @@ class CornerBench:
             self._fixed[corner.id] = max(MIN_RECORDS, min(wanted, most))
         return self._fixed[corner.id]
 
-    def _names_per_worker(self, corner: BoxTest) -> int:
+    def _names_per_worker(self, corner: CornerTest) -> int:
         """Files of a worker: as many as are made in `TARGET_S` and deleted, asked or read in `SLOWEST_S`."""
         if corner.id not in self._fixed:
             of_side = [
                 other
                 for other in CORNERS
-                if other.side == corner.side and other.operation in ("delete", "stat", "open")
+                if other.difficulty == corner.difficulty and other.operation in ("delete", "stat", "open")
             ]
             rates = [self._rates[other.id] * SLOWEST_S for other in of_side if other.id in self._rates]
             create_rate = self._rates.get(corner.id)
@@ -284,12 +284,12 @@ class CornerBench:
             self._fixed[corner.id] = max(1, min(max(MIN_NAMES, wanted), self.most_names))
         return self._fixed[corner.id]
 
-    def _pass_count(self, corner: BoxTest, names: int) -> int:
+    def _pass_count(self, corner: CornerTest, names: int) -> int:
         """Return how often what changes nothing goes through the names: a few thousand take milliseconds."""
         rate = self._rates.get(corner.id, 0.0)
         return max(1, min(MAX_PASSES, int(rate * MIN_PASS_S / max(1, names))))
 
-    async def _drop_caches(self, corner: BoxTest, specs: list[Spec]) -> None:
+    async def _drop_caches(self, corner: CornerTest, specs: list[Spec]) -> None:
         """Nothing of what is read next may lie in the page cache. Raises Cached."""
         try:
             if corner.operation == "read":
@@ -331,7 +331,7 @@ def _list_surroundings(private: int) -> DirectoryListing:
 
 
 def _measured_block(
-    corner: BoxTest, replies: list[BlockReply], each: int, device_bytes: int | None
+    corner: CornerTest, replies: list[BlockReply], each: int, device_bytes: int | None
 ) -> Measured:
     """Everybody's operations over the time of the slowest, as ior and mdtest have it. `each`: files of a pass."""
     seconds = max(reply["ns"] for reply in replies) / 1e9

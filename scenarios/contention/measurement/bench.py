@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hostdx.probes.children.line_child import LineChild
-from hostdx.probes.engine.command.supervised import KernelLocks
+from hostdx.probes.engine.command.supervised import KernelLockWaits
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.files.rights import KILLED
 from hostdx.probes.profile.wait_samples import WaitSample
@@ -33,7 +33,7 @@ class _Reply(msgspec.Struct, frozen=True):
     workers: tuple[_Worker, ...] = ()
     waits: tuple[WaitSample, ...] = ()
     stalled_s: dict[str, float] = {}
-    locks: KernelLocks | None = None
+    locks: KernelLockWaits | None = None
 
 
 class ScalingPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class ScalingPoint(msgspec.Struct, frozen=True, kw_only=True):
     switches: int = 0
     stalled: dict[str, float] = {}
     waits: tuple[WaitSample, ...] = ()
-    locks: KernelLocks | None = None
+    locks: KernelLockWaits | None = None
 
     @property
     def is_starved(self) -> bool:

@@ -17,7 +17,7 @@ from typing import TypedDict
 from hostdx.probes.children.bounded_wait import reap_briefly
 from hostdx.probes.children.parent_death import die_with_parent
 from hostdx.probes.engine.measured import BenchRefused
-from hostdx.probes.profile.sampling import Sampling
+from hostdx.probes.profile.sampling import ProfileSampling
 from hostdx.scenarios.contention.measurement.memory_disks import mount_memory_disks
 from hostdx.scenarios.contention.measurement.operations import lay_out
 from hostdx.scenarios.contention.measurement.worker import START, run_worker
@@ -61,7 +61,7 @@ class Server:
         load, workers, seconds = request["load"], request["workers"], request["seconds"]
         with _open_pipe() as ready, _open_pipe() as go, _open_pipe() as results:
             own, pids = os.getpid(), []
-            sampling = Sampling(locks=request.get("locks", False), stacks=True)
+            sampling = ProfileSampling(locks=request.get("locks", False), stacks=True)
             for number in range(workers):
                 pid = os.fork()
                 if pid == 0:
@@ -75,7 +75,7 @@ class Server:
                 sampling.close()
 
     def _run_workers(
-        self, pids: list[int], ready: int, go: int, results_fd: int, seconds: float, sampling: Sampling
+        self, pids: list[int], ready: int, go: int, results_fd: int, seconds: float, sampling: ProfileSampling
     ) -> dict[str, object]:
         until = time.monotonic() + STUCK_S + seconds
         signs = b""

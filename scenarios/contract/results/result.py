@@ -50,7 +50,7 @@ class Result(RunEvent, frozen=True):
         return ""
 
     @property
-    def line_rates(self) -> dict[str, str]:
+    def rates_alone_by_device(self) -> dict[str, str]:
         """Return, by disk or card, the rate that it reached alone, in words. Triage adds the words to findings about
         that device.
         """

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hostdx.probes.engine.disk.refusals import Suitability, check_suitability
+from hostdx.probes.engine.disk.refusals import DirectorySuitability, check_suitability
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placement
 from hostdx.scenarios.contract.model import Options, UsageError
@@ -27,7 +27,7 @@ def file_system_key(host: Host, directory: str) -> str:
     return place.mount.devno or place.mount.mountpoint if isinstance(place, DirectoryPlacement) else directory
 
 
-class TestDirectory:
+class ChosenTestDirectory:
     """Where a scenario of one directory makes its test files: the named one, or the first usual one that fits.
 
     Without one `fit` is None and `refusal` says why.
@@ -39,7 +39,7 @@ class TestDirectory:
         if len(named_directories) > 1:
             raise UsageError("give --dir once here, or run storage to compare several directories")
         self.explicit = bool(named_directories)
-        self.fit: Suitability | None = None
+        self.fit: DirectorySuitability | None = None
         self.refusal = ""
         directories = named_directories or default_directories(host)
         if not directories:

@@ -3,8 +3,8 @@
 from contextlib import suppress
 
 from hostdx.probes.engine.disk.storage import StorageBench
-from hostdx.probes.engine.measured import Measured, NotApplicable, served_by_cache_reason
-from hostdx.probes.engine.workloads import EngineLoad, fio_equivalent, load_of
+from hostdx.probes.engine.measured import Measured, MeasurementInvalid, served_by_cache_reason
+from hostdx.probes.engine.workloads import EngineLoad, engine_load, fio_equivalent
 from hostdx.scenarios.contract.plan import Metric, Workload
 from hostdx.scenarios.experiment.schedule.blocks import VariantBench
 from hostdx.scenarios.experiment.schedule.slices import MIN_SLICE_S
@@ -22,14 +22,14 @@ class StorageVariantBench(VariantBench):
 
     async def start_workers_and_rehearse(self) -> None:
         """Starts the workers this load needs, so that their start is nobody's switching time."""
-        with suppress(NotApplicable):  # said by the first block that counts
+        with suppress(MeasurementInvalid):  # said by the first block that counts
             await self.bench.start_workers_and_rehearse(self.workload.id)
 
     async def measure_block(self, seconds: float) -> Measured:
         measured = await self.bench.measure_block(self.workload.id, seconds)
-        if load_of(self.workload.id).kind == "read" and (served := served_by_cache_reason(measured)):
+        if engine_load(self.workload.id).kind == "read" and (served := served_by_cache_reason(measured)):
             self.unfit = served
-            raise NotApplicable(served)
+            raise MeasurementInvalid(served)
         if measured.remark:
             self.remarks.add(measured.remark)
         return measured

@@ -15,7 +15,7 @@ from hostdx.probes.engine.disk.foreign_latency import (
     our_wait_s,
 )
 from hostdx.probes.engine.measured import Measured
-from hostdx.probes.engine.workloads import EngineLoad, load_of
+from hostdx.probes.engine.workloads import EngineLoad, engine_load
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.model import Clock
 from hostdx.scenarios.experiment.guards.thresholds import PAGE_BYTES, PAUSE_S, STILL_WAITING
@@ -95,6 +95,6 @@ def kind_of(workload: str) -> str:
 
 def _load_or_none(workload: str) -> EngineLoad | None:
     try:
-        return load_of(workload)
+        return engine_load(workload)
     except KeyError:
         return None

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_shipped_toml
 
 Kind = Literal["cpu", "steal", "device", "frequency", "heat", "quota", "memory", "queue", "space"]
 
@@ -23,7 +23,7 @@ class Threshold(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     floor: float = 0.0
 
 
-THRESHOLDS = read_own_data(__file__, "thresholds.toml", dict[str, tuple[Threshold, ...]])["threshold"]
+THRESHOLDS = read_shipped_toml(__file__, "thresholds.toml", dict[str, tuple[Threshold, ...]])["threshold"]
 
 CPUS_PER_READY_TASK = 8
 MIN_OPERATIONS_PER_S = 50.0  # of others on our device

@@ -9,16 +9,16 @@ from collections.abc import Collection, Sequence
 from typing import Literal
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.pulse import HostCounters, compute_host_rates, read_counters
+from hostdx.probes.system.pulse import HostCounters, compute_host_rates, read_host_counters
 from hostdx.probes.system.running.culprit import (
     BusyProcess,
     Resource,
     completion_workers,
-    find_busiest,
+    find_dominant_user,
     loop_worker_pids,
     others_cpus_and_io_rate,
     rank_users,
-    used_a_quarter,
+    used_quarter_of_total,
 )
 from hostdx.probes.system.running.processes import (
     ProcessTable,
@@ -117,7 +117,7 @@ class CulpritSearch:
         for kind in wanted:
             resource: Resource = "cpu" if kind == "cpu" else "io"
             least = min(NAMED_CPUS, NAMED_SHARE * cpu_share * now.cpus) if resource == "cpu" else None
-            process = find_busiest(before, now, resource, excluded_pids, least)
+            process = find_dominant_user(before, now, resource, excluded_pids, least)
             brief = process is not None and not self._is_seen_long(process, resource, now, excluded_pids)
             # Whom this user may read can be named beside somebody busier whom only root may: root need not be told.
             if resource == "io" and now.unreadable and (process is None or os.geteuid()):
@@ -140,7 +140,7 @@ class CulpritSearch:
         anchor = self._anchor
         if anchor is None or now.uptime_s - anchor.uptime_s < NAMED_AFTER_S:
             return False
-        return used_a_quarter(anchor, now, resource, excluded_pids, process)
+        return used_quarter_of_total(anchor, now, resource, excluded_pids, process)
 
     def _why_unnamed(
         self, table: ProcessTable
@@ -194,14 +194,14 @@ class PulseSource:
 
     def __init__(self, host: Host, devices: Sequence[str] = ()) -> None:
         self._host = host
-        self._before: HostCounters = read_counters(host)
+        self._before: HostCounters = read_host_counters(host)
         # A plan names the leaves of an array together: "sda, sdb".
         device_names = {name.strip() for device in devices for name in device.split(",")}
         self._devices = frozenset(device_names & self._before.disks.keys())
         self._ours_before = self._our_read_and_written_bytes()
 
     def next(self, t: float) -> ev.Pulse:
-        now = read_counters(self._host)
+        now = read_host_counters(self._host)
         rates = compute_host_rates(self._before, now)
         self._before = now
         idle: dict[str, tuple[float, float, float]] = dict.fromkeys(

@@ -12,7 +12,7 @@ from hostdx.probes.engine.measured import Measured
 from hostdx.probes.system.disk.backing import disks_beneath
 from hostdx.probes.system.disk.mounts import find_mount, nfs_bytes, read_mounts_now
 from hostdx.probes.system.processor.throttle import ThrottleReader
-from hostdx.probes.system.pulse import compute_host_rates, read_counters
+from hostdx.probes.system.pulse import compute_host_rates, read_host_counters
 from hostdx.probes.system.running.processes import cpu_seconds, find_with_descendants, io_bytes
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
@@ -237,7 +237,7 @@ class InterferenceWatch:
         family = find_with_descendants(host) if host.live else {}
         moved = [io_bytes(host, pid) or (0, 0) for pid in family] if self._all_devices() else []
         return Reading(
-            read_counters(host, self.run.clock.now()),
+            read_host_counters(host, self.run.clock.now()),
             cpu_seconds(family),
             self._throttle.read(),
             (sum(read for read, _ in moved), sum(written for _, written in moved)),

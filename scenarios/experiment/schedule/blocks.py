@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
-from hostdx.probes.engine.measured import Measured, NotApplicable, VariantsUnfit, WriteBudgetSpent
+from hostdx.probes.engine.measured import Measured, MeasurementInvalid, VariantsUnfit, WriteBudgetSpent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.model import Run
@@ -27,7 +27,7 @@ class VariantBench(Protocol):
     variant: str  # its id, as in the plan
 
     async def make_active(self) -> None:
-        """Make the variant active and check that it is. Raise NotApplicable with the reason."""
+        """Make the variant active and check that it is. Raise MeasurementInvalid with the reason."""
         return
 
     async def measure_block(self, seconds: float) -> Measured:
@@ -152,7 +152,7 @@ class BlockScheduler(LoadScheduler):
                 group=group,
                 phase=phase,
             )
-        except NotApplicable as why:
+        except MeasurementInvalid as why:
             self._active = None
             if isinstance(why, WriteBudgetSpent):
                 raise

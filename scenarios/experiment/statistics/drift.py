@@ -79,11 +79,11 @@ def drifting_variants(
     if ratio is None or ratio.p > SURE or abs(ratio.total_change) < TOGETHER:
         return []
     against = {pair[0]: -ratio.total_change, pair[1]: ratio.total_change}
-    own = moving_variants([a for a, _ in both], [b for _, b in both], pair)
+    own = find_halving_or_doubling([a for a, _ in both], [b for _, b in both], pair)
     return [drift for drift in own if (drift.last - drift.first) * against[drift.variant] > 0]
 
 
-def moving_variants(
+def find_halving_or_doubling(
     baseline: Sequence[float], variant: Sequence[float], pair: tuple[str, str]
 ) -> list[Drift]:
     """Return the variants that halve or double, whatever the other does, the stronger one first: their levels

@@ -9,7 +9,7 @@ from hostdx.probes.engine.command.command import CommandBench
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.disk.preparation import Progress
 from hostdx.probes.engine.disk.storage import StorageBench
-from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.probes.engine.measured import Measured, MeasurementInvalid
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.diskstats import moved_bytes
@@ -50,7 +50,7 @@ class BuiltInLoad:
         """New files, kept until `delete`."""
         return await self.churn.measure_block(seconds, most_bytes)
 
-    async def measure_reference(self, seconds: float) -> Measured:
+    async def measure_control_reads(self, seconds: float) -> Measured:
         """Reads of a file that stays as it is."""
         return await self.reads.measure_block(REFERENCE_ID, seconds)
 
@@ -84,7 +84,7 @@ class CommandLoad(BuiltInLoad):
 
     async def measure_block(self, seconds: float, most_bytes: int) -> Measured:
         if self.budget.spent_bytes + self._last_bytes > self.budget.most_bytes:
-            raise NotApplicable(
+            raise MeasurementInvalid(
                 "one more run of the command would write more than the "
                 f"{units.format_size(self.budget.most_bytes)} of a "
                 "session; give one that writes less"
@@ -92,7 +92,7 @@ class CommandLoad(BuiltInLoad):
         before = self._written_bytes()
         try:
             measured = await self.command.measure_block(most_bytes=self.budget.left_bytes)
-        except NotApplicable:
+        except MeasurementInvalid:
             await self.delete()  # what is not on the disk yet never gets there
             self._spend_written(before)
             raise

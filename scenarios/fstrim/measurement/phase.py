@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from statistics import median
 from typing import NamedTuple
 
-from hostdx.probes.engine.measured import Measured, NotApplicable, served_by_cache_reason
+from hostdx.probes.engine.measured import Measured, MeasurementInvalid, served_by_cache_reason
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.contract.plan import Workload
@@ -89,7 +89,7 @@ class PhaseMeasurer:
                 reference, reference_disturbed = await self._measure_block(
                     self.control, name, label, len(values)
                 )
-            except NotApplicable as why:
+            except MeasurementInvalid as why:
                 reason = str(why)
                 break
             if (disturbed or reference_disturbed) and again < most_again:
@@ -120,7 +120,7 @@ class PhaseMeasurer:
         async def measure_block_or_reference() -> Measured:
             if load.id != REFERENCE_ID:
                 return await self.engine.measure_block(self.pattern.block_s, self.block_bytes)
-            measured = await self.engine.measure_reference(self.pattern.reference_s)
+            measured = await self.engine.measure_control_reads(self.pattern.reference_s)
             self.cached = served_by_cache_reason(measured) or self.cached
             return measured
 

@@ -12,7 +12,7 @@ from hostdx.probes.children.line_child import LineChild
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.disk.preparation import Progress, fill_files
 from hostdx.probes.engine.files import FileSet, TestFile
-from hostdx.probes.engine.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable
+from hostdx.probes.engine.measured import BenchRefused, Measured, MeasuredBatch, MeasurementInvalid
 from hostdx.probes.engine.pool import WorkerPool
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
@@ -142,7 +142,7 @@ class StreamBench:
         onset_s: float = 0.0,
         load: str = "",
     ) -> MeasuredBatch:
-        """Measure slices of these sides. Raise NotApplicable where reads came from memory, WriteBudgetSpent,
+        """Measure slices of these sides. Raise MeasurementInvalid where reads came from memory, WriteBudgetSpent,
         BenchRefused.
         """
         before = self._read_and_written_bytes()
@@ -164,7 +164,7 @@ class StreamBench:
         if our_bytes[1]:
             self.budget.charge(our_bytes[1], written, load)
         if our_bytes[0] and read is not None and read < FROM_DEVICE * our_bytes[0]:
-            raise NotApplicable(
+            raise MeasurementInvalid(
                 f"served by a cache: the device read {read / our_bytes[0]:.0%} of what was read"
             )
         moved = None if read is None or written is None else read + written
@@ -223,7 +223,7 @@ class StreamBench:
             raise BenchRefused("the process that streams has ended")
         answer: Answer = answers.decode(line)
         if isinstance(answer, StreamsFailed):
-            raise (NotApplicable if answer.kind == "not applicable" else BenchRefused)(answer.reason)
+            raise (MeasurementInvalid if answer.kind == "not applicable" else BenchRefused)(answer.reason)
         return answer
 
 

@@ -15,7 +15,7 @@ from hostdx.probes.engine.namespaces import (
     SENDER_LINK,
     Namespaces,
     connect_by_veth_pair,
-    draw_addresses,
+    draw_lab_addresses,
 )
 from hostdx.scenarios.fullstack.measurement.messages import OwnLink, PeerAddress
 
@@ -41,7 +41,7 @@ def own_links(
     for number, link in enumerate(links):
         spaces = Namespaces.make() if first is None else first.make_another()
         first = first or spaces
-        addresses = draw_addresses()
+        addresses = draw_lab_addresses()
         connect_by_veth_pair(spaces, addresses, ipv6=False, queues=len(cpus) if link.spread == "xps" else 1)
         for end, name in (("sender", SENDER_LINK), ("receiver", RECEIVER_LINK)):
             with spaces.enter_and_open_netlink(end) as netlink:

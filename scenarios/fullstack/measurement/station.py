@@ -17,7 +17,7 @@ import msgspec
 from msgspec import structs
 
 from hostdx.probes.children.parent_death import die_with_parent, fork_partner
-from hostdx.probes.engine.measured import BenchRefused, NotApplicable
+from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.processor.cpu_times import CpuTimes, read_cpu_times
 from hostdx.probes.types import Absent
@@ -117,7 +117,7 @@ class Station:
     def _measure_slice(self, side: Side, slice_s: float, onset_s: float) -> StreamSlice:
         assert self._pool is not None
         if side.link in self._unset:
-            raise NotApplicable(self._unset[side.link])
+            raise MeasurementInvalid(self._unset[side.link])
         if side.job != "network" or side.beside == "disk":
             for worker in self._workers:
                 worker.drop_cached(side.direction)
@@ -227,7 +227,7 @@ def answer_request_line(station: Station, line: bytes) -> Answer:
     """A failure of any kind is an answer."""
     try:
         return station.answer_request(requests.decode(line))
-    except NotApplicable as why:
+    except MeasurementInvalid as why:
         return StreamsFailed(reason=str(why), kind="not applicable")
     except BenchRefused as why:
         return StreamsFailed(reason=str(why))

@@ -29,7 +29,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from hostdx.probes.engine.measured import NotApplicable
+from hostdx.probes.engine.measured import MeasurementInvalid
 from hostdx.scenarios.fullstack.measurement.messages import Direction, Job
 from hostdx.scenarios.fullstack.measurement.peer import (
     CHUNK,
@@ -60,12 +60,12 @@ class ZeroCopy:
         self.sends = self._done = self.copied = 0
 
     def send(self, data: memoryview) -> None:
-        """Until all of it is on its way. Raises NotApplicable where the kernel has no such sends."""
+        """Until all of it is on its way. Raises MeasurementInvalid where the kernel has no such sends."""
         if not self._allowed:
             try:
                 self._connection.setsockopt(socket.SOL_SOCKET, _SO_ZEROCOPY, 1)
             except OSError as why:
-                raise NotApplicable(f"the kernel has no MSG_ZEROCOPY here ({why.strerror})") from None
+                raise MeasurementInvalid(f"the kernel has no MSG_ZEROCOPY here ({why.strerror})") from None
             self._allowed = True
         view = data
         while view:
@@ -78,7 +78,7 @@ class ZeroCopy:
                     reason = (
                         "no pages may be lent: net.core.optmem_max or the limit of locked memory (ulimit -l)"
                     )
-                    raise NotApplicable(reason) from None
+                    raise MeasurementInvalid(reason) from None
                 self.wait(self._done + 1)
                 continue
             self.sends += 1
@@ -257,7 +257,7 @@ class StreamWorker:
     def _read_chunk(self, fd: int, buffer: mmap.mmap) -> None:
         at = self._next_offset("out")
         if os.preadv(fd, [buffer], at) != CHUNK:
-            raise NotApplicable("the test file could not be read to its end")
+            raise MeasurementInvalid("the test file could not be read to its end")
 
     def _write_chunk(self, fd: int, buffer: mmap.mmap) -> None:
         if os.pwritev(fd, [buffer], self._next_offset("in")) != CHUNK:
@@ -285,7 +285,7 @@ class StreamWorker:
         while at < end:
             sent = os.sendfile(connection.fileno(), fd, at, end - at)
             if sent == 0:
-                raise NotApplicable("the test file could not be read to its end")
+                raise MeasurementInvalid("the test file could not be read to its end")
             at += sent
 
     def _splice_chunk(self, source: int, target: int, at: int) -> None:

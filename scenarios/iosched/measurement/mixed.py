@@ -17,13 +17,13 @@ import msgspec
 
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.disk.preparation import Progress, fill_files
-from hostdx.probes.engine.files import TestFile, make_unnamed_file, worker_part_of
+from hostdx.probes.engine.files import TestFile, file_part_of_worker, make_unnamed_file
 from hostdx.probes.engine.histogram import coarser_buckets
 from hostdx.probes.engine.measured import (
     BenchRefused,
     Measured,
-    NotApplicable,
-    ValueWithin,
+    MeasurementInvalid,
+    ValueInWindow,
     served_by_cache_reason,
 )
 from hostdx.probes.engine.pool import WorkerPool
@@ -31,7 +31,7 @@ from hostdx.probes.engine.spec import BlockReply, Spec
 from hostdx.probes.engine.summary import combine_replies, piece_ends
 from hostdx.probes.engine.workloads import UNIT, WRITTEN_AT_MOST, EngineLoad, fio_directory, shell_line
 from hostdx.probes.files.private_directory import PrivateDirectory
-from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.diskstats import counter_growth, leaf_counters, moved_bytes
 from hostdx.probes.system.disk.scheduler import read_inflight_reads_and_writes
@@ -80,7 +80,7 @@ class Mix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return sum(role.load.workers for role in self.roles)
 
 
-MIXES = read_own_data(__file__, "mixes.toml", dict[str, tuple[Mix, ...]])["mix"]
+MIXES = read_shipped_toml(__file__, "mixes.toml", dict[str, tuple[Mix, ...]])["mix"]
 
 
 def files_bytes(size_bytes: int, mixes: Sequence[Mix]) -> dict[File, int]:
@@ -182,7 +182,7 @@ class MixedBench:
     async def measure_block(self, mix: Mix, seconds: float, onset_s: float = 0.0) -> Measured:
         """One block of all roles at once, its first `onset_s` apart, then fdatasync and silence on the device.
 
-        Raises NotApplicable (write bound spent, served by a cache), WorkerFailed where a worker died.
+        Raises MeasurementInvalid (write bound spent, served by a cache), WorkerFailed where a worker died.
         """
         self.budget.check(self._expected_bytes(mix, seconds))
         ends = piece_ends(seconds, onset_s)
@@ -223,9 +223,9 @@ class MixedBench:
             return spec
         file = self._files.get(role.file)
         if file is None:
-            raise NotApplicable(f"{self.directory}: no test file was prepared for {load.title}")
+            raise MeasurementInvalid(f"{self.directory}: no test file was prepared for {load.title}")
         buffered = role.file == "buffered"
-        spec |= worker_part_of([file], index, load.workers, load.block_bytes, sequential=load.sequential)
+        spec |= file_part_of_worker([file], index, load.workers, load.block_bytes, sequential=load.sequential)
         spec |= {"sync": False, "direct": file.direct and not buffered, "buffered": buffered}
         if load.kind == "write" and self.write_rate is not None:
             spec["rate"] = self.write_rate
@@ -244,7 +244,7 @@ class MixedBench:
         read = _bytes_of_kind(mix, replies, "read")
         lead = msgspec.structs.replace(parts[0], bytes=read, device_bytes=moved if read else None)
         if why := served_by_cache_reason(lead):
-            raise NotApplicable(why)
+            raise MeasurementInvalid(why)
         merged = _merge_roles(mix, parts, lead)
         first = [p.onset for p in parts if p.onset is not None]
         if len(first) == len(parts):
@@ -327,7 +327,7 @@ def _merge_roles(mix: Mix, parts: list[Measured], lead: Measured) -> Measured:
     )
 
 
-def _second_by_second(lead: Measured) -> list[ValueWithin]:
+def _second_by_second(lead: Measured) -> list[ValueInWindow]:
     """The leading metric inside the block; a long one once a second, which is enough to see an onset fade."""
     own = [w for w in lead.within if w.series in lead.values]
     return own[1::2] if len(own) > 10 else own

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from hostdx.probes.engine.command.perf_events import Clocks
+from hostdx.probes.engine.command.perf_events import CycleClocks
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.processor.topology import ROOT
 from hostdx.probes.types import Absent, is_present
@@ -165,7 +165,7 @@ class CpuBench:
         else as cpufreq tells it.
         """
         crowd = self._cores or self._single
-        counted = Clocks(self._bench.all_pids)
+        counted = CycleClocks(self._bench.all_pids)
         running = asyncio.ensure_future(
             self._bench.measure_slice("floating", _make_placement(crowd), SUSTAINED_S)
         )

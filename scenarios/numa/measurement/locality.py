@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from hostdx.probes.engine.disk.budget import WriteBudget
-from hostdx.probes.engine.disk.refusals import Suitability, check_suitability
+from hostdx.probes.engine.disk.refusals import DirectorySuitability, check_suitability
 from hostdx.probes.engine.disk.storage import StorageBench
-from hostdx.probes.engine.measured import NotApplicable
+from hostdx.probes.engine.measured import MeasurementInvalid
 from hostdx.probes.engine.pool import SharedWorkers
-from hostdx.probes.engine.workloads import load_of, prepared_bytes
+from hostdx.probes.engine.workloads import engine_load, prepared_bytes
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Run, own_directory
-from hostdx.scenarios.contract.plan import Variant, Workload, Written
+from hostdx.scenarios.contract.plan import PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.budget import Budget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.files.variant_bench import StorageVariantBench, engine_workload
@@ -34,7 +34,7 @@ BLOCK_S, MIN_OPERATIONS = 0.1, 50
 class NodeDirectory(msgspec.Struct, frozen=True, kw_only=True):
     """A directory on a disk of a known node, the CPUs of that node and of the farthest one."""
 
-    fit: Suitability
+    fit: DirectorySuitability
     leaves: tuple[str, ...]
     node: int
     near: frozenset[int]
@@ -51,7 +51,8 @@ class NodeDirectory(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def disk_workloads(self) -> tuple[Workload, ...]:
         storage_workloads = (
-            engine_workload(load_of(i), self.fit.size_bytes, self.fit.directory, slices=False) for i in LOADS
+            engine_workload(engine_load(i), self.fit.size_bytes, self.fit.directory, slices=False)
+            for i in LOADS
         )
         return tuple(
             msgspec.structs.replace(
@@ -66,8 +67,10 @@ class NodeDirectory(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     @property
-    def planned_writes(self) -> Written:
-        return Written(device=", ".join(self.leaves), bytes=2 * self.file_bytes, where=self.fit.directory)
+    def planned_writes(self) -> PlannedWrite:
+        return PlannedWrite(
+            device=", ".join(self.leaves), bytes=2 * self.file_bytes, where=self.fit.directory
+        )
 
     @property
     def file_bytes(self) -> int:
@@ -120,9 +123,9 @@ class LocalityVariantBench(StorageVariantBench):
             try:
                 os.sched_setaffinity(pid, self._cpus)
             except OSError as error:
-                raise NotApplicable(f"the workers cannot be moved: {error.strerror}") from None
+                raise MeasurementInvalid(f"the workers cannot be moved: {error.strerror}") from None
             if os.sched_getaffinity(pid) != self._cpus:
-                raise NotApplicable("the workers do not run on the CPUs that they were put on")
+                raise MeasurementInvalid("the workers do not run on the CPUs that they were put on")
 
 
 async def measure_locality(

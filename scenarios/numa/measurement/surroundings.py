@@ -8,9 +8,9 @@ import msgspec
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.processor.cpu_times import CpuTimes, read_cpu_times
 from hostdx.probes.system.processor.frequency import read_frequency
-from hostdx.probes.system.processor.power import Package, mean_watts, read_power_packages
+from hostdx.probes.system.processor.power import PowerPackage, mean_watts, read_power_packages
 from hostdx.probes.system.processor.throttle import ThrottleReader
-from hostdx.probes.system.running.culprit import BusyProcess, find_busiest
+from hostdx.probes.system.running.culprit import BusyProcess, find_dominant_user
 from hostdx.probes.system.running.processes import Process, own_family, read_process_table
 from hostdx.probes.system.running.quota_groups import QuotaGroup, most_throttled_quota, own_quotas
 from hostdx.probes.types import Absent, is_present
@@ -92,7 +92,7 @@ class Surveyor:
             throttled=None
             if held.thermal is None or self._held.thermal is None
             else held.thermal - self._held.thermal,
-            culprit=find_busiest(self._look, after, "cpu", own_pids, MIN_CULPRIT_CPUS),
+            culprit=find_dominant_user(self._look, after, "cpu", own_pids, MIN_CULPRIT_CPUS),
             foreign=_foreign_shares(spent, own, share, seconds),
             limited_khz=limited_khz(self._host, clock),
             highest_khz=highest_khz(clock),
@@ -136,7 +136,7 @@ def _foreign_shares(
 
 
 def _package_watts(
-    before: tuple[Package, ...] | Absent, after: tuple[Package, ...] | Absent, seconds: float
+    before: tuple[PowerPackage, ...] | Absent, after: tuple[PowerPackage, ...] | Absent, seconds: float
 ) -> float | None:
     if isinstance(before, Absent) or isinstance(after, Absent):
         return None
@@ -145,6 +145,6 @@ def _package_watts(
     return max(known_watts, default=None)
 
 
-def _lowest_power_limit(packages: tuple[Package, ...] | Absent) -> float | None:
+def _lowest_power_limit(packages: tuple[PowerPackage, ...] | Absent) -> float | None:
     limits = [p.limit_w for p in packages if is_present(p.limit_w)] if is_present(packages) else []
     return min(limits, default=None)

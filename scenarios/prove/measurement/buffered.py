@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from hostdx.probes.engine.measured import BenchRefused, Measured
 from hostdx.probes.files.private_directory import PrivateDirectory
-from hostdx.probes.files.safe_read import open_regular
+from hostdx.probes.files.safe_read import open_trusted_regular
 
 CHUNK_BYTES = 128 << 10  # of one read call of a stream, as `cat` and `cp` make them
 PAGE_BYTES = 4096
@@ -89,7 +89,7 @@ async def write_test_file(
 def open_named_file(path: str) -> int:
     """Return the descriptor of a file that the user named, which is only read. Raises BenchRefused."""
     try:
-        fd = open_regular(path)
+        fd = open_trusted_regular(path)
     except OSError as why:
         raise BenchRefused(f"{path}: {why.strerror or why}; name another --file") from None
     if os.fstat(fd).st_size < MIN_FILE_BYTES:

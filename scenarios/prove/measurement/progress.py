@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import Iterator
 
-from hostdx.probes.engine.command.supervised import RunOrder, Supervisors
+from hostdx.probes.engine.command.supervised import CommandOrder, Supervisors
 from hostdx.probes.engine.measured import BenchRefused, Measured
 from hostdx.probes.number_text import parse_real, parse_unsigned
 from hostdx.probes.reading.host import Host
@@ -97,7 +97,7 @@ class JobProgress:
         return float(total) if has_values else None
 
     async def _run_command(self) -> float:
-        order = RunOrder(
+        order = CommandOrder(
             argv=self._command,
             cwd="/",
             env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},

@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from hostdx.probes.children.command import find_tool
-from hostdx.probes.engine.measured import BenchRefused, NotApplicable
+from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
 from hostdx.probes.system.firewall.ruleset_text import rules_from_text
 from hostdx.probes.types import Absent
 
@@ -114,7 +114,7 @@ def read_counters(treatment: Treatment) -> RuleCounters:
         name: int(packets) for name, packets in _COUNTER.findall(_command_output(("nft", "list", "counters")))
     }
     if not {"caught", "arrived"} <= set(packets_by_counter):
-        raise NotApplicable("nft does not list the counters that it loaded")
+        raise MeasurementInvalid("nft does not list the counters that it loaded")
     caught = packets_by_counter["caught"]
     if treatment.loader != "nft" and treatment.rule_kind != "none":
         caught = _count_iptables_caught(treatment)
@@ -144,15 +144,15 @@ def _count_iptables_caught(treatment: Treatment) -> int:
     return 0
 
 
-def _refusal_for(treatment: Treatment, complaint: str) -> NotApplicable:
+def _refusal_for(treatment: Treatment, complaint: str) -> MeasurementInvalid:
     line = next((x.strip() for x in complaint.splitlines() if x.strip()), "no reason given")
     if treatment.rule_kind == "check" and (
         "No such file" in complaint or "not supported" in complaint.lower()
     ):
-        return NotApplicable(
+        return MeasurementInvalid(
             f"this kernel has no reverse-path lookup for its firewall (fib, rpfilter): {line}"
         )
-    return NotApplicable(f"the rule cannot be loaded in the private namespace: {line}")
+    return MeasurementInvalid(f"the rule cannot be loaded in the private namespace: {line}")
 
 
 def _run_for_error_text(argv: tuple[str, ...], text: str = "") -> str:
@@ -164,7 +164,7 @@ def _run_for_error_text(argv: tuple[str, ...], text: str = "") -> str:
 def _command_output(argv: tuple[str, ...]) -> str:
     done = _run_tool(argv, "")
     if done.returncode != 0:
-        raise NotApplicable(f"{argv[0]} failed in the private namespace: {done.stderr.strip()[:200]}")
+        raise MeasurementInvalid(f"{argv[0]} failed in the private namespace: {done.stderr.strip()[:200]}")
     return done.stdout
 
 

@@ -18,14 +18,14 @@ from pathlib import Path
 import msgspec
 
 from hostdx.probes.children.parent_death import die_with_parent
-from hostdx.probes.engine.measured import BenchRefused, NotApplicable
+from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
 from hostdx.probes.engine.namespaces import (
     RECEIVER_LINK,
     SENDER_LINK,
-    Addresses,
+    LabAddresses,
     Namespaces,
     connect_by_veth_pair,
-    draw_addresses,
+    draw_lab_addresses,
 )
 from hostdx.probes.system.network.offload import read_tso_and_gso, set_offload
 from hostdx.probes.system.processor.cpu_times import SOURCE, CpuTimes, parse_proc_stat
@@ -90,7 +90,7 @@ class Pair:
 
     def __init__(self, namespaces: Namespaces) -> None:
         self.namespaces = namespaces
-        self.addresses: Addresses = draw_addresses()
+        self.addresses: LabAddresses = draw_lab_addresses()
         self.treatment: Treatment | None = None  # active and proved
         self.sockets: dict[str, socket.socket] = {}
         self._loaded: Treatment | None = None
@@ -116,28 +116,32 @@ class Pair:
         Returns how many of the spoofed packets were dropped.
         """
         if treatment.protocol not in self.sockets:
-            raise NotApplicable(f"no {treatment.protocol} in the private namespaces")
+            raise MeasurementInvalid(f"no {treatment.protocol} in the private namespaces")
         self.namespaces.assert_private()
         _set_rp_filter(RECEIVER_LINK, treatment.rp_filter)
         before, self.treatment, self._loaded = self._loaded, None, treatment
         netrules.replace_rules(before, treatment)
         self._set_offload(offload)
         if not netrules.are_rules_loaded(treatment):
-            raise NotApplicable("the rule was loaded, but the kernel does not list it")
+            raise MeasurementInvalid("the rule was loaded, but the kernel does not list it")
         send_packets(self.sockets[treatment.protocol], _PROOF)
         honest = netrules.read_counters(treatment)
         send_packets(self._spoofing[treatment.protocol], _PROOF)
         after = netrules.read_counters(treatment)
         if honest.arrived != _PROOF or honest.caught != 0:
-            raise NotApplicable(
+            raise MeasurementInvalid(
                 f"only {honest.arrived} of {_PROOF} packets with a valid source address arrived"
             )
         came_through = after.arrived - honest.arrived
         if came_through != (0 if treatment.catches else _PROOF):
             should = "be dropped" if treatment.catches else "arrive"
-            raise NotApplicable(f"{came_through} of {_PROOF} spoofed packets arrived, all should {should}")
+            raise MeasurementInvalid(
+                f"{came_through} of {_PROOF} spoofed packets arrived, all should {should}"
+            )
         if treatment.rule_kind == "check" and after.caught != _PROOF:
-            raise NotApplicable(f"the check's own counter saw {after.caught} of {_PROOF} spoofed packets")
+            raise MeasurementInvalid(
+                f"the check's own counter saw {after.caught} of {_PROOF} spoofed packets"
+            )
         self.treatment = treatment
         return _PROOF - came_through
 
@@ -148,16 +152,18 @@ class Pair:
             self.namespaces.enter("sender")
             set_offload(SENDER_LINK, tso=on, gso=on, gro=False)
             if read_tso_and_gso(SENDER_LINK) != (on, on):
-                raise NotApplicable("the virtual card's offloads cannot be switched")
+                raise MeasurementInvalid("the virtual card's offloads cannot be switched")
         except OSError as error:
-            raise NotApplicable(f"the virtual card's offloads cannot be switched: {error.strerror}") from None
+            raise MeasurementInvalid(
+                f"the virtual card's offloads cannot be switched: {error.strerror}"
+            ) from None
         finally:
             self.namespaces.enter("receiver")
         self._offload = on
 
     def active_treatment(self, protocol: str) -> Treatment:
         if self.treatment is None or self.treatment.protocol != protocol:
-            raise NotApplicable("the variant is not active")
+            raise MeasurementInvalid("the variant is not active")
         return self.treatment
 
     def count_arrived_in_receiver(self, treatment: Treatment) -> int:
@@ -238,14 +244,14 @@ def _set_rp_filter(interface: str, value: int) -> None:
             if value == 0:
                 continue  # a read-only /proc/sys (a container): 0 is what a new namespace has by default
             reason = getattr(error, "strerror", None) or error
-            raise NotApplicable(f"rp_filter cannot be set in the private namespace: {reason}") from None
+            raise MeasurementInvalid(f"rp_filter cannot be set in the private namespace: {reason}") from None
 
 
 def answer_request_line(lab: Lab, line: bytes) -> Answer:
     """A failure of any kind is an answer: one line, told apart by what it means for the run."""
     try:
         return lab.serve(requests.decode(line))
-    except NotApplicable as why:
+    except MeasurementInvalid as why:
         return LabFailed(reason=str(why), kind="not applicable")
     except BenchRefused as why:
         return LabFailed(reason=str(why), kind="refused")

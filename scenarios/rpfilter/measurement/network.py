@@ -9,7 +9,13 @@ from collections.abc import Awaitable, Sequence
 from typing import Literal
 
 from hostdx.probes.children.line_child import LineChild
-from hostdx.probes.engine.measured import BenchRefused, Measured, MeasuredBatch, NotApplicable, VariantsUnfit
+from hostdx.probes.engine.measured import (
+    BenchRefused,
+    Measured,
+    MeasuredBatch,
+    MeasurementInvalid,
+    VariantsUnfit,
+)
 from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
 from hostdx.scenarios.rpfilter.measurement.lab_messages import (
     Activate,
@@ -67,7 +73,7 @@ class Network:
         return answer
 
     async def make_active(self, treatment: Treatment, *, offload: bool = True, pair: int = 0) -> LabReady:
-        """Make a variant active and check that it is. Raise NotApplicable with the reason."""
+        """Make a variant active and check that it is. Raise MeasurementInvalid with the reason."""
         answer = await self._send_request(
             Activate(treatment=treatment, offload=offload, pair=pair), _ANSWER_S
         )
@@ -77,18 +83,18 @@ class Network:
     async def measure(
         self, load: Literal["udp", "tcp"], protocol: Literal["IPv6", "IPv4"], seconds: float
     ) -> Measured:
-        """Measure one window. Raise NotApplicable where the packets did not arrive where they are counted."""
+        """Measure one window. Raise MeasurementInvalid where the packets did not arrive where they are counted."""
         request = MeasureRequest(load=load, protocol=protocol, seconds=seconds)
         moved = await self._send_request(request, seconds + _ANSWER_S)
         assert isinstance(moved, PacketsSent)
         sent = moved.sent
         if sent.seconds <= 0 or (sent.packets == 0 and load == "udp"):
-            raise NotApplicable("no packet was sent")
+            raise MeasurementInvalid("no packet was sent")
         if load == "tcp":
             values = {"MB/s": sent.bytes / sent.seconds / 1e6}
             return Measured(seconds=sent.seconds, values=values, bytes=sent.bytes, cpu_s=sent.cpu_s)
         if moved.arrived < _ARRIVE_AT_LEAST * sent.packets:
-            raise NotApplicable(f"only {moved.arrived} of {sent.packets} packets arrived")
+            raise MeasurementInvalid(f"only {moved.arrived} of {sent.packets} packets arrived")
         return Measured(
             seconds=sent.seconds,
             values={"ns/packet": (sent.seconds - sent.others_s) / sent.packets * 1e9},
@@ -102,7 +108,8 @@ class Network:
     ) -> MeasuredBatch:
         """Send small packets through these pairs in turn; `order` holds their numbers, which number the sides, too.
 
-        Raise VariantsUnfit with the pairs' numbers as text where packets were lost, NotApplicable as `measure` does.
+        Raise VariantsUnfit with the pairs' numbers as text where packets were lost, MeasurementInvalid as `measure`
+        does.
         """
         request = MeasureSlices(protocol=protocol, order=list(order), slice_s=slice_s, onset_s=onset_s)
         began = time.perf_counter()
@@ -129,7 +136,7 @@ class Network:
                 await asyncio.shield(self._stop_load())
                 raise
         if isinstance(answer, LabFailed):
-            raise (NotApplicable if answer.kind == "not applicable" else BenchRefused)(answer.reason)
+            raise (MeasurementInvalid if answer.kind == "not applicable" else BenchRefused)(answer.reason)
         return answer
 
     async def _stop_load(self) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from hostdx.probes.engine.batch_source import BatchSource, refuse_unfit
-from hostdx.probes.engine.measured import Measured, MeasuredBatch, NotApplicable, VariantsUnfit
+from hostdx.probes.engine.batch_source import BatchSource, refuse_unfit_variants
+from hostdx.probes.engine.measured import Measured, MeasuredBatch, MeasurementInvalid, VariantsUnfit
 from hostdx.scenarios.contract.model import Clock
 from hostdx.scenarios.rpfilter.measurement.network import Network
 from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
@@ -75,10 +75,10 @@ class NetworkTrains(BatchSource[int]):
         for number, compared in enumerate(self._trial.compared):
             try:
                 await self._bench.make_active(compared.treatment, offload=compared.offload, pair=number)
-            except NotApplicable as why:
+            except MeasurementInvalid as why:
                 unfit[compared.variant.id] = str(why)
         self._is_loaded = True
-        refuse_unfit(unfit)
+        refuse_unfit_variants(unfit)
 
     async def measure_batch(
         self,

@@ -4,7 +4,7 @@ from typing import Literal
 
 import msgspec
 
-from hostdx.probes.files.safe_read import read_own_data
+from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.probes.system.firewall.reverse_path import Protocol
 from hostdx.scenarios.contract.plan import Metric, Variant, Workload
 from hostdx.scenarios.rpfilter.facts import Facts
@@ -48,7 +48,7 @@ def build_trials(facts: Facts, *, everything: bool, again: bool, block_s: float)
     main = choose_check(facts)
     planned_trials = [_main_trial(main, everything, again)]
     if everything:
-        extra_trials = read_own_data(__file__, "trials.toml", dict[str, Trial])
+        extra_trials = read_shipped_toml(__file__, "trials.toml", dict[str, Trial])
         if main.protocol == "IPv4" and facts.ipv6:  # what IPv6's would cost beside it
             planned_trials.append(extra_trials["udp-ipv6"])
         if main.protocol == "IPv6":

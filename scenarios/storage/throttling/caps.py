@@ -7,7 +7,7 @@ from types import MappingProxyType
 import msgspec
 
 from hostdx.probes.engine.disk.storage import LARGE_BYTES
-from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.engine.workloads import engine_load
 from hostdx.probes.system.running.cgroup import IoLimit
 from hostdx.scenarios.storage.throttling.detection import MIN_BLOCKS, BlockCompletions, DiskCap, cap_of
 
@@ -80,7 +80,9 @@ def find_throttles(
     """
     loads = list_cappable_loads(courses)
     judged_loads = loads if turns == 1 and is_cpu_unmetered(courses) else []
-    seen_caps = {name: cap for name in judged_loads if (cap := cap_of(courses[name], load_of(name).workers))}
+    seen_caps = {
+        name: cap for name in judged_loads if (cap := cap_of(courses[name], engine_load(name).workers))
+    }
     held = {
         name: cap
         for name, cap in seen_caps.items()
@@ -107,7 +109,9 @@ def find_throttles(
 
 def list_cappable_loads(courses: Mapping[str, Sequence[BlockCompletions]]) -> list[str]:
     """The loads that can run into a disk's cap."""
-    return [name for name in courses if load_of(name).kind in ("read", "write") and not load_of(name).sync]
+    return [
+        name for name in courses if engine_load(name).kind in ("read", "write") and not engine_load(name).sync
+    ]
 
 
 def watched_s(
@@ -140,7 +144,9 @@ def find_cpu_pauses(
     courses: Mapping[str, Sequence[BlockCompletions]], withheld: Mapping[str, float]
 ) -> dict[str, DiskCap]:
     """By load, the pauses in which this machine was given no CPU."""
-    seen_caps = {name: cap_of(courses[name], load_of(name).workers) for name in list_cappable_loads(courses)}
+    seen_caps = {
+        name: cap_of(courses[name], engine_load(name).workers) for name in list_cappable_loads(courses)
+    }
     return {n: cap for n, cap in seen_caps.items() if cap and is_paused_by_cpu(cap, withheld.get(n, 0.0))}
 
 
@@ -159,7 +165,7 @@ def _is_credible(
     if (
         cap.form == "pauses"
     ):  # one operation of each worker a pause: workers in step, on a disk of even latency
-        workers = load_of(name).workers
+        workers = engine_load(name).workers
         return abs(cap.rate * cap.period_s - workers) > max(1.0, IN_STEP * workers)
     others = [(other, there) for other, there in seen_caps.items() if other != name]
     alike = any(
@@ -172,11 +178,11 @@ def _is_credible(
 
 def _cap_unit(name: str, held: Mapping[str, DiskCap]) -> str:
     """Loads of another block size tell it: at the same bytes a second, or as many operations."""
-    own = load_of(name).block_bytes
+    own = engine_load(name).block_bytes
     for unit in ("MB/s", "IOPS"):
         value = _rate_in_unit(name, held[name].rate, unit)
         for other, cap in held.items():
-            if load_of(other).block_bytes != own and is_near(
+            if engine_load(other).block_bytes != own and is_near(
                 value, _rate_in_unit(other, cap.rate, unit), SAME
             ):
                 return unit
@@ -184,7 +190,7 @@ def _cap_unit(name: str, held: Mapping[str, DiskCap]) -> str:
 
 
 def _rate_in_unit(name: str, rate: float, unit: str) -> float:
-    return rate * load_of(name).block_bytes / 1e6 if unit == "MB/s" else rate
+    return rate * engine_load(name).block_bytes / 1e6 if unit == "MB/s" else rate
 
 
 def _find_written_limit(
@@ -193,7 +199,7 @@ def _find_written_limit(
     fitting = [
         limit
         for limit in limits
-        if load_of(name).kind in limit.kinds
+        if engine_load(name).kind in limit.kinds
         and is_near(_rate_in_unit(name, rate, limit.unit), limit.value, within)
     ]
     return min(
@@ -213,7 +219,7 @@ def _find_reached_limit(
         low, high = AT_LIMIT[0] * limit.value, AT_LIMIT[1] * turns * limit.value
         if (
             limit.file
-            and load_of(name).kind in limit.kinds
+            and engine_load(name).kind in limit.kinds
             and low <= _rate_in_unit(name, rate, limit.unit) <= high
         ):
             return limit

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import msgspec
 
-from hostdx.probes.engine.summary import in_unit
-from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.engine.summary import rate_in_load_unit
+from hostdx.probes.engine.workloads import engine_load
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.system.disk.drive.ebs import ebs_counters
@@ -54,14 +54,14 @@ def cpu_pauses(
     evidence = tuple(
         SAYS.evidence(
             "cpu-pauses",
-            load=load_of(name).title,
+            load=engine_load(name).title,
             pause=1e9 * cap.pause_s,
             period=1e9 * cap.period_s,
             withheld=withheld[name],
         )
         for name, cap in paused.items()
     )
-    loads = ", ".join(load_of(name).title for name in paused)
+    loads = ", ".join(engine_load(name).title for name in paused)
     return [SAYS.finding("cpu-pauses", loads=loads, evidence=evidence)]
 
 
@@ -90,10 +90,10 @@ def lower_levels_to_caps(
     """The levels, not above the cap that a load ran into: what a burst gave beyond it does not last."""
     limited_levels = []
     for value in levels:
-        load = load_of(value.workload)
+        load = engine_load(value.workload)
         for throttle in disk_throttles:
             cap = throttle.value * 1e6 / load.block_bytes if throttle.unit == "MB/s" else throttle.value
-            cap = in_unit(load, cap)
+            cap = rate_in_load_unit(load, cap)
             if value.workload in throttle.loads and value.median > cap:
                 share = value.link_share and value.link_share * cap / value.median
                 value = msgspec.structs.replace(value, median=cap, ci95=None, link_share=share)
@@ -125,7 +125,7 @@ def cap_words(throttle: Throttle) -> str:
 
 
 def _throttle_evidence(throttle: Throttle) -> tuple[Evidence, ...]:
-    loads = ", ".join(load_of(name).title for name in throttle.loads)
+    loads = ", ".join(engine_load(name).title for name in throttle.loads)
     source = throttle.limit.source if throttle.limit else ""
     lines = [Evidence(f"{loads}: {cap_words(throttle)}; {_describe_form(throttle)}", source)]
     for name, cap in zip(throttle.loads, throttle.caps, strict=False):
@@ -146,7 +146,7 @@ def _describe_form(throttle: Throttle) -> str:
 
 
 def _burst_evidence(name: str, cap: DiskCap, unit: str) -> Evidence:
-    size = load_of(name).block_bytes
+    size = engine_load(name).block_bytes
     if unit == "MB/s":
         beyond, fast = f"{format_prefixed(cap.burst_operations * size)}B", format_rate(cap.burst_rate * size)
     else:
@@ -155,7 +155,12 @@ def _burst_evidence(name: str, cap: DiskCap, unit: str) -> Evidence:
             f"{format_prefixed(cap.burst_rate)}IOPS",
         )
     return SAYS.evidence(
-        "burst", load=load_of(name).title, rate=fast, burst=cap.burst_s, beyond=beyond, refill=cap.refill_s
+        "burst",
+        load=engine_load(name).title,
+        rate=fast,
+        burst=cap.burst_s,
+        beyond=beyond,
+        refill=cap.refill_s,
     )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from hostdx.probes.cpu_list import as_list
+from hostdx.probes.cpu_list import format_cpu_list
 from hostdx.probes.system.nodes.numa import NumaTable
 from hostdx.probes.system.processor.caches import last_level
 from hostdx.probes.units import count_noun
@@ -29,7 +29,7 @@ class PinningSlot(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cpu_list(self) -> str:
-        return as_list(self.cpus)
+        return format_cpu_list(self.cpus)
 
     @property
     def cpu_words(self) -> str:

@@ -8,7 +8,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.nodes.numa import NumaTable, read_numa
 from hostdx.probes.system.processor.caches import Cache, read_caches
 from hostdx.probes.system.processor.topology import CpuTopology, distinct_sets, read_cpu_topology
-from hostdx.probes.system.running.allowed import read_allowed
+from hostdx.probes.system.running.allowed import read_allowed_resources
 from hostdx.probes.types import is_present
 
 
@@ -39,7 +39,7 @@ def usable_cpus(host: Host) -> UsableCpus:
         read_cpu_topology(host),
         read_numa(host),
         read_caches(host),
-        read_allowed(host).cpus,
+        read_allowed_resources(host).cpus,
     )
     return UsableCpus(
         placed,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from hostdx.probes.cpu_list import as_list
+from hostdx.probes.cpu_list import format_cpu_list
 from hostdx.probes.number_text import parse_real
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.processor.cpu_times import TICKS_PER_S
@@ -266,7 +266,7 @@ def check_offline_cpus(host: Host) -> Iterator[Finding]:
         yield SAYS.finding(
             "cpu-offline",
             cpus=f"{count} CPU{' is' if count == 1 else 's are'}",
-            missing=as_list(missing),
+            missing=format_cpu_list(missing),
             present=len(cpus.present),
             source=f"{ROOT}/offline" if is_present(off) else f"{ROOT}/cpu*/online",
             evidence=(SAYS.evidence("smt", control=control.strip()),) if is_present(control) else (),

@@ -229,7 +229,10 @@ def evidence_of(text: RuleText, host: Host, rows: Sequence[SubjectRow]) -> Itera
 def _sources_of(text: RuleText, host: Host, row: SubjectRow, *expressions: str) -> list[str]:
     """Return what the values of these expressions were read from, of this row; what was not read is no source."""
     cited = SentenceTemplate(text.source).fill_sentence(row).split(", ") if text.source else []
-    patterns = [pattern if pattern.startswith("/") else host.find_output(pattern) for pattern in cited]
+    patterns = [
+        pattern if pattern.startswith("/") else host.captured_output_path_or_command(pattern)
+        for pattern in cited
+    ]
     table = host.compute_once(_empty_traces).get(text.each, ReadTrace())
     places: list[str] = []
     for pattern in patterns:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from typing import Any, TypeAlias
 
-from hostdx.probes.cpu_list import parse_list
+from hostdx.probes.cpu_list import parse_cpu_list
 from hostdx.probes.number_text import parse_hexadecimal
 from hostdx.probes.types import Absent, is_present
 
@@ -66,7 +66,7 @@ def _hexadecimal_number(digits: str) -> Value:
 
 def _count_listed_cpus(text: str) -> Value:
     """Return how many CPUs a list such as `2-31,64` names. `isolcpus=` may have words before its list."""
-    cpus = parse_list(",".join(part for part in text.split(",") if part[:1].isdigit()))
+    cpus = parse_cpu_list(",".join(part for part in text.split(",") if part[:1].isdigit()))
     return len(cpus) if cpus is not None else Absent(f"{text[:40]!r} is no list of CPUs", "invalid")
 
 

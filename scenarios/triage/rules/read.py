@@ -122,7 +122,7 @@ def _matching_messages(host: Host, reading: ReadingText) -> list[str] | Absent:
         return log
     index = host.compute_once(kernel_log_index)
     meets = lazy_pattern(reading.log)
-    messages = (index.lines[number] for number in index.find_words(reading.log_words))
+    messages = (index.lines[number] for number in index.lines_with_words(reading.log_words))
     return [message for message in messages if meets.search(message)]
 
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from hostdx.probes.files.safe_read import TooLarge, read_named, read_regular
+from hostdx.probes.files.safe_read import FileTooLarge, read_regular, read_trusted_file
 from hostdx.probes.reading.parsed_toml import parse_toml
 from hostdx.probes.reading.patterns import add_needed_words
 from hostdx.probes.types import Json
@@ -204,11 +204,13 @@ def parse_rule_file(path: Path, *, tested: bool = False) -> RuleFile:
     """
     try:
         data = (
-            read_regular(str(path), MAX_RULE_FILE_BYTES) if tested else read_named(path, MAX_RULE_FILE_BYTES)
+            read_regular(str(path), MAX_RULE_FILE_BYTES)
+            if tested
+            else read_trusted_file(path, MAX_RULE_FILE_BYTES)
         )
         parsed = parse_toml(path, data, _without_rows) if tested else tomllib.loads(data.decode())
         entries = parsed.get("rule", [])
-    except TooLarge:
+    except FileTooLarge:
         return RuleFile((), (f"{path}:1: longer than {MAX_RULE_FILE_BYTES} bytes",))
     except OSError as error:
         return RuleFile((), (f"{path}: {error.strerror}",))

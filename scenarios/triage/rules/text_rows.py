@@ -37,7 +37,7 @@ def _texts_to_search(host: Host, globs: str, command: tuple[str, ...]) -> Iterat
     if command:
         output = host.compute_once(_output_reader(command))
         if is_present(output):
-            yield host.find_output(" ".join(command)), output
+            yield host.captured_output_path_or_command(" ".join(command)), output
         return
     for path in (path for glob in globs.split() for path in host.glob_paths(glob)):
         text = host.read_file_text(path, MAX_READ_BYTES)

@@ -30,7 +30,7 @@ def now_in(monkeypatch: pytest.MonkeyPatch, boot: str) -> None:
 
 
 def check(**options: Json) -> bool:
-    return several_runs.check_run_series("run", KernelScenario(), options)
+    return several_runs.check_follows_earlier_runs("run", KernelScenario(), options)
 
 
 def after_run() -> list[str]:

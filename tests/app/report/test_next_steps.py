@@ -15,7 +15,7 @@ from hostdx.app.state import recordings_dir
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.finding import Finding, Remedy
-from hostdx.scenarios.contract.plan import Metric, Plan, Written
+from hostdx.scenarios.contract.plan import Metric, Plan, PlannedWrite
 from hostdx.scenarios.kernel.findings import Figures, build_findings
 from tests.every_case import every_case
 
@@ -41,7 +41,8 @@ def verdict(word: Any, **more: Any) -> ev.RunVerdict:
 def plan_event(measuring_s: float = 60.0, rights: str = "", **options: Any) -> ev.Planned:
     plan = Plan(
         scenario="storage", title="", question="", options=options, seconds=measuring_s + 15, measuring_s=measuring_s,
-        writes=(Written("sda", 8 << 30),), actions=(Action(kind="attribute", title="", target="/x", rights=rights),),
+        writes=(PlannedWrite("sda", 8 << 30),), actions=(Action(kind="attribute", title="", target="/x",
+        rights=rights),),
     )  # fmt: skip
     return ev.Planned(t=0.0, plan=plan)
 

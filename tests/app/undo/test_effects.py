@@ -79,11 +79,11 @@ def test_the_device_is_gone(path: Path) -> None:
 
 
 def test_what_cannot_be_written_is_said_in_one_line(tmp_path: Path) -> None:
-    with pytest.raises(effects.NotDone, match="No such file"):
+    with pytest.raises(effects.ChangeNotMade, match="No such file"):
         effects.prepare_entry(attribute(tmp_path / "missing", "x"), "x")
-    with pytest.raises(effects.NotDone, match="not an attribute"):
+    with pytest.raises(effects.ChangeNotMade, match="not an attribute"):
         effects.prepare_entry(attribute(Path("/dev/null"), "x"), "x")  # never a device node
-    with pytest.raises(effects.NotDone, match="not an attribute"):
+    with pytest.raises(effects.ChangeNotMade, match="not an attribute"):
         effects.prepare_entry(attribute(tmp_path, "x"), "x")
 
 
@@ -91,7 +91,7 @@ def test_a_value_that_is_not_taken() -> None:
     """/proc/sys/kernel/ostype can be read by all and written by none."""
     target = Path("/proc/sys/kernel/ostype")
     entry = effects.prepare_entry(attribute(target, "other"), "x")
-    with pytest.raises(effects.NotDone, match="not accepted"):
+    with pytest.raises(effects.ChangeNotMade, match="not accepted"):
         effects.carry_out_entry(entry, ())
     assert effects.revert_entry(entry).state == "reverted"
 
@@ -154,7 +154,7 @@ def test_another_directory_of_that_name_is_not_emptied(tmp_path: Path) -> None:
 
 def test_a_name_without_mark_is_not_made(tmp_path: Path) -> None:
     action = Action(kind="resource", resource="directory", title="d", target=str(tmp_path / "plain"))
-    with pytest.raises(effects.NotDone, match="mark"):
+    with pytest.raises(effects.ChangeNotMade, match="mark"):
         effects.prepare_entry(action, "x")
 
 
@@ -181,7 +181,7 @@ def test_command_without_inverse() -> None:
 )
 def test_command_that_fails(argv: tuple[str, ...], part: str) -> None:
     entry = effects.prepare_entry(Action(kind="command", title="c", target="x", apply=argv), "x")
-    with pytest.raises(effects.NotDone, match=part):
+    with pytest.raises(effects.ChangeNotMade, match=part):
         effects.carry_out_entry(entry, ())
 
 

@@ -83,7 +83,7 @@ def test_the_scheduler_of_a_loop_device(tmp_path: Path) -> None:
         assert "[none]" in (queue / "scheduler").read_text()
         assert effects.revert_entry(entry) == effects.UNDONE
         assert read_texts(queue) == before
-        with pytest.raises(effects.NotDone, match="Invalid argument"):
+        with pytest.raises(effects.ChangeNotMade, match="Invalid argument"):
             effects.carry_out_entry(
                 effects.prepare_entry(msgspec.structs.replace(action, new="nonsense"), "y"), ()
             )

@@ -16,7 +16,7 @@ from hostdx.app.undo.undo import Leftover
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.action import Action, private_directory
-from hostdx.scenarios.contract.plan import Plan, Written
+from hostdx.scenarios.contract.plan import Plan, PlannedWrite
 
 TARGET = "/sys/block/sdz/queue/scheduler"
 SWITCH = Action(kind="attribute", title="switch sdz", target=TARGET, new="bfq", consent=True)
@@ -39,7 +39,11 @@ def make_leftover(action: Action = SWITCH, owner: Identity = DEAD) -> Leftover:
 
 def plan(*actions: Action, writes: tuple[str, ...] = ()) -> Plan:
     return Plan(
-        scenario="s", title="t", question="q", actions=actions, writes=tuple(Written(d, 1) for d in writes)
+        scenario="s",
+        title="t",
+        question="q",
+        actions=actions,
+        writes=tuple(PlannedWrite(d, 1) for d in writes),
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from hostdx.app.state import journal_dir, make_private
-from hostdx.app.terminal.failure import NotDone
+from hostdx.app.terminal.failure import ChangeNotMade
 from hostdx.app.terminal.process import Identity, boot_id, identity_of, is_living
 from hostdx.app.undo import effects, undo
 from hostdx.app.undo.journal import SCHEMA, FileSystemId, Journal, JournalEntry, JournalHeader, list_journals
@@ -92,7 +92,7 @@ def test_what_cannot_be_ended_is_known(
 def test_making_it_may_hang_too(tmp_path: Path, child: Callable[[str], None]) -> None:
     entry = effects.prepare_entry(private_directory(str(tmp_path)), "x")
     child(HANGS)
-    with pytest.raises(NotDone, match="no answer within"):
+    with pytest.raises(ChangeNotMade, match="no answer within"):
         effects.carry_out_entry(entry, ())
 
 

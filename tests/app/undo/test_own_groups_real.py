@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.terminal.failure import NotDone
+from hostdx.app.terminal.failure import ChangeNotMade
 from hostdx.app.undo import effects
 from hostdx.app.undo.kinds import own_groups
-from hostdx.probes.engine.command.supervised import RunOrder, Supervisors
+from hostdx.probes.engine.command.supervised import CommandOrder, Supervisors
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.action import Action
@@ -36,7 +36,7 @@ def test_what_runs_in_it_ends_with_it(supervisors: Supervisors) -> None:
         try:
             (group / "below").mkdir()
             (group / "below/cgroup.procs").write_text(str(asleep.pid))
-            order = RunOrder(
+            order = CommandOrder(
                 argv=("sh", "-c", "cat /proc/self/cgroup"), cwd="/", env={}, keep=4096, group=str(group)
             )
             run = asyncio.run(supervisors.run(order))
@@ -54,7 +54,7 @@ def test_killed_before_it_was_made() -> None:
 
 def test_a_limit_that_is_not_accepted_leaves_no_group() -> None:
     entry = effects.prepare_entry(action(**{"no.such": "1"}), "x")
-    with pytest.raises(NotDone, match=r"no\.such=1 was not accepted"):
+    with pytest.raises(ChangeNotMade, match=r"no\.such=1 was not accepted"):
         effects.carry_out_entry(entry, ())
     assert not Path(entry.value).exists()
 
@@ -64,7 +64,7 @@ def test_what_is_not_ours_is_not_touched(tmp_path: Path) -> None:
     assert own_groups.remove_group(str(tmp_path)).state == "failed"
     assert own_groups.remove_group(str(tmp_path / "hostdx-1")).state == "failed"
     assert (tmp_path / "hostdx-1").exists()
-    with pytest.raises(NotDone, match="no control group"):
+    with pytest.raises(ChangeNotMade, match="no control group"):
         own_groups.make_group(str(tmp_path / "hostdx-2"), {})
     assert not (tmp_path / "hostdx-2").exists()
 

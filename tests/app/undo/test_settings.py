@@ -137,7 +137,7 @@ def test_a_value_that_is_silently_not_taken_is_not_set(queue: Queue, monkeypatch
     action = Action(kind="attribute", title="s", target=str(queue.path("scheduler")), new="bfq")
     entry = effects.prepare_entry(action, "x")
     monkeypatch.setattr(attribute, "write_attribute", lambda *arguments: ("none [mq-deadline] bfq", {}))
-    with pytest.raises(effects.NotDone):
+    with pytest.raises(effects.ChangeNotMade):
         effects.carry_out_entry(entry, ())
 
 

@@ -37,7 +37,7 @@ class Drive:
         self.held += BLOCK_BYTES
         return Measured(seconds=seconds, values={"MB/s": speed}, bytes=BLOCK_BYTES, operations=16)
 
-    async def measure_reference(self, seconds: float) -> Measured:
+    async def measure_control_reads(self, seconds: float) -> Measured:
         speed = 9000.0 * self.noise(self.clock.now())
         await self.clock.sleep(seconds)
         operations = round(speed * seconds)

@@ -1,6 +1,6 @@
 """Facts of a made-up host written short: `disk.sda.size` is the fact `size` of `disk:sda`."""
 
-from hostdx.probes.types import Fact, Unread
+from hostdx.probes.types import Fact, UnreadFact
 from hostdx.scenarios.contract import events as ev
 
 _DEVICES = ("disk", "mount", "nic", "md", "trim", "node")
@@ -12,5 +12,5 @@ def split_fact_name(short: str) -> tuple[str, str]:
     return (f"{kind}:{device}", name) if kind in _DEVICES and device else (kind, rest)
 
 
-def join_fact_name(fact: Fact | Unread | ev.FactRead | ev.AbsentFact) -> str:
+def join_fact_name(fact: Fact | UnreadFact | ev.FactRead | ev.AbsentFact) -> str:
     return f"{fact.subject.replace(':', '.', 1)}.{fact.name}"

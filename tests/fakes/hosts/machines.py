@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from hostdx.probes.cpu_list import as_list
+from hostdx.probes.cpu_list import format_cpu_list
 from tests.fakes.hosts.tree import Tree
 
 CPU = "/sys/devices/system/cpu"
@@ -64,8 +64,13 @@ def machine(
     tree = Tree(root)
     everything = frozenset().union(*cores)
     online = everything - offline
-    tree.files(CPU, possible=as_list(everything), present=as_list(everything), online=as_list(online))
-    tree.files(CPU, offline=as_list(offline), kernel_max=8191)
+    tree.files(
+        CPU,
+        possible=format_cpu_list(everything),
+        present=format_cpu_list(everything),
+        online=format_cpu_list(online),
+    )
+    tree.files(CPU, offline=format_cpu_list(offline), kernel_max=8191)
     for n in sorted(everything):
         if n:
             tree.files(f"{CPU}/cpu{n}", online=int(n in online))
@@ -87,16 +92,16 @@ def machine(
             for names, sets in siblings:
                 for cpus in (s & online for s in sets if n in s):
                     for name in names:
-                        tree.files(topology, **{name: mask(cpus), f"{name}_list": as_list(cpus)})
+                        tree.files(topology, **{name: mask(cpus), f"{name}_list": format_cpu_list(cpus)})
             for index, (level, size, sharing) in enumerate(c for c in caches if any(n in s for s in c[2])):
                 sharers = next(s for s in sharing if n in s) & online
                 folder = f"{CPU}/cpu{n}/cache/index{index}"
                 tree.files(folder, level=level, type="Unified", size=size, shared_cpu_map=mask(sharers))
-                tree.files(folder, shared_cpu_list=as_list(sharers))
+                tree.files(folder, shared_cpu_list=format_cpu_list(sharers))
     for at, (number, cpus) in enumerate((nodes or {}).items()):
         size = (memory or {}).get(number, 1) << 20
         text = f"Node {number} MemTotal: {size} kB\nNode {number} MemFree: {size} kB"
-        tree.files(f"{NODE}/node{number}", cpulist=as_list(cpus), cpumap=mask(cpus), meminfo=text)
+        tree.files(f"{NODE}/node{number}", cpulist=format_cpu_list(cpus), cpumap=mask(cpus), meminfo=text)
         if distances:
             tree.files(f"{NODE}/node{number}", distance=distances[at])
     blocks = "\n".join(f"processor\t: {n}\n{info}\n" for n in sorted(online))

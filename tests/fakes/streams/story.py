@@ -14,7 +14,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action, private_directory
 from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulprit
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
-from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, Variant, Workload, Written
+from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, PlannedWrite, Variant, Workload
 
 RECORDINGS = Path(__file__).parents[2] / "fixtures" / "recordings"
 PAIR = {"A": 6900.0, "B": 540.0}
@@ -108,7 +108,7 @@ def storage_plan() -> Plan:
         ),
         reads=("/sys/block/*/queue", "/proc/self/mountinfo", "/proc/diskstats"),
         actions=(private_directory("/scratch"), private_directory("/data")),
-        writes=(Written("nvme0n1", 4 << 30, "/scratch", 0.0001), Written("sda", 4 << 30, "/data")),
+        writes=(PlannedWrite("nvme0n1", 4 << 30, "/scratch", 0.0001), PlannedWrite("sda", 4 << 30, "/data")),
         differs=("file system: ext4 / xfs", "scheduler: none / mq-deadline"),
         seconds=132,
         measuring_s=120,

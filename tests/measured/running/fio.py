@@ -34,7 +34,7 @@ from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.disk.storage import StorageBench
 from hostdx.probes.engine.disk.trains import StorageBatches
 from hostdx.probes.engine.files import TestFile
-from hostdx.probes.engine.workloads import EngineLoad, load_of
+from hostdx.probes.engine.workloads import EngineLoad, engine_load
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.topology import find_placement
 from hostdx.probes.types import is_present
@@ -86,7 +86,7 @@ async def run_fio(file: TestFile, pid: int, depth: int, seconds: float) -> tuple
 
 
 def reading_load(depth: int) -> EngineLoad:
-    return msgspec.structs.replace(load_of("randread-4k-qd1"), workers=depth, id=f"qd{depth}")
+    return msgspec.structs.replace(engine_load("randread-4k-qd1"), workers=depth, id=f"qd{depth}")
 
 
 async def run_engine(bench: StorageBench, load: EngineLoad, seconds: float) -> tuple[float, float, float]:
@@ -193,7 +193,7 @@ async def main() -> None:
         host, chosen.dir, None, chosen.size, 1, leaves, budget=WriteBudget(MAX_WRITTEN_BYTES), places=1
     )
     rng = random.Random()
-    loads = {word: load_of(word) for word in (chosen.loads or "").split(",") if word}
+    loads = {word: engine_load(word) for word in (chosen.loads or "").split(",") if word}
     loads = loads or {f"depth {word}": reading_load(int(word)) for word in chosen.depths.split(",")}
     try:
         await bench.prepare_files(workloads=list(loads) if chosen.loads else ["randread-4k-qd1"])

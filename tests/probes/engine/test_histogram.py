@@ -11,7 +11,7 @@ latencies = st.lists(st.integers(0, 10**11), min_size=1, max_size=300)
 @given(st.integers(0, 10**12))
 def test_a_value_lies_in_its_bucket_and_buckets_are_3_percent_wide(ns: int) -> None:
     [number] = histogram.fold_latencies([ns])
-    low, high = histogram.lower_bound(number), histogram.upper_bound(number)
+    low, high = histogram.bucket_lower_bound(number), histogram.bucket_upper_bound(number)
     assert low <= ns <= high
     assert high - low <= max(1, low) / 32
 
@@ -19,7 +19,7 @@ def test_a_value_lies_in_its_bucket_and_buckets_are_3_percent_wide(ns: int) -> N
 @given(st.integers(0, 10**6))
 def test_buckets_lie_side_by_side(number: int) -> None:
     number %= 1500
-    last = histogram.upper_bound(number)
+    last = histogram.bucket_upper_bound(number)
     assert list(histogram.fold_latencies([last, last + 1])) == [number, number + 1]
 
 
@@ -27,12 +27,12 @@ def test_buckets_lie_side_by_side(number: int) -> None:
 def test_folding_counts_each_once_in_its_bucket(values: list[int]) -> None:
     counts = histogram.fold_latencies(values)
     assert sum(counts.values()) == len(values)
-    assert counts == histogram.merge(histogram.fold_latencies([v]) for v in values)
+    assert counts == histogram.merge_histograms(histogram.fold_latencies([v]) for v in values)
 
 
 @given(latencies, latencies)
 def test_merging_is_folding_all(left: list[int], right: list[int]) -> None:
-    assert histogram.merge(
+    assert histogram.merge_histograms(
         [histogram.fold_latencies(left), histogram.fold_latencies(right)]
     ) == histogram.fold_latencies(left + right)
 

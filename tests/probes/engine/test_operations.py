@@ -85,7 +85,7 @@ def test_a_short_block_goes_on_until_its_least_operations(fd: int) -> None:
 
 def test_a_file_that_ends_too_early_is_an_error(fd: int) -> None:
     os.ftruncate(fd, PAGE)
-    with pytest.raises(loops.Short):
+    with pytest.raises(loops.ShortTransfer):
         run_block(make_spec(fd, sequential=True, most=5, slices=[60.0]), WorkerState(), now_ns)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.engine.loads import pinned_loads as engine
-from hostdx.probes.engine.loads.memory_policy import NoPolicy, bind_memory, count_pages_by_node
+from hostdx.probes.engine.loads.memory_policy import MemoryNotPlaceable, bind_memory, count_pages_by_node
 from hostdx.probes.engine.loads.pinned_loads import LINE, PointerChain, _successor_addresses
 from hostdx.probes.engine.pool import WorkerFailed
 from hostdx.probes.reading.process_stat import is_running
@@ -51,11 +51,11 @@ def test_memory_on_a_node_that_is_there_and_on_one_that_is_not() -> None:
     area = _map(1 << 20)
     try:
         bind_memory(area, nodes[0])
-    except NoPolicy as error:
+    except MemoryNotPlaceable as error:
         not_here(str(error))
     area[:: mmap.PAGESIZE] = bytes(len(area) // mmap.PAGESIZE)
     assert count_pages_by_node(area).keys() == {nodes[0]}
-    with pytest.raises(NoPolicy, match="cannot be placed"):
+    with pytest.raises(MemoryNotPlaceable, match="cannot be placed"):
         bind_memory(_map(1 << 20), 900)
 
 

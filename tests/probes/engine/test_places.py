@@ -10,7 +10,7 @@ import pytest
 from hostdx.probes.engine.disk.storage import StorageBench
 from hostdx.probes.engine.disk.trains import StorageBatches
 from hostdx.probes.engine.pool import SharedWorkers
-from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.engine.workloads import engine_load
 from hostdx.probes.reading.host import Host
 from tests.fakes.held import open_private
 
@@ -21,7 +21,7 @@ async def test_every_place_has_files_of_its_own_and_gets_its_turn(tmp_path: Path
     bench = StorageBench(Host(), str(tmp_path), open_private(tmp_path), 4 * SIZE, 1, [])
     try:
         await bench.prepare_files(workloads=["fsync-4k-qd1", "randread-4k-qd1"])
-        write, read = load_of("fsync-4k-qd1"), load_of("randread-4k-qd1")
+        write, read = engine_load("fsync-4k-qd1"), engine_load("randread-4k-qd1")
         by_kind = {kind: bench._files.files_of_kind(kind) for kind in ("read", "write")}
         assert {kind: [file.bytes for file in files] for kind, files in by_kind.items()} == {
             "read": [4 << 20] * 16,
@@ -34,7 +34,10 @@ async def test_every_place_has_files_of_its_own_and_gets_its_turn(tmp_path: Path
         assert sorted(bench._worker_spec(write, 0, range(16), [0.1], 1, None, 1.0)["fds"]) == sorted(
             fds
         )  # a block: all of them
-        assert sorted(bench._files.take_written()) == sorted(fds) and bench._files.take_written() == []
+        assert (
+            sorted(bench._files.take_written_descriptors()) == sorted(fds)
+            and bench._files.take_written_descriptors() == []
+        )
         assert bench.side_spec(read, 0, [7])["fds"] == [by_kind["read"][7].fd]
         trains = StorageBatches({"A": bench, "B": bench}, write)
         assert trains.places == 16
@@ -44,7 +47,7 @@ async def test_every_place_has_files_of_its_own_and_gets_its_turn(tmp_path: Path
         assert [sum(n for _, n in side.histogram) for side in train.sides] == [
             side.operations for side in train.sides
         ]
-        assert sorted(bench._files.take_written()) == sorted([fds[3], fds[11]])
+        assert sorted(bench._files.take_written_descriptors()) == sorted([fds[3], fds[11]])
     finally:
         await bench.close()
 
@@ -73,7 +76,7 @@ async def test_all_sides_make_links_or_none_does(
         benches.append(StorageBench(Host(), str(tmp_path / name), place, SIZE, 1, [], crew=crew, links=True))
     try:
         await StorageBench.prepare_all(benches, workloads=["metadata"])
-        assert [bench.side_spec(load_of("metadata"), 0, [3])["links"] for bench in benches] == [works] * 2
+        assert [bench.side_spec(engine_load("metadata"), 0, [3])["links"] for bench in benches] == [works] * 2
         trains = StorageBatches(dict(zip("AB", benches, strict=True)), "metadata")
         assert (await trains.measure_batch([0, 1, 1, 0], 0.01)).order == [0, 1, 1, 0]
         assert (await benches[0].measure_block("metadata", 0.02, min_operations=1)).operations > 0

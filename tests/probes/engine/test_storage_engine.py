@@ -18,9 +18,9 @@ from hostdx.probes.engine import files
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.disk.storage import StorageBench
 from hostdx.probes.engine.disk.trains import StorageBatches
-from hostdx.probes.engine.measured import BenchRefused, NotApplicable, WriteBudgetSpent
+from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid, WriteBudgetSpent
 from hostdx.probes.engine.pool import SharedWorkers, WorkerFailed
-from hostdx.probes.engine.workloads import IDS, load_of
+from hostdx.probes.engine.workloads import IDS, engine_load
 from hostdx.probes.reading.host import Host
 from tests.every_case import every_case
 from tests.fakes.held import open_private
@@ -55,7 +55,7 @@ async def bench(tmp_path: Path) -> AsyncIterator[StorageBench]:
 
 async def test_every_load_gives_its_metric(bench: StorageBench, tmp_path: Path) -> None:
     for name in IDS:
-        load = load_of(name)
+        load = engine_load(name)
         measured = await bench.measure_block(name, 0.05, min_operations=8)
         assert measured.values[load.metric] > 0
         assert measured.operations >= 8
@@ -113,7 +113,7 @@ async def test_preparation_tells_how_far_it_is(tmp_path: Path) -> None:
         assert progress[-1] == (2 * SIZE,) * 2  # 16 places, with a MiB to be read and one to be written to
         assert [done for done, _ in progress] == sorted(done for done, _ in progress)
         assert bench.budget.spent_bytes == 2 * SIZE
-        with pytest.raises(NotApplicable, match="no directory of our own"):
+        with pytest.raises(MeasurementInvalid, match="no directory of our own"):
             await bench.measure_block("metadata", 0.02)
     finally:
         await bench.close()
@@ -125,7 +125,7 @@ async def test_only_what_is_needed_is_made(tmp_path: Path) -> None:
         await bench.prepare_files(workloads=["cpu"])
         assert (await bench.measure_block("cpu", 0.02, min_operations=1)).values["iterations/s"] > 0
         assert bench.budget.spent_bytes == 0
-        with pytest.raises(NotApplicable, match="no test file was prepared"):
+        with pytest.raises(MeasurementInvalid, match="no test file was prepared"):
             await bench.measure_block("randread-4k-qd1", 0.02)
     finally:
         await bench.close()
@@ -285,7 +285,7 @@ async def test_quiescing_on_a_busy_device_is_bounded(
 async def test_a_stream_ends_by_its_declared_bytes_and_says_so(tmp_path: Path) -> None:
     """On a fast disk half a second of it would write a GiB: always the same bytes, never fewer."""
     bench = StorageBench(Host(), str(tmp_path), None, SIZE, 1, [])
-    load = msgspec.structs.replace(load_of("write-1m-qd8"), most_bytes=32 << 20)
+    load = msgspec.structs.replace(engine_load("write-1m-qd8"), most_bytes=32 << 20)
     try:
         await bench.prepare_files(workloads=["write-1m-qd8"])
         measured = await bench.measure_block(load, 4.0)

@@ -17,7 +17,7 @@ from hostdx.probes.engine.disk.storage import StorageBench
 from hostdx.probes.engine.disk.trains import StorageBatches
 from hostdx.probes.engine.measured import BenchRefused, served_by_cache_reason
 from hostdx.probes.engine.pool import SharedWorkers
-from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.engine.workloads import engine_load
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.process_stat import read_own_stat
 from hostdx.probes.system.disk.topology import find_placement
@@ -141,7 +141,7 @@ async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -
     """create/stat/delete in both, in groups of slices that are drawn as an experiment draws them."""
     rng, crew, benches = random.Random(seed), SharedWorkers(), {}
     owned = [open_private(directory) for directory in (first, second)]
-    load = load_of("metadata")
+    load = engine_load("metadata")
     metric = Metric(load.metric, load.unit)
     for variant, own in zip("AB", owned, strict=True):
         benches[variant] = StorageBench(Host(), own.path, own, 256 * MIB, seed, [], crew=crew, links=links)
@@ -313,7 +313,7 @@ async def test_a_latency_20_percent_longer_is_measured_as_such(tmp_path: Path) -
 RUNNER = """
 import asyncio, os, sys
 from hostdx.probes.engine.disk.storage import StorageBench
-from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.engine.workloads import engine_load
 from hostdx.probes.reading.host import Host
 
 async def main():

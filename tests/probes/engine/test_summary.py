@@ -7,9 +7,9 @@ import pytest
 from hostdx.probes.engine import histogram
 from hostdx.probes.engine.measured import Measured, served_by_cache_reason
 from hostdx.probes.engine.summary import combine_replies
-from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.engine.workloads import engine_load
 
-READ = load_of("randread-4k-qd16")
+READ = engine_load("randread-4k-qd16")
 
 MS = 1_000_000
 
@@ -41,7 +41,7 @@ def test_longer_blocks_tell_their_inside_twice_a_second() -> None:
 
 def test_the_onset_stands_apart() -> None:
     replies = [reply(piece(100, 10 * MS, 0.5), piece(1000, MS, 0.25))]
-    measured = combine_replies(load_of("randread-4k-qd1"), replies, [1.0, 2.0], True, 1100 * 4096)
+    measured = combine_replies(engine_load("randread-4k-qd1"), replies, [1.0, 2.0], True, 1100 * 4096)
     assert measured.values["IOPS"] == pytest.approx(1000)
     assert measured.operations == 1000
     assert measured.cpu_s == 0.25

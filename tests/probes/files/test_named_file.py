@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.files.safe_read import TooLarge, open_regular, read_named
+from hostdx.probes.files.safe_read import FileTooLarge, open_trusted_regular, read_trusted_file
 from tests.needs import ROOT, needs
 
 ALICE = 65534
@@ -45,7 +45,7 @@ def test_what_is_no_file_is_refused_without_being_opened(
     for name, path in odd.items():
         before = list(Path("/proc/self/fd").iterdir())
         with pytest.raises(OSError, match="not a regular file"):
-            open_regular(path)
+            open_trusted_regular(path)
         assert len(list(Path("/proc/self/fd").iterdir())) == len(before), name
     assert flags_used and all(flags & os.O_PATH for flags in flags_used)
 
@@ -58,16 +58,16 @@ def test_a_file_is_opened_by_every_way_that_is_the_callers(
     (tmp_path / "up").symlink_to(tmp_path)
     monkeypatch.chdir(tmp_path)
     for path in ("file", "./up//link", str(tmp_path / "up/up/file"), "../" + tmp_path.name + "/link"):
-        assert read_named(path, 5) == b"12345"
+        assert read_trusted_file(path, 5) == b"12345"
     with Path("file").open("rb") as file:
-        assert read_named(f"/dev/fd/{file.fileno()}", 5) == b"12345"
-    with pytest.raises(TooLarge):
-        read_named("file", 4)
+        assert read_trusted_file(f"/dev/fd/{file.fileno()}", 5) == b"12345"
+    with pytest.raises(FileTooLarge):
+        read_trusted_file("file", 4)
     with pytest.raises(FileNotFoundError):
-        read_named("none", 4)
+        read_trusted_file("none", 4)
     (tmp_path / "loop").symlink_to("loop")
     with pytest.raises(OSError, match="too many links"):
-        read_named("loop", 4)
+        read_trusted_file("loop", 4)
 
 
 @needs_root
@@ -82,9 +82,9 @@ def test_a_link_in_a_folder_that_others_may_write_is_refused(tmp_path: Path) -> 
         (folder / "up").symlink_to("..")
         for path in (folder / "link", folder / "up" / "secret"):
             with pytest.raises(PermissionError, match="is a link in a folder that others may write to"):
-                open_regular(path)
+                open_trusted_regular(path)
         (folder / "file").write_text("hers")
-        assert read_named(folder / "file", 9) == b"hers"
+        assert read_trusted_file(folder / "file", 9) == b"hers"
 
 
 @needs_root
@@ -104,4 +104,4 @@ def test_what_is_swapped_after_the_look_is_not_what_is_opened(
         return status
 
     monkeypatch.setattr("hostdx.probes.files.safe_read.os.fstat", look_and_swap)
-    assert os.read(open_regular(place), 9) == b"seen"
+    assert os.read(open_trusted_regular(place), 9) == b"seen"

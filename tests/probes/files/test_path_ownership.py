@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.files import path_ownership as module
-from hostdx.probes.files.path_ownership import describe_exposure
+from hostdx.probes.files.path_ownership import describe_exposure_of_root
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.action import private_directory
 from hostdx.scenarios.contract.model import directory_action
@@ -43,7 +43,7 @@ def test_a_folder_above_by_its_mode(tmp_path: Path, mode: int, part: str) -> Non
     folder = tmp_path / "scratch"
     (folder / "mine").mkdir(parents=True)
     folder.chmod(mode)
-    exposure = describe_exposure(str(folder / "mine"))
+    exposure = describe_exposure_of_root(str(folder / "mine"))
     assert (part in exposure and str(folder) in exposure) if part else not exposure
 
 
@@ -52,24 +52,24 @@ def test_over_a_link_and_where_it_lies(tmp_path: Path) -> None:
     (tmp_path / "real").mkdir()
     free.mkdir()
     (free / "link").symlink_to("../real")
-    assert not describe_exposure(str(free / "link"))
+    assert not describe_exposure_of_root(str(free / "link"))
     free.chmod(0o777)
-    assert str(free) in describe_exposure(str(free / "link"))
+    assert str(free) in describe_exposure_of_root(str(free / "link"))
     free.chmod(0o755)
     (tmp_path / "real").chmod(0o777)
-    assert f"{tmp_path}/real may be written to by everybody" in describe_exposure(str(free / "link"))
+    assert f"{tmp_path}/real may be written to by everybody" in describe_exposure_of_root(str(free / "link"))
 
 
 def test_only_root_and_only_this_host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "free"
     folder.mkdir()
     folder.chmod(0o777)
-    assert describe_exposure(str(folder))
+    assert describe_exposure_of_root(str(folder))
     host = Host(str(tmp_path))
     assert directory_action(host, str(folder)) == private_directory(str(folder))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert not describe_exposure(str(folder))
-    assert not describe_exposure(str(tmp_path / "missing"))
+    assert not describe_exposure_of_root(str(folder))
+    assert not describe_exposure_of_root(str(tmp_path / "missing"))
 
 
 def test_another_user_s_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,4 +82,4 @@ def test_another_user_s_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         return os.stat_result(status)
 
     monkeypatch.setattr(module.os, "lstat", status_of_alice)
-    assert "alice belongs to uid 4242, who can rename" in describe_exposure(str(tmp_path / "alice"))
+    assert "alice belongs to uid 4242, who can rename" in describe_exposure_of_root(str(tmp_path / "alice"))

@@ -14,9 +14,9 @@ import pytest
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output_file import write_bytes
 from hostdx.probes.files import path_writers as module
-from hostdx.probes.files.path_ownership import find_known_rulers, find_root_objection
-from hostdx.probes.files.path_walk import Misled, locate_name
-from hostdx.probes.files.path_writers import Writers, writers_of
+from hostdx.probes.files.path_ownership import find_known_path_writers, find_root_objection
+from hostdx.probes.files.path_walk import UntrustedLink, locate_name
+from hostdx.probes.files.path_writers import PathWriters, writers_of
 from hostdx.probes.reading.captured.archive import unpack_archive
 from hostdx.scenarios.contract.knowledge_file import trusted_files
 from tests.needs import ROOT, needs
@@ -45,7 +45,7 @@ def nfs4_acl(*entries: tuple[int, int, int, str]) -> bytes:
 
 
 @pytest.fixture
-def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Writers]:
+def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., PathWriters]:
     """What is said of a folder of root's with these bits, group and attributes, on this file system."""
 
     def judge(
@@ -54,7 +54,7 @@ def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Writer
         fstype: str = "ext4",
         options: tuple[str, ...] = (),
         **acls: bytes | int,
-    ) -> Writers:
+    ) -> PathWriters:
         names = {ACCESS: acls.get("access"), DEFAULT: acls.get("default"), NFS4: acls.get("nfs4")}
 
         def read_attribute(path: str, name: str) -> bytes:
@@ -102,7 +102,7 @@ def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Writer
         ({"fstype": "nfs4"}, False),
     ],
 )
-def test_who_may_write(ask: Callable[..., Writers], folder: dict[str, object], others: bool) -> None:
+def test_who_may_write(ask: Callable[..., PathWriters], folder: dict[str, object], others: bool) -> None:
     writers = ask(**folder)
     assert (bool(writers.others), writers.unknown) == (others, "")
 
@@ -120,18 +120,20 @@ def test_who_may_write(ask: Callable[..., Writers], folder: dict[str, object], o
         {"access": errno.EACCES},
     ],
 )
-def test_what_cannot_be_known_is_said(ask: Callable[..., Writers], folder: dict[str, object]) -> None:
+def test_what_cannot_be_known_is_said(ask: Callable[..., PathWriters], folder: dict[str, object]) -> None:
     writers = ask(**folder)
     assert not writers.others and writers.unknown and writers.objection == writers.unknown
 
 
-def test_members_of_group_0_are_others(ask: Callable[..., Writers], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_members_of_group_0_are_others(
+    ask: Callable[..., PathWriters], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(module, "_list_members", lambda gid, primary: ["alice"])
     assert "alice" in ask(mode=0o775).others
 
 
 def test_a_user_whose_first_group_is_0_is_a_member_of_it(
-    ask: Callable[..., Writers], monkeypatch: pytest.MonkeyPatch
+    ask: Callable[..., PathWriters], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     users = [
         pwd.struct_passwd((name, "x", uid, 0, "", "/", "")) for name, uid in (("root", 0), ("bob", 1001))
@@ -160,7 +162,7 @@ def test_root_writes_through_no_link_in_a_folder_with_an_acl(opened_to_alice: Pa
     precious = tmp_path / "precious"
     precious.write_text("as before")
     (opened_to_alice / "report.md").symlink_to(precious)
-    with pytest.raises(Misled):
+    with pytest.raises(UntrustedLink):
         locate_name(str(opened_to_alice / "report.md"))
     with pytest.raises(Failure):
         write_bytes("report", str(opened_to_alice / "report.md"), 0o644, b"other")
@@ -190,13 +192,13 @@ def test_an_unpacked_tar_carries_no_access_list_in(tmp_path: Path, monkeypatch: 
 @needs(ROOT)  # a user's own temporary directory has a ruler beside root
 @pytest.mark.parametrize("folder", [{"fstype": "afs"}, {"nfs4": errno.EIO}])
 def test_where_nobody_knows_root_runs_no_command_and_state_is_kept(
-    ask: Callable[..., Writers], folder: dict[str, object], tmp_path: Path
+    ask: Callable[..., PathWriters], folder: dict[str, object], tmp_path: Path
 ) -> None:
-    """One line says why; `find_known_rulers`, which decides about state and reports, has nothing to object."""
+    """One line says why; `find_known_path_writers`, which decides about state and reports, has nothing to object."""
     assert ask(**folder).unknown
     objection = find_root_objection(str(tmp_path))
     assert objection and "\n" not in objection
-    assert not find_known_rulers(str(tmp_path))
+    assert not find_known_path_writers(str(tmp_path))
 
 
 @needs(ROOT)
@@ -211,4 +213,4 @@ def test_a_rule_file_with_an_acl_is_not_read_by_root(opened_to_alice: Path, tmp_
     assert files == () and len(problems) == 1
     (opened_to_alice / "other.toml").write_text("")
     assert trusted_files(opened_to_alice)[0] == ()
-    assert find_known_rulers(str(opened_to_alice)) and find_root_objection(str(rule))
+    assert find_known_path_writers(str(opened_to_alice)) and find_root_objection(str(rule))

@@ -10,9 +10,9 @@ import pytest
 from hostdx.probes.imports import accounting, kinds
 from hostdx.probes.imports.accounting import (
     UNKNOWN_REASON,
-    Account,
-    Omission,
-    load_accounts,
+    FieldAccount,
+    LeftOutFields,
+    load_field_accounts,
     matches_any,
     numeric_fields,
     with_left_out_fields,
@@ -48,8 +48,10 @@ def test_a_star_is_one_part_of_a_path_and_two_are_any_number() -> None:
 def test_what_is_left_out_together_is_counted_and_a_large_file_is_not_listed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    account = Account(left_out=(Omission(name="few", reason="why", fields=("a", "b/*")),), imported=("c",))
-    monkeypatch.setattr(accounting, "load_accounts", lambda: {"kind": account})
+    account = FieldAccount(
+        left_out=(LeftOutFields(name="few", reason="why", fields=("a", "b/*")),), imported=("c",)
+    )
+    monkeypatch.setattr(accounting, "load_field_accounts", lambda: {"kind": account})
     result = kinds.parse(source_of(texts.fio(texts.fio_job())))
     result = msgspec.structs.replace(result, left_out=())
     source = source_of('{"a": 1, "b": {"x": 2, "y": 3}, "c": 4}')
@@ -61,7 +63,7 @@ def test_what_is_left_out_together_is_counted_and_a_large_file_is_not_listed(
 
 
 def test_the_heading_of_a_csv_may_stand_below_other_lines() -> None:
-    account = Account(form="csv", heading="time,", delimiter=",")
+    account = FieldAccount(form="csv", heading="time,", delimiter=",")
     source = source_of("a note, 7\ntime,value\n1,2\n")
     result = kinds.parse(source_of(texts.fio(texts.fio_job())))
     assert numeric_fields(source, account, result) == ["time", "value"]
@@ -112,7 +114,7 @@ def _changed_texts(text: str) -> Iterator[tuple[str, str]]:
     documents = (
         [json.loads(line) for line in lines] if len(lines) > 1 and lines[1][:1] == "{" else [json.loads(text)]
     )
-    account = load_accounts()[kind_of(text)]
+    account = load_field_accounts()[kind_of(text)]
     result = kinds.parse(source_of(text))
     for field in numeric_fields(source_of(text), account, result):
         yield field, "\n".join(json.dumps(_change_field(document, field)) for document in documents)
@@ -124,7 +126,7 @@ _OF_COLUMNS = ("sadf", "iostat-s")  # their account is of columns
 @every_case("name", [n for n in JSON if n not in _OF_COLUMNS])
 def test_no_field_that_is_left_out_changes_a_figure(name: str) -> None:
     text = JSON[name]
-    account = load_accounts()[kind_of(text)]
+    account = load_field_accounts()[kind_of(text)]
     before = _figures_of(kinds.parse(source_of(text)))
     left_out = [
         (f, text_of) for f, text_of in _changed_texts(text) if account.use_and_omission_of(f)[0] == "left out"
@@ -135,7 +137,7 @@ def test_no_field_that_is_left_out_changes_a_figure(name: str) -> None:
 @every_case("kind", sorted({"fio", "iperf3", "hepscore", "prmon-json", "perf-json"}))
 def test_each_declaration_of_a_field_that_is_used_is_true_of_a_file(kind: str) -> None:
     """A change of a field shows in the import, in one of the files at least: an idle direction's shows in none."""
-    account = load_accounts()[kind]
+    account = load_field_accounts()[kind]
     shown: dict[str, bool] = {}
     for text in (text for name, text in JSON.items() if name not in _OF_COLUMNS and kind_of(text) == kind):
         before = _everything_of(kinds.parse(source_of(text)))

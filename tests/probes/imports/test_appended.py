@@ -3,7 +3,7 @@
 import pytest
 
 from hostdx.probes.imports import kinds
-from hostdx.probes.imports.model import ImportRefusedError, join_runs, make_measures
+from hostdx.probes.imports.model import ImportRefusedError, join_repetitions_or_number_runs, make_measures
 from hostdx.probes.imports.source import ImportSource
 from tests.every_case import every_case
 from tests.probes.imports import originals, other_forms
@@ -53,7 +53,7 @@ def test_from_three_on_calls_of_one_load_are_its_runs(
         make_measures("job", ("IOPS", value, "IOPS"), conditions={"queue depth": depth})
         for value, depth in calls
     ]
-    assert [(m.workload, m.value, m.runs) for m in join_runs(every)] == measures
+    assert [(m.workload, m.value, m.runs) for m in join_repetitions_or_number_runs(every)] == measures
 
 
 def test_calls_of_perf_are_runs_and_its_intervals_are_summed() -> None:

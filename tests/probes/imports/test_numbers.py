@@ -8,7 +8,7 @@ from hostdx.probes.imports.numbers import (
     parse_column,
     parse_integer,
     parse_number,
-    parse_printed,
+    parse_printed_number,
 )
 from tests.every_case import every_case
 
@@ -33,7 +33,7 @@ def test_an_integer_has_no_fraction() -> None:
 def test_a_printed_number_is_off_by_half_of_its_last_digit(
     text: str, significant: int | None, half: float
 ) -> None:
-    printed = parse_printed(text, significant)
+    printed = parse_printed_number(text, significant)
     assert printed is not None and (printed.value, printed.half) == (float(text), pytest.approx(half))
 
 

@@ -6,20 +6,20 @@ import struct
 
 import pytest
 
-from hostdx.probes.profile.call_profile import KERNEL, OFF, ON, RUNNABLE, Fold, Maps
+from hostdx.probes.profile.call_profile import KERNEL, OFF, ON, RUNNABLE, CallChainFold, ProcessMaps
 from hostdx.probes.profile.perf_records import (
-    Exit,
-    Fork,
-    Lost,
-    Mapping,
-    ProgramStart,
+    ExitRecord,
+    ForkRecord,
+    LostRecord,
+    MappingRecord,
+    ProgramStartRecord,
     Record,
-    Sample,
+    SampleRecord,
     count_samples_and_last_ns,
     parse_records,
 )
-from hostdx.probes.profile.perf_ring import Ring, ring_window
-from hostdx.probes.profile.takings import Takings, Window, Windows
+from hostdx.probes.profile.perf_ring import PerfRing, ring_window
+from hostdx.probes.profile.takings import RecordWindow, RingReader, SampledWindowReader
 from tests.every_case import every_case
 
 TAIL = struct.Struct("=IIQ")
@@ -59,12 +59,12 @@ def test_each_record_is_read_as_what_it_is() -> None:
         )
     )
     assert list(parse_records(ring)) == [
-        Mapping(5, 1, 0x1000, 0x2000, 0x40, "/usr/lib/libfoo.so"),
-        ProgramStart(5, 2),
-        Fork(6, 3, 5),
-        Sample(5, 7, 4, (0xFFFFFFFF81000010, 0x1010), b""),
-        Exit(7, 5),
-        Lost(9, 12),
+        MappingRecord(5, 1, 0x1000, 0x2000, 0x40, "/usr/lib/libfoo.so"),
+        ProgramStartRecord(5, 2),
+        ForkRecord(6, 3, 5),
+        SampleRecord(5, 7, 4, (0xFFFFFFFF81000010, 0x1010), b""),
+        ExitRecord(7, 5),
+        LostRecord(9, 12),
     ]
     assert count_samples_and_last_ns(ring + sample(5, 7, 8, 0x1010)) == (2, 8)
 
@@ -76,7 +76,7 @@ def test_bytes_of_any_kind_are_read_to_an_end(seed: int) -> None:
     broken = bytearray(good * 3)
     for _ in range(12):
         broken[rng.randrange(len(broken))] = rng.randrange(256)
-    list(parse_records(bytes(broken), with_data=bool(seed % 2)))
+    list(parse_records(bytes(broken), with_tracepoint_data=bool(seed % 2)))
     list(parse_records(junk := rng.randbytes(4096)))
     count_samples_and_last_ns(bytes(broken)), count_samples_and_last_ns(junk)
 
@@ -93,8 +93,8 @@ def test_a_window_goes_over_the_rings_end_and_is_nothing_where_the_ends_do_not_f
     )
 
 
-def make_maps(*records: Mapping | ProgramStart | Fork) -> Maps:
-    maps = Maps()
+def make_maps(*records: MappingRecord | ProgramStartRecord | ForkRecord) -> ProcessMaps:
+    maps = ProcessMaps()
     for record in records:
         maps.take_record(record)
     return maps
@@ -102,32 +102,34 @@ def make_maps(*records: Mapping | ProgramStart | Fork) -> Maps:
 
 def test_a_frame_is_a_place_in_the_file_that_lies_there_last() -> None:
     maps = make_maps(
-        Mapping(5, 1, 0x1000, 0x1000, 0x40, "/a"), Mapping(5, 2, 0x1800, 0x100, 0, "/b"), Fork(6, 3, 5)
+        MappingRecord(5, 1, 0x1000, 0x1000, 0x40, "/a"),
+        MappingRecord(5, 2, 0x1800, 0x100, 0, "/b"),
+        ForkRecord(6, 3, 5),
     )
     assert maps.frame_at(5, 0x1010) == (0, 0x50) and maps.frame_at(6, 0x1810) == (1, 0x10)
     assert maps.frame_at(5, 0x5000) is None and maps.frame_at(5, 0xFFFFFFFF81000000) == (
         KERNEL,
         0xFFFFFFFF81000000,
     )
-    maps.take_record(ProgramStart(6, 4))
+    maps.take_record(ProgramStartRecord(6, 4))
     assert maps.frame_at(6, 0x1010) is None and maps.frame_at(5, 0x1010) == (0, 0x50)
-    own = Maps({6})
+    own = ProcessMaps({6})
     for record in (
-        Fork(7, 1, 6),
-        Fork(8, 1, 5),
-        Fork(9, 1, os.getpid()),
-        Fork(10, 1, os.getpid()),
-        ProgramStart(9, 2),
+        ForkRecord(7, 1, 6),
+        ForkRecord(8, 1, 5),
+        ForkRecord(9, 1, os.getpid()),
+        ForkRecord(10, 1, os.getpid()),
+        ProgramStartRecord(9, 2),
     ):
         own.take_record(record)
     assert [own.is_of_command(pid) for pid in (5, 6, 7, 8, 9, 10)] == [False, True, True, False, True, False]
-    jitted = make_maps(Mapping(9, 1, 0x1000, 0x1000, 0, "//anon"))
+    jitted = make_maps(MappingRecord(9, 1, 0x1000, 0x1000, 0, "//anon"))
     assert jitted.frame_at(9, 0x1234) is not None and list(jitted.files) == ["pid:9"]
 
 
 def test_a_callers_place_is_in_the_call_and_the_outermost_stands_first() -> None:
-    maps = make_maps(Mapping(5, 1, 0x1000, 0x1000, 0, "/a"))
-    assert maps.stack_of(Sample(5, 5, 1, (0x1010, 0x1020, 0x77), b"")) == ((0, 0x1F), (0, 0x10))
+    maps = make_maps(MappingRecord(5, 1, 0x1000, 0x1000, 0, "/a"))
+    assert maps.stack_of(SampleRecord(5, 5, 1, (0x1010, 0x1020, 0x77), b"")) == ((0, 0x1F), (0, 0x10))
 
 
 SECOND = 1_000_000_000
@@ -136,27 +138,27 @@ SECOND = 1_000_000_000
 ASLEEP, RUNS, DEAD = 1, 0x100, 0x10
 
 
-def leave(at_s: float, place: int, *, comes: int = 0, tid: int = 7, state: int = ASLEEP) -> Sample:
+def leave(at_s: float, place: int, *, comes: int = 0, tid: int = 7, state: int = ASLEEP) -> SampleRecord:
     data = struct.pack("=24xi4xq16xi", tid, state, comes)
-    return Sample(5, tid, int(at_s * SECOND), (place + 0x1000 - 0x10,), data)
+    return SampleRecord(5, tid, int(at_s * SECOND), (place + 0x1000 - 0x10,), data)
 
 
-def wake(at_s: float, tid: int = 7) -> Sample:
-    return Sample(0, 0, int(at_s * SECOND), (), struct.pack("=24xi4xq16xi", 0, 0, tid))
+def wake(at_s: float, tid: int = 7) -> SampleRecord:
+    return SampleRecord(0, 0, int(at_s * SECOND), (), struct.pack("=24xi4xq16xi", 0, 0, tid))
 
 
 def fold_all(*windows: tuple[float, float, list[Record]]) -> dict[tuple[str, int], float]:
-    fold = Fold(command_pids={5})
-    fold.maps.take_record(Mapping(5, 0, 0x1000, 0x1000, 0x10, "/a"))
+    fold = CallChainFold(command_pids={5})
+    fold.maps.take_record(MappingRecord(5, 0, 0x1000, 0x1000, 0x10, "/a"))
     for began, ended, records in windows:
         clock = [
             record
             for record in records
-            if isinstance(record, Exit) or (isinstance(record, Sample) and not record.data)
+            if isinstance(record, ExitRecord) or (isinstance(record, SampleRecord) and not record.data)
         ]
         fold.fold_clock(clock)
         switches = [record for record in records if record not in clock]
-        fold.fold_switches(Window(switches, int(began * SECOND), int(ended * SECOND)))
+        fold.fold_switches(RecordWindow(switches, int(began * SECOND), int(ended * SECOND)))
     return {(kind, stack[-1][1]): pytest.approx(s) for (kind, stack), s in fold.seconds.items() if stack}
 
 
@@ -177,18 +179,18 @@ def test_over_a_windows_ends_a_wait_counts_as_far_as_it_lies_within() -> None:
     came = (1.0, 4.0, [leave(2, 0x10), wake(3)])
     assert fold_all(came, (8.0, 9.0, [wake(8.25)])) == {(OFF, 0x10): 1.25}, "away when it began"
     assert fold_all(came, (8.0, 9.0, [])) == {(OFF, 0x10): 2.0}, "away again, where is not known"
-    sample = Sample(5, 7, int(8.5 * SECOND), (), b"")
+    sample = SampleRecord(5, 7, int(8.5 * SECOND), (), b"")
     assert fold_all(came, (8.0, 9.0, [sample]))[OFF, 0x10] == 1.0, "on a CPU all the time"
-    assert fold_all(first, (8.0, 9.0, [Exit(7, SECOND)]), (10.0, 12.0, [])) == {(OFF, 0x10): 3.0}
+    assert fold_all(first, (8.0, 9.0, [ExitRecord(7, SECOND)]), (10.0, 12.0, [])) == {(OFF, 0x10): 3.0}
 
 
 def test_after_a_loss_nothing_is_guessed_nor_of_who_is_no_more_or_not_ours() -> None:
-    assert fold_all((0, 0, [leave(1, 0x10), Lost(2 * SECOND, 5), wake(9)])) == {}
+    assert fold_all((0, 0, [leave(1, 0x10), LostRecord(2 * SECOND, 5), wake(9)])) == {}
     assert fold_all((0, 9, [leave(1, 0x10, state=DEAD)])) == {}
     assert fold_all((0, 9, [leave(1, 0x10)._replace(pid=6)])) == {}
 
 
-class FakeRing(Ring):
+class FakeRing(PerfRing):
     """Gives what is due; remembers how it was refreshed."""
 
     def __init__(self, *parts: bytes) -> None:
@@ -204,7 +206,7 @@ class FakeRing(Ring):
 def test_a_window_ends_where_the_first_ring_stopped_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter(range(100, 1000, 100))
     monkeypatch.setattr("hostdx.probes.profile.takings.time.monotonic_ns", lambda: next(now))
-    windows = Windows((), [0, 1])
+    windows = SampledWindowReader((), [0, 1])
     data = b"data"
     fake_ring = FakeRing(sample(5, 7, 110, data=data) * 3, sample(5, 7, 250, data=data) * 160, b"")
     other = FakeRing(
@@ -228,7 +230,7 @@ def test_a_window_ends_where_the_first_ring_stopped_by_itself(monkeypatch: pytes
 def test_what_is_younger_than_a_taking_waits_for_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
     now = iter((100, 200))
     monkeypatch.setattr("hostdx.probes.profile.takings.time.monotonic_ns", lambda: next(now))
-    takings = Takings([FakeRing(sample(5, 7, 90)), FakeRing(sample(5, 8, 110) + sample(5, 8, 80))])
+    takings = RingReader([FakeRing(sample(5, 7, 90)), FakeRing(sample(5, 8, 110) + sample(5, 8, 80))])
     takings.take_records(), takings.take_records()
     assert [[record.at_ns for record in takings.take_oldest_window().records] for _ in range(2)] == [
         [80, 90],
@@ -238,9 +240,9 @@ def test_what_is_younger_than_a_taking_waits_for_the_next_one(monkeypatch: pytes
 
 def test_samples_count_for_their_period_and_stacks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hostdx.probes.profile.call_profile.MAX_STACKS", 1)
-    fold = Fold(command_pids={5})
-    fold.fold_clock([Mapping(5, 0, 0x1000, 0x1000, 0, "/a")])
-    fold.fold_clock([Sample(6, 6, 1, (0x1010,), b"")])
-    fold.fold_clock([Sample(5, 5, 1, (0x1010,), b"")] * 99 + [Sample(5, 5, 1, (0x1020,), b"")])
+    fold = CallChainFold(command_pids={5})
+    fold.fold_clock([MappingRecord(5, 0, 0x1000, 0x1000, 0, "/a")])
+    fold.fold_clock([SampleRecord(6, 6, 1, (0x1010,), b"")])
+    fold.fold_clock([SampleRecord(5, 5, 1, (0x1010,), b"")] * 99 + [SampleRecord(5, 5, 1, (0x1020,), b"")])
     assert fold.seconds == {(ON, ((0, 0x10),)): pytest.approx(1.0)}
     assert fold.dropped_s == pytest.approx(1 / 99)

@@ -9,7 +9,7 @@ import pytest
 
 from hostdx.probes.profile.lock_waits import BEGIN, END, LockProfile, LockWaitFold
 from hostdx.probes.profile.perf_records import parse_records
-from hostdx.probes.profile.takings import Window, tracepoint_numbers
+from hostdx.probes.profile.takings import RecordWindow, tracepoint_numbers
 from tests.needs import ROOT, needs
 from tests.probes.profile.test_call_profile import record, sample
 
@@ -31,8 +31,10 @@ def fold_all(*parts: bytes) -> LockWaitFold:
     return waiting
 
 
-def make_window(*parts: bytes, ended_ms: float = 0) -> Window:
-    return Window(list(parse_records(b"".join(parts), with_data=True)), 0, int(ended_ms * MS))
+def make_window(*parts: bytes, ended_ms: float = 0) -> RecordWindow:
+    return RecordWindow(
+        list(parse_records(b"".join(parts), with_tracepoint_data=True)), 0, int(ended_ms * MS)
+    )
 
 
 def test_a_wait_is_as_long_as_from_its_begin_to_its_end_and_who_had_it_before_is_named() -> None:

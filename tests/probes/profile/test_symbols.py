@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.profile.call_profile import KERNEL
-from hostdx.probes.profile.symbols import MAX_NAME_BYTES, ElfSymbols, Symbols
+from hostdx.probes.profile.symbols import MAX_NAME_BYTES, ElfSymbols, FrameNames
 from tests.every_case import every_case
 
 
@@ -82,7 +82,7 @@ def test_each_frame_has_a_name_or_says_where_it_lies(tmp_path: Path) -> None:
     library = tmp_path / "libfoo.so"
     library.write_bytes(make_elf([(b"first", 0x401000, 0x40)]))
     (tmp_path / "perf-12.map").write_text("7f00 20 py::main script.py\nzz 1 x\n")
-    names = Symbols(str(tmp_path / "kallsyms"), str(tmp_path)).frame_names
+    names = FrameNames(str(tmp_path / "kallsyms"), str(tmp_path)).frame_names
     files = [str(library), "pid:12", "pid:13", str(tmp_path / "gone")]
     stack = [
         (0, 0x1001),
@@ -106,4 +106,4 @@ def test_each_frame_has_a_name_or_says_where_it_lies(tmp_path: Path) -> None:
 def test_a_map_of_another_user_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "perf-12.map").write_text("7f00 20 mine\n")
     monkeypatch.setattr("hostdx.probes.profile.symbols.os.geteuid", lambda: 4242)
-    assert Symbols(maps=str(tmp_path)).frame_names([(0, 0x7F01)], ["pid:12"]) == ("[jit+0x7f01]",)
+    assert FrameNames(maps=str(tmp_path)).frame_names([(0, 0x7F01)], ["pid:12"]) == ("[jit+0x7f01]",)

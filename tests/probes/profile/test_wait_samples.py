@@ -11,9 +11,9 @@ from hostdx.probes.profile.wait_samples import (
     WaitSample,
     WaitSamples,
     distribute_incomplete_waits,
+    is_waiting_for_mutex,
     parse_call_number,
     scale_waits,
-    wants_mutex,
 )
 from tests.every_case import every_case
 
@@ -178,4 +178,4 @@ def test_calls_have_the_names_of_their_machine() -> None:
     ],
 )
 def test_who_wants_a_mutex_is_told_by_the_arguments_of_its_call(text: bytes, is_mutex: bool) -> None:
-    assert wants_mutex(text) == is_mutex
+    assert is_waiting_for_mutex(text) == is_mutex

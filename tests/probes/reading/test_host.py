@@ -128,7 +128,7 @@ def test_what_a_container_hides_says_so(monkeypatch: pytest.MonkeyPatch) -> None
     hidden = require_absent(Host().read_file_text("/sys/firmware/hostdx-no-such-file"))
     assert hidden.kind == "container"
     assert require_absent(Host().read_file_text("/sys/block/hostdx-no-such-disk/size")).kind == "missing"
-    assert rights.explain_denied("/proc/1/io", "/proc/1/io", "x").kind == (
+    assert rights.explain_denied_read("/proc/1/io", "/proc/1/io", "x").kind == (
         "container" if os.geteuid() == 0 else "permission"
     )
 
@@ -136,7 +136,7 @@ def test_what_a_container_hides_says_so(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_root_without_its_capabilities_is_told_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rights, "is_in_container", lambda: False)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    reason = rights.explain_denied("/proc/1/environ", "/proc/1/environ", "x")
+    reason = rights.explain_denied_read("/proc/1/environ", "/proc/1/environ", "x")
     assert reason.kind == "permission" and "CAP_SYS_PTRACE" in reason.reason
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from hostdx.probes.reading.hang_safe.client import GuardedReader
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.block import block_devices, list_layers, list_leaves
+from hostdx.probes.system.disk.block import block_devices, bottom_devices_of, device_and_layers_below
 from hostdx.probes.system.disk.mounts import find_mount, read_mounts_now
 from hostdx.probes.system.disk.topology import find_placement
 from hostdx.probes.types import Absent, is_present
@@ -143,9 +143,9 @@ def test_partitions_of_a_loop_device(workshop: Workshop) -> None:
         8192 * 512,
     )
     devices = block_devices(host)
-    assert list_layers(devices, part) == (part, name_of(device)) and list_leaves(devices, part) == (
-        name_of(device),
-    )
+    assert device_and_layers_below(devices, part) == (part, name_of(device)) and bottom_devices_of(
+        devices, part
+    ) == (name_of(device),)
 
 
 def test_btrfs_over_two_devices(workshop: Workshop) -> None:

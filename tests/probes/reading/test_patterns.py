@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hostdx.probes.reading.parsed_toml import parse_toml
-from hostdx.probes.reading.patterns import matches_glob, needed_words
+from hostdx.probes.reading.patterns import matches_glob, words_every_match_needs
 from tests.every_case import every_case
 
 
@@ -24,7 +24,7 @@ from tests.every_case import every_case
     ],
 )
 def test_words_without_which_nothing_matches(pattern: str, words: list[str]) -> None:
-    assert needed_words(pattern) == words
+    assert words_every_match_needs(pattern) == words
 
 
 def test_a_changed_file_is_parsed_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.block import block_devices, list_leaves
+from hostdx.probes.system.disk.block import block_devices, bottom_devices_of
 from hostdx.probes.system.disk.topology import find_placement
 from hostdx.probes.system.network.nic import read_nics
 from hostdx.probes.system.nodes.numa import read_numa
@@ -118,7 +118,7 @@ def test_the_epyc(captured: Host) -> None:
 
 @pytest.mark.parametrize("captured", ["disks-lvm"], indirect=True)
 def test_the_volume_over_four_loop_devices(captured: Host) -> None:
-    assert list_leaves(block_devices(captured), "dm-0") == ("loop0", "loop1", "loop2", "loop3")
+    assert bottom_devices_of(block_devices(captured), "dm-0") == ("loop0", "loop1", "loop2", "loop3")
     placement = find_placement(captured, "/home/test/data")
     assert is_present(placement) and (placement.device, placement.leaves) == ("nvme0n1p3", ("nvme0n1",))
     devices = block_devices(captured)

@@ -6,7 +6,7 @@ import pytest
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.software import packages as room
-from hostdx.probes.system.software.packages import Packages, read_packages
+from hostdx.probes.system.software.packages import InstalledPackages, read_packages
 from hostdx.probes.types import Absent
 
 STATUS = """Package: {name}
@@ -26,10 +26,10 @@ def host_of(tmp_path: Path, path: str, text: str) -> Host:
     return Host(str(tmp_path / "root"))
 
 
-def dpkg(tmp_path: Path, *rows: tuple[str, str], status: str = "install ok installed") -> Packages:
+def dpkg(tmp_path: Path, *rows: tuple[str, str], status: str = "install ok installed") -> InstalledPackages:
     text = "\n".join(STATUS.format(name=name, version=version, status=status) for name, version in rows)
     packages = read_packages(host_of(tmp_path, "var/lib/dpkg/status", text))
-    assert isinstance(packages, Packages)
+    assert isinstance(packages, InstalledPackages)
     return packages
 
 
@@ -68,7 +68,7 @@ bash-4.4.20-5.el8.x86_64
 no package
 """
     packages = read_packages(host_of(tmp_path, "installed-rpms", lines))
-    assert isinstance(packages, Packages) and packages.source == "installed-rpms"
+    assert isinstance(packages, InstalledPackages) and packages.source == "installed-rpms"
     assert packages.telling == {
         "kernel": "4.18.0-477.el8, 4.18.0-553.el8",
         "kernel-core": "4.18.0-553.el8",
@@ -82,7 +82,7 @@ def test_rpm_is_asked_where_there_is_no_dpkg(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(room, "STATUS", str(tmp_path / "none"))
     monkeypatch.setattr(Host, "read_command", lambda self, *argv, **more: "glibc\t2.34-1\tx86_64\nodd line")
     packages = read_packages(host)
-    assert isinstance(packages, Packages) and packages.telling == {"glibc": "2.34-1"}
+    assert isinstance(packages, InstalledPackages) and packages.telling == {"glibc": "2.34-1"}
     monkeypatch.setattr(
         Host, "read_command", lambda self, *argv, **more: Absent("rpm is not installed", "tool")
     )

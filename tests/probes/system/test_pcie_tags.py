@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from hostdx.probes.system.bios.attributes import firmware_attributes
-from hostdx.probes.system.pcie_tags import Tags, decode_tags
+from hostdx.probes.system.pcie_tags import PcieTags, decode_tags
 from hostdx.probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
@@ -20,9 +20,9 @@ def _config_space(can: int, on: int, version: int = 2) -> bytes:
 
 
 def test_tags() -> None:
-    assert decode_tags("a", _config_space(1 << 17, 1 << 12)) == Tags("a", can=True, on=True)
-    assert decode_tags("a", _config_space(1 << 17, 0)) == Tags("a", can=True, on=False)
-    assert decode_tags("a", _config_space(1 << 16, 0)) == Tags("a", can=False, on=False)
+    assert decode_tags("a", _config_space(1 << 17, 1 << 12)) == PcieTags("a", can=True, on=True)
+    assert decode_tags("a", _config_space(1 << 17, 0)) == PcieTags("a", can=True, on=False)
+    assert decode_tags("a", _config_space(1 << 16, 0)) == PcieTags("a", can=False, on=False)
 
 
 def test_what_is_cut_short_old_or_a_ring_tells_nothing() -> None:

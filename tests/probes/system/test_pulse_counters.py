@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.diskstats import disk_counters
-from hostdx.probes.system.pulse import compute_host_rates, read_counters
+from hostdx.probes.system.pulse import compute_host_rates, read_host_counters
 from tests.every_case import every_case
 
 CPUS = "cpu0 1 1 1 1 1 1 1 1 0 0\ncpu1 1 1 1 1 1 1 1 1 0 0\nprocs_running 3\n"
@@ -50,14 +50,14 @@ def test_short_and_odd_lines_are_left_out(tmp_path: Path) -> None:
 
 
 def test_rates_between_two_readings(tmp_path: Path) -> None:
-    before = read_counters(
+    before = read_host_counters(
         host_of(
             tmp_path / "a", stat=STAT.format(idle=800, steal=10), diskstats=LINE_14, loadavg="0.5 1 1 1/9 7"
         ),
         10.0,
     )
     line = "   8       0 sda 110 1 1800 7 20 2 3600 9 3 2500 2500"
-    after = read_counters(
+    after = read_host_counters(
         host_of(
             tmp_path / "b", stat=STAT.format(idle=850, steal=60), diskstats=line, loadavg="1.25 1 1 1/9 7"
         ),
@@ -74,21 +74,21 @@ def test_rates_between_two_readings(tmp_path: Path) -> None:
 
 
 def test_pressure_is_absent_without_psi_and_read_where_there_is(tmp_path: Path) -> None:
-    without = read_counters(host_of(tmp_path / "el9", stat=STAT.format(idle=1, steal=1)))
+    without = read_host_counters(host_of(tmp_path / "el9", stat=STAT.format(idle=1, steal=1)))
     assert without.psi_io is None
     assert compute_host_rates(without, without).psi_io is None
     template = "some avg10=0.13 avg60=0.09 avg300=0.08 total={}\nfull avg10=0.06 avg60=0.06 avg300=0.07 total=100000\n"
-    before = read_counters(host_of(tmp_path / "a", pressure__io=template.format(1_000_000)), 0.0)
-    after = read_counters(host_of(tmp_path / "b", pressure__io=template.format(1_500_000)), 1.0)
+    before = read_host_counters(host_of(tmp_path / "a", pressure__io=template.format(1_000_000)), 0.0)
+    after = read_host_counters(host_of(tmp_path / "b", pressure__io=template.format(1_500_000)), 1.0)
     assert before.psi_io == 1.0
     assert compute_host_rates(before, after).psi_io == 0.5
 
 
 def test_counters_that_run_backwards_never_give_a_negative_rate(tmp_path: Path) -> None:
-    high = read_counters(
+    high = read_host_counters(
         host_of(tmp_path / "a", stat=STAT.format(idle=800, steal=90), diskstats=LINE_14), 0.0
     )
-    low = read_counters(
+    low = read_host_counters(
         host_of(
             tmp_path / "b", stat=STAT.format(idle=900, steal=10), diskstats="8 0 sda 11 0 1 0 0 0 0 0 0 0 0"
         ),

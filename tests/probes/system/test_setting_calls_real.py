@@ -28,9 +28,9 @@ answers = {}
 for target, value in json.load(sys.stdin).items():
     try:
         own = setting_calls.read_value(target)
-        setting_calls.write_value(target, value)
+        setting_calls.write_setting(target, value)
         new = setting_calls.read_value(target)
-        setting_calls.write_value(target, own)
+        setting_calls.write_setting(target, own)
         answers[target] = [own, new, setting_calls.read_value(target)]
     except OSError as error:
         answers[target] = error.errno
@@ -98,7 +98,7 @@ def test_access_times_of_a_mount_are_switched_and_put_back(own_mount: Path) -> N
     old, new, back = json.loads(done.stdout)[target]
     assert new == "noatime" != old == back
     with pytest.raises(FileNotFoundError):
-        setting_calls.read_value(target)
+        setting_calls.read_setting(target)
 
 
 THREADS = """
@@ -115,21 +115,21 @@ def test_the_nice_value_of_all_threads_is_switched_and_an_ended_process_is_known
         assert process.stdout is not None and process.stdout.readline()
         threads = [int(thread.name) for thread in Path(f"/proc/{process.pid}/task").iterdir()]
         assert len(threads) == 2
-        target = setting_calls.complete_target(f"nice:{process.pid}")
-        old = setting_calls.read_value(target)
-        setting_calls.write_value(target, "9")
+        target = setting_calls.pin_target_to_its_start(f"nice:{process.pid}")
+        old = setting_calls.read_setting(target)
+        setting_calls.write_setting(target, "9")
         assert {os.getpriority(os.PRIO_PROCESS, thread) for thread in threads} == {9}
-        setting_calls.write_value(target, old)
-        assert setting_calls.read_value(target) == old
+        setting_calls.write_setting(target, old)
+        assert setting_calls.read_setting(target) == old
         os.setpriority(os.PRIO_PROCESS, threads[1], 5)
-        assert setting_calls.read_value(target) == ",".join(sorted((old, "5"), key=int))
+        assert setting_calls.read_setting(target) == ",".join(sorted((old, "5"), key=int))
     finally:
         process.kill()
         process.communicate()
     with pytest.raises(FileNotFoundError):
-        setting_calls.read_value(target)
+        setting_calls.read_setting(target)
     with pytest.raises(FileNotFoundError):  # the number of another process
-        setting_calls.read_value(f"nice:{os.getpid()}/1")
+        setting_calls.read_setting(f"nice:{os.getpid()}/1")
 
 
 STARTER = """
@@ -157,20 +157,20 @@ def test_what_a_process_starts_meanwhile_gets_the_old_value_back() -> None:
         return children[-1]
 
     try:
-        early, target = start_child(), setting_calls.complete_target(f"nice:{process.pid}")
-        old = setting_calls.read_value(target)
-        setting_calls.write_value(target, "9")
+        early, target = start_child(), setting_calls.pin_target_to_its_start(f"nice:{process.pid}")
+        old = setting_calls.read_setting(target)
+        setting_calls.write_setting(target, "9")
         late, began = start_child(), start_time(process.pid)
         name = f"nice-children:{process.pid}/{began}/{began}/9"
-        assert setting_calls.read_value(name) == f"sleep ({late})"
-        assert setting_calls.read_value(f"nice-children:{process.pid}/{began}/{1 << 60}/9") == ""
-        assert setting_calls.read_value(f"nice-children:{process.pid}/1/{began}/9") == ""  # another process
-        setting_calls.write_value(name, old)
+        assert setting_calls.read_setting(name) == f"sleep ({late})"
+        assert setting_calls.read_setting(f"nice-children:{process.pid}/{began}/{1 << 60}/9") == ""
+        assert setting_calls.read_setting(f"nice-children:{process.pid}/1/{began}/9") == ""  # another process
+        setting_calls.write_setting(name, old)
         assert {os.getpriority(os.PRIO_PROCESS, child) for child in (early, late)} == {int(old)}
         last = start_child()
         process.kill()
         process.wait()
-        assert setting_calls.read_value(name) == f"sleep ({last})"  # of its session, though it has ended
+        assert setting_calls.read_setting(name) == f"sleep ({last})"  # of its session, though it has ended
     finally:
         process.kill()
         process.wait()

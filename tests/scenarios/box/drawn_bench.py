@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from hostdx.probes.engine.measured import Measured, WriteBudgetSpent
 from hostdx.scenarios.box.measurement.bench import Cached, DirectoryListing
-from hostdx.scenarios.box.measurement.corner import CORNERS, BoxTest
+from hostdx.scenarios.box.measurement.corner import CORNERS, CornerTest
 from hostdx.scenarios.contract.model import Clock
 from tests.fakes.clock import FakeClock
 
@@ -66,7 +66,7 @@ class DrawnBench:
         if last_pilot:
             self.pilots.append(cycle)
 
-    async def measure_block(self, corner: BoxTest) -> Measured:
+    async def measure_block(self, corner: CornerTest) -> Measured:
         assert corner in CORNERS
         self.order.append((self._cycle, corner.id))
         if corner.id in self._cached:

@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hostdx.probes.system.pulse import Rates
-from hostdx.scenarios.checkup.others import Gap, HostUseSampler
+from hostdx.probes.system.pulse import HostRates
+from hostdx.scenarios.checkup.others import HostUse, HostUseSampler
 from hostdx.scenarios.checkup.ranking import answer_finding, rank_items
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.results.result import Item
@@ -14,16 +14,16 @@ from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun
 
-IDLE = Rates(1.0, 0.1, 0.02, 0.0, 0.0, 0.01, 0.0, 0.0, {"vda": (0.0, 4096.0, 0.01)})
+IDLE = HostRates(1.0, 0.1, 0.02, 0.0, 0.0, 0.01, 0.0, 0.0, {"vda": (0.0, 4096.0, 0.01)})
 HOGS = (("hog", 71, 1.0), ("hog", 72, 0.9), ("sshd", 9, 0.01))
 WRITER = (("dd", 81, 2e8),)
 
 
-def make_gap(**more: object) -> Gap:
-    return Gap(msgspec.structs.replace(IDLE, **more), 2, 1.9, {"cpu": HOGS, "io": WRITER}, {71: "alice"})
+def make_gap(**more: object) -> HostUse:
+    return HostUse(msgspec.structs.replace(IDLE, **more), 2, 1.9, {"cpu": HOGS, "io": WRITER}, {71: "alice"})
 
 
-def items_of(*gaps: Gap) -> list[Item]:
+def items_of(*gaps: HostUse) -> list[Item]:
     others = HostUseSampler(FakeRun())
     others.gaps = list(gaps)
     return others.items(["the disk"])

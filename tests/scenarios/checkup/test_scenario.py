@@ -9,7 +9,7 @@ import pytest
 
 from hostdx.app.recordings.answers import other_findings
 from hostdx.app.recordings.session import RunSession
-from hostdx.probes.engine.disk.refusals import Suitability
+from hostdx.probes.engine.disk.refusals import DirectorySuitability
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.topology import read_disk_topology
 from hostdx.probes.types import Json
@@ -237,8 +237,8 @@ def test_directories_that_findings_of_storage_name_are_measured_beside_the_usual
         make_finding("storage.z", "warning", "/u"),
     ]
 
-    def suitability_of(host: Host, directory: str, *, explicit: bool) -> Suitability:
-        return Suitability(directory=directory, refusal="no space" if directory == "/full" else "")
+    def suitability_of(host: Host, directory: str, *, explicit: bool) -> DirectorySuitability:
+        return DirectorySuitability(directory=directory, refusal="no space" if directory == "/full" else "")
 
     monkeypatch.setattr(parts, "findings_about", lambda host, subjects: findings)
     monkeypatch.setattr(parts, "default_directories", lambda host: ("/var/tmp",))

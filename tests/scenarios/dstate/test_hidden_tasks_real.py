@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.tasks import Scan, explain_hidden_tasks, find_blocked_tasks
+from hostdx.probes.system.running.tasks import BlockedTaskScan, explain_hidden_tasks, find_blocked_tasks
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.rule import HostRule
 from hostdx.scenarios.dstate.rules import find_tasks_stuck_in_d
@@ -17,7 +17,7 @@ from hostdx.scenarios.triage.triage import apply_rule
 from tests.needs import ROOT, needs, not_here
 
 
-def as_nobody(prepare: Callable[[], None]) -> tuple[Scan | Absent, str]:
+def as_nobody(prepare: Callable[[], None]) -> tuple[BlockedTaskScan | Absent, str]:
     """What a process of no rights sees of the tasks after `prepare`, and how the rule about them goes."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -40,7 +40,7 @@ def as_nobody(prepare: Callable[[], None]) -> tuple[Scan | Absent, str]:
     with os.fdopen(reader, "rb") as answer:
         data = answer.read()
     os.waitpid(child, 0)
-    loads: tuple[Scan | Absent, str] = pickle.loads(data)
+    loads: tuple[BlockedTaskScan | Absent, str] = pickle.loads(data)
     return loads
 
 
@@ -62,6 +62,8 @@ def test_nothing_is_well_where_others_tasks_are_hidden(options: str) -> None:
     if explain_hidden_tasks(Host()) is not None:
         not_here("tasks are hidden from this test as well")
     scan, state = as_nobody(lambda: own_proc(options))
-    assert isinstance(scan, Scan) and scan.hidden is not None and state == "unreadable"
+    assert isinstance(scan, BlockedTaskScan) and scan.hidden is not None and state == "unreadable"
     scan, state = as_nobody(lambda: own_proc("hidepid=0"))
-    assert isinstance(scan, Scan) and scan.hidden is None and state != "unreadable"  # whoever is in D now
+    assert (
+        isinstance(scan, BlockedTaskScan) and scan.hidden is None and state != "unreadable"
+    )  # whoever is in D now

@@ -32,4 +32,4 @@ def test_more_than_half_of_the_groups_must_have_been_disturbed(first: bool, rati
         judge.add(blocks, pace)
     verdict = judge.conclude_verdict(1.0, pace, "")
     assert verdict.verdict == "slower" and verdict.groups % 2 == 0
-    assert judge.keep_large_only(verdict, "").verdict == word
+    assert judge.keep_large_only_if_mostly_disturbed(verdict, "").verdict == word

@@ -7,7 +7,7 @@ import pytest
 
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.verdict.verdict import Word
-from hostdx.scenarios.experiment.levels import values_of_pair, variant_values, with_difference
+from hostdx.scenarios.experiment.levels import fit_variant_levels, values_of_pair, with_difference
 from tests.every_case import every_case
 
 
@@ -60,7 +60,7 @@ def distance_to_medians(values: dict[str, float], factor: float) -> float:
 
 
 def test_values_divide_to_every_effect_and_lie_as_near_to_the_medians_of_all_as_can_be() -> None:
-    values = variant_values(LINKED, EFFECTS)
+    values = fit_variant_levels(LINKED, EFFECTS)
     for (baseline, variant), effect in EFFECTS.items():
         assert math.log(values[variant] / values[baseline]) == pytest.approx(effect)
     assert all(
@@ -71,7 +71,7 @@ def test_values_divide_to_every_effect_and_lie_as_near_to_the_medians_of_all_as_
 def test_pairs_that_no_verdict_links_have_values_of_their_own() -> None:
     unlinked = {("A", "B"): ([100.0], [50.0]), ("C", "D"): ([3.0], [6.0])}
     effects = {("A", "B"): math.log(0.5), ("C", "D"): math.log(2.0)}
-    assert variant_values(unlinked, effects) == pytest.approx({"A": 100.0, "B": 50.0, "C": 3.0, "D": 6.0})
+    assert fit_variant_levels(unlinked, effects) == pytest.approx({"A": 100.0, "B": 50.0, "C": 3.0, "D": 6.0})
 
 
 @every_case(("ratio", "fits"), [(4.0, True), (4.03, True), (4.1, False), (None, False)])

@@ -10,7 +10,7 @@ import pytest
 
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.loads.metadata import NewFiles
-from hostdx.probes.engine.measured import NotApplicable
+from hostdx.probes.engine.measured import MeasurementInvalid
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.fstrim.ageing import STEP_BYTES, WORKERS, ChurnBench, least_bytes
 from tests.fakes.held import open_private
@@ -76,7 +76,7 @@ async def test_a_block_ends_with_its_bytes_and_leaves_files(bench_directory: Pat
 async def test_a_spent_budget_writes_nothing_more(bench_directory: Path) -> None:
     bench = ChurnBench(Host(), open_private(bench_directory), (), 1, WriteBudget(least_bytes() - 1))
     try:
-        with pytest.raises(NotApplicable, match="write limit is reached"):
+        with pytest.raises(MeasurementInvalid, match="write limit is reached"):
             await bench.measure_block(1.0, MIB)
         assert list(bench_directory.iterdir()) == []
     finally:

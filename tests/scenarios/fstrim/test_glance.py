@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hostdx.probes.types import Unread
+from hostdx.probes.types import UnreadFact
 from hostdx.scenarios.fstrim.glance import MAX_FILE_SYSTEMS, glance
 from tests.fakes.answering import Answering
 from tests.fakes.hosts.facts import join_fact_name
@@ -17,7 +17,7 @@ ON = "LoadState=loaded\nActiveState=active\nUnitFileState=enabled\nLastTriggerUS
 def texts(tree: Tree, systemctl: str = ON) -> dict[str, str]:
     texts = {}
     for entry in glance(Answering(tree.root, {ASK: systemctl})):
-        if isinstance(entry, Unread):
+        if isinstance(entry, UnreadFact):
             texts[join_fact_name(entry)] = f"absent: {entry.absent.reason}"
         else:
             texts[join_fact_name(entry)] = str(entry.value)

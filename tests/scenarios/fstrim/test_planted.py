@@ -17,7 +17,7 @@ from hostdx.scenarios.fstrim.findings import idling_finding
 from hostdx.scenarios.fstrim.ledger import Ledger
 from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer
 from hostdx.scenarios.fstrim.measurement.trim import TrimPattern
-from hostdx.scenarios.fstrim.plan import parse_request, trim_action, trim_workloads
+from hostdx.scenarios.fstrim.plan import load_and_control_workloads, parse_request, trim_action
 from hostdx.scenarios.fstrim.results import Round
 from hostdx.scenarios.fstrim.rounds import finish_round, trend_of_rounds
 from hostdx.scenarios.fstrim.scenario import TrimSession
@@ -52,7 +52,9 @@ async def planted_series(seed: int, name: str, loss: float) -> TreatedTrend:
         run = FakeRun(seed=seed)
         since_trim = number - TRIM_AT if number >= TRIM_AT else number
         drive = Drive(run.clock, replay_any(name, 1000 * seed + number), lambda n=since_trim: (1 - loss) ** n)  # type: ignore[misc]
-        blocks = PhaseMeasurer(run, drive, trim_workloads(ROUND, layout(), PATTERN), PATTERN, 1 << 20, None)
+        blocks = PhaseMeasurer(
+            run, drive, load_and_control_workloads(ROUND, layout(), PATTERN), PATTERN, 1 << 20, None
+        )
         phase = await blocks.measure_phase("round", "steady")
         behind = Round(value=0.0, written_bytes=10**9, trim_before=number == TRIM_AT)
         rounds.append(finish_round(ROUND, blocks, phase, behind))
@@ -68,7 +70,7 @@ async def planted_session(seed: int, name: str, loss: float, no_trim: str = "") 
         scenario="fstrim",
         title="",
         question="",
-        workloads=trim_workloads(request, setup, PATTERN),
+        workloads=load_and_control_workloads(request, setup, PATTERN),
         actions=(private_directory("/data"), trim_action(setup), trim_action(setup)),
     )
     drive = Drive(run.clock, replay_any(name, seed), lambda: 1.0 if run.applied else 1.0 - loss)

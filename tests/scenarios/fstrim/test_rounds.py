@@ -16,7 +16,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Options, RunRefused
 from hostdx.scenarios.fstrim.measurement.phase import PhaseMeasurer
 from hostdx.scenarios.fstrim.measurement.trim import TrimPattern
-from hostdx.scenarios.fstrim.plan import parse_request, trim_workloads
+from hostdx.scenarios.fstrim.plan import load_and_control_workloads, parse_request
 from hostdx.scenarios.fstrim.results import Round, Rounds
 from hostdx.scenarios.fstrim.rounds import (
     append_round,
@@ -168,7 +168,9 @@ async def test_a_round_that_cannot_be_kept_is_judged_and_said(
     layout = TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=1)
     run, pattern = FakeRun(), TrimPattern(blocks=8, block_s=0.5, reference_s=0.5)
     drive = Drive(run.clock, no_noise, lambda: 1.0)
-    blocks = PhaseMeasurer(run, drive, trim_workloads(request, layout, pattern), pattern, 1 << 20, None)
+    blocks = PhaseMeasurer(
+        run, drive, load_and_control_workloads(request, layout, pattern), pattern, 1 << 20, None
+    )
     with pytest.raises(
         RunRefused, match="the round cannot be kept: No space left on device; free some space there"
     ):

@@ -9,7 +9,7 @@ from hostdx.scenarios.experiment.before_after import MIN_BLOCKS
 from hostdx.scenarios.fstrim.measurement.load import CHURN_ID
 from hostdx.scenarios.fstrim.measurement.phase import PhaseMeasurer
 from hostdx.scenarios.fstrim.measurement.trim import BlockSize, TrimPattern, after_warm_up, max_repeats
-from hostdx.scenarios.fstrim.plan import parse_request, trim_workloads
+from hostdx.scenarios.fstrim.plan import load_and_control_workloads, parse_request
 from hostdx.scenarios.fstrim.trim_setup import MAX_BLOCK_BYTES, MAX_WRITTEN_BYTES, TrimSetup
 from tests.fakes import FakeRun
 from tests.fakes.hosts.drive import Drive
@@ -53,7 +53,7 @@ def test_what_cannot_be_afforded_is_not_promised(limits: dict[str, float]) -> No
 async def test_blocks_that_were_too_short_are_said() -> None:
     layout = TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=6, phases=3)
     pattern = TrimPattern(blocks=6, block_s=1.5, reference_s=0.5)
-    loads = trim_workloads(parse_request(Options({"dir": "/data"})), layout, pattern)
+    loads = load_and_control_workloads(parse_request(Options({"dir": "/data"})), layout, pattern)
     run = FakeRun()
     blocks = PhaseMeasurer(run, Drive(run.clock), loads, pattern, MIB, None)
     await blocks.measure_phase("before", "before")

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 
 from hostdx.probes.engine.disk.budget import WriteBudget
-from hostdx.probes.engine.measured import Measured, MeasuredBatch, NotApplicable
+from hostdx.probes.engine.measured import Measured, MeasuredBatch, MeasurementInvalid
 from hostdx.scenarios.fullstack.measurement.bench import METRIC, StreamCost
 from hostdx.scenarios.fullstack.measurement.messages import Open, Side, StreamsReady
 from tests.fakes.clock import FakeClock
@@ -59,7 +59,7 @@ class DrawnStreams:
     ) -> MeasuredBatch:  # fmt: skip
         for number in order:
             if reason := self._refused.get(sides[number].job):
-                raise NotApplicable(reason)
+                raise MeasurementInvalid(reason)
         rates = [self._rate(sides[number]) for number in order]
         self.clock.advance(slice_s * len(order))
         measured = []

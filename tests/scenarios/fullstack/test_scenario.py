@@ -92,19 +92,22 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> None:
 def lay_on_any_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wherever the tests' directory lies, it may be measured."""
     monkeypatch.setattr(
-        plan_module.TestDirectory, "refusal", property(lambda self: "", lambda self, why: None), raising=False
+        plan_module.ChosenTestDirectory,
+        "refusal",
+        property(lambda self: "", lambda self, why: None),
+        raising=False,
     )
     monkeypatch.setattr(
-        plan_module.TestDirectory, "directory_path", property(lambda self: self._asked), raising=False
+        plan_module.ChosenTestDirectory, "directory_path", property(lambda self: self._asked), raising=False
     )
-    monkeypatch.setattr(plan_module.TestDirectory, "size_bytes", 256 << 20, raising=False)
-    first = plan_module.TestDirectory.__init__
+    monkeypatch.setattr(plan_module.ChosenTestDirectory, "size_bytes", 256 << 20, raising=False)
+    first = plan_module.ChosenTestDirectory.__init__
 
     def init_on_disk(self: object, host: Host, options: Options, *more: object) -> None:
         first(self, host, options, *more)  # type: ignore[arg-type]
         self._asked = options.as_string("dir")  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(plan_module.TestDirectory, "__init__", init_on_disk)
+    monkeypatch.setattr(plan_module.ChosenTestDirectory, "__init__", init_on_disk)
 
 
 def test_it_is_named_four_times_of_four(tmp_path: Path) -> None:

@@ -26,6 +26,6 @@ def test_io_wait_beside_idle_disks_is_what_the_disks_do_between_both_looks(
     host = tree.host()
     monkeypatch.setattr(host, "live", True)
     monkeypatch.setattr(rules.time, "sleep", lambda _: put_counters(tree, waited=400, busy_ms=busy_ms))
-    with host.hold_static():
+    with host.read_static_parts_once():
         iowait_idle_disks = rules.iowait_idle_disks(host)
     assert bool(iowait_idle_disks) is shows, iowait_idle_disks

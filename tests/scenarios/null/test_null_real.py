@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.run.runner import Monotonic
-from hostdx.probes.engine.workloads import place_count
+from hostdx.probes.engine.workloads import file_set_count
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.processes import find_with_descendants
 from hostdx.probes.types import Json
@@ -57,7 +57,7 @@ async def test_cancelled_in_a_train_it_leaves_neither_file_nor_process(disk: Pat
             await asyncio.sleep(0.05)
     deleted_files = deleted_files_of_ours(str(disk))
     # Two variants, each with a file to read and one to write in each place.
-    assert len(deleted_files) == 2 * 2 * place_count(64 << 20)
+    assert len(deleted_files) == 2 * 2 * file_set_count(64 << 20)
     assert running_children(run.host) - before
     task.cancel()
     assert (await asyncio.wait({task}, timeout=30))[0] == {task} and task.cancelled()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.engine.disk.refusals import Suitability
+from hostdx.probes.engine.disk.refusals import DirectorySuitability
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import Mount
@@ -73,12 +73,14 @@ def trains_of(benches: dict[str, FakeBench], workload: str) -> FakeTrains:
     )
 
 
-def place(directory: str, refusal: str = "") -> Suitability:
+def place(directory: str, refusal: str = "") -> DirectorySuitability:
     mount = Mount(mountpoint="/", root="/", devno="8:1", source="/dev/sda1", fstype="ext4", options=("rw",))
     placement = DirectoryPlacement(
         directory=directory, mount=mount, device="sda1", layers=("sda1",), leaves=("sda",)
     )
-    return Suitability(directory=directory, refusal=refusal, size_bytes=256 << 20, placement=placement)
+    return DirectorySuitability(
+        directory=directory, refusal=refusal, size_bytes=256 << 20, placement=placement
+    )
 
 
 @pytest.fixture(autouse=True)

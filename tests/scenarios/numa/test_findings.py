@@ -4,7 +4,7 @@ import pytest
 
 from hostdx.probes.system.disk.drive.link import BusLink
 from hostdx.probes.system.pci import PciDevice
-from hostdx.probes.system.pcie_tags import Tags
+from hostdx.probes.system.pcie_tags import PcieTags
 from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Finding
@@ -215,10 +215,10 @@ def test_links_and_what_they_cost() -> None:
 
 
 def test_tags_that_are_off() -> None:
-    off = (Tags("0000:81:00.0", can=True, on=False),)
+    off = (PcieTags("0000:81:00.0", can=True, on=False),)
     [device_finding] = device_findings((_device(False),), off)
     assert device_finding.id == "numa.ten-bit-tags" and device_finding.confidence == "hint"
-    assert list(device_findings((_device(False),), (Tags("0000:81:00.0", can=True, on=True),))) == []
+    assert list(device_findings((_device(False),), (PcieTags("0000:81:00.0", can=True, on=True),))) == []
 
 
 def test_figures_over_rounds() -> None:

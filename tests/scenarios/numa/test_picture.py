@@ -91,8 +91,8 @@ def test_thousands_of_unlike_nodes_are_counted_and_not_compared(monkeypatch: pyt
 
 def test_lists_of_cpus_that_overlap_are_read_up_to_one_machines(monkeypatch: pytest.MonkeyPatch) -> None:
     read = []
-    parse = numa_picture.parse_list
-    monkeypatch.setattr(numa_picture, "parse_list", lambda text: read.append(text) or parse(text))
+    parse = numa_picture.parse_cpu_list
+    monkeypatch.setattr(numa_picture, "parse_cpu_list", lambda text: read.append(text) or parse(text))
     place = msgspec.structs.replace(_large().places[1], cpus="0-40000")
     many = tuple(msgspec.structs.replace(place, number=n) for n in range(500))
     draw_picture(msgspec.structs.replace(_large(), places=many))

@@ -95,9 +95,11 @@ def cards(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Host, dict[s
     for card in ("eth0", "eth9"):
         (tmp_path / f"sys/class/net/{card}").mkdir(parents=True)
     values = {"ring:eth9/rx": "512", "qdisc:eth9": "default", "nice:77/123": "0", "atime:/data": "relatime"}
-    monkeypatch.setattr(kinds.setting_calls, "read_value", values.__getitem__)
+    monkeypatch.setattr(kinds.setting_calls, "read_setting", values.__getitem__)
     monkeypatch.setattr(
-        kinds.setting_calls, "complete_target", lambda name: f"{name}/123" if name == "nice:77" else name
+        kinds.setting_calls,
+        "pin_target_to_its_start",
+        lambda name: f"{name}/123" if name == "nice:77" else name,
     )
     monkeypatch.setattr(kinds, "reserved_cards", lambda _: {"eth0": "an SSH line"})
     return Host(str(tmp_path)), values

@@ -13,7 +13,7 @@ from hostdx.probes.system.disk.mounts import Mount
 from hostdx.probes.system.disk.topology import DirectoryPlacement
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.events import RunVerdict
-from hostdx.scenarios.contract.plan import Plan, Variant, Written
+from hostdx.scenarios.contract.plan import Plan, PlannedWrite, Variant
 from hostdx.scenarios.experiment.files.places import ComparedDirectory
 from hostdx.scenarios.storage.findings import (
     build_level,
@@ -192,7 +192,7 @@ def test_a_single_directory_is_promised_only_what_can_be_held_against_it() -> No
 
 
 def test_what_is_written_to_two_devices_is_said_once_for_both() -> None:
-    writes = tuple(Written(device=name, bytes=8 << 30) for name in ("vda", "loop0"))
+    writes = tuple(PlannedWrite(device=name, bytes=8 << 30) for name in ("vda", "loop0"))
     plan = Plan(scenario="storage", title="", question="", writes=writes)
     together = "the limit of writing is for all devices together"
     sentences = extra_plan_sentences(plan, 64 << 20, 16, [])

@@ -5,8 +5,8 @@ from typing import cast
 import pytest
 
 from hostdx.probes.engine.disk.storage import StorageBench
-from hostdx.probes.engine.measured import Measured, NotApplicable, WriteBudgetSpent
-from hostdx.probes.engine.workloads import load_of
+from hostdx.probes.engine.measured import Measured, MeasurementInvalid, WriteBudgetSpent
+from hostdx.probes.engine.workloads import engine_load
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.experiment.budget import Budget
 from hostdx.scenarios.storage.plan import build_workloads
@@ -32,11 +32,11 @@ class RaisingBench:
             raise self.why
         self.left -= 1
         self.clock.advance(seconds + self.late_s)
-        return Measured(seconds=seconds, values={load_of(load).metric: 100.0})
+        return Measured(seconds=seconds, values={engine_load(load).metric: 100.0})
 
 
 @pytest.mark.parametrize("blocks", [0, 3])
-@pytest.mark.parametrize("error", [WriteBudgetSpent("nothing is left"), NotApplicable("not here"), None])
+@pytest.mark.parametrize("error", [WriteBudgetSpent("nothing is left"), MeasurementInvalid("not here"), None])
 async def test_why_a_load_ended_is_one_line(blocks: int, error: Exception | None) -> None:
     """As a note beside what was measured, else as the reason why the step was skipped; None: its watch stopped it."""
     clock = FakeClock()

@@ -10,7 +10,7 @@ import pytest
 from hostdx.app.features.profile.flame import fold_stacks
 from hostdx.probes.engine.command.supervised import Supervisors
 from hostdx.probes.profile.call_profile import CallProfile
-from hostdx.probes.profile.symbols import Symbols
+from hostdx.probes.profile.symbols import FrameNames
 from hostdx.scenarios.analysis.profile.results import PathTree
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
 from hostdx.scenarios.workload.difference import rank_moved_parts
@@ -59,7 +59,7 @@ def measure_scripts(
     time_split = split_wall_time(counted_blocks, "A", "B", waits)
     assert time_split is not None
     return time_split, collect_profiles(counted_blocks, benches, ("A", "B")).build_tree(
-        Symbols(), 1
+        FrameNames(), 1
     ) if profile else None
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from hostdx.probes.engine.command import drop_cache
 from hostdx.probes.engine.command.supervised import JobRun, Supervisors
-from hostdx.probes.engine.measured import NotApplicable, WriteBudgetSpent
+from hostdx.probes.engine.measured import MeasurementInvalid, WriteBudgetSpent
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Options
@@ -118,7 +118,7 @@ def test_the_files_are_the_variants_own(tmp_path: Path, supervisors: Supervisors
     assert [note.text for note in run.of(ev.Note)] == [
         "a: dropped from the cache before each run: 2 KiB in 1 file"
     ]
-    with pytest.raises(NotApplicable, match="No such file"):
+    with pytest.raises(MeasurementInvalid, match="No such file"):
         asyncio.run(Cold(run, variant, supervisors, ("$WHERE/none",)).drop_caches(60.0))
 
 

@@ -65,7 +65,7 @@ def test_the_verdict_on_energy_where_rapl_is_there(
 ) -> None:
     if has_rapl:
         make_zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
-    monkeypatch.setattr(asked, "is_readable", lambda: energy.is_readable(str(tmp_path)))
+    monkeypatch.setattr(asked, "is_energy_readable", lambda: energy.is_energy_readable(str(tmp_path)))
     request = asked.parse_request(Options({"cmd": "true", "variant": ["A:", "B:"]}), "/")
     clock, rng = FakeClock(), random.Random(1)
     run = FakeRun(clock=clock)

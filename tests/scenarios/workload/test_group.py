@@ -59,13 +59,15 @@ def test_what_a_group_counted_between_two_looks(tmp_path: Path) -> None:
     (tmp_path / "memory.events").write_text("low 0\nhigh 2\nmax 40\noom 0\noom_kill 0\n")
     refaults = "workingset_refault_anon {}\nworkingset_refault_file {}\n"
     (tmp_path / "memory.stat").write_text(f"anon 4096\npgsteal 10\n{refaults.format(3, 1)}")
-    before = group_counters.read_counters(str(tmp_path))
+    before = group_counters.read_group_counters(str(tmp_path))
     (tmp_path / "cpu.pressure").write_text(line.format(3_500_000))
     full = "full avg10=0.00 avg60=0.00 avg300=0.00 total=500007\n"
     (tmp_path / "memory.pressure").write_text(line.format(6_000_000).splitlines()[0] + f"\n{full}")
     (tmp_path / "memory.events").write_text("low 0\nhigh 3\nmax 50\noom 0\noom_kill 0\n")
     (tmp_path / "memory.stat").write_text(f"anon 4096\npgsteal 10\n{refaults.format(5, 5)}")
-    counters_since = group_counters.counters_since(before, group_counters.read_counters(str(tmp_path)))
+    counters_since = group_counters.group_counters_since(
+        before, group_counters.read_group_counters(str(tmp_path))
+    )
     assert counters_since["cpu_pressure_s"] == 2.5 and counters_since["io_pressure_s"] is None
     assert (
         counters_since["swapped_in_bytes"] == 2 * group_counters._PAGE
@@ -78,8 +80,8 @@ def test_what_a_group_counted_between_two_looks(tmp_path: Path) -> None:
 
 
 def test_a_group_without_the_memory_controller_counts_none_of_it(tmp_path: Path) -> None:
-    counters_since = group_counters.counters_since(
-        group_counters.read_counters(str(tmp_path)), group_counters.read_counters(str(tmp_path))
+    counters_since = group_counters.group_counters_since(
+        group_counters.read_group_counters(str(tmp_path)), group_counters.read_group_counters(str(tmp_path))
     )
     assert set(counters_since.values()) == {None} and "limit_hits" in counters_since
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.reading.secrecy.secrets import text_stand_in
+from hostdx.probes.reading.secrecy.secrets import hash_of_text
 from hostdx.scenarios.contract.model import Options, UsageError
 from hostdx.scenarios.contract.registry import load
 from hostdx.scenarios.workload.request import parse_request
@@ -41,7 +41,7 @@ def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
     plan = scenario.prepare(Host(), Options(values, scenario.options)).plan
     assert "tiger7" not in msgspec.json.encode(plan).decode()
     facts = plan.variants[1].facts
-    assert facts == {"CODE": text_stand_in("tiger7"), "nice": "3", "wrap": text_stand_in("env X=tiger7")}
+    assert facts == {"CODE": hash_of_text("tiger7"), "nice": "3", "wrap": hash_of_text("env X=tiger7")}
     assert [text[:7] for text in plan.commands] == ["sha256:"] * 3
     bad = tmp_path / "jobs.toml"
     bad.write_text('cmd = "/nonexistent/tiger7"\n[[variant]]\nname = "a"\n[[variant]]\nname = "b"\n')

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.engine.command.supervised import Supervisors
-from hostdx.probes.engine.measured import Measured, NotApplicable
+from hostdx.probes.engine.measured import Measured, MeasurementInvalid
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
 from hostdx.scenarios.workload.group import ScoreReader
@@ -92,7 +92,7 @@ def test_a_command_that_fails_now_and_then(tmp_path: Path, supervisors: Supervis
 
 def test_a_command_that_always_fails_is_given_up(supervisors: Supervisors) -> None:
     bench = CommandVariantBench(FakeRun(), parse_variant("a:", "false", "/"), supervisors, at_most_s=60.0)
-    with pytest.raises(NotApplicable, match="3 runs in a row failed"):
+    with pytest.raises(MeasurementInvalid, match="3 runs in a row failed"):
         run_bench(bench, 9)
     assert bench.runs == 3
 

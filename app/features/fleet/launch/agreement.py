@@ -8,7 +8,7 @@ import msgspec
 
 from hostdx.app.features.fleet.folder import State
 from hostdx.app.run import consent
-from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.files.safe_read import read_trusted_file
 from hostdx.probes.reading.lossless_json import Decoder, encode
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.plan import Plan
@@ -37,7 +37,7 @@ class PlanGroup(msgspec.Struct, frozen=True, kw_only=True):
 def read_plan(path: Path, scenario: str, status: int) -> tuple[Plan | None, State, str]:
     """Return what `plan --json` said on a node; None with the state and the reason where nothing is to be run there."""
     try:
-        plan: Plan = _plans.decode(read_named(path, MAX_PLAN_BYTES))
+        plan: Plan = _plans.decode(read_trusted_file(path, MAX_PLAN_BYTES))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError) as error:
         refused = _read_refusal(path)
         return (None, "skipped", refused) if refused else (None, "rubbish", f"its plan is none: {error}")
@@ -55,7 +55,7 @@ class _Refusal(msgspec.Struct):
 def _read_refusal(path: Path) -> str:
     """Of a plan that was not made: there is nothing else in it."""
     try:
-        return msgspec.json.decode(read_named(path, MAX_PLAN_BYTES), type=_Refusal).refusal
+        return msgspec.json.decode(read_trusted_file(path, MAX_PLAN_BYTES), type=_Refusal).refusal
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, OSError):
         return ""
 

@@ -154,7 +154,7 @@ class NodeCall:
         """One of standard error, by ssh or the node's shell."""
         self._stderr = (self._stderr + line + b"\n")[-MAX_STDERR_BYTES:]
 
-    def stop(self) -> None:
+    def ask_to_stop(self) -> None:
         """Asks the node to end its run and undo it. It is waited for, but not for long."""
         if self._phase in ("over", "waiting") or self._stop_s is not None:
             return

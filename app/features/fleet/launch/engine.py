@@ -356,7 +356,7 @@ class ConnectionEngine(EventHandler):  # type: ignore[misc]
             self._take_answer(call.close_call(None))
         self._waiting.clear()
         for call in list(self._open.values()):
-            call.stop()
+            call.ask_to_stop()
 
     def _start_waiting(self) -> None:
         busy = Counter(self._racks.get(node, "") for node in self._open)

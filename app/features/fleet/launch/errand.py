@@ -22,7 +22,7 @@ from hostdx.app.terminal.output import print_note
 from hostdx.app.terminal.output_file import write_bytes
 from hostdx.probes.children.environment import STARTED_AS, read_variable
 from hostdx.probes.children.own_module import PYTHONS
-from hostdx.probes.files.safe_read import read_named
+from hostdx.probes.files.safe_read import read_trusted_file
 
 TREE = Path(__file__).parents[4]
 
@@ -41,7 +41,7 @@ def make_parcel(shared: str) -> Parcel:
     """Raises Failure."""
     path = Path(shared or read_variable(STARTED_AS) or _bundle_of_tree())
     try:
-        data = read_named(path, MAX_BUNDLE_BYTES)
+        data = read_trusted_file(path, MAX_BUNDLE_BYTES)
         manifest = json.loads(zipfile.ZipFile(io.BytesIO(data)).read("manifest.json"))
         parts = frozenset(name for name in manifest["parts"] if name.startswith("cp"))
     except OSError as error:

@@ -18,13 +18,13 @@ from msgspec import structs
 from hostdx.app.state import make_private, state_dir
 from hostdx.app.terminal.failure import Failure
 from hostdx.probes.files.safe_read import read_regular
-from hostdx.probes.system.running.host_looks import CloseLook, HostLook
+from hostdx.probes.system.running.host_looks import BlockedTasksLook, HostLook
 
 MAX_BOOK_BYTES = 32 << 20
 MAX_SEGMENT_BYTES = 8 << 20
 HOUR_S = 3600
 _SEGMENT = re.compile(r"looks-[0-9]+-[0-9a-z]+-[0-9]+\.jsonl")
-_DECODER = msgspec.json.Decoder(HostLook | CloseLook)
+_DECODER = msgspec.json.Decoder(HostLook | BlockedTasksLook)
 
 
 def book_dir() -> Path:
@@ -51,7 +51,7 @@ class BookWriter:
         self._hour = -1
         self._fd = -1
 
-    def append(self, look: HostLook | CloseLook) -> None:
+    def append(self, look: HostLook | BlockedTasksLook) -> None:
         line = msgspec.json.encode(look) + b"\n"
         try:
             self._open_segment(look.boot_s)
@@ -101,7 +101,7 @@ class Book(msgspec.Struct, frozen=True):
     """What the book holds, in order of time. `unreadable`: lines and files that could not be read."""
 
     looks: tuple[HostLook, ...]
-    close_looks: tuple[CloseLook, ...]
+    close_looks: tuple[BlockedTasksLook, ...]
     unreadable: int = 0
 
 
@@ -114,7 +114,7 @@ def _boot_name() -> str:
 
 def read_book(folder: Path) -> Book:
     """The times of a boot follow its last clock: a clock that was set in between moves no look. Raises OSError."""
-    boots: defaultdict[str, list[HostLook | CloseLook]] = defaultdict(list)
+    boots: defaultdict[str, list[HostLook | BlockedTasksLook]] = defaultdict(list)
     unreadable = 0
     for path in segments(folder):
         for look in read_looks(path):
@@ -122,7 +122,7 @@ def read_book(folder: Path) -> Book:
                 unreadable += 1
             else:
                 boots[path.name.split("-")[2]].append(look)
-    all_looks: list[HostLook | CloseLook] = []
+    all_looks: list[HostLook | BlockedTasksLook] = []
     for boot in boots.values():
         last = max(boot, key=lambda look: look.boot_s)
         shift_s = last.wall_s - last.boot_s
@@ -130,12 +130,12 @@ def read_book(folder: Path) -> Book:
     all_looks.sort(key=lambda look: look.wall_s)
     return Book(
         tuple(look for look in all_looks if isinstance(look, HostLook)),
-        tuple(look for look in all_looks if isinstance(look, CloseLook)),
+        tuple(look for look in all_looks if isinstance(look, BlockedTasksLook)),
         unreadable,
     )
 
 
-def read_looks(path: Path) -> Iterator[HostLook | CloseLook | None]:
+def read_looks(path: Path) -> Iterator[HostLook | BlockedTasksLook | None]:
     """Yield the looks of one segment; None for each line, or a whole file, that cannot be read."""
     try:
         data = read_regular(str(path), MAX_SEGMENT_BYTES)

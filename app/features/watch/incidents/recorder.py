@@ -16,12 +16,12 @@ from hostdx.app.features.watch.timer import quote_unit_command, unit_actions
 from hostdx.app.terminal.invocation import own_command
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.host_looks import (
-    CloseLook,
+    BlockedTasksLook,
     HostLook,
     LookState,
-    compare_states,
-    look_closely,
-    read_state,
+    look_at_blocked_tasks,
+    look_between_states,
+    read_look_state,
 )
 from hostdx.probes.units import format_size
 from hostdx.scenarios.analysis.incidents.looks import is_alarm
@@ -83,13 +83,13 @@ class Recorder:
         clock: Callable[[], float] = time.monotonic,
         read: Callable[[], LookState] | None = None,
         compare: Callable[[LookState, LookState], HostLook] | None = None,
-        look: Callable[[], CloseLook] | None = None,
+        look: Callable[[], BlockedTasksLook] | None = None,
     ) -> None:
         host = Host()
         self._book, self._wait, self._sleep, self._clock = book, wait, sleep, clock
-        self._read = read or (lambda: read_state(host))
-        self._compare = compare or (lambda before, after: compare_states(host, before, after))
-        self._look = look or (lambda: look_closely(host))
+        self._read = read or (lambda: read_look_state(host))
+        self._compare = compare or (lambda before, after: look_between_states(host, before, after))
+        self._look = look or (lambda: look_at_blocked_tasks(host))
         self._close_until_s = -math.inf
         self._next_close_s, self._rest_s = 0.0, REST_S
 

@@ -200,7 +200,7 @@ def side_lines(side: VariantLevels, shares: Sequence[float | None], width: int, 
     )
     room = width - cell_width(name) - VALUE_CELLS
     out: list[Line] = []
-    drawn = [[(row, side.role)] for row in level_rows(shares, room, height)]
+    drawn = [[(row, side.role)] for row in level_line_rows(shares, room, height)]
     for number, row in enumerate(drawn):
         last = number == height - 1
         dots = ("·" if last else " ") * max(0, room - cell_width(row))
@@ -210,7 +210,7 @@ def side_lines(side: VariantLevels, shares: Sequence[float | None], width: int, 
     return out
 
 
-def level_rows(shares: Sequence[float | None], width: int, height: int) -> list[str]:
+def level_line_rows(shares: Sequence[float | None], width: int, height: int) -> list[str]:
     """Return the levels as a line of dots in `height` rows, in one row as columns: a block that is always full is no
     graph.
     """

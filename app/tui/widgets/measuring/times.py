@@ -5,7 +5,7 @@ import msgspec
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.figures.latency import (
     LatencySummary,
-    latency_histograms,
+    latency_figure,
     pool_histograms,
     summarise_side,
 )
@@ -22,7 +22,7 @@ class Times:
     """How long a load's operations took: a histogram a side on one logarithmic axis, with its percentiles."""
 
     def __init__(self, session: RunSession, load: Workload, width: int) -> None:
-        histograms = latency_histograms(session, load.id) if load.id in session.blocks else ()
+        histograms = latency_figure(session, load.id) if load.id in session.blocks else ()
         self._histogram = histograms[0] if histograms else None
         self._latencies = (
             [

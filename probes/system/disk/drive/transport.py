@@ -65,7 +65,7 @@ _DM_KINDS = (
 )
 
 
-def kind(host: Host, name: str, path: str) -> str:
+def device_kind_of(host: Host, name: str, path: str) -> str:
     """Return what the device is: disk, loop, zram, ram, lvm, crypt, multipath, dm, md, rom, nbd, ..."""
     device_kind = next((word for start, word in _BY_NAME if name.startswith(start)), "disk")
     if device_kind != "dm":

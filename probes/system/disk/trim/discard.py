@@ -3,7 +3,7 @@
 import msgspec
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.disk.block import BlockDevice, block_devices, list_below
+from hostdx.probes.system.disk.block import BlockDevice, block_devices, devices_directly_below
 from hostdx.probes.system.disk.drive.ata import find_port_host_and_links
 from hostdx.probes.system.disk.mounts import Mount
 from hostdx.probes.system.disk.topology import DiskTopology, read_disk_topology
@@ -113,7 +113,11 @@ def own_devices(host: Host, chain: DiscardChain) -> tuple[str, ...]:
     waiting = list(chain.tops or (chain.device,))
     while waiting:
         name = waiting.pop(0)
-        below = list_below(devices, name) if name in devices and devices[name].kind.startswith("md") else ()
+        below = (
+            devices_directly_below(devices, name)
+            if name in devices and devices[name].kind.startswith("md")
+            else ()
+        )
         waiting += [n for n in below if n not in own_names]
         if not below:
             own_names[name] = None

@@ -5,7 +5,7 @@ from functools import partial
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.arrays import md_arrays, parse_thin_status, read_mdstat, thin_pool
-from hostdx.probes.system.disk.block import block_devices, list_leaves
+from hostdx.probes.system.disk.block import block_devices, bottom_devices_of
 from hostdx.probes.system.disk.mounts import read_mounts
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
@@ -178,7 +178,7 @@ def array_rows(host: Host) -> list[SubjectRow]:
             "mismatches": partial(host.read_integer, f"{base}/mismatch_cnt"),
             "stripe_cache": partial(host.read_integer, f"{base}/stripe_cache_size"),
             "bitmap": partial(host.read_word, f"{base}/bitmap/location"),
-            "members": partial(list_leaves, block_devices(host), array.name),
+            "members": partial(bottom_devices_of, block_devices(host), array.name),
             "flash": partial(_is_all_flash, host, array.name),
         }
         rows.append(SubjectRow(array.name, columns, base))
@@ -193,7 +193,7 @@ def array_rows(host: Host) -> list[SubjectRow]:
 def _is_all_flash(host: Host, array: str) -> Value:
     """Return whether no disk below the array rotates."""
     devices = block_devices(host)
-    spins = [devices[n].rotational for n in list_leaves(devices, array) if n != array and n in devices]
+    spins = [devices[n].rotational for n in bottom_devices_of(devices, array) if n != array and n in devices]
     known_spins = [word for word in spins if is_present(word)]
     return (
         not any(known_spins)

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from hostdx.probes.cpu_list import as_list, parse_list, parse_mask
+from hostdx.probes.cpu_list import format_cpu_list, parse_cpu_list, parse_cpu_mask
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.nodes.numa import read_numa
 from hostdx.probes.system.processor.topology import read_cpu_topology
@@ -60,7 +60,7 @@ def interrupt_cpus(host: Host, numbers: Sequence[str]) -> Value:
 def isolated_interrupt_cpus(host: Host, numbers: Sequence[str]) -> Value:
     """Return how many isolated CPUs serve these interrupts."""
     listed = host.read_word("/sys/devices/system/cpu/isolated")
-    isolated = parse_list(listed) if is_present(listed) else None
+    isolated = parse_cpu_list(listed) if is_present(listed) else None
     if not isolated:
         return Absent("no CPU is isolated", "unsupported")
     serving = frozenset[int]().union(*(_affinity_cpus(host, number) or () for number in numbers))
@@ -94,18 +94,18 @@ def interrupt_spreading_values(host: Host, numbers: Sequence[str], node: int | A
         if state in ("running", "installed")
         else Absent("it is not installed"),
         "irq_numbers": " ".join(numbers) or Absent("it has no interrupts"),
-        "wanted_cpus": as_list(cpus) if cpus else Absent("no CPU is listed"),
+        "wanted_cpus": format_cpu_list(cpus) if cpus else Absent("no CPU is listed"),
     }
 
 
 def _affinity_cpus(host: Host, number: str) -> frozenset[int] | None:
     for name in ("effective_affinity_list", "smp_affinity_list"):
         text = host.read_file_text(f"/proc/irq/{number}/{name}", 4096)
-        cpus = parse_list(text) if is_present(text) and text.strip() else None
+        cpus = parse_cpu_list(text) if is_present(text) and text.strip() else None
         if cpus:
             return cpus
     mask = host.read_file_text(f"/proc/irq/{number}/smp_affinity", 4096)
-    return parse_mask(mask) if is_present(mask) else None
+    return parse_cpu_mask(mask) if is_present(mask) else None
 
 
 def _unknown_affinity(host: Host) -> Absent:

@@ -3,7 +3,7 @@
 import re
 from functools import partial
 
-from hostdx.probes.cpu_list import parse_list
+from hostdx.probes.cpu_list import parse_cpu_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.mounts import read_mounts
 from hostdx.probes.system.nodes.numa import read_numa
@@ -143,7 +143,7 @@ def _cpu_count(host: Host, folder: str) -> Value:
     text = host.read_file_text(f"{folder}/cpuset.cpus.effective", 65536)
     if isinstance(text, Absent):
         return text
-    cpus = parse_list(text)
+    cpus = parse_cpu_list(text)
     return len(cpus) if cpus else Absent(f"{folder}/cpuset.cpus.effective holds no CPUs", "invalid")
 
 

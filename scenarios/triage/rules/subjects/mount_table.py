@@ -6,7 +6,7 @@ from functools import partial
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import lazy_pattern
-from hostdx.probes.system.disk.block import block_devices, list_leaves
+from hostdx.probes.system.disk.block import block_devices, bottom_devices_of
 from hostdx.probes.system.disk.mounts import (
     NETWORK,
     Mount,
@@ -66,7 +66,7 @@ def _disk_path(host: Host, source: str) -> Value:
     device, devices = source_device(host, source), block_devices(host)
     if isinstance(device, Absent):
         return device
-    leaves = [name for name in list_leaves(devices, device) if name in devices]
+    leaves = [name for name in bottom_devices_of(devices, device) if name in devices]
     return devices[leaves[0]].path if leaves else Absent(f"what lies below {device} is not known")
 
 

@@ -6,7 +6,7 @@ from functools import cache, partial
 
 import msgspec
 
-from hostdx.probes.cpu_list import parse_mask
+from hostdx.probes.cpu_list import parse_cpu_mask
 from hostdx.probes.number_text import parse_hexadecimal_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.drive.link import BusLink, pcie_link
@@ -213,7 +213,7 @@ def _steered_queues(host: Host, card: Nic) -> dict[str, frozenset[int]] | Absent
         if not name.startswith("rx-"):
             continue
         mask = host.read_file_text(f"{ROOT}/{card.name}/queues/{name}/rps_cpus")
-        if is_present(mask) and (cpus := parse_mask(mask)):
+        if is_present(mask) and (cpus := parse_cpu_mask(mask)):
             steered[name] = cpus
     return steered
 

@@ -6,7 +6,7 @@ from typing import Any, get_type_hints
 
 import msgspec
 
-from hostdx.app.features.health.check import Answer, Reason
+from hostdx.app.features.health.check import Answer, UnfitReason
 from hostdx.app.features.health.speed import LoadStanding
 from hostdx.app.recordings.store import ListedRecording
 from hostdx.app.report import json_document
@@ -111,7 +111,7 @@ def published_schemas() -> dict[str, str]:
             ("sentence", str),
             ("seconds", float),
             ("class", str | None),
-            ("reasons", list[Reason]),
+            ("reasons", list[UnfitReason]),
             ("loads", list[load]),  # type: ignore[valid-type]
             ("notes", list[str]),
         ],

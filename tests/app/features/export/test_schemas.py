@@ -11,7 +11,7 @@ import pytest
 
 from hostdx.app.cli.entry import run_command_line
 from hostdx.app.features.export.schema import RESULTS, document_names, document_schema
-from hostdx.app.features.health.check import Answer, HealthCheck, Reason
+from hostdx.app.features.health.check import Answer, HealthCheck, UnfitReason
 from hostdx.app.features.health.forms import spell_check
 from hostdx.app.features.health.speed import LoadStanding
 from hostdx.app.recordings import store
@@ -74,7 +74,7 @@ def test_reports_and_events_of_bundled_recordings(capsys: pytest.CaptureFixture[
 def test_checks_of_nodes(answer: Answer) -> None:
     standing = LoadStanding("cpu-integer", "one", 0.7, 0.9, 12, True)
     check = HealthCheck(
-        reasons=[Reason("speed", answer, "text", "source")], standings=[standing], notes=["note"]
+        reasons=[UnfitReason("speed", answer, "text", "source")], standings=[standing], notes=["note"]
     )
     validator("health").validate(json.loads(spell_check(check, "json")))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from hostdx.app.features.health.check import Answer, HealthCheck, Reason
+from hostdx.app.features.health.check import Answer, HealthCheck, UnfitReason
 from hostdx.app.features.health.forms import spell_check
 from hostdx.app.features.health.metrics import metrics_of_session
 from hostdx.app.features.health.speed import LoadStanding
@@ -102,7 +102,7 @@ def test_a_process_name_is_no_command_for_nhc(tmp_path: Path) -> None:
     environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     subprocess.run(["bash", "-c", script], env=environment, timeout=30, check=False)
     assert not (tmp_path / "run").exists()
-    check = HealthCheck(reasons=[Reason("left behind", Answer.NOT_FIT, "x';reboot;'")])
+    check = HealthCheck(reasons=[UnfitReason("left behind", Answer.NOT_FIT, "x';reboot;'")])
     assert "'" not in spell_check(check, "nhc")
 
 

@@ -6,7 +6,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from hostdx.app.cli.entry import run_command_line
-from hostdx.app.features.health.check import Answer, HealthCheck, Reason
+from hostdx.app.features.health.check import Answer, HealthCheck, UnfitReason
 from hostdx.app.features.health.forms import FORMS, MAX_REASON, Form, exit_status_of, spell_check
 from hostdx.app.features.health.speed import LoadStanding
 from hostdx.app.recordings import store
@@ -18,7 +18,7 @@ STANDING = LoadStanding("cpu-integer", "one", 0.7512, 0.88, 12, True)
 
 def check(*answers: Answer) -> HealthCheck:
     reasons = [
-        Reason("speed", answer, f"x | {answer}\x1b[2J {'y' * 300}", "/proc/stat") for answer in answers
+        UnfitReason("speed", answer, f"x | {answer}\x1b[2J {'y' * 300}", "/proc/stat") for answer in answers
     ]
     return HealthCheck(seconds=4.25, node_class="c", reasons=reasons, standings=[STANDING])
 

@@ -21,7 +21,7 @@ from hostdx.app.features.watch.incidents.recorder import (
     Recorder,
 )
 from hostdx.app.features.watch.incidents.summaries import FILE_NAME, read_summaries, update_summaries
-from hostdx.probes.system.running.host_looks import CloseLook, HostLook, LookState, ProcessUse
+from hostdx.probes.system.running.host_looks import BlockedTasksLook, HostLook, LookState, ProcessUse
 from hostdx.scenarios.analysis.incidents.hours import HOUR_S, HourSummary
 from hostdx.scenarios.analysis.incidents.looks import find_process, judge_looks
 from tests.app.launcher import run_hostdx, start_hostdx
@@ -38,7 +38,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "state" / "hostdx" / "incidents"
 
 
-def write(folder: Path, looks: list[HostLook | CloseLook], **options: int) -> BookWriter:
+def write(folder: Path, looks: list[HostLook | BlockedTasksLook], **options: int) -> BookWriter:
     writer = BookWriter(folder, **options)
     for look in looks:
         writer.append(look)
@@ -282,9 +282,9 @@ class WaitingClock:
 
 class Kept(BookWriter):
     def __init__(self) -> None:
-        self.looks: list[HostLook | CloseLook] = []
+        self.looks: list[HostLook | BlockedTasksLook] = []
 
-    def append(self, look: HostLook | CloseLook) -> None:
+    def append(self, look: HostLook | BlockedTasksLook) -> None:
         self.looks.append(look)
 
 
@@ -298,7 +298,7 @@ def record(clock: WaitingClock, looks: list[HostLook]) -> tuple[list[float], lis
         at["look"].append(clock.now_s)
         return next(remaining)
 
-    def close() -> CloseLook:
+    def close() -> BlockedTasksLook:
         at["close"].append(clock.now_s)
         return make_close_look(0)
 

@@ -1,7 +1,7 @@
 """The times of a load's operations as a histogram: of blocks that are given, in each of its forms."""
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.figures.latency import latency_histograms
+from hostdx.app.report.figures.latency import latency_figure
 from hostdx.scenarios.contract import events as ev
 
 
@@ -18,5 +18,5 @@ def make_session(*blocks: tuple[str, list[tuple[int, int]]], disturbed: bool = F
 
 
 def test_a_duration_that_no_operation_took_is_on_no_axis() -> None:
-    (latency_histogram,) = latency_histograms(make_session(("A", [(1000, 500), (1 << 60, 0)])), "w")
+    (latency_histogram,) = latency_figure(make_session(("A", [(1000, 500), (1 << 60, 0)])), "w")
     assert sum(latency_histogram.rows[0][1]) == 500 and latency_histogram.high_ns < 2000

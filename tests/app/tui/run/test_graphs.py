@@ -18,7 +18,7 @@ from hostdx.app.tui.widgets.measuring.graphs import (
     run_graph_lines,
     scale_for,
 )
-from hostdx.app.tui.widgets.measuring.load_cards import draw_card, level_rows
+from hostdx.app.tui.widgets.measuring.load_cards import draw_card, level_line_rows
 from hostdx.app.tui.widgets.measuring.standing import pairs_of
 from hostdx.app.tui.widgets.word_list import read_words
 from hostdx.scenarios.contract import events as ev
@@ -114,7 +114,7 @@ def test_a_checkup_draws_the_part_under_way() -> None:
 
 
 def test_levels_of_several_rows_are_a_line_and_no_slab() -> None:
-    rows = level_rows([0.5] * 40, 40, 3)
+    rows = level_line_rows([0.5] * 40, 40, 3)
     assert len(rows) == 3 and len(lit_cells(rows)) <= 40  # 120 cells were full
     session = feed_at("rpfilter", 0.6).session
     load, standings = pairs_of(session)[0]

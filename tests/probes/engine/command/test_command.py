@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.engine.command.command import CommandBench
-from hostdx.probes.engine.measured import BenchRefused, NotApplicable
+from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
 from hostdx.probes.reading.host import Host
 from tests.every_case import every_case
 from tests.fakes.held import open_private
@@ -116,7 +116,7 @@ MIB = 1 << 20
 )
 async def test_a_command_is_killed_before_it_passes_its_bound(tmp_path: Path, command: str) -> None:
     need(on_disk(tmp_path))
-    with pytest.raises(NotApplicable, match="was stopped before more than the 64 MiB"):
+    with pytest.raises(MeasurementInvalid, match="was stopped before more than the 64 MiB"):
         await make_bench(command, tmp_path).measure_block(most_bytes=64 * MIB)
     size = sum(path.stat().st_size for path in tmp_path.iterdir())
     print(f"{size / MIB:.0f} MiB made")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.engine.command import command_timeline, process_tree
-from hostdx.probes.engine.command.command_timeline import Climate
+from hostdx.probes.engine.command.command_timeline import ClockAndHeat
 from hostdx.probes.reading.process_stat import ProcessStat, parse_stat
 
 TICKS = command_timeline._TICKS
@@ -36,7 +36,7 @@ def tree(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[ProcessStat, tuple[
     monkeypatch.setattr(
         command_timeline, "read_own_stat", lambda pid: processes[pid][0] if pid in processes else None
     )
-    monkeypatch.setattr(process_tree, "read_and_written", lambda pid: processes[pid][1])
+    monkeypatch.setattr(process_tree, "read_and_written_bytes", lambda pid: processes[pid][1])
     return processes
 
 
@@ -100,5 +100,5 @@ def test_temperature_and_frequency_of_a_made_up_host(tmp_path: Path) -> None:
         folder = tmp_path / f"devices/system/cpu/cpu{cpu}/cpufreq"
         folder.mkdir(parents=True)
         (folder / "scaling_cur_freq").write_text(f"{khz}\n")
-    assert Climate(str(tmp_path)).read() == {"celsius": 61.5, "hertz": 2.5e9}
-    assert Climate("/nonexistent").read() == {"celsius": None, "hertz": None}
+    assert ClockAndHeat(str(tmp_path)).read() == {"celsius": 61.5, "hertz": 2.5e9}
+    assert ClockAndHeat("/nonexistent").read() == {"celsius": None, "hertz": None}

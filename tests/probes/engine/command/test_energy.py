@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.engine.command.energy import Energy, counter_access
+from hostdx.probes.engine.command.energy import EnergyCounters, energy_counter_access
 from tests.every_case import every_case
 
 
@@ -19,7 +19,7 @@ def test_packages_and_memory_with_wrap_around(tmp_path: Path) -> None:
     make_zone(tmp_path, "intel-rapl:1", "package-1", 5_000_000)
     make_zone(tmp_path, "intel-rapl:0:0", "core", 1)
     make_zone(tmp_path, "intel-rapl:0:1", "dram", 7_000_000)
-    energy = Energy(str(tmp_path))
+    energy = EnergyCounters(str(tmp_path))
     make_zone(tmp_path, "intel-rapl:0", "package-0", 2_000_000)
     make_zone(tmp_path, "intel-rapl:1", "package-1", 8_000_000)
     energy.add_energy()
@@ -67,4 +67,4 @@ def test_rights_that_lack_are_told_from_counters_that_are_not_there(
 
     monkeypatch.setattr(Path, "read_bytes", bytes_of)
     monkeypatch.setattr(Path, "read_text", text_of)
-    assert counter_access(str(tmp_path)) == expected
+    assert energy_counter_access(str(tmp_path)) == expected

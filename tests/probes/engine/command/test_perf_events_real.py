@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.engine.command.perf_events import EVENTS, SOFTWARE, Clocks, PerfCounters
+from hostdx.probes.engine.command.perf_events import EVENTS, SOFTWARE, CycleClocks, PerfCounters
 from hostdx.probes.engine.command.topdown import PerfEvent
 from tests.needs import not_here
 
@@ -47,7 +47,7 @@ def test_the_clock_of_running_processes() -> None:
     """Task clock counts a nanosecond each nanosecond that they ran: 1 GHz, whoever else is busy."""
     busy = subprocess.Popen([sys.executable, "-S", "-c", "while True: pass"])
     idle = subprocess.Popen(["sleep", "60"])
-    clocks = Clocks((busy.pid, idle.pid), TASK_CLOCK)
+    clocks = CycleClocks((busy.pid, idle.pid), TASK_CLOCK)
     try:
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline and _cpu_s(busy.pid) < 0.3:
@@ -63,7 +63,7 @@ def test_the_clock_of_running_processes() -> None:
 
 
 def test_a_clock_that_nobody_counts_is_none() -> None:
-    assert Clocks((os.getpid(),), PerfEvent(99, 99)).read_and_close() == (None, 0)
+    assert CycleClocks((os.getpid(),), PerfEvent(99, 99)).read_and_close() == (None, 0)
 
 
 def _cpu_s(pid: int) -> float:

@@ -13,7 +13,7 @@ import pytest
 
 from hostdx.probes.engine.command import group_counters
 from hostdx.probes.engine.command.process_tree import list_children, list_descendants, process_state
-from hostdx.probes.engine.command.supervised import JobRun, RunOrder, Supervisors
+from hostdx.probes.engine.command.supervised import CommandOrder, JobRun, Supervisors
 from hostdx.probes.engine.measured import BenchRefused
 from tests.real.polled import happens
 
@@ -38,8 +38,8 @@ renice -n 9 $PPID $$; cd /tmp; setsid sleep 600 & exit 3
 """
 
 
-def make_order(*argv: str, env: dict[str, str] | None = None, **rest: object) -> RunOrder:
-    return RunOrder(argv=argv, env=dict(os.environ) if env is None else env, **({"cwd": "/"} | rest))  # type: ignore[arg-type]
+def make_order(*argv: str, env: dict[str, str] | None = None, **rest: object) -> CommandOrder:
+    return CommandOrder(argv=argv, env=dict(os.environ) if env is None else env, **({"cwd": "/"} | rest))  # type: ignore[arg-type]
 
 
 def test_a_run_gets_nothing_of_the_one_before(supervisors: Supervisors, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.engine.command.process_tree import list_descendants, process_state
-from hostdx.probes.engine.command.supervised import JobRun, RunOrder, Supervisors, TreeSample
+from hostdx.probes.engine.command.supervised import CommandOrder, JobRun, Supervisors, TreeSample
 from hostdx.probes.engine.measured import BenchRefused
 from tests.needs import TASKSTATS, need, needs, on_disk
 from tests.real.polled import happens
@@ -23,11 +23,11 @@ pytestmark = pytest.mark.real("cpu")
 SPIN = "import time\nuntil = {cpu_s}\nwhile time.process_time() < until: pass\n"
 
 
-def make_order(*argv: str, **rest: object) -> RunOrder:
-    return RunOrder(argv=argv, cwd="/", env=dict(os.environ), **rest)  # type: ignore[arg-type]
+def make_order(*argv: str, **rest: object) -> CommandOrder:
+    return CommandOrder(argv=argv, cwd="/", env=dict(os.environ), **rest)  # type: ignore[arg-type]
 
 
-async def run_orders(*orders: RunOrder, hear: Callable[[TreeSample], None] | None = None) -> list[JobRun]:
+async def run_orders(*orders: CommandOrder, hear: Callable[[TreeSample], None] | None = None) -> list[JobRun]:
     """One after the other, of one server."""
     async with Supervisors() as supervisors:
         return [await supervisors.run(order, hear) for order in orders]
@@ -143,7 +143,7 @@ def test_after_kill_9_of_who_ordered_it_nothing_is_left(tmp_path: Path) -> None:
     )
     text = (
         "import asyncio, os\nfrom hostdx.probes.engine.command.supervised import *\n"
-        f"asyncio.run(Supervisors().run(RunOrder(argv=('sh', '-c', {script!r}), cwd='/', env=dict(os.environ))))"
+        f"asyncio.run(Supervisors().run(CommandOrder(argv=('sh', '-c', {script!r}), cwd='/', env=dict(os.environ))))"
     )
     owner = subprocess.Popen([sys.executable, "-P", "-c", text])
     assert happens((tmp_path / "pid").exists, 30.0)

@@ -4,7 +4,7 @@ import struct
 
 from hostdx.probes.engine.command.taskstats import (
     EndedTask,
-    Exits,
+    TaskExitListener,
     ended_tasks,
     task_time_if_complete,
     tasks_below,
@@ -77,7 +77,7 @@ def test_one_that_is_missing_makes_all_unknown() -> None:
 
 
 def test_what_is_lost_is_not_told() -> None:
-    exits = Exits()
+    exits = TaskExitListener()
     exits.close()
     exits._complete = False
     assert exits.ended_tasks_below(1) is None

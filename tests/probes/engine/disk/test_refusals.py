@@ -9,11 +9,11 @@ import pytest
 
 from hostdx.probes.engine.disk.refusals import (
     check_suitability,
+    directory_refusal,
     file_system_refusal,
     health_refusal,
-    indirect_kind,
+    indirect_file_system_words,
     is_smart_failing,
-    refused_directory,
     stack_refusal,
     suitability_notes,
 )
@@ -69,10 +69,10 @@ def test_compressed_memory_is_memory() -> None:
 )
 def test_what_is_no_disk_of_ours_only_when_named_and_then_noted(kind: str) -> None:
     line = file_system_refusal(place_on(kind), False)
-    assert f"/data/x is on {kind}, {indirect_kind(kind)}: measured only when it is named" in line
+    assert f"/data/x is on {kind}, {indirect_file_system_words(kind)}: measured only when it is named" in line
     assert file_system_refusal(place_on(kind), True) == ""
     (note,) = suitability_notes(Host("/nonexistent"), place_on(kind))
-    assert indirect_kind(kind) in note
+    assert indirect_file_system_words(kind) in note
 
 
 def test_a_container_s_root_is_measured_without_being_named_and_noted() -> None:
@@ -177,7 +177,7 @@ def test_without_the_right_it_says_whose_and_which(tmp_path: Path, monkeypatch: 
     tmp_path.chmod(0o755)
     monkeypatch.setattr(os, "access", lambda *_a, **_k: False)
     monkeypatch.setattr(os, "geteuid", lambda: 12345678)
-    line = refused_directory(str(tmp_path))
+    line = directory_refusal(str(tmp_path))
     owner = tmp_path.owner()
     assert line.startswith(f"{tmp_path}: uid 12345678 may not write here (mode 0755, owner {owner}, group ")
 
@@ -190,7 +190,7 @@ def test_somebody_else_s_directory_is_refused_for_real() -> None:
         child = os.fork()
         if child == 0:  # the user id belongs to the whole process
             os.setresuid(65534, 65534, 65534)
-            os._exit(0 if "may not write here (mode 0755, owner root" in refused_directory(directory) else 1)
+            os._exit(0 if "may not write here (mode 0755, owner root" in directory_refusal(directory) else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 

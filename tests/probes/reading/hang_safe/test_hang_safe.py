@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.reading.hang_safe.client import GuardedReader, Hung
+from hostdx.probes.reading.hang_safe.client import GuardedReader, PathHangs
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.process_stat import is_running
 from hostdx.probes.types import Absent
@@ -60,7 +60,7 @@ def test_a_child_that_hangs_is_abandoned_and_replaced() -> None:
     os.kill(stuck, signal.SIGSTOP)
     try:
         reader.ask_child("exists", "/sys")
-    except Hung:
+    except PathHangs:
         pass
     else:
         raise AssertionError("a stopped child answered")
@@ -69,7 +69,7 @@ def test_a_child_that_hangs_is_abandoned_and_replaced() -> None:
     assert child_of(reader) != stuck
     try:
         reader.ask_child("exists", "/sys")  # not tried again at once: every try costs a process
-    except Hung:
+    except PathHangs:
         pass
     else:
         raise AssertionError("a path that hung was tried again")
@@ -166,7 +166,7 @@ def test_a_child_that_works_is_waited_for_and_one_that_sleeps_is_not(
     reader.close()
     monkeypatch.setattr(sys, "executable", _write_interpreter(tmp_path, "exec sleep 60"))
     reader = GuardedReader(abandon_after_s=0.3)
-    with pytest.raises(Hung):
+    with pytest.raises(PathHangs):
         reader.ask_child("exists", "/proc/uptime")
 
 
@@ -176,5 +176,5 @@ def test_a_child_that_works_for_ever_is_abandoned_too(
     monkeypatch.setattr(sys, "executable", _write_interpreter(tmp_path, "while :; do :; done"))
     monkeypatch.setattr("hostdx.probes.reading.hang_safe.client.MAX_WORKING_S", 0.5)
     reader = GuardedReader(abandon_after_s=0.1)
-    with pytest.raises(Hung):
+    with pytest.raises(PathHangs):
         reader.ask_child("exists", "/proc/uptime")

@@ -5,7 +5,7 @@ import time
 
 from hostdx.app.recordings.writer import encode_event
 from hostdx.probes.reading.secrecy.secret_forms import MASK, SECRET_FORMS, SecretForm
-from hostdx.probes.reading.secrecy.secrets import mask_secrets, mask_tree, mask_words
+from hostdx.probes.reading.secrecy.secrets import mask_command_words, mask_secrets, mask_tree
 from hostdx.probes.reading.time_limit import limit_time
 from hostdx.scenarios.contract import events as ev
 from tests.every_case import every_case
@@ -122,7 +122,7 @@ COMMANDS = [
 @every_case(("words", "masked"), COMMANDS)
 def test_a_command_keeps_no_secret_as_words_as_text_and_in_a_recording(words: list[str], masked: str) -> None:
     plain = masked.replace("'", "")
-    assert " ".join(mask_words(words)) == plain
+    assert " ".join(mask_command_words(words)) == plain
     text = shlex.join(words)
     assert mask_secrets(text).replace("'", "") == plain
     assert mask_secrets(mask_secrets(text)) == mask_secrets(text)
@@ -149,7 +149,7 @@ def test_a_command_keeps_no_secret_as_words_as_text_and_in_a_recording(words: li
 def test_ordinary_options_stay(text: str) -> None:
     assert mask_secrets(text) == text
     if not set(";\n") & set(text):  # a shell's own, and no words of a command
-        assert mask_words(text.split(" ")) == text.split(" ")
+        assert mask_command_words(text.split(" ")) == text.split(" ")
 
 
 @every_case(
@@ -167,8 +167,8 @@ def test_no_text_keeps_it_busy(part: str) -> None:
 
 def test_a_value_may_be_the_next_word() -> None:
     words = ["job", "--password", "two words", "--token", "-v", "--url=ftp://a:b@c"]
-    assert mask_words(words) == ["job", "--password", "***", "--token", "-v", "--url=ftp://***@c"]
-    assert mask_words(()) == []
+    assert mask_command_words(words) == ["job", "--password", "***", "--token", "-v", "--url=ftp://***@c"]
+    assert mask_command_words(()) == []
 
 
 def test_at_any_depth() -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.files.rights import write_advice
+from hostdx.probes.files.rights import advice_for_failed_write
 from hostdx.probes.system.disk.failing import cause_and_advice, device_error_suffix, is_made_read_only
 from hostdx.probes.system.disk.mounts import parse_mountinfo
 from hostdx.probes.types import Absent
@@ -71,7 +71,7 @@ def test_a_file_system_that_the_kernel_made_read_only_is_told_from_one_that_was_
         suffix = device_error_suffix(str(disk.mountpoint), errno.EROFS)
         assert f"/dev/{disk.device}, ext4 on {disk.mountpoint}" in suffix
         assert cause_and_advice(errno.EROFS, str(disk.mountpoint)).endswith(
-            write_advice(errno.EIO, "name another directory")
+            advice_for_failed_write(errno.EIO, "name another directory")
         )
 
 

@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from hostdx.probes.system.nodes.acpi import ROOT, read_acpi_tables
-from hostdx.probes.types import Absent, Json, Unread, is_present
+from hostdx.probes.types import Absent, Json, UnreadFact, is_present
 from hostdx.scenarios.numa.settings import lost_and_all_nodes
 from hostdx.scenarios.numa.settings import read_settings as all_settings
 from tests.fakes.hosts.tree import Tree
@@ -14,7 +14,7 @@ NODE = "/sys/devices/system/node"
 
 
 def _read_settings(tree: Tree) -> dict[str, Json | Absent]:
-    return {e.name: e.absent if isinstance(e, Unread) else e.value for e in all_settings(tree.host())}
+    return {e.name: e.absent if isinstance(e, UnreadFact) else e.value for e in all_settings(tree.host())}
 
 
 def _make_table(name: str, body: bytes) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostdx.probes.cpu_list import as_list, parse_list, parse_mask
+from hostdx.probes.cpu_list import format_cpu_list, parse_cpu_list, parse_cpu_mask
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.processor.cpu import read_brand, read_cpu, read_flags
 from hostdx.probes.system.processor.frequency import read_frequency
@@ -23,18 +23,18 @@ NODE = "/sys/devices/system/node"
 
 @every_case("text", ["x", "3-1", "1-", "0-4000000000", "(null)", "1;2", "²", "0-65535," * 9])
 def test_lists_that_are_none(text: str) -> None:
-    assert parse_list(text) is None
+    assert parse_cpu_list(text) is None
 
 
 def test_masks() -> None:
-    assert parse_mask("00000000,00000105") == {0, 2, 8}
-    assert parse_mask("1,00000000") == {32}
-    assert parse_mask("xyz") is None and parse_mask("") is None
+    assert parse_cpu_mask("00000000,00000105") == {0, 2, 8}
+    assert parse_cpu_mask("1,00000000") == {32}
+    assert parse_cpu_mask("xyz") is None and parse_cpu_mask("") is None
 
 
 @given(st.frozensets(st.integers(0, 300)))
 def test_a_list_reads_back(cpus: frozenset[int]) -> None:
-    assert parse_list(as_list(cpus)) == cpus
+    assert parse_cpu_list(format_cpu_list(cpus)) == cpus
 
 
 def test_a_list_of_more_cpus_than_a_machine_has_is_none(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from hostdx.probes.system.processor.caches import read_caches
 from hostdx.probes.system.processor.cpu import read_cpu
 from hostdx.probes.system.processor.idle import read_idle_states
 from hostdx.probes.system.processor.topology import read_cpu_topology
-from hostdx.probes.system.running.allowed import read_allowed
+from hostdx.probes.system.running.allowed import read_allowed_resources
 from hostdx.probes.types import Absent, is_present
 from tests.fakes.hosts.tree import Tree
 
@@ -169,7 +169,7 @@ def test_apic_mode_by_a_number_beyond_what_xapic_can(tree: Tree) -> None:
 )
 def test_what_may_be_used_by_the_cpuset_of_an_old_tree(tree: Tree, mount: str, file: str) -> None:
     tree.put("/proc/self/cpuset", "/job\n").put("/proc/mounts", f"proc /proc proc rw 0 0\n{mount}\n")
-    assert read_allowed(tree.put(file, "4-7\n").host()).cpus == frozenset({4, 5, 6, 7})
+    assert read_allowed_resources(tree.put(file, "4-7\n").host()).cpus == frozenset({4, 5, 6, 7})
 
 
 ODD = ("", "-1", "9" * 5000, "0-4000000000", "٣", "0-1\0")
@@ -208,7 +208,7 @@ def test_no_reader_raises_whatever_a_file_holds(cpus: Build) -> None:
             read_pci_devices,
             read_idle_states,
             apic_mode,
-            read_allowed,
+            read_allowed_resources,
             read_nodes_per_socket,
         ):
             assert reader(tree.host()) is not None, change

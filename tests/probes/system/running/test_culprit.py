@@ -11,9 +11,9 @@ from hostdx.probes.system.running.culprit import (
     BusyProcess,
     Resource,
     completion_workers,
-    find_busiest,
-    find_busiest_family,
-    find_busiest_group,
+    find_dominant_family,
+    find_dominant_group,
+    find_dominant_user,
 )
 from hostdx.probes.system.running.processes import read_process_table
 from tests.fakes.hosts.processes import host_at, process
@@ -40,7 +40,9 @@ def culprit_of(
         lines = [f"cpu{n} 0 0 0 0" for n in range(cpus)]
         (root / "proc/stat").write_text("\n".join(["cpu 0", *lines, "intr 9"]) + "\n")
     before = read_process_table(host_at(a, 1000), io=True)
-    busiest = find_busiest(before, read_process_table(host_at(b, 1000 + seconds), io=True), resource, NOBODY)
+    busiest = find_dominant_user(
+        before, read_process_table(host_at(b, 1000 + seconds), io=True), resource, NOBODY
+    )
     return busiest and BusyProcess(busiest.pid, busiest.name, round(busiest.rate, 6))
 
 
@@ -70,18 +72,18 @@ def test_many_small_ones_are_found_by_what_they_share(a: Path, b: Path) -> None:
     process(b, 200, "daemon", 120)
     assert culprit_of(a, b) is None
     before, after = (read_process_table(Host(str(root)), io=False) for root in (a, b))
-    family = find_busiest_family(before, after, NOBODY)
+    family = find_dominant_family(before, after, NOBODY)
     assert family is not None and (family.pid, family.name, round(family.rate, 6)) == (11, "make", 1.2)
-    assert find_busiest_family(before, after, frozenset(range(100, 140))) is None  # a daemon is alone
+    assert find_dominant_family(before, after, frozenset(range(100, 140))) is None  # a daemon is alone
     for root in (a, b):  # below a user's service manager they are no family
         process(root, 11, "systemd", 10, parent=1)
     before, after = (read_process_table(host_at(root, t), io=False) for root, t in ((a, 1000), (b, 1001)))
-    assert find_busiest_family(before, after, NOBODY) is None
-    group = find_busiest_group(before, after, NOBODY, lambda pid: "1" if 140 <= pid < 180 else "")
+    assert find_dominant_family(before, after, NOBODY) is None
+    group = find_dominant_group(before, after, NOBODY, lambda pid: "1" if 140 <= pid < 180 else "")
     assert group is not None and msgspec.structs.replace(group, rate=round(group.rate, 6)) == BusyGroup(
         "1", 1.2, 40
     )
-    assert find_busiest_group(before, after, NOBODY, lambda pid: "2" if pid < 120 else "") is None
+    assert find_dominant_group(before, after, NOBODY, lambda pid: "2" if pid < 120 else "") is None
 
 
 def test_one_that_could_not_be_seen_before_is_not_charged_with_its_life(a: Path, b: Path) -> None:

@@ -11,9 +11,9 @@ from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.probes.system.running.host_looks import (
     HostLook,
     LookState,
-    compare_states,
     group_by_user,
-    read_state,
+    look_between_states,
+    read_look_state,
 )
 from hostdx.scenarios.analysis.incidents.looks import judge_looks
 from tests.every_case import every_case
@@ -58,8 +58,8 @@ def look_at(root: Path, *states: str) -> HostLook:
     for turn, state in enumerate(states, 1):
         write_tree(root, turn, state=state)
         host = Host(str(root))
-        states_read.append(read_state(host)._replace(boot_s=1000.0 + 10 * turn))
-    return compare_states(Host(str(root)), states_read[0], states_read[1])
+        states_read.append(read_look_state(host)._replace(boot_s=1000.0 + 10 * turn))
+    return look_between_states(Host(str(root)), states_read[0], states_read[1])
 
 
 def test_counters_become_rates_and_shares(tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ def test_a_process_that_moved_a_byte_in_between_is_slow_and_not_stuck(tmp_path: 
         (tmp_path / "proc/71/io").write_text(
             f"read_bytes: 0\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n"
         )
-        states.append(read_state(Host(str(tmp_path)))._replace(boot_s=float(written)))
-    host_look = compare_states(Host(str(tmp_path)), *states)
+        states.append(read_look_state(Host(str(tmp_path)))._replace(boot_s=float(written)))
+    host_look = look_between_states(Host(str(tmp_path)), *states)
     assert host_look.values["host"]["stuck tasks"] == 0
 
 
@@ -133,10 +133,10 @@ def old_looks(root: Path, kernel: str, busy: Container[int], stalled: Container[
         (root / "proc/diskstats").write_text(disk)
         (root / "proc/70/io").write_text(f"read_bytes: 0\nwrite_bytes: {written}\ncancelled_write_bytes: 0\n")
         states.append(
-            read_state(Host(str(root)))._replace(wall_s=1.795e9 + 10 * turn, boot_s=1e3 + 10.0 * turn)
+            read_look_state(Host(str(root)))._replace(wall_s=1.795e9 + 10 * turn, boot_s=1e3 + 10.0 * turn)
         )
     for before, after in pairwise(states):
-        looks.append(compare_states(Host(str(root)), before, after))
+        looks.append(look_between_states(Host(str(root)), before, after))
     return looks
 
 
@@ -165,8 +165,8 @@ def test_what_a_loop_devices_worker_moves_is_counted_once(tmp_path: Path) -> Non
             f"72 (kworker/u8:7-loop0) S 2 0 0 0 -1 69238880 0 0 0 0 0 {60 * turn} 0 0 20 0 1 0 500 0 0\n"
         )
         (worker / "io").write_text((tmp_path / "proc/70/io").read_text())
-        states_read.append(read_state(Host(str(tmp_path)))._replace(boot_s=1000.0 + 10 * turn))
-    states = compare_states(Host(str(tmp_path)), *states_read)
+        states_read.append(read_look_state(Host(str(tmp_path)))._replace(boot_s=1000.0 + 10 * turn))
+    states = look_between_states(Host(str(tmp_path)), *states_read)
     assert states.total == pytest.approx((0.26, 500_000, 40)), "its CPU time is its own"
     assert {use.name: use.io_rate for use in states.processes} == {
         "dd of=x": 500_000,
@@ -185,8 +185,8 @@ def test_many_small_processes_of_one_name_are_one_command(tmp_path: Path) -> Non
             path.write_text(
                 f"{pid} (simulate) R 1 1 1 0 -1 0 0 0 0 0 {(40 + pid) * turn} 0 0 0 20 0 1 0 600 0 0\n"
             )
-        states_read.append(read_state(Host(str(tmp_path)))._replace(boot_s=1000.0 + 10 * turn))
-    states = compare_states(Host(str(tmp_path)), *states_read)
+        states_read.append(read_look_state(Host(str(tmp_path)))._replace(boot_s=1000.0 + 10 * turn))
+    states = look_between_states(Host(str(tmp_path)), *states_read)
     cpus = sum(0.001 * (40 + pid) for pid in range(100, 130))
     assert {use.name: (use.pid, use.cpus) for use in states.processes}["simulate"] == (
         129,
@@ -205,8 +205,8 @@ def test_a_command_is_told_by_its_users_and_nobody_is_lost() -> None:
 
 def test_what_cannot_be_read_is_no_value(tmp_path: Path) -> None:
     host = Host(str(tmp_path))
-    state = read_state(host)
-    states = compare_states(host, state, state._replace(boot_s=state.boot_s + 10))
+    state = read_look_state(host)
+    states = look_between_states(host, state, state._replace(boot_s=state.boot_s + 10))
     assert (
         "CPU" not in states.values
         and states.processes == ()
@@ -217,9 +217,9 @@ def test_what_cannot_be_read_is_no_value(tmp_path: Path) -> None:
 def test_a_counter_that_ran_backwards_is_nothing(tmp_path: Path) -> None:
     write_tree(tmp_path, 5)
     host = Host(str(tmp_path))
-    before = read_state(host)._replace(boot_s=0.0)
+    before = read_look_state(host)._replace(boot_s=0.0)
     write_tree(tmp_path, 1)
-    after = read_state(Host(str(tmp_path)))._replace(boot_s=10.0)
-    states = compare_states(host, before, after)
+    after = read_look_state(Host(str(tmp_path)))._replace(boot_s=10.0)
+    states = look_between_states(host, before, after)
     assert all(value >= 0 for values in states.values.values() for value in values.values())
     assert min(states.total) >= 0

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.host import Host
-from hostdx.probes.system.running.ioprio import decode_priority, read_priorities
-from hostdx.probes.system.running.tasks import Scan, explain_hidden_tasks, find_blocked_tasks
+from hostdx.probes.system.running.ioprio import decode_priority, read_io_priorities
+from hostdx.probes.system.running.tasks import BlockedTaskScan, explain_hidden_tasks, find_blocked_tasks
 from hostdx.probes.types import Absent
 from tests.every_case import every_case
 
@@ -35,7 +35,7 @@ def test_only_tasks_in_d_are_found(tmp_path: Path) -> None:
     process(tmp_path, 40, "make", "D", "kernel_clone")  # a vfork parent, for a millisecond
     process(tmp_path, 50, "kswapd0", "D", "0", flags=0x00200000)
     scan = find_blocked_tasks(Host(str(tmp_path)))
-    assert isinstance(scan, Scan) and scan.processes == 5
+    assert isinstance(scan, BlockedTaskScan) and scan.processes == 5
     assert [(t.pid, t.comm, t.kernel_thread) for t in scan.tasks] == [
         (20, "xrootd", False),
         (50, "kswapd0", True),
@@ -71,7 +71,7 @@ def test_a_process_of_ours_with_idle_priority_is_found() -> None:
     ) as child:
         assert child.stdout is not None and child.stdin is not None
         child.stdout.readline()
-        priorities = read_priorities(Host())
+        priorities = read_io_priorities(Host())
         child.stdin.close()
     assert not isinstance(priorities, Absent)
     assert (child.pid, "idle") in {(p.pid, p.kind) for p in priorities}

@@ -3,7 +3,7 @@
 import msgspec
 
 from hostdx.probes.imports import kinds
-from hostdx.probes.imports.path_names import distinguish_paths
+from hostdx.probes.imports.path_names import distinct_short_names
 from hostdx.probes.imports.source import ImportSource
 from hostdx.scenarios.analysis.compare.run_summary import summarise_run
 from hostdx.scenarios.analysis.compare.snapshot import Imported
@@ -58,7 +58,7 @@ def only_finding(results: ResultSet, prefix: str) -> Finding:
     ],
 )
 def test_files_are_named_by_the_part_of_the_path_that_differs(paths: list[str], names: list[str]) -> None:
-    labels = distinguish_paths(paths)
+    labels = distinct_short_names(paths)
     assert len(set(labels)) == len(paths)
     if paths[-1] != "a/b/result.txt":  # two paths, one within the other, need the folder above
         assert labels == names

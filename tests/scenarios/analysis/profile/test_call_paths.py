@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from hostdx.app.features.profile.flame import changed_function_lines, difference_share, flame_svg, fold_stacks
-from hostdx.probes.engine.command.supervised import Calls
+from hostdx.probes.engine.command.supervised import CallChains
 from hostdx.probes.profile.call_profile import KERNEL, OFF, ON, RUNNABLE
-from hostdx.probes.profile.symbols import Symbols
+from hostdx.probes.profile.symbols import FrameNames
 from hostdx.scenarios.analysis.profile.call_paths import (
     NOT_IN_KERNEL,
     ROOTS,
@@ -25,7 +25,7 @@ from hostdx.scenarios.analysis.profile.results import CallNode, PathTree
 from tests.every_case import every_case
 
 
-class NumberedSymbols(Symbols):
+class NumberedSymbols(FrameNames):
     def frame_names(self, stack: object, files: object) -> tuple[str, ...]:
         return tuple(NAMES[place] for _, place in stack)  # type: ignore[attr-defined]
 
@@ -33,8 +33,8 @@ class NumberedSymbols(Symbols):
 NAMES = ["main", "work", "do_syscall_64", "fsync", "do_wait"]
 
 
-def make_calls(*stacks: tuple[str, tuple[int, ...], float], kernel: bool = True) -> Calls:
-    return Calls(
+def make_calls(*stacks: tuple[str, tuple[int, ...], float], kernel: bool = True) -> CallChains:
+    return CallChains(
         kernel=kernel,
         waits=True,
         lost=0,

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from hostdx.probes.engine.command.supervised import KernelLocks
-from hostdx.probes.profile.symbols import Symbols
+from hostdx.probes.engine.command.supervised import KernelLockWaits
+from hostdx.probes.profile.symbols import FrameNames
 from hostdx.scenarios.analysis.profile import results
 from hostdx.scenarios.analysis.profile.locks import LockWaitSample, kind_words, lock_table, waits_by_lock
 from tests.every_case import every_case
@@ -57,13 +57,13 @@ def test_a_locks_kind_is_what_the_kernel_says(flags: int, kind: str) -> None:
 
 
 def test_the_place_is_who_wanted_the_lock(tmp_path: object) -> None:
-    class LockSymbols(Symbols):
+    class LockSymbols(FrameNames):
         def frame_names(self, stack: object, files: object) -> tuple[str, ...]:
             assert isinstance(stack, list)
             return tuple(
                 {1: "rwsem_down_write_slowpath", 2: "down_write", 3: "path_openat"}[at] for _, at in stack
             )
 
-    waits = waits_by_lock(KernelLocks(lost=0, ways=((4, (1, 2, 3), (), 0.5, 3.0),)), LockSymbols())
+    waits = waits_by_lock(KernelLockWaits(lost=0, ways=((4, (1, 2, 3), (), 0.5, 3.0),)), LockSymbols())
     assert list(waits) == [("rwsem (write)", "path_openat")]
     assert waits["rwsem (write)", "path_openat"][0].path == ("path_openat",)

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from hostdx.probes.engine.measured import MeasuredBatch, NotApplicable
+from hostdx.probes.engine.measured import MeasuredBatch, MeasurementInvalid
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.plan import Metric, Workload
@@ -138,7 +138,9 @@ async def test_a_difference_found_while_it_is_not_known_whether_longer_slices_cu
 
 async def test_where_nothing_can_be_measured_that_is_said() -> None:
     run = FakeRun(seed=1)
-    trains = FakeTrains(run.clock, {"A": 1.0, "B": 1.0}, raises={0: NotApplicable("no directory of our own")})
+    trains = FakeTrains(
+        run.clock, {"A": 1.0, "B": 1.0}, raises={0: MeasurementInvalid("no directory of our own")}
+    )
     await measure_reads(run, trains)
     [verdict] = run.of(ev.RunVerdict)
     assert verdict.verdict == "not applicable"

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from hostdx.probes.engine.disk.budget import WriteBudget
-from hostdx.probes.engine.measured import BenchRefused, NotApplicable
+from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.iosched.measurement.mixed import MIXES, Mix, MixedBench, files_bytes
@@ -44,7 +44,7 @@ async def test_a_spent_budget_refuses_the_block(tmp_path: Path) -> None:
     bench = make_bench(tmp_path, cap=files + 4 * MIB)
     try:
         await bench.prepare_files([mix])
-        with pytest.raises(NotApplicable, match="write limit"):
+        with pytest.raises(MeasurementInvalid, match="write limit"):
             await bench.measure_block(mix, 1.0)
     finally:
         await bench.close()

@@ -3,7 +3,7 @@
 import ipaddress
 from pathlib import Path
 
-from hostdx.probes.engine.namespaces import draw_addresses
+from hostdx.probes.engine.namespaces import draw_lab_addresses
 from hostdx.probes.system.processor.cpu_times import parse_proc_stat
 from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
 from hostdx.scenarios.rpfilter.measurement.lab import choose_cpu
@@ -37,7 +37,7 @@ def test_iptables_forms() -> None:
 
 
 def test_addresses_are_private_and_drawn_anew() -> None:
-    draws = [draw_addresses() for _ in range(50)]
+    draws = [draw_lab_addresses() for _ in range(50)]
     for nets in draws:
         for address in (*nets.ipv6, *nets.ipv4, nets.spoofed6, nets.spoofed4):
             assert ipaddress.ip_address(address).is_private

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.engine.measured import BenchRefused, NotApplicable
+from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
 from hostdx.probes.reading.process_stat import is_running, read_own_stat
 from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
 from hostdx.scenarios.rpfilter.measurement.network import Network
@@ -95,15 +95,15 @@ async def test_the_forms_of_iptables_and_no_trace_of_them_afterwards(network: Ne
     treatment = Treatment(rule_kind="check", protocol="IPv6", loader=loader, table="raw")  # type: ignore[arg-type]
     try:
         assert (await network.make_active(treatment)).spoofed == 20
-    except NotApplicable as error:
+    except MeasurementInvalid as error:
         not_here(f"this kernel has no {loader} rpfilter: {error}")
     assert (await network.make_active(NONE)).spoofed == 0
 
 
 async def test_a_variant_that_is_not_what_it_says_is_not_applicable(network: Network) -> None:
-    with pytest.raises(NotApplicable, match="spoofed packets arrived"):
+    with pytest.raises(MeasurementInvalid, match="spoofed packets arrived"):
         await network.make_active(Treatment(rule_kind="none", protocol="IPv6", catches=True))
-    with pytest.raises(NotApplicable, match="not active"):
+    with pytest.raises(MeasurementInvalid, match="not active"):
         await network.measure("udp", "IPv6", 0.05)
     await network.make_active(NONE)  # and it goes on
 
@@ -117,7 +117,7 @@ async def test_without_ipv6_the_ipv4_variants_work_and_the_others_say_why() -> N
     try:
         assert (await network.set_up(ROUTES, ipv6=False)).ipv6_routes == 0
         assert (await network.make_active(Treatment(rule_kind="check", protocol="IPv4"))).spoofed == 20
-        with pytest.raises(NotApplicable, match="no IPv6"):
+        with pytest.raises(MeasurementInvalid, match="no IPv6"):
             await network.make_active(CHECK)
     finally:
         await network.close()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.probes.cpu_list import parse_list
+from hostdx.probes.cpu_list import parse_cpu_list
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running import quota_groups
 from hostdx.probes.system.running.processes import ProcessTable, read_process_table
@@ -144,7 +144,7 @@ def test_cpus_switched_off(tree: Tree, offline: str, control: str, titles: list[
     for n in range(8):
         tree.put(f"/{CPU}/cpu{n}/online", "1\n")
     tree.files(f"/{CPU}", present="0-7", offline=offline)
-    for n in parse_list(offline) or ():
+    for n in parse_cpu_list(offline) or ():
         if n < 8:
             tree.put(f"/{CPU}/cpu{n}/online", "0\n")
     if control:
@@ -165,7 +165,7 @@ def test_cpus_switched_off(tree: Tree, offline: str, control: str, titles: list[
     ],
 )
 def test_threads_of_power_that_are_not_used(tree: Tree, offline: str, titles: list[str]) -> None:
-    off = parse_list(offline) or frozenset()
+    off = parse_cpu_list(offline) or frozenset()
     tree.files(f"/{CPU}", present="0-31", offline=offline)
     tree.put(
         "/proc/cpuinfo", "".join(f"processor\t: {n}\ncpu\t\t: POWER8\n\n" for n in range(32) if n not in off)

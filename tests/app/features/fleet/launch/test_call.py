@@ -185,14 +185,14 @@ def test_a_connection_that_breaks_off(node: Node, tmp_path: Path) -> None:
 
 
 def test_a_stop_that_nobody_answers(node: Node) -> None:
-    node.up_to("running").call.stop()
+    node.up_to("running").call.ask_to_stop()
     node.t += PATIENCE_S + 1
     node.call.give_up_if_silent()
     assert node.wire.aborted and node.end(None).state == "interrupted"
 
 
 def test_a_run_that_did_not_end_when_it_was_told_to(node: Node) -> None:
-    node.up_to("running").call.stop()
+    node.up_to("running").call.ask_to_stop()
     answer = node.words(left=77, said="").end()
     assert answer.state == "interrupted" and "77" in answer.reason
 
