@@ -91,6 +91,9 @@ class Cycles:
                 await self._measure_cycle(cycle, workers)
             except WriteBudgetSpent as why:  # what was measured until now holds
                 self.ended = str(why)
+            except Exception as why:  # more budget would not have helped
+                self.ended = f"measuring failed: {why}"
+                raise
             longest = run.clock.now() - at
             self._seconds = run.clock.now() - began
             left = max(0.0, budget_s - self._seconds)

@@ -325,9 +325,8 @@ class CommandVariantBench(VariantBench):
 
 
 def describe_failure(job: JobRun, at_most_s: float, private: bool = False) -> str:
-    """Return why a run is not measured, with the last lines of standard error; "" where it went well."""
-    lines = [line.strip() for line in job.errors.splitlines() if line.strip()][-3:] if not private else []
-    last = f": {' / '.join(lines)[-300:]}" if lines else ""
+    """Return why a run is not measured, with what standard error says of it; "" where it went well."""
+    last = f": {job.error_text}" if job.error_text and not private else ""
     if job.stopped == "time":
         return f"it did not end within {format_duration(at_most_s)} (--at-most){last}"
     if job.stopped or job.status is None:

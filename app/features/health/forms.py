@@ -59,7 +59,8 @@ def _nagios_lines(check: HealthCheck) -> Iterator[str]:
     """Status, text and performance data (Nagios plug-in rules: 'label'=value;warn;crit;min;max)."""
     figures = [f"'{s.load} {s.slot}'={s.ratio:.4f};;{s.limit:.4f}:;0" for s in check.standings]
     figures.append(f"'time'={check.seconds:.2f}s;;;0")
-    words = f"HOSTDX {NAGIOS[check.answer][1]} - {check.sentence}"
+    notes = f" ({'; '.join(check.notes)})" if check.notes else ""  # fit, but of what?
+    words = f"HOSTDX {NAGIOS[check.answer][1]} - {check.sentence}{notes}"
     yield f"{words.translate(_NO_BAR)} | {' '.join(figures)}"
 
 

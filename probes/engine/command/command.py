@@ -99,9 +99,9 @@ class CommandBench:
         return ""
 
     def _failure_text(self, run: JobRun) -> str:
-        status, lines = run.status or 0, run.errors.strip().splitlines()
+        status = run.status or 0
         ending = f"exited with status {status}" if status >= 0 else f"was ended by signal {-status}"
-        return f"{self.argv[0]} {ending}" + (f": {lines[-1][:200]}" if lines else "")
+        return f"{self.argv[0]} {ending}" + (f": {run.error_text}" if run.error_text else "")
 
     async def wait_until_idle(self) -> None:
         """Wait, at most 2 s, until the data that the command left in the page cache are written."""

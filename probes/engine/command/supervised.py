@@ -18,10 +18,15 @@ from hostdx.probes.engine.command import process_tree
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.engine.pool import fork_child
 from hostdx.probes.profile.wait_samples import WaitSample
+from hostdx.probes.reading.patterns import lazy_pattern
 
 ENDING_S = 8.0  # the supervisor's own bounds: a grace of 0.5 s, killing at most 5 s
 _SAMPLE = b'{"at_s":'
 OUTPUT_BYTES = 1 << 20  # of a command's output kept, where its score is looked for in it
+_FAULT = lazy_pattern(
+    r"(?i)\b(?:\w*error|\w*exception|fail|fatal|panic|abort|segmentation fault|cannot|can't|could ?n.t|unable|"
+    r"denied|refused|not found|no such|no space|killed|timed out)"
+)
 LINE_BYTES = 8 * OUTPUT_BYTES  # of an answer: a byte takes six at most in JSON
 
 
@@ -150,6 +155,16 @@ class JobRun(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def cpu_s(self) -> float:
         return self.user_s + self.system_s
+
+    @property
+    def error_text(self) -> str:
+        """The last line of standard error that speaks of a fault, else its last three; "" without any.
+
+        dd and others end with their counts, whatever happened.
+        """
+        lines = [line.strip() for line in self.errors.splitlines() if line.strip()]
+        of_fault = [line for line in lines if _FAULT.search(line)]
+        return " / ".join(of_fault[-1:] or lines[-3:])[-300:]
 
 
 class TreeSample(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,10 +4,12 @@ from hostdx.scenarios.contract.finding import Severity
 from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
 
 KERNEL = "kernel"
+ANY = "*"  # any program of the system's log
 
 
 class FaultLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
-    """`pattern`: what a line meets; its group fills `{subject}` in `title`. `programs`: daemons, or the kernel.
+    """`pattern`: what a line meets; its group fills `{subject}` in `title`. `programs`: daemons, the kernel, or
+    ANY of them but the kernel.
 
     `least`: how many such lines are a fault; a later line that meets `settled` says that it is over.
     `example` is such a line, `trap` one that looks like it and is none.

@@ -19,6 +19,7 @@ from hostdx.scenarios.triage.rules.read import ReadingText, last_kernel_log_line
 from hostdx.scenarios.triage.rules.rule_file import Answer, RemedyAdvice, RuleText
 from hostdx.scenarios.triage.rules.subjects.log import rows_of_log_lines, rows_of_unlisted_lines
 from hostdx.scenarios.triage.rules.subjects.service_log import (
+    fault_line_rows,
     rows_of_service_lines,
     rows_of_unlisted_service_lines,
 )
@@ -82,6 +83,8 @@ def rows_to_check(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
 def _rule_rows(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
     if text.rest and text.programs:
         return rows_of_unlisted_service_lines(host, load_written_rules().rules)
+    if text.programs and not text.log:
+        return fault_line_rows(host, load_written_rules().rules)
     if text.programs:
         return rows_of_service_lines(host, text)
     if text.log:
@@ -185,14 +188,16 @@ def rule_finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[
         title = SentenceTemplate(template).fill_sentence(
             first.with_columns({"count": len(rows), "subjects": subject_names})
         )
+    why = SentenceTemplate(text.why).fill_sentence(first)
     return Finding(
         id=text.id,
         severity=severity,
         confidence=text.confidence,
+        alike=why if text.singly else "",  # one rule may be about many faults: a table's rows
         subject=first.subject if len(rows) == 1 else "",
         subjects=subjects if len(rows) > 1 else (),
         title=title,
-        evidence=(*evidence, Evidence(SentenceTemplate(text.why).fill_sentence(first))),
+        evidence=(*evidence, Evidence(why)),
         remedy=rule_remedies(text, host, rows),
         references=text.references,
         prove=text.prove,

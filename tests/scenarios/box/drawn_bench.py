@@ -30,6 +30,7 @@ class DrawnBench:
     """Implements `cycles.Bench`. `slow`: by corner, how many times slower; `cached`: refused as memory's answers.
 
     `second`: by load, how many times as fast whichever side comes second is; `flushed`: settling ends that.
+    `last`: what it raises after `most_blocks`.
     """
 
     direct = True
@@ -45,6 +46,7 @@ class DrawnBench:
         cached: frozenset[str] = frozenset(),
         scatter: float = 0.1,
         most_blocks: int = 10**6,
+        last: Exception | None = None,
         second: Mapping[str, float] | None = None,
         flushed: bool = False,
     ) -> None:
@@ -55,7 +57,7 @@ class DrawnBench:
         self._cached, self._scatter, self._left = cached, scatter, most_blocks
         self.order: list[tuple[int, str]] = []
         self.pilots: list[int] = []
-        self._cycle = 0
+        self._cycle, self._last = 0, last or WriteBudgetSpent("the run's write limit is reached")
         self._second, self._flushed, self._before = dict(second or {}), flushed, ""
 
     async def wait_until_settled(self) -> None:
@@ -73,7 +75,7 @@ class DrawnBench:
             raise Cached("cached: 100 % of the pages stayed in this host's memory")
         self._left -= 1
         if self._left < 0:
-            raise WriteBudgetSpent("the run's write limit is reached")
+            raise self._last
         rate = (
             USUAL[corner.id] / self._slow.get(corner.id, 1.0) * self._rng.lognormvariate(0.0, self._scatter)
         )

@@ -133,6 +133,17 @@ def test_the_write_limit_ends_it_and_what_was_measured_holds() -> None:
     assert few.verdicts["ior-write"].is_not_measured and few.verdicts["ior-write"].ratio is None
 
 
+def test_an_error_is_what_is_missing_to_a_verdict_not_budget() -> None:
+    clock = FakeClock()
+    run = FakeRun(clock=clock)
+    bench = DrawnBench(clock, 1, most_blocks=len(CORNERS), last=OSError(5, "Input/output error"))
+    cycles = Cycles(run, bench, box_workloads(Sizes()), None, "this file system (xfs)")
+    with pytest.raises(OSError, match="Input/output"):
+        asyncio.run(cycles.measure(StepInProgress(run, "corners", "corners"), 120.0, WORKERS))
+    assert {verdict.reason for verdict in cycles.load_verdicts()} == {cycles.ended}
+    assert "Input/output error" in cycles.ended
+
+
 def test_a_disturbed_load_is_left_out_of_its_cycle_alone() -> None:
     run = FakeRun(clock=FakeClock())
     disturbed = Disturbance(kind="cpu", figure=0.9, usual=0.1)

@@ -15,7 +15,7 @@ from hostdx.probes.system.software.system_log import (
 )
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.knowledge.daemons import WordPattern, daemon_line_patterns, logged_daemons
-from hostdx.scenarios.triage.knowledge.fault_lines import KERNEL, FaultLine, list_fault_lines
+from hostdx.scenarios.triage.knowledge.fault_lines import ANY, KERNEL, FaultLine, list_fault_lines
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.read import kernel_log_index
 from hostdx.scenarios.triage.rules.rule_file import RuleText
@@ -59,19 +59,25 @@ def _program_log(host: Host, program: str, files: Sequence[str]) -> ProgramLog:
     return log
 
 
+def _named_patterns(rules: Iterable[RuleText]) -> dict[str, list[WordPattern]]:
+    """Return by program, or ANY, what the lines meet that a rule or an entry of fault_lines.toml names."""
+    named: dict[str, list[WordPattern]] = {ANY: []}
+    for rule in rules:
+        for program in rule.programs if rule.log else ():
+            named.setdefault(program, []).append((rule.log, rule.log_words))
+    for entry in list_fault_lines():
+        for program in entry.programs:
+            named.setdefault(program, []).append((entry.pattern, entry.pattern_words))
+    return named
+
+
 def rows_of_unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> list[SubjectRow]:
     """One row per daemon of knowledge/daemons.toml that wrote lines at fault which none of the rules names.
 
     `lines`: how many; `worse`: those in grave words; `last`: of the kind that came most often, grave ones first;
     `alike`: how many are of this kind: numbers apart they are the same.
     """
-    listed: dict[str, list[WordPattern]] = {}
-    for rule in rules:
-        for program in rule.programs if rule.log else ():
-            listed.setdefault(program, []).append((rule.log, rule.log_words))
-    for entry in list_fault_lines():
-        for program in entry.programs:
-            listed.setdefault(program, []).append((entry.pattern, entry.pattern_words))
+    listed = _named_patterns(rules)
     rows = []
     for daemon in logged_daemons():
         for program in daemon.programs:
@@ -80,7 +86,7 @@ def rows_of_unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> lis
                 continue
             index = log.index
             faults = index.find_matches(daemon_line_patterns("fault"), range(len(log.lines)))
-            settled = (*daemon_line_patterns("harmless"), *listed.get(program, ()))
+            settled = (*daemon_line_patterns("harmless"), *listed.get(program, ()), *listed[ANY])
             numbers = sorted(faults - index.find_matches(settled, faults))
             grave = index.find_matches(daemon_line_patterns("grave"), {*numbers})
             by_kind: dict[str, list[int]] = {}
@@ -143,24 +149,30 @@ def rows_of_service_lines(host: Host, rule: RuleText) -> list[SubjectRow]:
     return rows
 
 
-def fault_line_rows(host: Host) -> list[SubjectRow]:
-    """One row per entry of knowledge/fault_lines.toml and program (or the kernel) that wrote such lines."""
+def fault_line_rows(host: Host, rules: Iterable[RuleText] = ()) -> list[SubjectRow]:
+    """One row per entry of knowledge/fault_lines.toml and program (or the kernel) that wrote such lines.
+
+    An entry about ANY program leaves out the lines that another entry or one of the rules names for their program.
+    """
     files = {daemon.programs[0]: daemon.files for daemon in logged_daemons()}
     kernel = host.compute_once(read_kernel_log)
+    named = _named_patterns(rules)
+    written = dict.fromkeys((*host.compute_once(read_system_log), *files))
     rows = []
     for entry in list_fault_lines():
-        for program in entry.programs:
+        for program in written if ANY in entry.programs else entry.programs:
             log = None if program == KERNEL else _program_log(host, program, files.get(program, ()))
             index = host.compute_once(kernel_log_index) if log is None else log.index
-            numbers = sorted(
-                index.find_matches([(entry.pattern, entry.pattern_words)], range(len(index.lines)))
-            )
+            numbers = index.find_matches([(entry.pattern, entry.pattern_words)], range(len(index.lines)))
+            if numbers and ANY in entry.programs:
+                settled = (*daemon_line_patterns("harmless"), *named.get(program, ()))
+                numbers -= index.find_matches(settled, numbers)
             if not numbers:
                 continue
             source = "" if isinstance(kernel, Absent) else kernel.source
             if log is not None:
-                source = log.lines[numbers[-1]].source
-            rows.append(_fault_line_row(entry, program, index.lines, numbers, source))
+                source = log.lines[max(numbers)].source
+            rows.append(_fault_line_row(entry, program, index.lines, sorted(numbers), source))
     return rows
 
 
@@ -188,5 +200,6 @@ def _fault_line_row(
         "over": bool(entry.settled)
         and any(re.search(entry.settled, line) for line in lines[numbers[-1] + 1 :]),
         "source": source,
+        "file": source if source.startswith("/var/log/") and program != KERNEL else "",
     }
     return SubjectRow(program, columns)

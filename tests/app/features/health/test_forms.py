@@ -56,6 +56,12 @@ def test_nagios_has_one_line_with_figures() -> None:
     assert "'cpu-integer one'=0.7512;;0.8800:;0" in figures and "'time'=4.25s" in figures
 
 
+def test_nagios_is_told_what_was_not_measured() -> None:
+    result = HealthCheck(notes=["note | 1", "note 2"])
+    words = spell_check(result, "nagios").partition(" | ")[0]
+    assert "note / 1" in words and "note 2" in words and "\n" not in words
+
+
 def test_a_usage_error_is_unknown_to_nagios(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command_line(["health", "--format", "nagios", "--within", "soon"]) == 3
     assert len(capsys.readouterr().out.splitlines()) == 1

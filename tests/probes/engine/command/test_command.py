@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.engine.command.command import CommandBench
+from hostdx.probes.engine.command.supervised import JobRun
 from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
 from hostdx.probes.reading.host import Host
 from tests.every_case import every_case
@@ -34,7 +35,7 @@ async def test_words_are_split_but_no_shell_sees_them(tmp_path: Path) -> None:
     [
         (
             python_command("import sys; print('first'); sys.exit('no\\nquota left')"),
-            "exited with status 1: quota left",
+            "exited with status 1: no / quota left",
         ),
         (python_command("import os; os.kill(os.getpid(), 9)"), "was ended by signal 9"),
         ("/nonexistent/tool --x", "/nonexistent/tool cannot be started: No such file or directory"),
@@ -131,3 +132,17 @@ async def test_below_its_bound_it_ends_by_itself(tmp_path: Path) -> None:
         most_bytes=64 * MIB
     )
     assert measured.values["seconds"] > 0 and (tmp_path / "made").stat().st_size == 8 * MIB
+
+
+@pytest.mark.parametrize(
+    ("errors", "said"),
+    [
+        ("dd: error writing '/x': Input/output error\n329+0 records in\n328+0 records out\n", "/x"),
+        ("a\nb\nc\nd\n", "b / c / d"),
+        (" \n", ""),
+        ("Error: one\nnote\nValueError: two\n", "ValueError: two"),
+    ],
+)
+def test_of_standard_error_the_line_that_speaks_of_a_fault_is_kept(errors: str, said: str) -> None:
+    run = JobRun(**dict.fromkeys(JobRun.__struct_fields__, 0) | {"errors": errors})  # type: ignore[arg-type]
+    assert said in run.error_text and bool(said) == bool(run.error_text)

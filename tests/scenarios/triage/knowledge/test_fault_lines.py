@@ -7,7 +7,7 @@ import pytest
 
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.rule import Inapplicable
-from hostdx.scenarios.triage.knowledge.fault_lines import KERNEL, FaultLine, list_fault_lines
+from hostdx.scenarios.triage.knowledge.fault_lines import ANY, KERNEL, FaultLine, list_fault_lines
 from hostdx.scenarios.triage.rules.engine import check_rule
 from hostdx.scenarios.triage.rules.known import load_written_rules
 from tests.every_case import assert_each
@@ -18,7 +18,7 @@ RULE = next(
 
 
 def severities(root: Path, entry: FaultLine, lines: list[str]) -> list[str]:
-    program = entry.programs[0]
+    program = "some-daemon" if ANY in entry.programs else entry.programs[0]
     sender = "kernel" if program == KERNEL else f"{program}[{1 if program == 'systemd' else 812}]"
     log = root / "var/log/messages"
     log.parent.mkdir(parents=True, exist_ok=True)
