@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.host import Host
+from hostdx.scenarios.contract.finding import Finding, fold_alike_findings
 from hostdx.scenarios.contract.rule import Inapplicable
 from hostdx.scenarios.triage.knowledge.fault_lines import ANY, KERNEL, FaultLine, list_fault_lines
 from hostdx.scenarios.triage.rules.engine import check_rule
@@ -46,3 +47,32 @@ def test_a_later_line_says_that_it_is_over(tmp_path: Path) -> None:
     assert_each(
         (entry for entry in list_fault_lines() if entry.settled), check, name=lambda entry: entry.example
     )
+
+
+def findings_of(root: Path, *lines: tuple[str, str]) -> list[Finding]:
+    log = root / "var/log/messages"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(
+        "".join(
+            f"Nov 30 10:00:00 srv {program}[812]: {line} {n}\n" for n in range(9) for program, line in lines
+        )
+    )
+    host = Host(str(root))
+    host.is_static = True
+    with suppress(Inapplicable):
+        return fold_alike_findings(check_rule(RULE, host))
+    return []
+
+
+def test_what_any_program_says_is_not_said_again_where_an_entry_names_its_line(tmp_path: Path) -> None:
+    full = "write failed: No space left on device"
+    assert [f.subject for f in findings_of(tmp_path, ("rsyslogd", full))] == ["rsyslogd"]
+    assert [f.subject for f in findings_of(tmp_path, ("some-daemon", full))] == ["some-daemon"]
+    assert findings_of(tmp_path, ("some-daemon", f"level=info {full}")) == []
+
+
+def test_programs_with_one_fault_are_one_finding_and_two_faults_are_two(tmp_path: Path) -> None:
+    (alike,) = findings_of(tmp_path, ("first", "Stale file handle"), ("second", "Stale file handle"))
+    assert alike.subjects == ("first", "second")
+    unlike = findings_of(tmp_path, ("first", "Stale file handle"), ("second", "No buffer space available"))
+    assert {finding.subject for finding in unlike} == {"first", "second"}
