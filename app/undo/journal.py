@@ -73,8 +73,7 @@ class JournalEntry(msgspec.Struct, frozen=True, tag="intend", tag_field="line", 
     `saved` the side paths' texts; `became` what could be read back, or the start time of a process.
 
     What the later lines say of it: `left` are the side paths' texts as our own last write of the target left them;
-    `inode`: which directory or file was made;
-    `record_undoing`: the old value is being written back, `record_back`: it was; `writers` are abandoned children."""
+    `inode`: which directory or file was made; `undoing`: the old value is being written back, `back`: it was; `writers` are abandoned children."""
 
     id: str
     action: Action

@@ -187,7 +187,7 @@ def compare_claim(
 class ImportTrouble(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Something that limits what the file proves: an error the tool reported, an interrupted or invalid run.
 
-    `id` says which; `said` is the tool's own text, data of the file. `is_fatal`: nothing was measured.
+    `id` says which; `said` is the tool's own text, data of the file. `fatal`: nothing was measured.
     """
 
     id: str

@@ -149,7 +149,7 @@ class Plan(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """What a run would do, before it does anything. `seconds` is the time of the whole run, `measuring_s` the part
     that the budget bounds.
 
-    `refusal` says why the run cannot be done here (exit status 3). `not_applicable`: what is left out, and why.
+    `refusal` says why the run cannot be done here (exit status 3). `left_out`: what is left out, and why.
     """
 
     scenario: str

@@ -146,7 +146,7 @@ class DeviceState(msgspec.Struct, frozen=True, kw_only=True):
     blk_mq_check_inflight). What waits above an idle driver is held by the scheduler, by a limit of a control group, or
     by a layer (multipath without a path): only a request has a tag of the scheduler, so `scheduler_holds` tells them
     apart where it is readable.
-    `multipath`: a device of dm-multipath; `device_state`: what the SCSI layer says of the device ("running").
+    `multipath`: a device of dm-multipath; `state`: what the SCSI layer says of the device ("running").
     """
 
     name: str

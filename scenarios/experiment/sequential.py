@@ -70,7 +70,7 @@ def draw_orders(
 
     A batch of groups in which some pair always came in the same order is drawn again: with a neighbour whose
     period is the group's, six equal orders look like a difference, and 2 of 64 draws are like that. The coins
-    of a batch stay fair, each of the other 62 outcomes is 3 % likelier than before. `batch_groups`: the groups at
+    of a batch stay fair, each of the other 62 outcomes is 3 % likelier than before. `batch`: the groups at
     the first look. Later batches have six at least: of four, each of the other 14 outcomes is 14 % likelier, and beside
     a neighbour of the groups' own rhythm three such batches can make half as many more false calls.
     """

@@ -55,7 +55,7 @@ def effect_finding(
     doubts: Sequence[str],
     undecided: str = "",
 ) -> Finding:
-    """Return what the trim did to the speed of new files; `is_undecided`: why it is not known, where it is not."""
+    """Return what the trim did to the speed of new files; `undecided`: why it is not known, where it is not."""
     moved = control.is_different
     measured = SAYS.evidence("write-speed", change=change.explain(TREATMENT))
     hidden = change.is_undecided and undecided != ""

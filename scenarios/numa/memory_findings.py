@@ -26,7 +26,7 @@ class Speed(NamedTuple):
 
 
 class SpeedMeasure(NamedTuple):
-    """`told` is the line about one pair of nodes, `compared` about the slow node and the fast one."""
+    """`pair_text` is the line about one pair of nodes, `compared` about the slow node and the fast one."""
 
     figure: Callable[[NodeReach], RoundsFigure | None]
     shown: Callable[[float], str]

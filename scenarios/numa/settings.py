@@ -35,7 +35,7 @@ _CPU_VENDORS = {"AuthenticAMD": "AMD", "HygonGenuine": "AMD", "GenuineIntel": "I
 
 
 class FirmwareSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """`found` is where the values come from; Absent: no source told any, and the readings are all unknown."""
+    """`attributes` is where the values come from; Absent: no source told any, and the readings are all unknown."""
 
     attributes: BiosAttributes | Absent
     readings: tuple[BiosReading, ...]

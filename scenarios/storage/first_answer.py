@@ -44,7 +44,7 @@ def first_answer(
     *,
     single: bool,
 ) -> list[Finding]:
-    """Of one directory; nothing where nothing was measured. `found`: what the run and the rules say of it besides.
+    """Of one directory; nothing where nothing was measured. `other_findings`: what the run and the rules say of it besides.
 
     `watched_s`: seconds of load in which a throttle was looked for. `single`: no other directory is compared with it.
     """

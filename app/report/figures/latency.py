@@ -134,7 +134,7 @@ _NAME = 30
 
 
 def latency_figure(session: RunSession, workload: str) -> tuple[Histogram, ...]:
-    """None where a side has too few operations, or nobody kept their times."""
+    """Empty where a side has too few operations, or nobody kept their times."""
     sides = pool_histograms(session, workload)
     bounds = [bound for side in sides.values() for bound in side]
     if not bounds or min(side.total() for side in sides.values()) < MIN_OPERATIONS:

@@ -13,8 +13,8 @@ _RED = "#c62828"
 
 
 class LoadLine(NamedTuple):
-    """Places are shares, 0 to 1, of the width and of the row's height. `level`: where its own line lies; `told`: of
-    each point; `turns`: where it became slower, or another."""
+    """Places are shares, 0 to 1, of the width and of the row's height. `level`: where its own line lies; `point_texts`:
+    one for each point; `turns`: where it became slower, or another."""
 
     name: str
     label_text: str

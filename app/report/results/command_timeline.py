@@ -27,7 +27,7 @@ MAX_LINES = 40  # runs of a variant that are drawn one by one
 
 
 class TimelineField(NamedTuple):
-    """`key` is the event's; `format_rate`: its sums are shown by the second."""
+    """`key` is the event's; `rate`: its sums are shown by the second."""
 
     key: str
     title: str

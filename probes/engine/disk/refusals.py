@@ -40,8 +40,8 @@ _SMART_TRANSPORTS = frozenset({"sata", "sas", "nvme"})
 class DirectorySuitability(msgspec.Struct, frozen=True, kw_only=True):
     """Whether a directory may be measured: `refusal` is empty where it may.
 
-    `size_bytes` is for `StorageBench`; `suitability_notes` belong beside the verdict;
-    `find_placement` is known unless it is refused before that.
+    `size_bytes` is for `StorageBench`; `notes` belong beside the verdict;
+    `placement` is known unless the directory is refused before that.
     """
 
     directory: str

@@ -14,7 +14,7 @@ MAX_SHOWN_CONDITIONS = 6  # conditions of one load, and values of one condition
 
 
 class Unlike(msgspec.Struct, frozen=True, kw_only=True):
-    """A load whose conditions differ; `differing_conditions`: by condition, the values of side A and of side B."""
+    """A load whose conditions differ; `differing`: by condition, the values of side A and of side B."""
 
     keys: tuple[FigureKey, ...]
     title: str

@@ -69,7 +69,7 @@ class NightFigure(msgspec.Struct, frozen=True, kw_only=True):
 class NightRun(msgspec.Struct, frozen=True, kw_only=True):
     """A recording of a night. `night` orders them whatever the clock said; `wall` is UTC, ISO 8601, as it was set.
 
-    A second run of the same night is a retest. `changed_facts`: since the measured night before.
+    A second run of the same night is a retest. `changes`: since the measured night before.
     """
 
     night: int

@@ -111,7 +111,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
 
 class FleetMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """One measure of like nodes. `values` by node, in the metric's unit, as `centre`; `spread`: one node's standard
-    deviation, a share. `smallest_difference`: the difference that is found in 95 % of the cases, a share.
+    deviation, a share. `smallest`: the difference that is found in 95 % of the cases, a share.
     """
 
     key: FigureKey

@@ -49,7 +49,7 @@ CYCLES = 12  # at least as many must fit into what may be written
 
 
 class DirectoryListing(NamedTuple):
-    """Names in the directory that was given, and how long listing them took; `whole`: to the end."""
+    """Names in the directory that was given, and how long listing them took; `is_complete`: to the end."""
 
     entries: int = 0
     seconds: float = 0.0

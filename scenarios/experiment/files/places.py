@@ -40,7 +40,7 @@ class ComparedDirectory(msgspec.Struct, frozen=True, kw_only=True):
 def compared_directory(
     known_devices: Devices, letter: str, directory: str, place: DirectoryPlacement
 ) -> ComparedDirectory:
-    """`known`: the host's block devices."""
+    """`known_devices`: the host's block devices."""
     devices = tuple(known_devices[name] for name in place.leaves if name in known_devices)
     return ComparedDirectory(letter=letter, directory=directory, place=place, devices=devices)
 

@@ -52,7 +52,7 @@ class PeerAddress(NamedTuple):
 
 
 class Open(msgspec.Struct, frozen=True, kw_only=True, tag="open"):
-    """`where`: namespaces of its own, the loopback, or a peer at `address`. `files`: descriptors to read and to write,
+    """`where`: namespaces of its own, the loopback, or a peer at `address`. `read_fds`, `write_fds`: descriptors,
     one each a worker, of `file_bytes`, which the bench fills in. `links`: in namespaces, the first as they come.
     """
 

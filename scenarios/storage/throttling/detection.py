@@ -186,7 +186,7 @@ def _join_windows(
 
 
 class _Period(msgspec.Struct, frozen=True):
-    """From a pause's end to the next one's. `cut_into_parts`: by a gap between blocks, when nothing was asked for."""
+    """From a pause's end to the next one's. `cut`: by a gap between blocks, when nothing was asked for."""
 
     seconds: float
     operations: int

@@ -30,7 +30,7 @@ _USER_MANAGER = re.compile(r"/user@([0-9]+)\.service/")
 
 
 class SessionQuota(msgspec.Struct, frozen=True, kw_only=True):
-    """`format_cpus`: of the host, 0 where not known. `reached`: of the periods under full load, in how many it
+    """`cpus`: of the host, 0 where not known. `reached`: of the periods under full load, in how many it
     held them back; `loaded`: CPUs that were loaded meanwhile.
     """
 

@@ -103,7 +103,7 @@ def all_readings(
 ) -> tuple[BiosReading, ...]:
     """Every setting of bios.toml that this processor has (`AMD`, `Intel`; empty: all), known or not.
 
-    `seen`: by setting, what the running system shows of it, for those that the firmware does not tell.
+    `running_values`: by setting, what the running system shows of it, for those that the firmware does not tell.
     """
     all_of_them = (
         _read_setting(s, values, pending, vendor, (running_values or {}).get(s.id, ""))

@@ -12,8 +12,7 @@ from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, Loaded, loa
 class KernelFault(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """One fault of a range of kernels. `scheduler` empty: whichever is active.
 
-    `of`: whose rules speak of it. `release_stream`: an EL z-stream ("el8_6"), in which alone the numbers count:
-    other streams
+    `of`: whose rules speak of it. `stream`: an EL z-stream ("el8_6"), in which alone the numbers count: other streams
     got the fix under other numbers. `backported`: by upstream series, the first stable release with the fix.
     `needs`: what must be so on the host (`scenarios/kernel/rules.py`); `symptom`: what shows it there.
     """

@@ -20,7 +20,7 @@ class ReadingText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_on
 
     Without anything else the whole text, a number where it is one. `key`: the value after that word, as in
     /proc/vmstat, /proc/meminfo, INI. `match`: the first group of a regular expression. `choice`: the word in brackets.
-    `count`: how many names a folder has; `path_exists`: whether it is there; `read_link`: the last part of a symlink.
+    `count`: how many names a folder has; `exists`: whether it is there; `link`: the last part of a symlink.
     `service`: the state of a service of that name: running, installed or missing.
     `log`: how many lines of the kernel's log meet the pattern; `last`: the last of those that another read counts.
     `plain`: a text even where it looks like a number, such as a mask. A path with `*` reads all files that match, one

@@ -18,7 +18,7 @@ MARGIN = 0.05
 
 
 def retest_suspects(fleet: FleetCampaign, declared: Sequence[Option], plans: dict[str, Plan]) -> None:
-    """`fetch_plans` has those of the nodes that measured just now; an earlier start's are asked for when they are
+    """`plans` has those of the nodes that measured just now; an earlier start's are asked for when they are
     needed.
 
     Only what is still open is measured again, where the scenario can do so and nobody need agree to anything. Nodes

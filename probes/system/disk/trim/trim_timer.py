@@ -25,7 +25,7 @@ class TrimTimer(msgspec.Struct, frozen=True, kw_only=True):
     """`enabled` and `active` as systemd says; without systemd running, whether the link that enables it is there.
 
     `last` is when it last ran in systemd's own words; `service` what it calls then; `jobs` what cron and other timers
-    call; `path_exists`: this system has the timer.
+    call; `exists`: this system has the timer.
     """
 
     enabled: bool | Absent
