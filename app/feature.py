@@ -58,7 +58,7 @@ class FormEntry(NamedTuple):
     help: str
 
 
-class Columns(NamedTuple):
+class ColumnsForManual(NamedTuple):
     """Columns of a table that programs read, for the manual page: `target` is a mapping from name to meaning."""
 
     title: str
@@ -76,7 +76,7 @@ class Feature(NamedTuple):
     screens: tuple[ScreenEntry, ...] = ()
     result_parts: Mapping[str, str] = {}
     report_forms: Mapping[str, FormEntry] = {}
-    columns: tuple[Columns, ...] = ()
+    columns: tuple[ColumnsForManual, ...] = ()
     baselines: Mapping[str, str] = {}
 
 

@@ -17,7 +17,7 @@ import msgspec
 
 from hostdx.app.state import make_private, runtime_dir
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.terminal.process import identity_of, is_running_hostdx
+from hostdx.app.terminal.process import is_running_hostdx, process_identity
 from hostdx.probes.files.safe_read import reopen_regular
 from hostdx.probes.reading.process_stat import start_time
 
@@ -75,7 +75,7 @@ class LockFile:
             os.close(self._descriptor)
             claim = _read_holder_and_user(self._claim)
             raise LockHeld(subject, claim[0] if claim is not None else None) from None
-        me = identity_of()
+        me = process_identity()
         try:
             self._write(msgspec.json.encode(LockHolder(me.pid, me.start, scenario, since)))
         except OSError:

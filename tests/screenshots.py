@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from hostdx.app.recordings import store as recordings
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report.forms import html
-from hostdx.app.report.full_report import report
+from hostdx.app.report.full_report import make_report_document
 from hostdx.app.tui.children.feed import RunFeed
 from tests.app.tui.test_fleet import plant_fleet, push_screen
 from tests.fakes.terminals.screen import grid, keys, run_app, settle
@@ -70,7 +70,7 @@ SHOTS = (
 
 
 def bundled_demos() -> set[str]:
-    return {name.removeprefix("demo:") for name in recordings.list_demos()}
+    return {name.removeprefix("demo:") for name in recordings.list_example_names()}
 
 
 def wanted_shots() -> list[Shot]:
@@ -110,7 +110,7 @@ def report_pages() -> dict[str, tuple[int, str]]:
     """By the picture's name: how wide, and the page. Every bundled recording, one of them on a telephone too."""
     pages = {
         name: html.render_html(
-            report(load_recording(recordings.resolve_recording(f"demo:{name}")), f"demo:{name}")
+            make_report_document(load_recording(recordings.resolve_recording(f"demo:{name}")), f"demo:{name}")
         )
         for name in sorted(bundled_demos())
     }

@@ -36,7 +36,7 @@ from typing import ClassVar
 
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.card import Card
-from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario
+from hostdx.scenarios.contract.model import Options, PreparedRun, Run, Scenario
 from hostdx.scenarios.nap import CARD
 from hostdx.scenarios.nap.results import Lateness
 from hostdx.scenarios.contract.plan import Option, PlannedStep
@@ -53,9 +53,9 @@ class Nap(Scenario):
     measures: ClassVar[bool] = False
     options: ClassVar[tuple[Option, ...]] = ()
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         plan = self.make_plan(steps=(PlannedStep("nap", "sleep", 0.1),), seconds=0.1)
-        return Prepared(plan, self._run)
+        return PreparedRun(plan, self._run)
 
     async def _run(self, run: Run) -> None:
         with run.begin_step("nap", "sleep"):

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from hostdx.app.cli.commands import FOR_THE_SCREEN, with_features
+from hostdx.app.cli.commands import FOR_THE_SCREEN, core_and_feature_commands
 from hostdx.scenarios.contract import registry
 
 ROOT = Path(__file__).parent.parent
@@ -25,7 +25,7 @@ def test_each_path_that_it_names_is_there() -> None:
 def test_each_command_and_scenario_is_there() -> None:
     names = {name for line in re.findall(r"^hostdx +([a-z| ]+)", README, re.M) for name in line.split()}
     commands = set(re.findall(r"`hostdx ([a-z]+)", README))
-    assert commands <= set(with_features())
-    assert set(with_features()) - FOR_THE_SCREEN - {"completion"} <= names
+    assert commands <= set(core_and_feature_commands())
+    assert set(core_and_feature_commands()) - FOR_THE_SCREEN - {"completion"} <= names
     table = set(re.findall(r"^\| `([a-z]+)` \|", README, re.M))
     assert table == {name for name in registry.scenario_names() if (ROOT / "scenarios" / name).is_dir()}

@@ -8,7 +8,7 @@ import click
 
 from hostdx.app import __version__
 from hostdx.app.cli.lazy_group import LazyGroup
-from hostdx.app.cli.look import look_options
+from hostdx.app.cli.look import appearance_options
 from hostdx.app.feature import COMMANDS as EXTERNAL
 from hostdx.app.feature import command_entries
 from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
@@ -70,7 +70,7 @@ FOR_THE_SCREEN = frozenset({"pulse", "places"})  # what it asks a child for; nob
 MIN_SIMILARITY = 0.7  # below it a name is another word: `nosuch` was taken for `iosched`
 
 
-def with_features() -> dict[str, tuple[str, str]]:
+def core_and_feature_commands() -> dict[str, tuple[str, str]]:
     """Return the core's commands and those of our features, in the order of `--help`."""
     entries = command_entries()
     ordered: dict[str, tuple[str, str]] = {}
@@ -87,7 +87,7 @@ class RootCommands(LazyGroup):
 
     @property
     def command_modules(self) -> dict[str, tuple[str, str]]:  # type: ignore[override]
-        return with_features()
+        return core_and_feature_commands()
 
     def external_commands(self) -> dict[str, EntryPoint]:
         own = self.command_modules
@@ -164,7 +164,7 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool)
 
 @click.command(
     cls=RootCommands,
-    params=look_options(),
+    params=appearance_options(),
     invoke_without_command=True,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

@@ -41,7 +41,7 @@ def line_width() -> int:
     return min(MAX_COLUMNS, max(MIN_COLUMNS, shutil.get_terminal_size((80, 24)).columns))
 
 
-def look_options() -> list[click.Parameter]:
+def appearance_options() -> list[click.Parameter]:
     return [
         click.Option(("--ascii", "ascii_only"), is_flag=True, help="Draw with ASCII characters only."),
         click.Option(("--no-mouse",), is_flag=True, help="Leave the mouse to the terminal."),
@@ -51,7 +51,9 @@ def look_options() -> list[click.Parameter]:
     ]  # fmt: skip
 
 
-def recording_argument(*, default: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def recording_argument_decorator(
+    *, default: str | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return click.argument("recording", required=False, default=default, shell_complete=complete_recording)
 
 
@@ -60,7 +62,7 @@ def complete_recording(_ctx: click.Context, _parameter: click.Parameter, incompl
 
     from hostdx.app.recordings import store as recordings
 
-    names = ["last", *recordings.list_demos(), *recordings.list_names()]
+    names = ["last", *recordings.list_example_names(), *recordings.list_recording_names()]
     items = [CompletionItem(name) for name in names if name.startswith(incomplete) and name.isprintable()]
     return items or [CompletionItem(incomplete, type="file")]
 

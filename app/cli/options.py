@@ -24,7 +24,7 @@ else:
     _ParamType = click.ParamType  # a plain class before click 8.3
 
 
-class Bytes(_ParamType):
+class BytesParameter(_ParamType):
     """`512M`, `4GiB`, `1048576`: binary multiples."""
 
     name = "bytes"
@@ -36,7 +36,7 @@ class Bytes(_ParamType):
         return size
 
 
-class Directory(click.Path):
+class DirectoryParameter(click.Path):
     """Made absolute: the runner's child processes and a later reader of the recording stand somewhere else.
 
     Not looked at here, as click would: on a mount that does not answer stat(2) never returns.
@@ -52,7 +52,7 @@ class Directory(click.Path):
             self.fail(f"{text!r} is relative to a current directory that is gone", param, ctx)
 
 
-class Number(click.ParamType[float]):
+class NumberParameter(click.ParamType[float]):
     """A finite number within what the option allows: `nan` passes every comparison that should stop it."""
 
     name = "number"
@@ -89,7 +89,7 @@ def make_parameters(options: Sequence[Option]) -> list[click.Parameter]:
                     [_ALONE],
                     nargs=-1 if option.multiple else 1,
                     required=False,
-                    type=Directory(readable=False, file_okay=False),
+                    type=DirectoryParameter(readable=False, file_okay=False),
                     metavar="[DIRECTORY]..." if option.multiple else "[DIRECTORY]",
                 )
             )
@@ -122,11 +122,11 @@ def _parameter_name(option: Option) -> str:
 def _make_parameter(option: Option) -> click.Option:
     kind: Any = {
         # the scenario says what is wrong with it
-        "path": Directory(readable=False, file_okay=option.name != DIRECTORIES),
+        "path": DirectoryParameter(readable=False, file_okay=option.name != DIRECTORIES),
         "text": click.STRING,
-        "integer": Number(option),
-        "number": Number(option),
-        "bytes": Bytes(),
+        "integer": NumberParameter(option),
+        "number": NumberParameter(option),
+        "bytes": BytesParameter(),
         "flag": click.BOOL,
         "choice": click.Choice(option.choices) if option.choices else click.STRING,
     }[option.kind]
@@ -190,7 +190,12 @@ def margin_option(subject: str) -> Callable[[Command], Command]:
     margin = next(option for option in COMMON_OPTIONS if option.name == "margin")
     help_text = f"Smallest {subject} that matters: 0.05 or 5%."
     return click.option(
-        "--margin", type=Number(margin), default=0.05, metavar="SHARE", show_default=True, help=help_text
+        "--margin",
+        type=NumberParameter(margin),
+        default=0.05,
+        metavar="SHARE",
+        show_default=True,
+        help=help_text,
     )
 
 

@@ -19,7 +19,7 @@ from hostdx.scenarios.contract.model import Scenario
 Action = Callable[..., int]
 
 
-class Scenarios(click.Group):
+class ScenarioGroup(click.Group):
     """`extra` are the parameters that every scenario's command has beside its own."""
 
     def __init__(
@@ -30,7 +30,7 @@ class Scenarios(click.Group):
         self._extra = extra
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [scenario.id for scenario in sorted(load_scenarios(), key=registry.offer_order)]
+        return [scenario.id for scenario in sorted(load_scenarios(), key=registry.offer_sort_key)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         scenario = find_scenario(str(self.name), cmd_name)
@@ -87,7 +87,7 @@ def load_scenarios() -> Iterator[Scenario]:
     """Those that can be loaded; one that cannot is not offered."""
     for name in registry.scenario_names():
         try:
-            yield registry.load(name)
+            yield registry.load_scenario(name)
         except Exception:
             continue
 
@@ -95,7 +95,7 @@ def load_scenarios() -> Iterator[Scenario]:
 def find_scenario(command: str, name: str) -> Scenario | None:
     """The scenario of that id, None for an unknown one. Raises Failure where it cannot be loaded."""
     try:
-        return registry.load(name)
+        return registry.load_scenario(name)
     except KeyError:
         return None
     except Exception as error:  # a third party's module: whatever it raises

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from hostdx.app.cli.look import look_options, recording_argument
+from hostdx.app.cli.look import appearance_options, recording_argument_decorator
 from hostdx.app.recordings import store
 from hostdx.app.recordings.limits import LINE_LIMIT
 from hostdx.app.run import launch
@@ -16,8 +16,8 @@ from hostdx.app.terminal.output import print_note
 from hostdx.scenarios.contract import events as ev
 
 
-@click.command(params=look_options())
-@recording_argument()
+@click.command(params=appearance_options())
+@recording_argument_decorator()
 def attach(recording: str | None, **look: object) -> int:
     """Follow a run that is under way (without a name: the latest)."""
     from hostdx.app.recordings import store as recordings
@@ -32,8 +32,8 @@ def attach(recording: str | None, **look: object) -> int:
     return open_screen("attach", path, look)
 
 
-@click.command(params=look_options())
-@recording_argument()
+@click.command(params=appearance_options())
+@recording_argument_decorator()
 @click.option(
     "--speed",
     type=click.FloatRange(min=0.1, max=1000.0),
@@ -53,7 +53,7 @@ def replay(recording: str | None, speed: float, **look: object) -> int:
 def open_screen(
     mode: str, path: str | None, look: Mapping[str, object], speed: float = 1.0, target: str = ""
 ) -> int:
-    """`look`: what `look_options` say. `target`: in mode `feature`, who opens its screen on `path`."""
+    """`look`: what `appearance_options` say. `target`: in mode `feature`, who opens its screen on `path`."""
     if not (sys.stdin and sys.stdin.isatty() and sys.stdout and sys.stdout.isatty()):
         raise Failure("the app needs a terminal; `hostdx --help` lists the commands that need none", USAGE)
     open_app = import_module("hostdx.app.tui.app").open_app  # 0.2 s: only where a screen is opened
@@ -61,7 +61,7 @@ def open_screen(
 
 
 @click.command()
-@recording_argument()
+@recording_argument_decorator()
 def stop(recording: str | None) -> int:
     """Stop a run that is under way; its changes are undone first. Without RECORDING: the only one under way."""
     path = _only_run_under_way() if recording is None else store.resolve_recording(recording)

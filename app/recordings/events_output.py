@@ -16,7 +16,7 @@ PATIENCE_S = 10.0  # at the end of a run, for a reader that takes nothing at all
 WAITING_LIMIT = 64 << 20  # bytes kept for a reader that pauses
 
 
-class Tee:
+class EventsOutput:
     """Writes in a thread of its own: a pipe whose reader pauses would otherwise stop the measurement."""
 
     def __init__(self, target: str, complain: Callable[[str], None]) -> None:

@@ -7,6 +7,6 @@ RATIO_FROM = 4 << 20  # bytes unpacked, from which on the ratio counts
 VALUES_LIMIT = 8_000_000  # commas and brackets, so about as many values: an empty list of two bytes takes 64
 
 
-def values_in(data: bytes) -> int:
+def count_json_values(data: bytes) -> int:
     """About how many values JSON lines hold; more where texts hold commas."""
     return data.count(b",") + data.count(b"[") + data.count(b"{")

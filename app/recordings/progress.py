@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.plan import PlannedStep
-from hostdx.scenarios.contract.verdict.verdict import decide, estimate_of_ratio
+from hostdx.scenarios.contract.verdict.verdict import estimate_of_ratio, rule_on_effect
 from hostdx.scenarios.experiment.looks import plan_analyses
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def time_left(session: RunSession) -> float | None:
             if told_left is None:
                 expected = _rest_of_step(session, step, expected, loads)
             elif analyses_s is not None and told_left > LATE_SHARE * min(spare or math.inf, analyses_s[1]):
-                expected = _between(analyses_s[0], told_left)
+                expected = _estimate_between(analyses_s[0], told_left)
             else:
                 expected = told_left
             if is_waiting and analyses_s is not None:
@@ -77,7 +77,7 @@ def time_left(session: RunSession) -> float | None:
             left += expected
     if spare is None:
         return left + earliest
-    return left + (_between(earliest, spare) if may_end_early else min(earliest, spare))
+    return left + (_estimate_between(earliest, spare) if may_end_early else min(earliest, spare))
 
 
 def _budget_seconds_left(session: RunSession, planned: list[PlannedStep], loads: set[str]) -> float | None:
@@ -91,7 +91,7 @@ def _budget_seconds_left(session: RunSession, planned: list[PlannedStep], loads:
     return max(0.0, budget - (session.time - min(began) if began else 0.0))
 
 
-def _between(earliest: float, latest: float) -> float:
+def _estimate_between(earliest: float, latest: float) -> float:
     return math.sqrt(min(max(earliest, MIN_LEFT_SHARE * latest), latest) * latest)
 
 
@@ -144,10 +144,10 @@ def share_of_time_done(session: RunSession) -> float | None:
 def share_done(session: RunSession) -> float | None:
     """The same for a bar, which goes back only where the estimate changes a lot."""
     now = share_of_time_done(session)
-    return None if now is None else steady_share(session.share, now)
+    return None if now is None else smoothed_share(session.share, now)
 
 
-def steady_share(shown: float, now: float) -> float:
+def smoothed_share(shown: float, now: float) -> float:
     """Return what a bar shows after `shown`: it stands still until the share to come is much more than it shows."""
     return now if 1 - now > MAX_REST_FACTOR * (1 - shown) else max(now, shown)
 
@@ -186,6 +186,6 @@ def find_next_analysis(
     return NextInterimAnalysis(
         following,
         max(0.0, pace * (following - estimate.groups) - since_last_s),
-        decide(then).is_decided,
+        rule_on_effect(then).is_decided,
         max(0.0, pace * (estimate.planned_groups - estimate.groups) - since_last_s),
     )

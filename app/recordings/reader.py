@@ -19,7 +19,7 @@ from hostdx.app.recordings.limits import (
     RATIO_LIMIT,
     SIZE_LIMIT,
     VALUES_LIMIT,
-    values_in,
+    count_json_values,
 )
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.failure import Failure
@@ -113,14 +113,14 @@ class RecordingFollower:
             # read again next time: a writer whose disk was full takes half a line back
             self._file.seek(-len(self._rest), os.SEEK_CUR)
             self.bytes -= len(self._rest)
-            self._values -= values_in(self._rest)
+            self._values -= count_json_values(self._rest)
             self._rest = b""
         return self._decode_lines(data[:end]) if end else []
 
     def _check_bounds(self, data: bytes) -> None:
         """Before it is decoded: what a few bytes stand for may take gigabytes."""
         excess = ""
-        self._values += values_in(data)
+        self._values += count_json_values(data)
         if self.bytes > SIZE_LIMIT:
             excess = f"larger than {units.format_size(SIZE_LIMIT)}"
         elif self._values > VALUES_LIMIT:

@@ -8,7 +8,7 @@ import msgspec
 
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import Card, card_of
-from hostdx.scenarios.contract.finding import Finding, rank_of
+from hostdx.scenarios.contract.finding import Finding, finding_sort_key
 from hostdx.scenarios.contract.plan import Metric, Plan, Variant, Workload
 from hostdx.scenarios.contract.verdict.order import apply_order_guard
 from hostdx.scenarios.contract.verdict.verdict import OrderEffect, smallest_effect_of
@@ -107,10 +107,10 @@ class RunSession:
         """The share never falls, unless the rest of the run is estimated anew as much longer."""
         from hostdx.app.recordings.progress import (
             share_of_time_done,
-            steady_share,
+            smoothed_share,
         )  # not for the first screen
 
-        self.share = steady_share(self.share, share_of_time_done(self) or 0.0)
+        self.share = smoothed_share(self.share, share_of_time_done(self) or 0.0)
 
     def _fold_pulse(self, event: ev.Pulse) -> None:
         self.pulses.append(event)
@@ -234,7 +234,7 @@ class RunSession:
     @property
     def worst_first(self) -> list[Finding]:
         """The findings by severity, worst first; within one severity in the order they came."""
-        return sorted(self.findings.values(), key=rank_of)
+        return sorted(self.findings.values(), key=finding_sort_key)
 
     @property
     def told_progress(self) -> ev.Progress | None:

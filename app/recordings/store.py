@@ -13,7 +13,7 @@ from hostdx.app.recordings.reader import BrokenRecording, RecordingFollower
 from hostdx.app.state import make_private, recordings_dir
 from hostdx.app.terminal.failure import USAGE, Failure
 from hostdx.app.terminal.output import print_note
-from hostdx.app.terminal.process import Identity, is_living
+from hostdx.app.terminal.process import ProcessIdentity, is_living
 from hostdx.probes.files.safe_read import decode_host_text, open_trusted_regular, read_trusted_file
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.lossless_json import Decoder
@@ -79,7 +79,7 @@ def examine_recording(path: Path) -> ListedRecording:
     if isinstance(last, ev.RunEnded):
         state = last.status
     else:
-        state = "running" if is_living(Identity(began.pid, began.pid_start, began.boot_id)) else "dead"
+        state = "running" if is_living(ProcessIdentity(began.pid, began.pid_start, began.boot_id)) else "dead"
     return ListedRecording(
         path=path,
         name=name,
@@ -141,7 +141,7 @@ def resolve_recording(argument: str) -> Path:
 
 def shortest_argument(path: Path) -> str:
     """Return what `resolve_recording` takes for it: the shortest that stays right."""
-    if path.parent == demos_dir():
+    if path.parent == example_recordings_dir():
         return "demo:" + path.name.split(".")[0]
     return path.name if path.parent == recordings_dir() else str(path)
 
@@ -184,15 +184,15 @@ def _name_stem(path: Path) -> str:
     return path.name.removesuffix(".gz").removesuffix(".jsonl")
 
 
-def list_names() -> list[str]:
+def list_recording_names() -> list[str]:
     return [path.name for path in list_files(recordings_dir())]
 
 
-def delete(path: Path) -> None:
+def delete_recording_and_parts(path: Path) -> None:
     """The recording, what its runner said, and the parts of a checkup. Raises OSError."""
-    for part in list_parts(path):
-        delete(part)
-    folder = parts_of(path)
+    for part in list_part_recordings(path):
+        delete_recording_and_parts(part)
+    folder = parts_folder_of(path)
     if folder.is_dir() and not folder.is_symlink():
         for left in folder.iterdir():
             left.unlink()
@@ -202,34 +202,34 @@ def delete(path: Path) -> None:
     _label_file(path).unlink(missing_ok=True)
 
 
-def parts_of(recording: Path) -> Path:
+def parts_folder_of(recording: Path) -> Path:
     """Where the runs that this one started keep their recordings: a folder beside it."""
     return recording.with_name(_name_stem(recording) + ".parts")
 
 
-def list_parts(recording: Path) -> list[Path]:
+def list_part_recordings(recording: Path) -> list[Path]:
     """Those recordings, in the order in which they were made."""
-    return sorted(list_files(parts_of(recording)), key=_sort_key_by_part)
+    return sorted(list_files(parts_folder_of(recording)), key=_sort_key_by_part)
 
 
 def _sort_key_by_part(path: Path) -> tuple[int, str]:
     return parse_unsigned(path.name.partition("-")[0]) or 0, path.name
 
 
-def list_demos() -> list[str]:
+def list_example_names() -> list[str]:
     """The bundled recordings, as arguments: `demo:rpfilter`."""
-    return sorted("demo:" + path.name.split(".")[0] for path in list_files(demos_dir()))
+    return sorted("demo:" + path.name.split(".")[0] for path in list_files(example_recordings_dir()))
 
 
-def demos_dir() -> Path:
+def example_recordings_dir() -> Path:
     return Path(__file__).parent / "demos"
 
 
 def _find_demo(name: str) -> Path:
-    for path in list_files(demos_dir()):
+    for path in list_files(example_recordings_dir()):
         if path.name.split(".")[0] == name:
             return path
-    demo_names = ", ".join(list_demos()) or "none is bundled"
+    demo_names = ", ".join(list_example_names()) or "none is bundled"
     raise Failure(f"demo:{name}: no such demo; there are: {demo_names}", USAGE)
 
 

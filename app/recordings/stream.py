@@ -4,20 +4,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hostdx.app import bug_report
-from hostdx.app.recordings.events_output import Tee
+from hostdx.app.recordings.events_output import EventsOutput
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.writer import Recorder
+from hostdx.app.recordings.writer import RecordingWriter
 from hostdx.scenarios.contract import events as ev
 
 
-class Stream:
+class EventStream:
     """What comes before `record` waits, so that a run which is refused at once leaves no recording."""
 
     def __init__(self, complain: Callable[[str], None]) -> None:
         self.session = RunSession()
         self.show: Callable[[ev.AnyEvent], None] | None = None
-        self.recorder: Recorder | None = None
-        self.tee: Tee | None = None
+        self.recorder: RecordingWriter | None = None
+        self.tee: EventsOutput | None = None
         self._complain = complain
         self._early: list[ev.AnyEvent] = []
 
@@ -28,7 +28,7 @@ class Stream:
 
     def start_recording(self, path: Path, *, is_requested: bool = False) -> None:
         """Raises Failure where it cannot be written to. `is_requested`: see Recorder."""
-        self.recorder = Recorder(path, self._complain, is_requested=is_requested)
+        self.recorder = RecordingWriter(path, self._complain, is_requested=is_requested)
         for event in self._early:
             self.recorder.write(event)
         self._early.clear()

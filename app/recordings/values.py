@@ -32,13 +32,13 @@ def baseline_and_variant_values(
     return values_of_pair(values, verdict, session.metric_of(verdict).sign) or (None, None)
 
 
-def with_difference_beside(session: RunSession, verdict: ev.RunVerdict) -> ev.RunVerdict:
+def with_difference_of_values(session: RunSession, verdict: ev.RunVerdict) -> ev.RunVerdict:
     """Return the verdict with the difference of these values; as recorded where the recording has no values."""
     values, sign = _load_values(session, verdict.workload, verdict.metric), session.metric_of(verdict).sign
     return with_difference(verdict, values_of_pair(values, verdict, sign), sign) if values else verdict
 
 
-def value_of(session: RunSession, workload: str, metric: str, variant: str) -> float | None:
+def variant_value(session: RunSession, workload: str, metric: str, variant: str) -> float | None:
     """Return a variant's value as it stands beside the verdicts about it; None where no verdict is about it."""
     return _load_values(session, workload, metric).get(variant)
 
@@ -54,9 +54,9 @@ def counted_values(session: RunSession, workload: str, metric: str, variant: str
     ]
 
 
-def shown_value(session: RunSession, workload: str, metric: str, variant: str) -> float | None:
+def shown_variant_value(session: RunSession, workload: str, metric: str, variant: str) -> float | None:
     """Return a variant's value in every view: as beside its verdicts, else of all its blocks so far."""
-    if (judged := value_of(session, workload, metric, variant)) is not None:
+    if (judged := variant_value(session, workload, metric, variant)) is not None:
         return judged
     own = counted_values(session, workload, metric, variant)
     planned = session.find_metric(workload, metric)

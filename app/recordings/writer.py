@@ -80,7 +80,7 @@ def _drop_non_finite_fields(value: object) -> object:
     return value
 
 
-class Recorder:
+class RecordingWriter:
     """Appends to one file. A full disk costs no result: lines wait in memory and follow when there is room.
 
     Findings and actions are fsync'd. A scenario emits them between its blocks, never from inside one, so that

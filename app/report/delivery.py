@@ -9,9 +9,9 @@ from hostdx.app.recordings.store import shortest_argument
 from hostdx.app.report.first_page import first_page
 from hostdx.app.report.forms import html, markdown
 from hostdx.app.report.forms.cells import run_end_lines
-from hostdx.app.report.headline import find_answer
+from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.json_document import encode_document
-from hostdx.app.report.short_forms import shorten
+from hostdx.app.report.short_forms import shorten_document
 from hostdx.app.terminal.invocation import NAME, command_to_paste
 from hostdx.app.terminal.lines import Line, clean_line, fold_spans
 from hostdx.app.terminal.output_file import deliver_text
@@ -28,7 +28,7 @@ def deliver_document(
     if form == "md":
         if is_shortened:
             whole_command = shlex.join((NAME, *sys.argv[1:], "--format", "html", "-o", f"{subject}.html"))
-            document = shorten(document, whole_command)
+            document = shorten_document(document, whole_command)
         deliver_text(subject, path, markdown.render_markdown(document), markdown.list_blocks(document))
     elif form == "html":
         deliver_text(subject, path, html.render_html(document))
@@ -44,7 +44,7 @@ def summary_lines(session: RunSession, recording: Path | None, width: int = WIDE
     ended = session.ended
     lines: list[Line] = []
     if ended is None or ended.status in ("done", "interrupted"):
-        headline = find_answer(session)
+        headline = find_headline_answer(session)
         role = headline.weight if headline.weight != "notice" else "strong"
         lines += map(clean_line, fold_spans([(headline.sentence, role)], width, hang="  "))
     name = shortest_argument(recording) if recording is not None else ""

@@ -3,7 +3,12 @@
 from hostdx.app.recordings.session import UNKNOWN_HOST, RunSession
 from hostdx.app.report import wording
 from hostdx.app.report.figures import latency
-from hostdx.app.report.figures.verdict_table import effects_part, is_aside, notes_on_values, open_note
+from hostdx.app.report.figures.verdict_table import (
+    belongs_in_appendix,
+    effects_part,
+    notes_on_values,
+    open_note,
+)
 from hostdx.app.report.headline import evidence_texts_of_single_variant, list_remarks
 from hostdx.app.report.next_steps import list_remedies
 from hostdx.app.report.numbers import single_variant_table
@@ -101,7 +106,9 @@ def describe_variants(session: RunSession, *, appendix: bool = False) -> list[Pa
     """The sides whose names do not tell all; `appendix`: of the loads that stand there, the others' else."""
     appendix_ids, front = set[str](), set[str]()
     for verdict in session.verdicts.values():
-        (appendix_ids if is_aside(session, verdict) else front).update((verdict.baseline, verdict.variant))
+        (appendix_ids if belongs_in_appendix(session, verdict) else front).update(
+            (verdict.baseline, verdict.variant)
+        )
     descriptions = {
         v.id: wording.describe_variant(v)
         for v in session.planned_variants

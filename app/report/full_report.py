@@ -8,7 +8,7 @@ from hostdx.app.report import wording
 from hostdx.app.report.figures.tiles import summary_tiles
 from hostdx.app.report.figures.verdict_table import effects_part, lacking_values_note
 from hostdx.app.report.first_page import describe_run, describe_variants, first_page
-from hostdx.app.report.headline import find_answer
+from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.method import method_parts
 from hostdx.app.report.numbers import latency_galleries, load_course_galleries, number_parts
 from hostdx.app.report.results.command_timeline import timeline_parts
@@ -19,7 +19,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results import document as doc
 
 
-def report(
+def make_report_document(
     session: RunSession, recording: str, *, label: str = "", with_arguments: bool = False
 ) -> doc.ReportDocument:
     """`recording` is the file's name, so that the one who doubts can replay it, `label` what somebody calls it.
@@ -51,7 +51,9 @@ def report(
     ]
     question = session.plan.question if session.plan is not None else ""
     return doc.ReportDocument(
-        find_answer(session).sentence, (question,) if question else (), tuple(s for s in sections if s.parts)
+        find_headline_answer(session).sentence,
+        (question,) if question else (),
+        tuple(s for s in sections if s.parts),
     )
 
 

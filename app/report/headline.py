@@ -37,14 +37,14 @@ DISTRUST = "Do not trust this run"
 ONE_FILE_SYSTEM = "The sides lie on one file system, where no difference is expected"
 
 
-class Answer(NamedTuple):
+class HeadlineAnswer(NamedTuple):
     sentence: str
     weight: Weight
     verdict: ev.RunVerdict | None = None  # that it rests on
     finding: Finding | None = None  # whose title it is
 
 
-def find_answer(session: RunSession, *, growing: bool = False) -> Answer:
+def find_headline_answer(session: RunSession, *, growing: bool = False) -> HeadlineAnswer:
     """Nothing is claimed that no verdict, trend or finding says; that a run was broken off stands first. `growing`: its
     runner is alive, as far as the one who asks knows."""
     ended = session.ended
@@ -57,13 +57,13 @@ def find_answer(session: RunSession, *, growing: bool = False) -> Answer:
             result = None
         run_state = _running_text(session) if growing else "incomplete (not ended, or killed)"
         if result is None and not growing:
-            return Answer("nothing decided so far: the run has not ended, or was killed", "unknown")
+            return HeadlineAnswer("nothing decided so far: the run has not ended, or was killed", "unknown")
         if result is None:
-            return Answer(f"{run_state}: nothing decided so far", "unknown")
+            return HeadlineAnswer(f"{run_state}: nothing decided so far", "unknown")
         return result._replace(sentence=f"{run_state}; so far: {result.sentence}")
     if ended.status == "done":
         if result is None:
-            return Answer("nothing to report", "ok")
+            return HeadlineAnswer("nothing to report", "ok")
         stopped = bystander_stop_guard(session)
         if stopped is not None:
             weight: Weight = "warning" if result.verdict is not None else result.weight
@@ -74,7 +74,7 @@ def find_answer(session: RunSession, *, growing: bool = False) -> Answer:
     loud = any(f.confidence == "measured" and f.severity in LOUD for f in session.findings.values())
     if result is None or not (_has_judgement(session) or loud):
         weight = "critical" if ended.status == "failed" else "warning"
-        return Answer(f"{ended.status}: {ended.reason or 'no reason given'}", weight)
+        return HeadlineAnswer(f"{ended.status}: {ended.reason or 'no reason given'}", weight)
     early = "failed" if ended.status == "failed" else "stopped early"
     return result._replace(sentence=f"{early}; also found: {result.sentence}")
 
@@ -90,7 +90,7 @@ def _running_text(session: RunSession) -> str:
     return "running" if share is None else f"running, {units.format_percent(round(share, 2))}"
 
 
-def read_recording(entry: store.ListedRecording) -> tuple[Answer | None, RunSession]:
+def read_recording(entry: store.ListedRecording) -> tuple[HeadlineAnswer | None, RunSession]:
     """Return what a recording of a list found, and all of it; None where it has no answer, cannot be read whole or
     would take too long.
     """
@@ -99,12 +99,12 @@ def read_recording(entry: store.ListedRecording) -> tuple[Answer | None, RunSess
         return None, session
     try:
         session = load_recording(entry.path)
-        return find_answer(session), session
+        return find_headline_answer(session), session
     except (BrokenRecording, OSError):
         return None, session
     except (ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
         explanation = f"its figures make no sense ({type(error).__name__})"  # the list goes on
-        return Answer(explanation, "unknown"), RunSession()
+        return HeadlineAnswer(explanation, "unknown"), RunSession()
 
 
 def _source_files(session: RunSession) -> str:
@@ -117,7 +117,7 @@ def list_remarks(session: RunSession) -> list[Finding]:
     """Return what was found besides the answer and speaks against the host, worst first: the one list that is
     counted too.
     """
-    answer_finding = find_answer(session).finding
+    answer_finding = find_headline_answer(session).finding
     return [
         f for f in other_findings(session) if f.severity != "ok" and not f.answers and f != answer_finding
     ]
@@ -125,7 +125,7 @@ def list_remarks(session: RunSession) -> list[Finding]:
 
 def evidence_texts_of_single_variant(session: RunSession) -> list[str]:
     """Return what the answer stands on, where one side alone was measured and no table of verdicts holds it."""
-    answer_finding = find_answer(session).finding
+    answer_finding = find_headline_answer(session).finding
     if answer_finding is None or not answer_finding.answers or len(session.planned_variants) != 1:
         return []
     return [each.text for each in answer_finding.evidence]
@@ -140,7 +140,7 @@ def _has_judgement(session: RunSession) -> bool:
     )
 
 
-def _trusted_answer(session: RunSession) -> Answer | None:
+def _trusted_answer(session: RunSession) -> HeadlineAnswer | None:
     """Return what was found out; first of all that it does not hold, where a sign of the trust line is red. Nothing is
     good where a row of its table is red.
     """
@@ -175,7 +175,7 @@ def _moved_control_text(session: RunSession, control: ev.RunVerdict) -> str:
     return f"{place} is {size} than {baseline}; the two must not differ"
 
 
-def _clearest_answer(session: RunSession) -> Answer | None:
+def _clearest_answer(session: RunSession) -> HeadlineAnswer | None:
     """The clearest verdict, else the trend, else the worst finding; None where there is nothing."""
     verdicts = [v for v in session.verdicts.values() if not v.control]
     changed = [v for v in verdicts if v.is_different]
@@ -185,7 +185,7 @@ def _clearest_answer(session: RunSession) -> Answer | None:
         if answering.severity == "ok" and verdicts and all(v.is_undecided for v in verdicts):
             decided = False  # no green where nothing was decided
         sentence = f"{_known_by_prefix(session)}{answering.title}"
-        return Answer(
+        return HeadlineAnswer(
             sentence, answering.severity if decided else "unknown", _question_verdict(session), answering
         )
     if changed:
@@ -195,25 +195,25 @@ def _clearest_answer(session: RunSession) -> Answer | None:
         else:
             sentence = verdict_sentence(session, asked)
         if asked.one_file_system:
-            return Answer(f"{ONE_FILE_SYSTEM}; measured: {sentence}", "warning", asked)
-        return Answer(sentence, "critical" if asked.is_slower else "ok", asked)
+            return HeadlineAnswer(f"{ONE_FILE_SYSTEM}; measured: {sentence}", "warning", asked)
+        return HeadlineAnswer(sentence, "critical" if asked.is_slower else "ok", asked)
     trends = [s for s in session.series if s.is_different]
     if trends:
         falls = trends[0].is_slower
-        return Answer(series_sentence(session, trends[0]), "critical" if falls else "ok")
+        return HeadlineAnswer(series_sentence(session, trends[0]), "critical" if falls else "ok")
     if verdicts and all(v.is_equal for v in verdicts):
-        return Answer("no material difference in anything that was measured", "ok")
+        return HeadlineAnswer("no material difference in anything that was measured", "ok")
     loud = [f for f in session.worst_first if f.severity != "ok" and (f.confidence != "rule" or not verdicts)]
     loud.sort(key=lambda f: f.confidence == "rule")  # a run's answer is what it measured
     if loud and not (loud[0].severity == "notice" and _decides_more_than(session, verdicts, loud[0])):
-        return Answer(loud[0].title, loud[0].severity, finding=loud[0])
+        return HeadlineAnswer(loud[0].title, loud[0].severity, finding=loud[0])
     if verdicts:
         answer = _undecided_answer(session, verdicts)
         if all(v.one_file_system for v in verdicts):
             return answer._replace(sentence=f"{ONE_FILE_SYSTEM}; measured: {answer.sentence}")
         return answer
     if session.findings:
-        return Answer(session.worst_first[0].title, "ok", finding=session.worst_first[0])
+        return HeadlineAnswer(session.worst_first[0].title, "ok", finding=session.worst_first[0])
     return None
 
 
@@ -230,7 +230,7 @@ def _known_by_prefix(session: RunSession) -> str:
     return f"{fact.subject} {fact.value}: " if fact is not None else ""
 
 
-def _undecided_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -> Answer:
+def _undecided_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -> HeadlineAnswer:
     """Return what was decided, then what was not."""
     equal = [v for v in verdicts if v.is_equal]
     rest = [v for v in verdicts if not v.is_equal]
@@ -238,7 +238,7 @@ def _undecided_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -> Ans
     if not equal and len(open_ones) < 2:
         first = (open_ones or rest)[0]
         parts = (verdict_sentence(session, first), resolution_words(first))
-        return Answer("; ".join(filter(None, parts)), "unknown", first)
+        return HeadlineAnswer("; ".join(filter(None, parts)), "unknown", first)
     missable_text = seen_everywhere_text(open_ones)
     could = f" ({missable_text})" if missable_text else ""
     missed = [v for v in rest if v not in open_ones]
@@ -249,7 +249,7 @@ def _undecided_answer(session: RunSession, verdicts: list[ev.RunVerdict]) -> Ans
         f"inconclusive for {_loads_text(session, open_ones)}{could}" if open_ones else "",
         f"not measured: {_loads_text(session, missed)}" if missed else "",
     ]
-    return Answer("; ".join(filter(None, texts)), "unknown")
+    return HeadlineAnswer("; ".join(filter(None, texts)), "unknown")
 
 
 def _pair_prefix(session: RunSession, verdicts: list[ev.RunVerdict]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.values import baseline_and_variant_values, with_difference_beside
+from hostdx.app.recordings.values import baseline_and_variant_values, with_difference_of_values
 from hostdx.app.report.figures.latency import latency_summaries
 from hostdx.app.terminal.printable import make_json_printable, make_printable
 from hostdx.probes.types import Json
@@ -32,7 +32,7 @@ def make_document(session: RunSession, recording: str | None) -> dict[str, Json]
         "reason": ended.reason if ended is not None else UNENDED,
         "verdicts": [
             {
-                **_fields_to_json(with_difference_beside(session, verdict), _VERDICT),
+                **_fields_to_json(with_difference_of_values(session, verdict), _VERDICT),
                 "values": list(baseline_and_variant_values(session, verdict)),
                 "explain": explain_verdict(verdict),
             }

@@ -8,7 +8,7 @@ from statistics import median
 from typing import NamedTuple, TypeAlias
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.values import counted_values, is_counted, shown_value
+from hostdx.app.recordings.values import counted_values, is_counted, shown_variant_value
 from hostdx.app.report import wording
 from hostdx.app.report.figures.latency import latency_figure
 from hostdx.app.report.figures.plot import nice_axis
@@ -72,7 +72,7 @@ def single_variant_table(session: RunSession) -> Table | None:
         metric = _leading_metric(session, workload, blocks)
         unit, cells = _unit_or_metric_name(session, workload, metric), []
         for variant in variants:
-            value = shown_value(session, workload, metric, variant)
+            value = shown_variant_value(session, workload, metric, variant)
             cells.append("–" if value is None else str(units.metric_quantity(value, unit)))
         rows.append((wording.workload_title(session, workload), *cells))
     header = ("load, median", *(wording.variant_label(session, variant) for variant in variants))
@@ -159,7 +159,7 @@ def _reached_table(session: RunSession) -> Table | None:
         for metric in dict.fromkeys(name for b in steady for name in b.values):
             for variant in session.order_variants(b.variant for b in steady):
                 values = counted_values(session, workload, metric, variant)
-                value = shown_value(session, workload, metric, variant)
+                value = shown_variant_value(session, workload, metric, variant)
                 unit = _unit_or_metric_name(session, workload, metric)
                 if values and value is not None:
                     rows.append(

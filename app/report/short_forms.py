@@ -19,7 +19,7 @@ def cut_to_first_page(document: doc.ReportDocument, whole_command: str) -> doc.R
     )
 
 
-def shorten(document: doc.ReportDocument, whole_command: str) -> doc.ReportDocument:
+def shorten_document(document: doc.ReportDocument, whole_command: str) -> doc.ReportDocument:
     """Return the report in at most `MAX_LINES` lines of Markdown: the shortest sections of the appendix that fit.
 
     The sections that do not fit are named with their length. Rows of a first page that is too long are cut.

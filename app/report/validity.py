@@ -37,18 +37,18 @@ MIN_REACHED_SHARE = 0.95  # of a load's bytes must show in the disks' own counte
 MAX_DISTURBED_SHARE = 0.5  # of all groups disturbed: a run on a host that is not quiet
 
 
-class Sign(NamedTuple):
+class TrustSign(NamedTuple):
     state: State
     text: str
     pid: int | None = None  # of the process that it names
 
 
-def list_trust_signs(session: RunSession) -> list[Sign]:
+def list_trust_signs(session: RunSession) -> list[TrustSign]:
     """Empty where nothing was measured."""
     return session.compute_once("trust signs", lambda: _list_signs(session))
 
 
-def _list_signs(session: RunSession) -> list[Sign]:
+def _list_signs(session: RunSession) -> list[TrustSign]:
     measured = [v for v in session.verdicts.values() if wording.is_measured(v)]
     if not measured:  # levels of one side alone: they are of the host as it was, too
         alone = session.blocks and session.watched
@@ -57,7 +57,10 @@ def _list_signs(session: RunSession) -> list[Sign]:
     signs = [
         *_emulation_signs(session),
         *_control_signs(session),
-        *(Sign("notice", sentence) for sentence in (session.plan.common if session.plan is not None else ())),
+        *(
+            TrustSign("notice", sentence)
+            for sentence in (session.plan.common if session.plan is not None else ())
+        ),
         *_disturbance_signs(session),
         *_bytes_reached_disk_signs(session),
         *_drift_signs(session, measured),
@@ -66,15 +69,15 @@ def _list_signs(session: RunSession) -> list[Sign]:
     return [*signs, *_resolution_signs(session)]
 
 
-def _emulation_signs(session: RunSession) -> list[Sign]:
+def _emulation_signs(session: RunSession) -> list[TrustSign]:
     """Return what the recorded model of the CPU says of all figures."""
     model = session.facts.get("cpu model")
     if model is None or not isinstance(model.value, str) or not is_emulated_cpu(model.value):
         return []
-    return [Sign("notice", wording.emulation_text("this machine"))]
+    return [TrustSign("notice", wording.emulation_text("this machine"))]
 
 
-def _control_signs(session: RunSession) -> list[Sign]:
+def _control_signs(session: RunSession) -> list[TrustSign]:
     out = []
     verdicts = session.verdicts.values()
     several = len({v.workload for v in verdicts}) > 1
@@ -83,22 +86,22 @@ def _control_signs(session: RunSession) -> list[Sign]:
         shared = any(o.workload == v.workload and not o.control for o in verdicts)
         name = load if not shared else f"{v.variant}, {load}" if several else v.variant
         if v.is_equal:
-            out.append(Sign("ok", f"control equal ({name})"))
+            out.append(TrustSign("ok", f"control equal ({name})"))
         elif v.is_different:
             out.append(
-                Sign(
+                TrustSign(
                     "critical",
                     f"the control differs ({name}: {units.format_effect(v.ratio)}): do not use this run",
                 )
             )
         elif wording.is_measured(v):
-            out.append(Sign("unknown", f"control {v.verdict} ({name})"))
+            out.append(TrustSign("unknown", f"control {v.verdict} ({name})"))
         else:
-            out.append(Sign("unknown", f"control not measured ({name})"))
+            out.append(TrustSign("unknown", f"control not measured ({name})"))
     return out
 
 
-def _disturbance_signs(session: RunSession) -> list[Sign]:
+def _disturbance_signs(session: RunSession) -> list[TrustSign]:
     total, count, unit = sum(map(len, session.groups.values())), session.disturbed_groups, "groups"
     if not total and not session.verdicts:
         blocks = [b for blocks in session.blocks.values() for b in blocks if b.phase == "steady"]
@@ -107,15 +110,19 @@ def _disturbance_signs(session: RunSession) -> list[Sign]:
         return []
     again = ", measured again" if count else ""
     state: State = "ok" if not count else "critical" if count > MAX_DISTURBED_SHARE * total else "notice"
-    sign = Sign(state, f"{count} of {total} {unit} disturbed{again}")
+    sign = TrustSign(state, f"{count} of {total} {unit} disturbed{again}")
     kinds = dict.fromkeys(disturbance.kind for watched in session.watched for disturbance in watched.told)
     others = [_others_sign(session, kind) for kind in kinds]
     if not others and not count:
-        return [sign] if not (why := _unseen_reason(session)) else [Sign("unlooked", f"disturbances: {why}")]
+        return (
+            [sign]
+            if not (why := _unseen_reason(session))
+            else [TrustSign("unlooked", f"disturbances: {why}")]
+        )
     return [sign, *others] if count else others
 
 
-def _others_sign(session: RunSession, kind: str) -> Sign:
+def _others_sign(session: RunSession, kind: str) -> TrustSign:
     """Return what others did beyond a limit, measured again or not: all the time, or how often."""
     those = [(w, disturbance) for w in session.watched for disturbance in w.told if disturbance.kind == kind]
     share = disturbed_time_share(session.watched, kind)
@@ -123,14 +130,14 @@ def _others_sign(session: RunSession, kind: str) -> Sign:
     pid = pid_of_most_named_culprit(culprits)
     if share < MIN_LASTING_SHARE or kind not in ("device", "cpu"):
         often = most_frequent_cause([disturbance for _, disturbance in those])
-        return Sign(
+        return TrustSign(
             "notice", f"in {units.format_percent(min(1.0, share))} of the measuring time: {often}", pid
         )
     culprit_name = most_frequent_culprit(culprits)
     by = f" ({culprit_name})" if culprit_name else ""
     if kind == "cpu":
         used = units.format_percent(lasting_cpu_share(session.watched))
-        return Sign(
+        return TrustSign(
             "notice", f"other programs used {used} of the CPUs all the time{by}: this host was busy", pid
         )
     read, written = (
@@ -146,7 +153,7 @@ def _others_sign(session: RunSession, kind: str) -> Sign:
         if disturbance.unit == "B/s" and disturbance.figure is not None
     ]
     rate = f" {units.format_rate(median(rates))}" if rates else ""
-    return Sign(
+    return TrustSign(
         "notice",
         f"others {did}{rate} {way} {device_names} all the time{by}: these are figures of a busy disk",
         pid,
@@ -185,7 +192,7 @@ def _unseen_reason(session: RunSession) -> str:
     return ""
 
 
-def _bytes_reached_disk_signs(session: RunSession) -> list[Sign]:
+def _bytes_reached_disk_signs(session: RunSession) -> list[TrustSign]:
     short = []
     has_bytes = False
     for workload, blocks in session.blocks.items():
@@ -198,11 +205,11 @@ def _bytes_reached_disk_signs(session: RunSession) -> list[Sign]:
         if share < MIN_REACHED_SHARE:
             short.append(f"{wording.workload_title(session, workload)} {units.format_percent(share)}")
     if short:
-        return [Sign("notice", f"only a part of the bytes reached the disk: {', '.join(short)}")]
-    return [Sign("ok", "the loads reached the disk")] if has_bytes else []
+        return [TrustSign("notice", f"only a part of the bytes reached the disk: {', '.join(short)}")]
+    return [TrustSign("ok", "the loads reached the disk")] if has_bytes else []
 
 
-def _drift_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sign]:
+def _drift_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[TrustSign]:
     """As the verdict has it; of a recording whose verdict has none, as its groups show it. What both sides do alike
     leaves the effect as it is, not their levels."""
     out, is_long_enough = [], False
@@ -212,16 +219,16 @@ def _drift_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sig
         is_long_enough = is_long_enough or max(v.groups, len(left)) >= MIN_POINTS
         courses = [Drift(side, first, last) for side, (first, last) in v.drift.items()]
         if courses := courses or drifting_variants(left, right, (v.baseline, v.variant)):
-            out.append(Sign("notice", f"{title}: {drift_text(courses, v.metric)}"))
+            out.append(TrustSign("notice", f"{title}: {drift_text(courses, v.metric)}"))
         elif courses := find_halving_or_doubling(left, right, (v.baseline, v.variant)):
-            out.append(Sign("notice", f"{title}: {moves_text(courses, v.metric)}"))
-    return out or [Sign("ok", "no load halved or doubled")] * is_long_enough
+            out.append(TrustSign("notice", f"{title}: {moves_text(courses, v.metric)}"))
+    return out or [TrustSign("ok", "no load halved or doubled")] * is_long_enough
 
 
-def _order_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sign]:
+def _order_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[TrustSign]:
     """Return whether what is claimed holds whichever of two was measured first."""
     signs = [
-        Sign("notice", f"{wording.verdict_title(session, v)}: {v.reason}")
+        TrustSign("notice", f"{wording.verdict_title(session, v)}: {v.reason}")
         for v in session.verdicts.values()
         if v.is_not_measured and v.order is not None
     ]
@@ -233,13 +240,13 @@ def _order_signs(session: RunSession, verdicts: list[ev.RunVerdict]) -> list[Sig
         if len(claimed) > 1:
             words = f"{len(claimed)} differences hold whichever variant ran first"
             words += f"; the two orders differ most for {title}: {order_words(order)}"
-        signs.append(Sign("ok", words))
+        signs.append(TrustSign("ok", words))
     elif any(v.is_decided and v.order is not None for v in verdicts):
-        signs.append(Sign("ok", "the verdicts are the same whichever variant ran first"))
+        signs.append(TrustSign("ok", "the verdicts are the same whichever variant ran first"))
     if undrawn := [v for v in verdicts if v.order is None and not session.groups.get(v.workload)]:
         titles = dict.fromkeys(wording.verdict_title(session, v) for v in undrawn if not v.control)
         signs += (
-            [Sign("unlooked", f"measured in one order only: {units.join_names(list(titles), 3)}")]
+            [TrustSign("unlooked", f"measured in one order only: {units.join_names(list(titles), 3)}")]
             if titles
             else []
         )
@@ -252,7 +259,7 @@ def _order_distance(order: OrderEffect) -> float:
     return abs(math.log(first) - math.log(second))
 
 
-def _resolution_signs(session: RunSession) -> list[Sign]:
+def _resolution_signs(session: RunSession) -> list[TrustSign]:
     """Without a check mark where an effect that matters may have been missed, or where nothing is known of some."""
     limited = wording.limited_verdicts(session)
     if not limited:
@@ -270,4 +277,4 @@ def _resolution_signs(session: RunSession) -> list[Sign]:
         words += f"{share} this is more than the margin of {margin}"
     if unresolved:
         words += f"; {units.count_noun(unresolved, 'other comparison')} with too few groups to tell"
-    return [Sign("unknown", words) if misses or unresolved else Sign("ok", f"only {words}")]
+    return [TrustSign("unknown", words) if misses or unresolved else TrustSign("ok", f"only {words}")]

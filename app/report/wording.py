@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.values import with_difference_beside
+from hostdx.app.recordings.values import with_difference_of_values
 from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Severity
@@ -144,7 +144,7 @@ def resolution_text(verdict: ev.RunVerdict) -> str:
 
 
 def delta_text(session: RunSession, verdict: ev.RunVerdict) -> str:
-    delta = with_difference_beside(session, verdict).delta
+    delta = with_difference_of_values(session, verdict).delta
     if delta is None:
         return "–"
     size = units.metric_quantity(abs(delta), verdict.delta_unit or session.metric_of(verdict).unit)
@@ -170,7 +170,9 @@ def word_without_figures(verdict: ev.RunVerdict) -> Word:
 
 def _is_cost(session: RunSession, verdict: ev.RunVerdict) -> bool:
     """Return whether less of the metric is better, and its difference is known."""
-    return session.metric_of(verdict).sign < 0 and with_difference_beside(session, verdict).delta is not None
+    return (
+        session.metric_of(verdict).sign < 0 and with_difference_of_values(session, verdict).delta is not None
+    )
 
 
 def verdict_sentence(

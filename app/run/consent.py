@@ -6,7 +6,7 @@ from hostdx.app.report import plan_text
 from hostdx.app.terminal import output
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.undo import killed_ending, undo
-from hostdx.app.undo.journal import Busy
+from hostdx.app.undo.journal import JournalLocked
 from hostdx.scenarios.contract.plan import Plan
 
 
@@ -39,7 +39,7 @@ def ask_consent_for_plan(plan: Plan, *, yes: bool, digest: str, shown: str = "")
     return True
 
 
-def offer_undo(heading: str, leftover: undo.Leftover) -> bool:
+def offer_undo_of_leftover(heading: str, leftover: undo.Leftover) -> bool:
     """Asks whether a killed run's changes are to be undone now; True when they are."""
     if not _has_terminal():
         return False
@@ -50,7 +50,7 @@ def offer_undo(heading: str, leftover: undo.Leftover) -> bool:
         return False
     try:
         done = killed_ending.undo_killed_run(leftover.path)
-    except Busy:
+    except JournalLocked:
         return False
     return all(undone_entry.outcome.state != "failed" for undone_entry in done)
 

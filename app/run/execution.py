@@ -10,16 +10,16 @@ from pathlib import Path
 import msgspec
 
 from hostdx.app import __version__, bug_report, locks
-from hostdx.app.recordings.events_output import Tee
+from hostdx.app.recordings.events_output import EventsOutput
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.stream import Stream
+from hostdx.app.recordings.stream import EventStream
 from hostdx.app.run import consent
-from hostdx.app.run.runner import LATER, Monotonic, Runner, listen_for_stops
+from hostdx.app.run.runner import LATER, MonotonicClock, Runner, listen_for_stops
 from hostdx.app.run.signals import StoppedBySignal, StopRequests, stop_early
 from hostdx.app.state import journal_dir, make_private, recordings_dir, remove_leftovers_and_check_room
 from hostdx.app.terminal import failure
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.terminal.process import Identity, identity_of
+from hostdx.app.terminal.process import ProcessIdentity, process_identity
 from hostdx.app.undo import leftovers, undo
 from hostdx.app.undo.changes import HostChanges
 from hostdx.app.undo.journal import SCHEMA as JOURNAL_SCHEMA
@@ -31,7 +31,7 @@ from hostdx.probes.reading.secrecy.harmless_words import (
 )
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Options, Prepared, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.model import Options, PreparedRun, RunRefused, Scenario, UsageError
 from hostdx.scenarios.contract.option_value import OptionRedaction
 from hostdx.scenarios.contract.plan import Option, Plan
 
@@ -50,7 +50,7 @@ class RunRequest(msgspec.Struct, frozen=True, kw_only=True):
     with_arguments: bool = False
 
 
-class Execution:
+class RunExecution:
     """Made for one run; `run_to_end` never raises, whatever happens: it ends with an `RunEnded` event."""
 
     def __init__(
@@ -69,10 +69,10 @@ class Execution:
         self._host = host
         self._request = request
         self._complain = complain
-        self._clock = Monotonic()
+        self._clock = MonotonicClock()
         self._began_s = self._clock.now()
         self._wall = datetime.now(UTC)
-        self._me = identity_of()
+        self._me = process_identity()
         self._redaction = OptionRedaction(request.options, request.declared, request.with_arguments)
         self._options = Options(request.options, request.declared)
         self._seed = (
@@ -81,7 +81,7 @@ class Execution:
             else random.SystemRandom().getrandbits(32)
         )
         self._stops = StopRequests()
-        self._stream = Stream(complain)
+        self._stream = EventStream(complain)
         self._stream.show = show
         self._lock: locks.LockFile | None = None
         self._reads_only = False
@@ -130,7 +130,7 @@ class Execution:
     def _run_steps(self) -> ev.RunEnded:
         request = self._request
         if request.events:
-            self._stream.tee = Tee(request.events, self._complain)
+            self._stream.tee = EventsOutput(request.events, self._complain)
         if request.recording:  # by the app: it follows this file, also to learn of a refusal
             self._stream.start_recording(Path(request.recording).absolute(), is_requested=True)
         self._stream.emit(self._began_event())
@@ -161,7 +161,7 @@ class Execution:
                 raise
             self._complain(f"{why.text}; continuing: the result is only printed")
 
-    async def _conduct_run(self, prepared: Prepared, consented: bool) -> ev.RunEnded:
+    async def _conduct_run(self, prepared: PreparedRun, consented: bool) -> ev.RunEnded:
         plan = prepared.plan
         listen_for_stops(asyncio.get_running_loop(), self._stops)
         changes = HostChanges(
@@ -192,7 +192,7 @@ class Execution:
             for entry in left:
                 self._complain(f"could not be undone: {entry.action.title} ({entry.value}); {LATER}")
 
-    def _prepare_scenario(self) -> Prepared:
+    def _prepare_scenario(self) -> PreparedRun:
         with self._host.read_static_parts_once():
             if blocked := self._blocked or self._scenario.blocking_reason(self._host):
                 if self._blocked or not self._scenario.reads_anyway:
@@ -220,7 +220,7 @@ class Execution:
             line = leftovers.leftover_line(leftover)
             if not leftovers.is_in_the_way(self._host, leftover, plan):
                 self._complain(line)
-            elif not consent.offer_undo(line, leftover):
+            elif not consent.offer_undo_of_leftover(line, leftover):
                 raise Failure(
                     f"{line}: this run would measure these changes, or change them again; run "
                     "`hostdx undo` first"
@@ -281,7 +281,7 @@ class Execution:
         return JournalHeader(
             schema=JOURNAL_SCHEMA,
             run=self._run_id,
-            who=Identity(self._me.pid, self._me.start, self._me.boot_id),
+            who=ProcessIdentity(self._me.pid, self._me.start, self._me.boot_id),
             command=self._recordable_command(),
             recording=str(self.recording_path or ""),
             began_s=self._began_s,

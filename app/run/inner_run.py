@@ -10,7 +10,7 @@ from pathlib import Path
 from hostdx.app.recordings import baselines, store
 from hostdx.app.recordings.reader import RecordingFollower
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.headline import find_answer
+from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.next_steps import checkup_command, next_steps_for
 from hostdx.app.run import launch
 from hostdx.app.run.signals import finish_despite_cancel
@@ -33,7 +33,7 @@ class InnerRun:
 
     def __init__(self, whole_recording: Path, scenario: Scenario, values: Mapping[str, Json]) -> None:
         """Raises Failure where its recording finds no place."""
-        folder = make_private(store.parts_of(whole_recording))
+        folder = make_private(store.parts_folder_of(whole_recording))
         self._scenario = scenario
         self.recording = folder / f"{len(list(folder.glob('*.jsonl'))) + 1}-{scenario.id}.jsonl"
         self._argv = command_arguments(values, scenario.options)
@@ -60,7 +60,7 @@ class InnerRun:
     @property
     def run_outcome(self) -> OtherRunOutcome:
         session = self._session
-        ended, session_answer = session.ended, find_answer(session)
+        ended, session_answer = session.ended, find_headline_answer(session)
         reason = (
             launch.read_runner_error(self.recording).removeprefix("hostdx: ") or "it ended without a result"
         )
@@ -113,7 +113,7 @@ def _stop_process(process: subprocess.Popen[bytes]) -> None:
         process.wait(PATIENCE_S)
 
 
-async def run_part(
+async def run_scenario_as_part(
     whole_recording: Path | None,
     scenario: Scenario,
     values: Mapping[str, Json],

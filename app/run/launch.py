@@ -10,7 +10,12 @@ from functools import partial
 from pathlib import Path
 
 from hostdx.app.state import make_private, recordings_dir, remove_leftovers_and_check_room
-from hostdx.app.terminal.process import Identity, is_living, is_running_hostdx, is_writing
+from hostdx.app.terminal.process import (
+    ProcessIdentity,
+    has_file_open_for_writing,
+    is_living,
+    is_running_hostdx,
+)
 from hostdx.probes.children.environment import hostdx_environment
 from hostdx.probes.children.own_module import own_module
 from hostdx.probes.files.safe_read import reopen_regular
@@ -74,7 +79,7 @@ def read_runner_error(recording: Path) -> str:
 
 def is_running(began: Began | None) -> bool:
     """Return whether the runner that wrote this first line still runs."""
-    return began is not None and is_living(Identity(began.pid, began.pid_start, began.boot_id))
+    return began is not None and is_living(ProcessIdentity(began.pid, began.pid_start, began.boot_id))
 
 
 def stop_runner(recording: Path, began: Began) -> str:
@@ -117,6 +122,6 @@ def _not_ours_reason(recording: Path, began: Began) -> str:
         os.close(descriptor)
     if not inside or file.st_uid != os.geteuid():
         return f"the recording is not one of yours in {recordings_dir()}; stop the run where it was started"
-    if not is_running_hostdx(began.pid) or not is_writing(began.pid, file.st_dev, file.st_ino):
+    if not is_running_hostdx(began.pid) or not has_file_open_for_writing(began.pid, file.st_dev, file.st_ino):
         return f"pid {began.pid}, which the recording names, is no hostdx that writes it"
     return ""

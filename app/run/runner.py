@@ -13,7 +13,7 @@ from typing import Any
 
 from hostdx.app.run.signals import PROMISED_S, StopRequests, finish_despite_cancel
 from hostdx.app.terminal import failure
-from hostdx.app.terminal.failure import Failure, NotUndone
+from hostdx.app.terminal.failure import Failure, UndoIncomplete
 from hostdx.app.undo.changes import HostChanges
 from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
 from hostdx.probes.reading.host import Host
@@ -22,12 +22,12 @@ from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import (
-    Applied,
+    AppliedChange,
     AResult,
     Clock,
     Options,
     OtherRunOutcome,
-    Prepared,
+    PreparedRun,
     Run,
     RunRefused,
     Scenario,
@@ -41,7 +41,7 @@ LATER = "its supervisor undoes it as soon as the device answers, else `hostdx un
 CANCELLED = "the scenario cancelled itself"
 
 
-class Monotonic:
+class MonotonicClock:
     """Implements `hostdx.scenarios.contract.model.Clock`: seconds since an arbitrary moment, never going back."""
 
     def now(self) -> float:
@@ -59,7 +59,7 @@ class Runner(Run):
     host: Host
     clock: Clock
     options: Options
-    prepared: Prepared
+    prepared: PreparedRun
     seed: int
     changes: HostChanges
     began_s: float
@@ -92,9 +92,9 @@ class Runner(Run):
         hear: Callable[[ev.AnyEvent], None],
         done: Callable[[OtherRunOutcome], None],
     ) -> None:
-        from hostdx.app.run.inner_run import run_part
+        from hostdx.app.run.inner_run import run_scenario_as_part
 
-        await run_part(self.recording(), scenario, values, hear, done)
+        await run_scenario_as_part(self.recording(), scenario, values, hear, done)
 
     def finished_results(self, kind: type[AResult]) -> Sequence[tuple[str, AResult]]:
         from hostdx.app.run.earlier_answer import earlier_results
@@ -110,13 +110,13 @@ class Runner(Run):
             raise RunRefused(why.text) from None
 
     @asynccontextmanager
-    async def apply_change(self, action: Action) -> AsyncIterator[Applied]:
+    async def apply_change(self, action: Action) -> AsyncIterator[AppliedChange]:
         # Neither half may be broken off: what is half applied could not be undone (a second Ctrl-C must be harmless).
         try:
             applied, stopped = await finish_despite_cancel(
                 asyncio.to_thread(self.changes.apply_action, action), self.changes.break_off_command
             )
-        except NotUndone as why:
+        except UndoIncomplete as why:
             self._emit_action(why.identifier, action, "failed", why.text)
             raise
         except Failure as why:
@@ -143,7 +143,7 @@ class Runner(Run):
                 raise asyncio.CancelledError
             if outcome.state == "failed" and not interrupted:
                 # nothing may be measured on what is left like that
-                raise NotUndone(f"could not be undone: {action.title}: {outcome.reason}", applied.id)
+                raise UndoIncomplete(f"could not be undone: {action.title}: {outcome.reason}", applied.id)
 
     def _emit_action(self, identifier: str, action: Action, state: ev.ActionState, reason: str) -> None:
         self.emit(

@@ -1,6 +1,6 @@
 """What ends a command with one line on stderr: never a traceback, never two lines."""
 
-from hostdx.app.terminal.process import Identity
+from hostdx.app.terminal.process import ProcessIdentity
 
 USAGE = 2
 COULD_NOT = 3
@@ -28,12 +28,12 @@ class ChangeNotMade(Exception):
     `writer` is a child that was abandoned at it: until it is gone, it may still happen.
     """
 
-    def __init__(self, text: str, writer: Identity | None = None) -> None:
+    def __init__(self, text: str, writer: ProcessIdentity | None = None) -> None:
         super().__init__(text)
         self.writer = writer
 
 
-class NotUndone(Failure):
+class UndoIncomplete(Failure):
     """A change stays open in the journal: the run ends with it. `identifier` is the journal's entry."""
 
     def __init__(self, text: str, identifier: str) -> None:

@@ -77,7 +77,7 @@ def spark_cell(share: float | None) -> str:
     return SPARKS[min(7, max(0, int(share * 8)))]
 
 
-def bar_columns(shares: Sequence[float | None], height: int) -> list[str]:
+def bar_rows(shares: Sequence[float | None], height: int) -> list[str]:
     """A column a share of 0..1 in `height` rows, the highest row first; a share that is not 0 is always seen."""
     eighths = [0 if s is None else max(int(s > 0), min(8 * height, round(s * 8 * height))) for s in shares]
     steps = " " + SPARKS

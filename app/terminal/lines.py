@@ -115,7 +115,7 @@ def ground_line(line: Iterable[Span], width: int, ground: str) -> Line:
 
 def area_lines(shares: Sequence[float | None], height: int, role: str) -> list[Line]:
     """Columns of `height` rows, the highest first: the edge of each bright, what lies below it in the role's shade."""
-    rows, above = glyphs.bar_columns(shares, height) or [""], ""
+    rows, above = glyphs.bar_rows(shares, height) or [""], ""
     out: list[Line] = []
     for row in rows:
         below = [at < len(above) and above[at] != " " for at in range(len(row))]

@@ -11,7 +11,7 @@ from hostdx.probes.reading.process_stat import start_time
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
-class Identity(msgspec.Struct, frozen=True):
+class ProcessIdentity(msgspec.Struct, frozen=True):
     """`start` is field 22 of /proc/PID/stat (clock ticks since boot), see proc_pid_stat(5)."""
 
     pid: int
@@ -26,9 +26,9 @@ def boot_id() -> str:
         return ""
 
 
-def identity_of(pid: int | None = None) -> Identity:
+def process_identity(pid: int | None = None) -> ProcessIdentity:
     pid = os.getpid() if pid is None else pid
-    return Identity(pid, start_time(pid) or 0, boot_id())
+    return ProcessIdentity(pid, start_time(pid) or 0, boot_id())
 
 
 def is_running_hostdx(pid: int) -> bool:
@@ -48,7 +48,7 @@ def is_running_hostdx(pid: int) -> bool:
     )
 
 
-def is_writing(pid: int, device: int, inode: int) -> bool:
+def has_file_open_for_writing(pid: int, device: int, inode: int) -> bool:
     """Return whether that process holds that file open for writing. Raises nothing: what cannot be seen is not held."""
     try:
         descriptors = list(Path(f"/proc/{pid}/fd").iterdir())
@@ -68,6 +68,6 @@ def is_writing(pid: int, device: int, inode: int) -> bool:
     return False
 
 
-def is_living(process: Identity) -> bool:
+def is_living(process: ProcessIdentity) -> bool:
     """Return whether exactly this process still runs."""
     return process.pid > 0 and process.boot_id == boot_id() and start_time(process.pid) == process.start

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.forms.cells import parts_lines
 from hostdx.app.report.results.finding_parts import finding_parts, finding_title
-from hostdx.app.report.validity import MARKS, TONES, Sign
+from hostdx.app.report.validity import MARKS, TONES, TrustSign
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.invocation import command_to_paste
 from hostdx.app.terminal.lines import (
@@ -34,7 +34,7 @@ def finding_lines(finding: Finding, session: RunSession, width: int) -> list[Lin
     )
 
 
-def sign_lines(signs: Iterable[Sign], width: int) -> list[Line]:
+def sign_lines(signs: Iterable[TrustSign], width: int) -> list[Line]:
     """Return whether it can be trusted, the red ones first; a sign whose text is long takes lines of its own."""
     ordered = sorted(signs, key=lambda s: s.state != "critical")
     parts = [(f"{MARKS[s.state]} {s.text}", TONES[s.state], process_target(s.pid)) for s in ordered]
@@ -42,7 +42,7 @@ def sign_lines(signs: Iterable[Sign], width: int) -> list[Line]:
     return flow_parts(linked, width, gap="   ")
 
 
-def whole_signs(signs: Sequence[Sign], width: int, most: int) -> list[Line]:
+def whole_signs(signs: Sequence[TrustSign], width: int, most: int) -> list[Line]:
     """Return as many signs as are whole in `most` lines, the red ones first; one alone is cut."""
     ordered = sorted(signs, key=lambda s: s.state != "critical")
     for count in range(len(ordered), 0, -1):

@@ -17,7 +17,7 @@ from types import FrameType
 LAST_RESORT_S = 2.0
 
 
-def ends_from_outside(end: Callable[[int], None]) -> bool:
+def end_on_outside_signals(end: Callable[[int], None]) -> bool:
     """`end(status)` is called in the loop; False outside the main thread (a test's), where nothing is watched."""
     loop = asyncio.get_running_loop()
 

@@ -13,7 +13,7 @@ MAX_FILE_BYTES = 1 << 16
 MAX_KEY_CHARS = 60
 
 
-class NamedKeys:
+class KeysFromKeymap:
     """A base of what has keys of its own: each binding gets its action as the name that `keys.toml` knows it by."""
 
     def __init_subclass__(cls, **options: object) -> None:

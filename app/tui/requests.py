@@ -37,7 +37,7 @@ STOP_AGAIN_S = 5.0
 MAX_REPORT_BYTES = 64 << 20
 
 
-class Errands(App[int]):
+class AppRequests(App[int]):
     """The lower half of `Shell`, apart for length: it decides what is opened, `Shell` how it is shown."""
 
     triage: EventChild | None
@@ -112,7 +112,7 @@ class Errands(App[int]):
         from hostdx.app.recordings import store as recordings
 
         directory = state.recordings_dir()
-        names = recordings.list_names()
+        names = recordings.list_recording_names()
         before = self.recorded, self.running, self.running_words
         self.recorded = len(names)
         self.running, self.running_words = None, ""

@@ -25,12 +25,12 @@ from hostdx.app.terminal.failure import COULD_NOT, Failure
 from hostdx.app.terminal.glyphs import clean_text
 from hostdx.app.terminal.lines import DIGIT
 from hostdx.app.terminal.printable import make_printable
-from hostdx.app.terminal.process import TICKS_PER_S, boot_id, identity_of
+from hostdx.app.terminal.process import TICKS_PER_S, boot_id, process_identity
 from hostdx.app.tui import theme
 from hostdx.app.tui.children.event_child import EventChild
-from hostdx.app.tui.ending import ends_from_outside, resume_only_after_suspend
-from hostdx.app.tui.own_settings import NamedKeys, read_keymap
-from hostdx.app.tui.requests import Errands
+from hostdx.app.tui.ending import end_on_outside_signals, resume_only_after_suspend
+from hostdx.app.tui.own_settings import KeysFromKeymap, read_keymap
+from hostdx.app.tui.requests import AppRequests
 from hostdx.app.tui.screens.base import MIN_SIZE_CELLS, Base
 from hostdx.probes.reading.other_package import load_entry
 from hostdx.scenarios.contract.card import bundled_cards, options_of_process
@@ -51,7 +51,7 @@ UNSEEN = frozenset({"back", "quit_now", "interrupt", "redraw", "suspend_process"
 LIVE_EVERY = 2  # ticks: what comes from a run under way is looked at twice a second
 
 
-class Shell(NamedKeys, Errands):
+class Shell(KeysFromKeymap, AppRequests):
     """`triage`: the child that the home screen follows. `feed`: the recording on the run screens."""
 
     # ours draws in ASCII too, has no loading indicator and lists every binding
@@ -160,7 +160,7 @@ class Shell(NamedKeys, Errands):
 
     def on_mount(self) -> None:
         # the runner is left alone (law 2)
-        if ends_from_outside(lambda status: self.exit(None, return_code=status)):
+        if end_on_outside_signals(lambda status: self.exit(None, return_code=status)):
             resume_only_after_suspend()
         try:
             self.set_keymap(read_keymap())
@@ -255,10 +255,12 @@ class Shell(NamedKeys, Errands):
 
     def _tell_end(self, feed: RunFeed) -> None:
         """A bell, and a notice (OSC 9) from terminals that know it: who started a run of minutes looks elsewhere."""
-        from hostdx.app.report.headline import find_answer
+        from hostdx.app.report.headline import find_headline_answer
 
         if feed.session.time >= NOTICED_S and self._driver is not None:
-            self._driver.write(f"\x07\x1b]9;hostdx: {clean_text(find_answer(feed.session).sentence)}\x07")
+            self._driver.write(
+                f"\x07\x1b]9;hostdx: {clean_text(find_headline_answer(feed.session).sentence)}\x07"
+            )
 
     def _is_on_home(self) -> bool:
         return self._home and len(self.screen_stack) == 1
@@ -404,7 +406,7 @@ class Shell(NamedKeys, Errands):
                 f"process {pid} ran on {clean_text(began.host)} before its last boot, or elsewhere"
             )
             return
-        start = identity_of(int(pid)).start
+        start = process_identity(int(pid)).start
         if began is not None and start > began.pid_start + (self.run_feed.session.time + 1) * TICKS_PER_S:
             self.show_message(
                 f"process {pid} of this run has ended; the number belongs to a newer process now"

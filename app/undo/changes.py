@@ -7,13 +7,13 @@ from fnmatch import fnmatchcase
 
 from hostdx.app.locks import LockFile, target_name
 from hostdx.app.state import journal_dir, make_private
-from hostdx.app.terminal.failure import Failure, NotUndone
+from hostdx.app.terminal.failure import Failure, UndoIncomplete
 from hostdx.app.terminal.process import is_living
 from hostdx.app.undo import effects, undo
 from hostdx.app.undo.journal import Journal, JournalEntry, JournalHeader, UndoOutcome
 from hostdx.app.undo.supervisor import SupervisorProcess
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.model import Applied
+from hostdx.scenarios.contract.model import AppliedChange
 from hostdx.scenarios.contract.plan import Plan
 
 END_S = 5.0  # what a stuck device gets at the run's end before its undoing is left to the supervisor
@@ -47,7 +47,7 @@ class HostChanges:
         self._stop = threading.Event()
         self._count = 0
 
-    def apply_action(self, action: Action) -> Applied:
+    def apply_action(self, action: Action) -> AppliedChange:
         with self._mutex:
             self._check_consent(action)
             journal = self._open_journal()
@@ -110,21 +110,25 @@ class HostChanges:
             self._journal = None
             return left
 
-    def _carry_out(self, journal: Journal, entry: JournalEntry) -> Applied:
+    def _carry_out(self, journal: Journal, entry: JournalEntry) -> AppliedChange:
         try:
             entry = effects.carry_out_entry(entry, (journal.descriptor,), self._stop)
         except effects.ChangeNotMade as why:
             if why.writer is not None:
                 # What is there now may be changed by that child a moment later: this is known when it is gone.
                 journal.record_hanging(entry.id, why.writer)
-                raise NotUndone(f"{why}; it may still happen when the device answers", entry.id) from None
+                raise UndoIncomplete(
+                    f"{why}; it may still happen when the device answers", entry.id
+                ) from None
             outcome = undo.undo_entry(journal, entry)
             if outcome.state == "failed":
-                raise NotUndone(f"{why}; and it could not be undone: {outcome.reason}", entry.id) from None
+                raise UndoIncomplete(
+                    f"{why}; and it could not be undone: {outcome.reason}", entry.id
+                ) from None
             self._unlock_target(entry.action)
             raise Failure(str(why)) from None
         journal.record_made(entry)
-        return Applied(id=entry.id, action=entry.action, value=entry.value, inode=entry.inode)
+        return AppliedChange(id=entry.id, action=entry.action, value=entry.value, inode=entry.inode)
 
     def _check_consent(self, action: Action) -> None:
         if not action.needs_consent:

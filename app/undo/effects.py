@@ -16,7 +16,7 @@ from hostdx.app.terminal.failure import ChangeNotMade
 from hostdx.app.terminal.process import is_living
 from hostdx.app.undo.journal import UNDONE, FileSystemId, Journal, JournalEntry, UndoOutcome
 from hostdx.app.undo.kinds import resources, settings
-from hostdx.app.undo.kinds.command import TIMEOUT_S, CommandFailed, run_changing_command
+from hostdx.app.undo.kinds.command import TIMEOUT_S, ChangingCommandFailed, run_changing_command
 from hostdx.app.undo.kinds.file_system_identity import file_system_of
 from hostdx.scenarios.contract.action import Action
 
@@ -59,7 +59,7 @@ def carry_out_entry(
                 entry, made=True, value=command_output[:MAX_OUTPUT_CHARACTERS] or entry.value
             )
         return msgspec.structs.replace(entry, made=True, inode=resources.create_resource(entry, keep))
-    except CommandFailed as why:
+    except ChangingCommandFailed as why:
         raise ChangeNotMade(str(why), why.writer) from None
     except OSError as why:
         raise ChangeNotMade(f"{action.title}: {entry.value}: {why.strerror or why}") from None
@@ -83,7 +83,7 @@ def revert_entry(
         if entry.action.kind == "command":
             return _revert_command(entry, keep)
         return resources.remove_resource(entry, keep)
-    except CommandFailed as why:
+    except ChangingCommandFailed as why:
         return UndoOutcome("failed", str(why), why.writer is not None, why.writer)
     except OSError as why:
         return UndoOutcome("failed", f"{entry.value}: {why.strerror or why}")
@@ -106,7 +106,7 @@ def _revert_command(entry: JournalEntry, keep: tuple[int, ...]) -> UndoOutcome:
         )
     try:
         run_changing_command(entry.action.undo, keep=keep)
-    except CommandFailed as why:
+    except ChangingCommandFailed as why:
         if entry.made:
             raise
         return UndoOutcome("reverted", f"was not carried out, or undone already ({why})")

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from hostdx.app.state import ROOTS_OWN, remedy_text
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.terminal.process import Identity
+from hostdx.app.terminal.process import ProcessIdentity
 from hostdx.probes import units
 from hostdx.probes.files.path_ownership import find_known_path_writers
 from hostdx.probes.files.private_directory import Inode
@@ -38,7 +38,9 @@ class UndoOutcome(msgspec.Struct, frozen=True):
     state: State
     reason: str = ""
     stuck: bool = False  # no answer from the device: worth another try later
-    writer: Identity | None = None  # a child that was abandoned at it: what it had begun may still happen
+    writer: ProcessIdentity | None = (
+        None  # a child that was abandoned at it: what it had begun may still happen
+    )
 
 
 UNDONE = UndoOutcome("reverted")
@@ -49,7 +51,7 @@ class JournalHeader(msgspec.Struct, frozen=True, tag="header", tag_field="line",
 
     schema: str
     run: str
-    who: Identity
+    who: ProcessIdentity
     command: list[str]
     recording: str
     began_s: float
@@ -73,7 +75,8 @@ class JournalEntry(msgspec.Struct, frozen=True, tag="intend", tag_field="line", 
     `saved` the side paths' texts; `became` what could be read back, or the start time of a process.
 
     What the later lines say of it: `left` are the side paths' texts as our own last write of the target left them;
-    `inode`: which directory or file was made; `undoing`: the old value is being written back, `back`: it was; `writers` are abandoned children."""
+    `inode`: which directory or file was made; `undoing`: the old value is being written back, `back`: it was;
+    `writers` are abandoned children."""
 
     id: str
     action: Action
@@ -85,12 +88,12 @@ class JournalEntry(msgspec.Struct, frozen=True, tag="intend", tag_field="line", 
     left: dict[str, str] = {}
     undoing: bool = False
     back: bool = False
-    writers: tuple[Identity, ...] = ()
+    writers: tuple[ProcessIdentity, ...] = ()
     place: FileSystemId | None = None
     inode: Inode | None = None
 
 
-class Made(msgspec.Struct, frozen=True, tag="made", tag_field="line"):
+class MadeLine(msgspec.Struct, frozen=True, tag="made", tag_field="line"):
     """`inode`: which directory or file it is; a journal of an earlier version does not tell."""
 
     id: str
@@ -100,31 +103,31 @@ class Made(msgspec.Struct, frozen=True, tag="made", tag_field="line"):
     inode: Inode | None = None
 
 
-class Undoing(msgspec.Struct, frozen=True, tag="undoing", tag_field="line"):
+class UndoingLine(msgspec.Struct, frozen=True, tag="undoing", tag_field="line"):
     id: str
 
 
-class Back(msgspec.Struct, frozen=True, tag="back", tag_field="line"):
+class BackLine(msgspec.Struct, frozen=True, tag="back", tag_field="line"):
     id: str
     left: dict[str, str]
 
 
-class Hanging(msgspec.Struct, frozen=True, tag="hanging", tag_field="line"):
+class HangingLine(msgspec.Struct, frozen=True, tag="hanging", tag_field="line"):
     id: str
-    writer: Identity
+    writer: ProcessIdentity
 
 
-class Struck(msgspec.Struct, frozen=True, tag="struck", tag_field="line"):
+class StruckLine(msgspec.Struct, frozen=True, tag="struck", tag_field="line"):
     id: str
     state: State
     reason: str = ""
 
 
-Line: TypeAlias = JournalHeader | JournalEntry | Made | Undoing | Back | Hanging | Struck
+Line: TypeAlias = JournalHeader | JournalEntry | MadeLine | UndoingLine | BackLine | HangingLine | StruckLine
 _decoder = Decoder(Line)
 
 
-class Busy(Exception):
+class JournalLocked(Exception):
     """Somebody holds the journal's lock."""
 
 
@@ -186,7 +189,7 @@ class Journal:
             return cls(path, descriptor, header, entries)
         except BlockingIOError:
             os.close(descriptor)
-            raise Busy from None
+            raise JournalLocked from None
         except BaseException:
             os.close(descriptor)
             raise
@@ -215,24 +218,24 @@ class Journal:
         """Says what it became. A full disk is survived: without this line a directory is removed
         only if it is empty. Undoing does not depend on the next three."""
         self._entries[entry.id] = entry
-        self._append_and_fold(Made(entry.id, entry.value, entry.became, entry.left, entry.inode))
+        self._append_and_fold(MadeLine(entry.id, entry.value, entry.became, entry.left, entry.inode))
 
     def record_undoing(self, identifier: str) -> None:
         """From here on the old value may be there because of us."""
-        self._append_and_fold(Undoing(identifier))
+        self._append_and_fold(UndoingLine(identifier))
 
     def record_back(self, identifier: str, left: dict[str, str]) -> None:
         """The old value is there; `left` is what writing it made of the side paths."""
-        self._append_and_fold(Back(identifier, left))
+        self._append_and_fold(BackLine(identifier, left))
 
-    def record_hanging(self, identifier: str, writer: Identity) -> None:
+    def record_hanging(self, identifier: str, writer: ProcessIdentity) -> None:
         """An abandoned child may still finish what it had begun: until it is gone nobody knows how this stands."""
-        self._append_and_fold(Hanging(identifier, writer))
+        self._append_and_fold(HangingLine(identifier, writer))
 
     def strike_out(self, identifier: str, outcome: UndoOutcome) -> None:
         """A full disk is survived too: undoing twice does no harm."""
         self._entries.pop(identifier, None)
-        self._append_and_fold(Struck(identifier, outcome.state, outcome.reason))
+        self._append_and_fold(StruckLine(identifier, outcome.state, outcome.reason))
 
     def _append_and_fold(self, line: Line) -> None:
         fold_line(self._entries, line)
@@ -324,7 +327,7 @@ def _parse_journal(path: Path, data: bytes) -> tuple[JournalHeader, list[Journal
         if entries:
             raise Failure(f"{path}: the journal has no header; undo it by hand")
         header = JournalHeader(
-            schema=SCHEMA, run=path.stem, who=Identity(0, 0, ""), command=[], recording="", began_s=0.0
+            schema=SCHEMA, run=path.stem, who=ProcessIdentity(0, 0, ""), command=[], recording="", began_s=0.0
         )
     return header, list(entries.values())
 
@@ -338,17 +341,17 @@ def fold_line(entries: dict[str, JournalEntry], line: Line) -> None:
     if entry is None:
         return
     match line:
-        case Made():
+        case MadeLine():
             entry = replace(
                 entry, made=True, value=line.value, became=line.became, left=line.left, inode=line.inode
             )
-        case Undoing():
+        case UndoingLine():
             entry = replace(entry, undoing=True)
-        case Back():
+        case BackLine():
             entry = replace(entry, back=True, left=line.left)
-        case Hanging():
+        case HangingLine():
             entry = replace(entry, writers=(*entry.writers, line.writer))
-        case Struck():
+        case StruckLine():
             del entries[line.id]
             return
     entries[entry.id] = entry
@@ -410,7 +413,7 @@ def discard_journal(path: Path) -> None:
         path.unlink(missing_ok=True)
         sync_directory(path.parent)
     except BlockingIOError:
-        raise Busy from None
+        raise JournalLocked from None
     except OSError as error:
         raise Failure(f"{path}: the journal cannot be removed: {error.strerror}") from None
     finally:

@@ -17,7 +17,7 @@ from pathlib import Path
 from time import sleep
 
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.terminal.process import Identity, is_living
+from hostdx.app.terminal.process import ProcessIdentity, is_living
 from hostdx.app.undo import undo
 from hostdx.app.undo.journal import Journal, read_unlocked
 from hostdx.probes.children.own_module import PIPE, start_module
@@ -62,7 +62,7 @@ def main(argv: list[str]) -> int:
     return 0 if all(undone.outcome.state != "failed" for undone in done) else 3
 
 
-def _wait_until_dismissed_or_dead(runner: Identity) -> bool:
+def _wait_until_dismissed_or_dead(runner: ProcessIdentity) -> bool:
     """Waits until the runner says goodbye (True) or is dead (False)."""
     pidfd = _open_pidfd(runner)
     poll = select.poll()
@@ -80,7 +80,7 @@ def _wait_until_dismissed_or_dead(runner: Identity) -> bool:
     return False
 
 
-def _open_pidfd(runner: Identity) -> int | None:
+def _open_pidfd(runner: ProcessIdentity) -> int | None:
     try:
         return os.pidfd_open(runner.pid)
     except (OSError, AttributeError):

@@ -7,14 +7,14 @@ import msgspec
 
 from hostdx.app.state import journal_dir
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.terminal.process import Identity, boot_id, is_living
+from hostdx.app.terminal.process import ProcessIdentity, boot_id, is_living
 from hostdx.app.undo import effects
 from hostdx.app.undo.change_report import UndoneChange
 from hostdx.app.undo.journal import (
-    Busy,
     Journal,
     JournalEntry,
     JournalHeader,
+    JournalLocked,
     UndoOutcome,
     list_journals,
     read_unlocked,
@@ -83,7 +83,7 @@ def remove_empty_journal(leftover: Leftover) -> None:
         return
     try:
         journal = lock_journal(leftover.path)
-    except (Busy, Failure):
+    except (JournalLocked, Failure):
         return
     if journal is not None:
         journal.close()
@@ -109,7 +109,7 @@ def lock_journal(path: Path, patience_s: float = 0.0) -> Journal | None:
     while True:
         try:
             return Journal.lock_existing(path)
-        except Busy:
+        except JournalLocked:
             if time.monotonic() >= deadline:
                 raise
             time.sleep(0.05)
@@ -143,7 +143,7 @@ def forget_entries(journal: Journal, identifier: str) -> list[UndoneEntry]:
     return done
 
 
-def is_after_reboot(runner: Identity) -> bool:
+def is_after_reboot(runner: ProcessIdentity) -> bool:
     return bool(runner.boot_id) and runner.boot_id != boot_id()
 
 

@@ -9,10 +9,10 @@ from msgspec.structs import replace
 
 from hostdx.probes.imports.model import ImportedMeasure, Noted
 from hostdx.scenarios.analysis.compare.bounding_box import BoundingBoxFigures, boxes_by_version, mark_outliers
-from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, Member, OddRuns, find_outliers
+from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, ComparedRun, RunOutliers, find_outliers
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey
-from hostdx.scenarios.analysis.compare.snapshot import Snapshot
-from hostdx.scenarios.box.results import CornerFigures, Corners, format_amount, name_of
+from hostdx.scenarios.analysis.compare.snapshot import RunSnapshot
+from hostdx.scenarios.box.results import CornerFigures, CornersResult, corner_title, format_amount
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.triage.rules.texts import finding_texts
@@ -22,7 +22,7 @@ THIS = "this run"
 
 
 def same_setup_runs(
-    measured: CornerFigures, history: Sequence[tuple[str, Corners]]
+    measured: CornerFigures, history: Sequence[tuple[str, CornersResult]]
 ) -> list[tuple[str, CornerFigures]]:
     """Those of the past that measured the same: the file system, and as many workers."""
     own = (measured.source, measured.file_system, measured.workers)
@@ -36,7 +36,7 @@ def same_setup_runs(
 
 def boxes_with_outliers(
     measured: CornerFigures, past: Sequence[tuple[str, CornerFigures]]
-) -> tuple[list[BoundingBoxFigures], OddRuns | None]:
+) -> tuple[list[BoundingBoxFigures], RunOutliers | None]:
     """One for writing and one for reading, where all corners of it are known; from five runs on with the odd ones."""
     runs = [*past, (THIS, measured)]
     odd = (
@@ -59,7 +59,7 @@ def own_boxes(measured: CornerFigures) -> list[BoundingBoxFigures]:
     ]
 
 
-def odd_findings(measured: CornerFigures, odd: OddRuns | None) -> Iterator[Finding]:
+def outlier_run_findings(measured: CornerFigures, odd: RunOutliers | None) -> Iterator[Finding]:
     """Where this run lies apart from its past, each corner with its interval; alone, or with the runs just before it:
     what lasts since then. Two groups that take turns are no odd runs.
     """
@@ -75,7 +75,7 @@ def odd_findings(measured: CornerFigures, odd: OddRuns | None) -> Iterator[Findi
                     id=f"box.odd.{load.key.workload}",
                     subject=measured.directory,
                     severity="warning" if outlier.ratio < 1 else "notice",
-                    corner=name_of(load.key.workload),
+                    corner=corner_title(load.key.workload),
                     value=format_amount(outlier.value, load.metric.unit),
                     centre=format_amount(load.centre, load.metric.unit),
                     runs=load.runs - len(load.apart),
@@ -84,7 +84,7 @@ def odd_findings(measured: CornerFigures, odd: OddRuns | None) -> Iterator[Findi
                 )
 
 
-def _snapshot_of(name: str, measured: CornerFigures) -> Snapshot:
+def _snapshot_of(name: str, measured: CornerFigures) -> RunSnapshot:
     measures = tuple(
         ImportedMeasure(
             workload=level.corner, metric=_metric_name(level.unit), value=level.median, unit=level.unit
@@ -93,13 +93,13 @@ def _snapshot_of(name: str, measured: CornerFigures) -> Snapshot:
         if level.median is not None
     )
     facts = (Noted(name="processes", value=measured.workers),)
-    return Snapshot(name=name, kind="box", began=None, host=None, measures=measures, facts=facts)
+    return RunSnapshot(name=name, kind="box", began=None, host=None, measures=measures, facts=facts)
 
 
-def _outlier_member(name: str, measured: CornerFigures) -> Member:
+def _outlier_member(name: str, measured: CornerFigures) -> ComparedRun:
     positive_levels = [level for level in measured.levels if level.median is not None and level.median > 0]
     keys = {level.corner: FigureKey(level.corner, _metric_name(level.unit)) for level in positive_levels}
-    return Member(
+    return ComparedRun(
         name,
         {keys[level.corner]: math.log(level.median) for level in positive_levels if level.median is not None},
         {keys[level.corner]: Metric(_metric_name(level.unit), level.unit) for level in positive_levels},

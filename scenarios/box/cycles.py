@@ -14,8 +14,8 @@ from statistics import median
 from msgspec.structs import replace
 
 from hostdx.probes.engine.measured import MeasurementInvalid, WriteBudgetSpent
-from hostdx.scenarios.box.measurement.bench import Cached, CornerBench
-from hostdx.scenarios.box.measurement.corner import CORNERS, LOADS, CornerTest, of_load
+from hostdx.scenarios.box.measurement.bench import CornerBench, ReadsServedByCache
+from hostdx.scenarios.box.measurement.corner import CORNERS, LOADS, CornerTest, corners_of_load
 from hostdx.scenarios.box.results import CornerLevel
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Run, StepInProgress
@@ -25,10 +25,10 @@ from hostdx.scenarios.contract.verdict.verdict import (
     NOT_YET,
     UNFIT,
     EffectEstimate,
-    decide,
     margin_edge,
     ratio_interval,
     ratio_of,
+    rule_on_effect,
     smallest_effect_of,
 )
 from hostdx.scenarios.experiment.groups import GroupBlocks
@@ -54,7 +54,7 @@ NEEDS = {  # what a corner works with, another one made
 }
 
 
-class Cycles:
+class BoxCycles:
     """`corner_levels` and `load_verdicts` hold at any time, of what was measured; `ended`: why before the budget."""
 
     def __init__(
@@ -106,7 +106,9 @@ class Cycles:
     async def _measure_cycle(self, cycle: int, workers: int) -> None:
         phase: ev.Phase = "warmup" if cycle < PILOTS else "steady"
         for load in LOADS:
-            sides = [corner for corner in of_load(load) if self._note_missing_need_and_can_measure(corner)]
+            sides = [
+                corner for corner in corners_of_load(load) if self._note_missing_need_and_can_measure(corner)
+            ]
             self.run.rng.shuffle(sides)
             if (cycle - self._counted_from.get(load, cycle)) % 2:  # the mirror of the cycle before: balanced
                 sides.sort(
@@ -131,7 +133,7 @@ class Cycles:
                     raise
                 except MeasurementInvalid as why:
                     self.unmeasured_reasons[corner.id] = str(why)
-                    if isinstance(why, Cached):
+                    if isinstance(why, ReadsServedByCache):
                         self.cached.add(corner.id)
                     continue
                 group.add(corner.difficulty, measured)
@@ -141,14 +143,16 @@ class Cycles:
                     self._cores.setdefault(corner.id, []).append(share)
             if group.disturbed:
                 self.blocks.leave_out(load, cycle)
-            if phase == "steady" and len(group.blocks) == len(of_load(load)) == 2:
+            if phase == "steady" and len(group.blocks) == len(corners_of_load(load)) == 2:
                 self._emit_group(load, group)
             await self.blocks.spare_others(load, cycle)
 
     def _settle_longer(self, cycle: int, cycles_left: float) -> None:
         """Where the two orders of a load contradict each other it begins anew, and settles before each block."""
-        for load in (load for load in LOADS if len(of_load(load)) == 2 and load not in self._counted_from):
-            easy, hard = of_load(load)
+        for load in (
+            load for load in LOADS if len(corners_of_load(load)) == 2 and load not in self._counted_from
+        ):
+            easy, hard = corners_of_load(load)
             if len(self._log_ratios(easy, hard)) not in ORDER_CYCLES or cycles_left < MIN_CYCLES_AFTER:
                 continue
             verdict = self._load_verdict(load, 1)
@@ -202,7 +206,7 @@ class Cycles:
                 reason=f"not applicable: {why}",
                 cached=corner.id in self.cached,
             )
-        judged = self._load_verdict(corner.load, 1) if len(of_load(corner.load)) == 2 else None
+        judged = self._load_verdict(corner.load, 1) if len(corners_of_load(corner.load)) == 2 else None
         if judged is not None and judged.is_not_measured and judged.order is not None:
             return CornerLevel(corner=corner.id, unit=corner.unit, reason=f"not measured: {judged.reason}")
         middle, ends = level_and_interval(values, self._paired_value(corner))
@@ -218,7 +222,7 @@ class Cycles:
 
     def _paired_value(self, corner: CornerTest) -> float | None:
         """The value that stands beside the effect of its load; None where that has none."""
-        corners = of_load(corner.load)
+        corners = corners_of_load(corner.load)
         ratio = self._load_verdict(corner.load, 1).ratio if len(corners) == 2 else None
         if ratio is None:
             return None
@@ -234,11 +238,11 @@ class Cycles:
 
     def load_verdicts(self) -> list[ev.RunVerdict]:
         """Hard against easy of each load that has both."""
-        pairs = [load for load in LOADS if len(of_load(load)) == 2]
+        pairs = [load for load in LOADS if len(corners_of_load(load)) == 2]
         return [self._load_verdict(load, len(pairs)) for load in pairs]
 
     def _load_verdict(self, load: str, family: int) -> ev.RunVerdict:
-        easy, hard = of_load(load)
+        easy, hard = corners_of_load(load)
         alpha = 0.05 / family
         none = ev.RunVerdict(
             t=self.run.elapsed_s(),
@@ -269,7 +273,7 @@ class Cycles:
             few = f"{len(logs)} cycles were undisturbed, {MIN_GROUPS} are needed (raise --budget)"
             return replace(none, reason=self.ended or few)
         edge = margin_edge(self.run.effect_margin)
-        ruling = decide(EffectEstimate(spread.estimate, spread.low, spread.high, edge))
+        ruling = rule_on_effect(EffectEstimate(spread.estimate, spread.low, spread.high, edge))
         ends = ratio_interval(spread.low, spread.high)
         verdict = replace(
             none,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from hostdx.probes import units
-from hostdx.scenarios.box.measurement.corner import of_load
-from hostdx.scenarios.box.results import CornerFigures, CornerLevel, format_amount, name_of
+from hostdx.scenarios.box.measurement.corner import corners_of_load
+from hostdx.scenarios.box.results import CornerFigures, CornerLevel, corner_title, format_amount
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.contract.verdict.verdict import estimate_of_ratio
@@ -50,7 +50,7 @@ def _extent_text(measured: CornerFigures, quantity: str, hard: str, easy: str) -
     alone = [by_id[corner] for corner in (hard, easy) if corner in by_id]
     if not alone:
         return SAYS.text("nothing", what=quantity)
-    return SAYS.text("alone", value=_level_text(alone[0]), name=name_of(alone[0].corner))
+    return SAYS.text("alone", value=_level_text(alone[0]), name=corner_title(alone[0].corner))
 
 
 def _level_text(level: CornerLevel) -> str:
@@ -66,7 +66,7 @@ def _easy_below_hard_findings(
             continue
         if measured.direct and verdict.ci95[0] < OVERLAP:
             continue
-        easy, hard = (name_of(corner.id) for corner in of_load(verdict.workload))
+        easy, hard = (corner_title(corner.id) for corner in corners_of_load(verdict.workload))
         (low, high), ratio = verdict.ci95, 1 / (verdict.ratio or 1.0)
         yield SAYS.finding(
             "below", id=f"box.below.{verdict.workload}", subject=measured.directory, easy=easy, hard=hard,
@@ -82,7 +82,7 @@ def _slow_hard_findings(measured: CornerFigures, verdicts: Sequence[ev.RunVerdic
         if verdict.is_slower and verdict.ratio and _is_beyond_limit(verdict)
     ]
     for _, verdict in sorted(beyond, key=lambda pair: pair[0]):
-        easy, hard = of_load(verdict.workload)
+        easy, hard = corners_of_load(verdict.workload)
         assert verdict.ratio is not None
         assert verdict.ci95 is not None
         low, high = sorted(1 / end for end in verdict.ci95)
@@ -91,8 +91,8 @@ def _slow_hard_findings(measured: CornerFigures, verdicts: Sequence[ev.RunVerdic
             "far-mdtest" if verdict.workload.startswith("mdtest") else "far-ior",
             id=f"box.far.{hard.id}",
             subject=measured.directory,
-            corner=name_of(hard.id),
-            easy=name_of(easy.id),
+            corner=corner_title(hard.id),
+            easy=corner_title(easy.id),
             factor=units.format_factor(1 / verdict.ratio),
             low=units.format_factor(low),
             high=units.format_factor(high),
@@ -146,9 +146,9 @@ def _cached_read_findings(measured: CornerFigures) -> Iterator[Finding]:
         yield SAYS.finding(
             "cached",
             subject=measured.directory,
-            corners=", ".join(name_of(level.corner) for level in cached_levels),
+            corners=", ".join(corner_title(level.corner) for level in cached_levels),
             evidence=[
-                Evidence(SAYS.text("refused", corner=name_of(level.corner), reason=level.reason))
+                Evidence(SAYS.text("refused", corner=corner_title(level.corner), reason=level.reason))
                 for level in cached_levels
             ],
         )

@@ -9,7 +9,7 @@ from statistics import median
 from hostdx.probes.imports import kinds
 from hostdx.probes.imports.model import ImportRefusedError as Unread
 from hostdx.probes.imports.source import ImportSource
-from hostdx.scenarios.analysis.compare.bounding_box import Placed, bounding_box_points_of
+from hostdx.scenarios.analysis.compare.bounding_box import ApplicationPoint, bounding_box_points_of
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.experiment.statistics.stats import level_and_interval
 
@@ -24,7 +24,7 @@ def is_recording(path: str) -> bool:
     return head.startswith((b"\x1f\x8b", b'{"type":"run"'))
 
 
-def read_job_file(path: str) -> list[Placed]:
+def read_job_file(path: str) -> list[ApplicationPoint]:
     """Raises Unread."""
     points = bounding_box_points_of(Path(path).name, kinds.parse(ImportSource.read(Path(path))))
     if not points:
@@ -35,7 +35,7 @@ def read_job_file(path: str) -> list[Placed]:
     return points
 
 
-def read_job_recording(name: str, events: Iterable[ev.AnyEvent]) -> Iterator[Placed]:
+def read_job_recording(name: str, events: Iterable[ev.AnyEvent]) -> Iterator[ApplicationPoint]:
     """A point for each variant and direction. Bytes are those that the kernel moved for it, to and from disks; the time
     is all of its run's: when it computed is not known.
     """
@@ -52,7 +52,7 @@ def read_job_recording(name: str, events: Iterable[ev.AnyEvent]) -> Iterator[Pla
             if len(rates) < len(blocks):
                 continue
             rate, ends = level_and_interval(rates)
-            yield Placed(
+            yield ApplicationPoint(
                 name=f"{name}: {variant}" if len(runs) > 1 else name, direction=direction, bandwidth=rate,
                 ci95=ends, computing=_computing_share(blocks),
             )  # fmt: skip

@@ -20,17 +20,17 @@ from hostdx.scenarios.box.measurement.corner import (
     HARD_FILE_BYTES,
     LOADS,
     BoxSizes,
+    corners_of_load,
     equivalent_command,
-    of_load,
 )
-from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.files.directories import ChosenTestDirectory
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from hostdx.scenarios.triage.knowledge.disks import guess_seconds_to_write
 
 if TYPE_CHECKING:
-    from hostdx.scenarios.analysis.compare.bounding_box import Placed
+    from hostdx.scenarios.analysis.compare.bounding_box import ApplicationPoint
 
 DEFAULT_BUDGET_S = 120.0
 MIN_BUDGET_S = 10.0
@@ -70,7 +70,7 @@ class BoxSetup:
                 f"--engine {program}: hostdx no longer starts this program; run it yourself and "
                 "read its output with `hostdx import FILE`"
             )
-        self.jobs: list[Placed] = []
+        self.jobs: list[ApplicationPoint] = []
         self.recordings: list[str] = []  # of jobs: read when the run begins
         for path in options.as_strings("job"):
             self._add_job(path)
@@ -156,11 +156,11 @@ def box_workloads(layout: BoxSizes) -> tuple[Workload, ...]:
         Workload(
             id=load,
             title=TITLES[load],
-            metrics=(Metric(of_load(load)[0].metric_name, of_load(load)[0].unit),),
+            metrics=(Metric(corners_of_load(load)[0].metric_name, corners_of_load(load)[0].unit),),
             block_s=0.4,
             min_operations=1,
             min_groups=4,
-            equivalent="; ".join(equivalent_command(corner, layout) for corner in of_load(load)),
+            equivalent="; ".join(equivalent_command(corner, layout) for corner in corners_of_load(load)),
         )
         for load in LOADS
     )
@@ -217,7 +217,7 @@ def make_plan_and_setup(host: Host, options: Options, planned: Callable[..., Pla
         workloads=box_workloads(layout),
         steps=done,
         reads=("mounts", "/proc/diskstats", "/proc/pressure", "/proc/stat"),
-        actions=() if refusal else (directory_action(host, layout.directory_path),),
+        actions=() if refusal else (make_directory_action(host, layout.directory_path),),
         writes=() if refusal else planned_writes(layout),
         rights=() if refusal else (f"write permission in {layout.directory_path}",),
         seconds=sum(step.seconds for step in done),

@@ -30,7 +30,7 @@ NAMES = {
 }
 
 
-def name_of(corner: str) -> str:
+def corner_title(corner: str) -> str:
     """As a person reads it; what a foreign recording calls it else."""
     return NAMES.get(corner, corner)
 
@@ -74,7 +74,7 @@ class CornerFigures(msgspec.Struct, frozen=True, kw_only=True):
         return next((level.median for level in self.levels if level.corner == corner), None)
 
 
-class Corners(Result, frozen=True, tag="box.corners/1"):
+class CornersResult(Result, frozen=True, tag="box.corners/1"):
     name: ClassVar[str] = "corners"
     value: CornerFigures
 
@@ -93,7 +93,7 @@ class Corners(Result, frozen=True, tag="box.corners/1"):
         return (table, paragraph_of(caption))
 
 
-class Jobs(Result, frozen=True, tag="box.jobs/1"):
+class JobsResult(Result, frozen=True, tag="box.jobs/1"):
     """`value`: this run's own boxes, each corner with its interval, and the jobs that were put into them."""
 
     name: ClassVar[str] = "jobs"
@@ -120,7 +120,7 @@ def _table_row(level: CornerLevel, tools: Sequence[str]) -> tuple[str, ...]:
     )
     measured = level.median is not None
     return (
-        name_of(level.corner),
+        corner_title(level.corner),
         format_amount(level.median, level.unit),
         low_high,
         str(level.cycles) if measured else "–",

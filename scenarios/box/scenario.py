@@ -14,10 +14,10 @@ from typing import ClassVar
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.analysis.compare.bounding_box import Placed, place_applications
+from hostdx.scenarios.analysis.compare.bounding_box import ApplicationPoint, place_applications
 from hostdx.scenarios.analysis.compare.placing import placing_finding
-from hostdx.scenarios.box.bounds import boxes_with_outliers, odd_findings, own_boxes, same_setup_runs
-from hostdx.scenarios.box.cycles import Cycles
+from hostdx.scenarios.box.bounds import boxes_with_outliers, outlier_run_findings, own_boxes, same_setup_runs
+from hostdx.scenarios.box.cycles import BoxCycles
 from hostdx.scenarios.box.findings import box_findings
 from hostdx.scenarios.box.measurement.bench import CornerBench
 from hostdx.scenarios.box.plan import (
@@ -27,9 +27,16 @@ from hostdx.scenarios.box.plan import (
     make_plan_and_setup,
     shared_servers_warning,
 )
-from hostdx.scenarios.box.results import BoundingBoxResult, CornerFigures, Corners, Jobs
+from hostdx.scenarios.box.results import BoundingBoxResult, CornerFigures, CornersResult, JobsResult
 from hostdx.scenarios.contract.declared_options import apply_declaration
-from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
+from hostdx.scenarios.contract.model import (
+    Options,
+    PreparedRun,
+    Run,
+    RunRefused,
+    Scenario,
+    own_test_directory,
+)
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 
 EngineMaker = Callable[[Run, BoxSetup, PrivateDirectory], CornerBench]
@@ -55,9 +62,9 @@ class BoxScenario(Scenario):
         self.engine = engine
         self.watch = watch or _make_watch
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         plan, layout = make_plan_and_setup(host, options, self.make_plan)
-        return Prepared(plan, partial(self._run, layout))
+        return PreparedRun(plan, partial(self._run, layout))
 
     async def _run(self, layout: BoxSetup, run: Run) -> None:
         plan = run.plan
@@ -65,13 +72,13 @@ class BoxScenario(Scenario):
         watch = self.watch(run, layout)
         async with AsyncExitStack() as stack:
             with run.begin_step("prepare", plan.steps[0].title) as step:
-                private = await stack.enter_async_context(own_directory(run, layout.directory_path))
+                private = await stack.enter_async_context(own_test_directory(run, layout.directory_path))
                 bench = self.engine(run, layout, private)
                 stack.push_async_callback(bench.close)
                 await bench.prepare_files(step.report_written)
                 if layout.is_network_file_system:
                     run.emit_note(shared_servers_warning(layout))
-            cycles = Cycles(run, bench, plan.workloads, watch, f"this file system ({layout.file_system})")
+            cycles = BoxCycles(run, bench, plan.workloads, watch, f"this file system ({layout.file_system})")
             try:
                 with run.begin_step("corners", plan.steps[1].title) as step:
                     await cycles.measure(step, plan.measuring_s, layout.worker_count)
@@ -79,7 +86,7 @@ class BoxScenario(Scenario):
                 emit_results(run, layout, cycles, bench, jobs)
 
 
-def recorded_points(run: Run, path: str) -> Sequence[Placed]:
+def recorded_points(run: Run, path: str) -> Sequence[ApplicationPoint]:
     from hostdx.scenarios.box.jobs import read_job_recording
 
     if points := list(read_job_recording(Path(path).stem, run.recorded_events(path))):
@@ -93,9 +100,9 @@ def recorded_points(run: Run, path: str) -> Sequence[Placed]:
 def emit_results(
     run: Run,
     layout: BoxSetup,
-    cycles: Cycles,
+    cycles: BoxCycles,
     bench: CornerBench,
-    jobs: Sequence[Placed],
+    jobs: Sequence[ApplicationPoint],
 ) -> None:
     if cycles.ended:
         run.emit_note(f"ended early: {cycles.ended}")
@@ -115,17 +122,19 @@ def emit_results(
     verdicts = cycles.load_verdicts()
     for verdict in verdicts:
         run.emit(verdict)
-    run.emit(Corners(t=run.elapsed_s(), value=measured))
-    bounds, odd = boxes_with_outliers(measured, same_setup_runs(measured, run.finished_results(Corners)))
+    run.emit(CornersResult(t=run.elapsed_s(), value=measured))
+    bounds, odd = boxes_with_outliers(
+        measured, same_setup_runs(measured, run.finished_results(CornersResult))
+    )
     if bounds:
         run.emit(BoundingBoxResult(t=run.elapsed_s(), value=tuple(place_applications(bounds, jobs))))
     own = place_applications(own_boxes(measured), jobs)
     points = [placing_finding(box, point) for box in own for point in box.placed]
     if points:
-        run.emit(Jobs(t=run.elapsed_s(), value=tuple(own)))
+        run.emit(JobsResult(t=run.elapsed_s(), value=tuple(own)))
     if len(points) < len(jobs):
         run.emit_note("a job is not placed: a corner of its box was not measured")
-    for finding in (*odd_findings(measured, odd), *points, *box_findings(measured, verdicts)):
+    for finding in (*outlier_run_findings(measured, odd), *points, *box_findings(measured, verdicts)):
         run.emit_finding(finding)
 
 

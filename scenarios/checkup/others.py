@@ -78,7 +78,9 @@ class HostUseSampler:
         self.gaps.append(host_use_between(before, after, frozenset(own_family(self._run.host))))
 
     def quota_items(self, triage_findings: Sequence[Finding] = ()) -> list[Item]:
-        """Of our own groups the one whose quota stopped us most often; `triage_findings`: triage's findings, that name it too."""
+        """Of our own groups the one whose quota stopped us most often; `triage_findings`: triage's findings, that
+        name it too.
+        """
         worst = most_throttled_quota(self._run.host, self._quotas)
         if worst is None or worst.stopped_share <= MIN_THROTTLED_SHARE:
             return []

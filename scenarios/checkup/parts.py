@@ -83,7 +83,7 @@ def checkup_parts(host: Host, options: Options) -> tuple[CheckupPart, ...]:
 def candidate_scenarios() -> Iterable[Scenario]:
     for name in registry.scenario_names():
         try:
-            scenario = registry.load(name)
+            scenario = registry.load_scenario(name)
         except Exception:  # a third party's: triage says what is wrong with it
             continue
         if scenario.checkup_s > 0:
@@ -96,7 +96,7 @@ def sort_by_suspicion(waiting: Sequence[CheckupPart], suspected: Sequence[str]) 
     return sorted(waiting, key=lambda p: (not p.first, rank.get(p.id, len(rank)), *_order_key(p)))
 
 
-def share_seconds(waiting: Sequence[CheckupPart], left_s: float) -> Mapping[str, float]:
+def seconds_for_each_part(waiting: Sequence[CheckupPart], left_s: float) -> Mapping[str, float]:
     """Seconds of measuring for the parts still to come, out of the time that is left.
 
     Where that is too little for all of them, the last ones get none.
@@ -115,8 +115,8 @@ def share_seconds(waiting: Sequence[CheckupPart], left_s: float) -> Mapping[str,
     return {}
 
 
-def enough_seconds(able: Sequence[CheckupPart]) -> float:
-    """Return how much time `share_seconds` must be given so that it shares it among all of these."""
+def seconds_that_suffice(able: Sequence[CheckupPart]) -> float:
+    """Return how much time `seconds_for_each_part` must be given so that it shares it among all of these."""
     return sum(part.overhead_s for part in able) + MIN_ROOM_FACTOR * MIN_PART_S * len(able)
 
 

@@ -62,7 +62,7 @@ def _remedy_step(finding: Finding) -> SuggestedStep:
     return msgspec.structs.replace(step, title=finding.title)
 
 
-def rule_item(finding: Finding, fate: State = "not measured") -> Item:
+def item_of_rule_finding(finding: Finding, fate: State = "not measured") -> Item:
     """Return what triage's rule says; `fate` is how the measurement ended that was to prove it."""
     remedy = next(
         (remedy_with_commands for remedy_with_commands in finding.remedy if remedy_with_commands.commands),

@@ -27,24 +27,24 @@ from hostdx.scenarios.checkup.parts import (
     checkup_parts,
     choose_directories,
     directories_named_by,
-    enough_seconds,
     option_values,
     own_and_common_options,
-    share_seconds,
+    seconds_for_each_part,
+    seconds_that_suffice,
     sort_by_suspicion,
 )
 from hostdx.scenarios.checkup.ranking import (
     answer_finding,
     item_of_outcome,
+    item_of_rule_finding,
     rank_items,
-    rule_item,
     unmeasured_item,
 )
 from hostdx.scenarios.checkup.results import CheckupAnswer
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.finding import LOUD, Finding
-from hostdx.scenarios.contract.model import Options, OtherRunOutcome, Prepared, Run, Scenario
+from hostdx.scenarios.contract.model import Options, OtherRunOutcome, PreparedRun, Run, Scenario
 from hostdx.scenarios.contract.option_value import command_arguments
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite
 from hostdx.scenarios.contract.results.result import Item, State
@@ -109,15 +109,15 @@ class Checkup(Scenario):
             "" if host.live else "a captured tree cannot be measured; `hostdx triage --root` reads its tasks"
         )
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         budget = options.as_number("budget", BUDGET_S)
         chosen_directories = choose_directories(host, options)
         if chosen_directories.suspects:
             options = Options(options.values | {"dir": list(chosen_directories.directories)})
         all_parts = checkup_parts(host, options)
         able = [part for part in all_parts if part.plan is not None and not part.why_not]
-        seconds_by_part = share_seconds(able, budget - TRIAGE_S)
-        enough_s = math.ceil(TRIAGE_S + enough_seconds(able))
+        seconds_by_part = seconds_for_each_part(able, budget - TRIAGE_S)
+        enough_s = math.ceil(TRIAGE_S + seconds_that_suffice(able))
         plans = [part.plan for part in able if part.plan is not None]
         plan = self.make_plan(
             options=dict(options.values),
@@ -160,7 +160,7 @@ class Checkup(Scenario):
             ),
             refusal="" if able else "none of the scenarios of a checkup can run here",
         )
-        return Prepared(plan, partial(self._run, options, all_parts))
+        return PreparedRun(plan, partial(self._run, options, all_parts))
 
     async def _run(self, options: Options, all_parts: Sequence[CheckupPart], run: Run) -> None:
         budget = run.options.as_number("budget", BUDGET_S)
@@ -177,7 +177,7 @@ class Checkup(Scenario):
             while waiting:
                 left = budget - END_S - run.elapsed_s()
                 pace = min(1.0, planned_s / taken_s) if taken_s else 1.0
-                seconds = share_seconds(waiting, left * pace).get(waiting[0].id)
+                seconds = seconds_for_each_part(waiting, left * pace).get(waiting[0].id)
                 part = waiting.pop(0)
                 if clear and not run.options.is_set("all"):
                     items.append(self._left_out_item(options, part, NOT_NEEDED_REASON))
@@ -331,7 +331,9 @@ def _is_about(finding: Finding, directories: Sequence[str]) -> bool:
 def _rule_items(findings: Sequence[Finding], fates: Mapping[str, State], keys: Set[str]) -> list[Item]:
     """Triage's warnings, but those that a measured cause confirms: it names them itself."""
     open_findings = [finding for finding in findings if finding.severity in LOUD and finding.key not in keys]
-    return [rule_item(finding, fates.get(finding.key, "not measured")) for finding in open_findings]
+    return [
+        item_of_rule_finding(finding, fates.get(finding.key, "not measured")) for finding in open_findings
+    ]
 
 
 def _next_step_text(ranked_item: Item) -> str:

@@ -22,7 +22,7 @@ import msgspec
 from hostdx.probes.profile.symbols import FrameNames
 from hostdx.probes.profile.syscall_names import call_name, system_call_names
 from hostdx.scenarios.analysis.profile.locks import longest_path, waits_by_lock
-from hostdx.scenarios.analysis.profile.waits import kind_of, words_for_wait
+from hostdx.scenarios.analysis.profile.waits import wait_kind_of, words_for_wait
 from hostdx.scenarios.contention.measurement.bench import ScalingPoint
 from hostdx.scenarios.contention.plan import CONTROL, MIN_GROUPS, ContentionLoad
 from hostdx.scenarios.contention.results import (
@@ -32,7 +32,7 @@ from hostdx.scenarios.contention.results import (
     WorkersLevel,
     WorkerWait,
 )
-from hostdx.scenarios.contract.verdict.order import contradiction_words, word_by_order
+from hostdx.scenarios.contract.verdict.order import contradiction_words, word_held_to_order
 from hostdx.scenarios.contract.verdict.verdict import (
     OPEN,
     UNFIT,
@@ -40,8 +40,8 @@ from hostdx.scenarios.contract.verdict.verdict import (
     OrderEffect,
     UndecidedReason,
     Word,
-    decide,
     margin_edge,
+    rule_on_effect,
 )
 from hostdx.scenarios.experiment.order import order_effect
 from hostdx.scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
@@ -52,7 +52,7 @@ MIN_COUNTS_FOR_COHERENCE = 3  # worker counts: with two of them s and k cannot b
 _RANGE = 0.025
 
 
-class Usl(NamedTuple):
+class UslParameters(NamedTuple):
     """`coherence` is None where too few worker counts tell it; then `contention` holds both."""
 
     single: float  # X1, operations/s
@@ -72,12 +72,12 @@ class FittedUsl(NamedTuple):
     below 0: each is fitted as if it could, so that an interval that begins at 0 ends where noise would still hide it.
     """
 
-    best: Usl
+    best: UslParameters
     contention_ci95: tuple[float, float]
     coherence_ci95: tuple[float, float] | None
 
 
-def fit_usl(rates: Sequence[tuple[int, float]], free: int = 0) -> Usl:
+def fit_usl(rates: Sequence[tuple[int, float]], free: int = 0) -> UslParameters:
     """(workers, operations/s), two counts or more. By least squares of N/X = a + b (N - 1) + c N (N - 1), relative to
     N/X, with none of a, b, c below 0: so every error counts as a share of its point. `free`: 1 or 2, b or c may be.
     """
@@ -102,7 +102,7 @@ def fit_usl(rates: Sequence[tuple[int, float]], free: int = 0) -> Usl:
                 best = squared_error, coefficients
     assert best is not None, "a alone always fits: rates are above 0"
     a, b, c = best[1]
-    return Usl(1 / a, b / a, c / a if columns == 3 else None)
+    return UslParameters(1 / a, b / a, c / a if columns == 3 else None)
 
 
 def _equation_row(workers: int, rate: float) -> tuple[float, float, float]:
@@ -278,7 +278,7 @@ def _judge_step(
     effect, (low, high) = _mean_with_interval(
         [g - c - asked for g, c in zip(gains, there, strict=True)], alpha
     )
-    ruling = decide(
+    ruling = rule_on_effect(
         EffectEstimate(effect, low, high, margin_edge(margin), units=len(gains), least=MIN_GROUPS)
     )
     word, reason = ruling.word, ""
@@ -297,7 +297,7 @@ def _judge_step(
     order = _step_order_effect(
         measured, key, before, workers, 0.0 if not own else math.log(more), asked, margin
     )
-    if order is not None and word.is_decided and word_by_order(word, order, margin) != word:
+    if order is not None and word.is_decided and word_held_to_order(word, order, margin) != word:
         word, reason = OPEN, contradiction_words(order)
     gain, ends = _mean_with_interval(gains, alpha)
     return ScalingStep(
@@ -426,7 +426,7 @@ def _longest_waits(
                 by_stack[wait.stack] = by_stack.get(wait.stack, 0.0) + wait.thread_s
     waits = [
         WorkerWait(
-            place=place, call=call, what=words_for_wait(kind_of(state, call, place)),
+            place=place, call=call, what=words_for_wait(wait_kind_of(state, call, place)),
             share=min(1.0, sum(by_stack.values()) / total), stack=max(by_stack, key=by_stack.__getitem__),
         )
         for (place, call, state), by_stack in slept.items()

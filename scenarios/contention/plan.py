@@ -18,7 +18,7 @@ from hostdx.probes.types import is_present
 from hostdx.scenarios.contention.measurement.memory_disks import IMAGE_BYTES, makeable_kinds
 from hostdx.scenarios.contention.measurement.operations import MAX_SIDE_BYTES
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.files.directories import default_directories
 
@@ -80,10 +80,12 @@ class ContentionSetup(NamedTuple):
     def point_s(self) -> float:
         """Of so many seconds that GROUPS groups fit, with what starting the workers takes."""
         points = GROUPS * 2 * len(self.curve_keys) * len(self.levels)
-        return min(MAX_POINT_S, max(MIN_POINT_S, self.budget_s / points - start_s(self.levels)))
+        return min(
+            MAX_POINT_S, max(MIN_POINT_S, self.budget_s / points - seconds_to_start_workers(self.levels))
+        )
 
 
-def start_s(levels: Sequence[int]) -> float:
+def seconds_to_start_workers(levels: Sequence[int]) -> float:
     """Of a point's workers, on average: 20 ms, and 1.5 ms a worker (measured on two busy cores)."""
     return 0.02 + 0.0015 * sum(levels) / len(levels)
 
@@ -123,8 +125,11 @@ def plan_layout(host: Host, options: Options) -> ContentionSetup:
 
 def _budget_s(setup: ContentionSetup, options: Options) -> float:
     a_group = 2 * len(setup.curve_keys) * len(setup.levels)
-    usual = min(MAX_BUDGET_S, max(MIN_BUDGET_S, GROUPS * a_group * (USUAL_POINT_S + start_s(setup.levels))))
-    least = MIN_GROUPS * a_group * (MIN_POINT_S + start_s(setup.levels))
+    usual = min(
+        MAX_BUDGET_S,
+        max(MIN_BUDGET_S, GROUPS * a_group * (USUAL_POINT_S + seconds_to_start_workers(setup.levels))),
+    )
+    least = MIN_GROUPS * a_group * (MIN_POINT_S + seconds_to_start_workers(setup.levels))
     budget = options.as_number("budget") or max(least, usual)
     if budget < least:
         raise UsageError(
@@ -185,7 +190,7 @@ def plan_of(host: Host, setup: ContentionSetup, options: Options, make: Callable
                PlannedStep("measure", "measure and judge", setup.budget_s)),
         reads=("/proc/PID/{stat,wchan,syscall,stack} of own workers", "/proc/pressure", "mounts"),
         actions=(MEMORY_DISKS,) if setup.memory
-        else tuple(directory_action(host, fit.directory) for fit in setup.directories),
+        else tuple(make_directory_action(host, fit.directory) for fit in setup.directories),
         rights=("root",) if setup.memory else (),
         seconds=setup.budget_s + PREPARE_S,
         measuring_s=setup.budget_s,

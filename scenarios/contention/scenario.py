@@ -32,7 +32,14 @@ from hostdx.scenarios.contention.plan import (
 )
 from hostdx.scenarios.contention.results import ScalingCurve, ScalingCurves
 from hostdx.scenarios.contract.declared_options import apply_declaration
-from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario, StepInProgress, own_directory
+from hostdx.scenarios.contract.model import (
+    Options,
+    PreparedRun,
+    Run,
+    Scenario,
+    StepInProgress,
+    own_test_directory,
+)
 from hostdx.scenarios.contract.option_value import command_arguments
 
 LOCKS_S = 0.3  # of a point in which the kernel tells of its locks
@@ -44,9 +51,9 @@ class Contention(Scenario):
     def __init__(self, starts: type[ContentionBench] = ContentionBench) -> None:
         self._starts = starts
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         setup = plan_layout(host, options)
-        return Prepared(plan_of(host, setup, options, self.make_plan), partial(self._run, setup))
+        return PreparedRun(plan_of(host, setup, options, self.make_plan), partial(self._run, setup))
 
     async def _run(self, setup: ContentionSetup, run: Run) -> None:
         for text in setup.left_out:
@@ -74,7 +81,7 @@ class Contention(Scenario):
                     bench = await self._starts.in_memory(name, setup.sides, workers)
                 else:
                     private = [
-                        await stack.enter_async_context(own_directory(run, fit.directory))
+                        await stack.enter_async_context(own_test_directory(run, fit.directory))
                         for fit in setup.directories
                     ]
                     bench = await self._starts.start_in_directories(

@@ -47,7 +47,7 @@ class Action(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return self.consent or self.exposed
 
 
-def private_directory(parent: str, exposed: str = "") -> Action:
+def private_directory_action(parent: str, exposed: str = "") -> Action:
     """A directory of hostdx's own (mode 0700) under `parent`; removed with all it holds.
 
     The name is chosen when it is made: `parent/.hostdx-<random>`. `exposed`: who could interfere (see

@@ -16,7 +16,7 @@ from hostdx.probes.reading import other_package
 from hostdx.probes.reading.other_package import load_entry
 from hostdx.scenarios import GROUP
 from hostdx.scenarios.contract import ranges as of
-from hostdx.scenarios.contract.folders import packages_with
+from hostdx.scenarios.contract.folders import scenario_packages_with
 
 # resolution: tells how small a difference shows on this host, so that nothing undecided in it is left to be done;
 # whole: runs others, and its ranked answer says itself what to do about each; battery: a run of it alone compares
@@ -72,7 +72,7 @@ NO_RUNS = frozenset({"", "triage", "plan"})  # streams that begin like a run; no
 @cache
 def bundled_cards() -> tuple[Card, ...]:
     """Return the cards of the scenarios that hostdx itself brings, in the order of their folders."""
-    packages = packages_with("__init__.py")
+    packages = scenario_packages_with("__init__.py")
     declared_cards = (getattr(import_module(package), "CARD", None) for package in packages)
     return tuple(card for card in declared_cards if isinstance(card, Card))
 

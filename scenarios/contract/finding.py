@@ -104,7 +104,7 @@ class Finding(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return f"{self.id}|{self.subject}"
 
 
-def rank_of(finding: Finding) -> tuple[int, bool]:
+def finding_sort_key(finding: Finding) -> tuple[int, bool]:
     """Return a sort key: the worst severity first; within one severity, hints last."""
     return SEVERITIES.index(finding.severity), finding.confidence == "hint"
 

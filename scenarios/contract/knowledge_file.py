@@ -30,7 +30,7 @@ class KnowledgeEntry(msgspec.Struct, frozen=True, kw_only=True):
     dated: datetime.date
 
 
-class Loaded(msgspec.Struct, Generic[T], frozen=True):
+class LoadedEntries(msgspec.Struct, Generic[T], frozen=True):
     """The entries, a site's own first, and one line for each of the site's that could not be used."""
 
     entries: tuple[T, ...]
@@ -60,14 +60,14 @@ def read_tables(path: Path) -> dict[str, Json]:
     return read
 
 
-def read_entries(path: Path, key: str, kind: type[T]) -> Loaded[T]:
+def read_entries(path: Path, key: str, kind: type[T]) -> LoadedEntries[T]:
     """The entries under `key` in one file; one that does not fit its type is a problem, not a failure."""
     try:
         rows = read_tables(path).get(key, [])
     except ValueError as error:
-        return Loaded((), (str(error),))
+        return LoadedEntries((), (str(error),))
     if not isinstance(rows, list):
-        return Loaded((), (f"{path}: {key} must be an array of tables, [[{key}]]",))
+        return LoadedEntries((), (f"{path}: {key} must be an array of tables, [[{key}]]",))
     good: list[T] = []
     problems: list[str] = []
     for number, entry in enumerate(rows, 1):
@@ -75,13 +75,13 @@ def read_entries(path: Path, key: str, kind: type[T]) -> Loaded[T]:
             good.append(msgspec.convert(entry, kind))
         except msgspec.ValidationError as error:
             problems.append(f"{path}: {key} number {number}: {error}")
-    return Loaded(tuple(good), tuple(problems))
+    return LoadedEntries(tuple(good), tuple(problems))
 
 
 _loaded: dict[tuple[str, str, Path], object] = {}
 
 
-def load(name: str, key: str, kind: type[T], site: Path = SITE) -> Loaded[T]:
+def load_entries(name: str, key: str, kind: type[T], site: Path = SITE) -> LoadedEntries[T]:
     """The entries under `key` of `name`.toml, after those of the site's own files; read once.
 
     Raises ValueError where our own file is wrong; a site's mistakes are returned as problems.
@@ -92,11 +92,11 @@ def load(name: str, key: str, kind: type[T], site: Path = SITE) -> Loaded[T]:
             raise ValueError(own.problems[0])
         site_files, distrusted = trusted_files(site)
         parts = [read_entries(path, key, kind) for path in site_files]
-        _loaded[name, key, site] = Loaded(
+        _loaded[name, key, site] = LoadedEntries(
             tuple(e for part in parts for e in part.entries) + own.entries,
             distrusted + tuple(p for part in parts for p in part.problems),
         )
-    return cast(Loaded[T], _loaded[name, key, site])
+    return cast(LoadedEntries[T], _loaded[name, key, site])
 
 
 def trusted_files(site: Path) -> tuple[tuple[Path, ...], tuple[str, ...]]:

@@ -16,7 +16,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent, Json, make_entry
 from hostdx.probes.units import format_size
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.action import Action, private_directory_action
 from hostdx.scenarios.contract.card import Card
 from hostdx.scenarios.contract.declared_options import COMMON_OPTIONS
 from hostdx.scenarios.contract.finding import Finding, SuggestedStep
@@ -42,7 +42,7 @@ class Clock(Protocol):
     async def sleep(self, seconds: float) -> None: ...
 
 
-class Applied(msgspec.Struct, frozen=True):
+class AppliedChange(msgspec.Struct, frozen=True):
     """An action that was carried out: `value` is the path, name or text that the action made or wrote.
 
     `inode` identifies a directory that was made. `endings` is filled when the run ends: how the undo ended (reverted,
@@ -75,7 +75,7 @@ class OtherRunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     following: tuple[SuggestedStep, ...] = ()
 
 
-class Earlier(msgspec.Struct, frozen=True, kw_only=True):
+class EarlierRun(msgspec.Struct, frozen=True, kw_only=True):
     """A finished run of the same scenario on this host, read from the start of its recording; `facts` are keyed by
     label.
     """
@@ -87,7 +87,7 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     facts: Mapping[str, Json]
 
 
-class SoFar(msgspec.Struct, frozen=True, kw_only=True):
+class SeriesProgress(msgspec.Struct, frozen=True, kw_only=True):
     """A summary of several runs after the last of them: lines of text, and the comparison that is due now, if any."""
 
     lines: tuple[str, ...]
@@ -198,7 +198,7 @@ class Run(Protocol):
         """Return the smallest effect that matters, as a share (0.05 is 5 %)."""
         return self.options.as_number("margin", 0.05)
 
-    def apply_change(self, action: Action) -> AbstractAsyncContextManager[Applied]: ...
+    def apply_change(self, action: Action) -> AbstractAsyncContextManager[AppliedChange]: ...
 
     async def run_other(
         self,
@@ -264,17 +264,17 @@ class Run(Protocol):
         self.emit(ev.Found(t=self.elapsed_s(), finding=finding))
 
 
-def directory_action(host: Host, parent: str) -> Action:
+def make_directory_action(host: Host, parent: str) -> Action:
     """Return the action that makes a private directory under `parent`, with the users who could interfere there."""
-    return private_directory(parent, describe_exposure_of_root(parent) if host.live else "")
+    return private_directory_action(parent, describe_exposure_of_root(parent) if host.live else "")
 
 
 @asynccontextmanager
-async def own_directory(run: Run, parent: str) -> AsyncIterator[PrivateDirectory]:
+async def own_test_directory(run: Run, parent: str) -> AsyncIterator[PrivateDirectory]:
     """Make a private directory under `parent`, yield it held by a descriptor, and remove it. Raises RunRefused."""
     import asyncio  # 19 ms, and triage, which runs nothing, needs this module too
 
-    async with run.apply_change(directory_action(run.host, parent)) as applied:
+    async with run.apply_change(make_directory_action(run.host, parent)) as applied:
         assert applied.inode is not None, "whoever carries the action out tells which directory it made"
         try:
             private = await asyncio.to_thread(PrivateDirectory.open, applied.value, applied.inode)
@@ -288,7 +288,7 @@ async def own_directory(run: Run, parent: str) -> AsyncIterator[PrivateDirectory
             private.close()
 
 
-class Prepared(NamedTuple):
+class PreparedRun(NamedTuple):
     """A plan and the function that carries the plan out. The function keeps what was read, so nothing is read twice.
 
     `run` emits events. It raises RunRefused where it finds out late that the run cannot be done; a bench's
@@ -330,7 +330,7 @@ class Scenario(Protocol):
         """Return why the scenario cannot run here, in one line; "" where it can. The check is quick and read-only."""
         return "" if host.live else "a captured tree cannot be measured"
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         """Return the plan and its run; change nothing. Raises UsageError for a wrong request. Not called where blocked.
 
         A plan with a `refusal` is shown and never run.
@@ -341,12 +341,12 @@ class Scenario(Protocol):
         """Return whether this run depends on earlier runs on this host. Raises UsageError."""
         return False
 
-    def check(self, options: Options, boot_id: str, earlier: Sequence[Earlier]) -> None:
+    def check(self, options: Options, boot_id: str, earlier: Sequence[EarlierRun]) -> None:
         """Raise UsageError where a run with these options cannot follow the `earlier` runs."""
 
-    def describe_series(self, earlier: Sequence[Earlier]) -> SoFar:
+    def describe_series(self, earlier: Sequence[EarlierRun]) -> SeriesProgress:
         """Return the summary of a series of runs; the run that has just ended is the last of `earlier`."""
-        return SoFar(lines=())
+        return SeriesProgress(lines=())
 
     def make_plan(self, **fields: Any) -> Plan:
         """Return a plan with this scenario's title, question and reads; `fields` are the other fields of Plan."""

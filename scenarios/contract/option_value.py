@@ -11,7 +11,7 @@ import msgspec
 from hostdx.probes.reading.secrecy.harmless_words import harmless_text, harmless_value
 from hostdx.probes.reading.secrecy.secrets import hash_of_text
 from hostdx.probes.types import Json
-from hostdx.scenarios.contract.plan import Option, Plan, Variant, worded_variant
+from hostdx.scenarios.contract.plan import Option, Plan, Variant, command_variant
 
 _SECONDS = {"s": 1, "sec": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(sec|min|s|m|h|d)\s*")
@@ -138,7 +138,7 @@ class OptionRedaction:
             name: self._form(value) if self._has_own_form else self._variable_form(name, value)
             for name, value in variant.facts.items()
         }
-        return worded_variant(variant.id, facts)
+        return command_variant(variant.id, facts)
 
     def _is_hidden(self, word: str) -> bool:
         """In a sentence a word of small letters alone may be the sentence's own."""

@@ -95,7 +95,7 @@ class Workload(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     freed_from: str = ""
 
 
-def timed_command(id: str, title: str, *, controls: tuple[str, ...] = ()) -> Workload:
+def timed_command_workload(id: str, title: str, *, controls: tuple[str, ...] = ()) -> Workload:
     """Return a load of which each window is one run of a command (`hostdx.probes.engine.command.command`).
 
     The window lasts as long as the command; its value is in seconds.
@@ -122,7 +122,7 @@ class Variant(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     facts: dict[str, str] = {}
 
 
-def worded_variant(id: str, words: dict[str, str]) -> Variant:
+def command_variant(id: str, words: dict[str, str]) -> Variant:
     """Return the variant of a user's command, whose label is what sets it apart, word by word."""
     label = ", ".join(f"{name}={value}" for name, value in words.items()) or "as it is"
     return Variant(id=id, label=label, facts=words)

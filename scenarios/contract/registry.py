@@ -65,17 +65,17 @@ def bundled_names() -> tuple[str, ...]:
 
 
 def scenario_names() -> tuple[str, ...]:
-    """Return every id; `offer_order` gives the order in which a person is offered the scenarios."""
+    """Return every id; `offer_sort_key` gives the order in which a person is offered the scenarios."""
     others = (entry.name for entry in other_package.entry_points_of(GROUP))
     return tuple(sorted({*bundled_names(), *filter(NAME.fullmatch, others)}))
 
 
-def offer_order(scenario: Scenario) -> tuple[bool, float]:
+def offer_sort_key(scenario: Scenario) -> tuple[bool, float]:
     """Return the sort key: scenarios that need no rights and no tools first, the quickest first."""
     return bool(scenario.needs), scenario.takes_s
 
 
-def load(name: str) -> Scenario:
+def load_scenario(name: str) -> Scenario:
     """Return the scenario of that id. Raise KeyError for an unknown one, and whatever another package's module
     raises.
     """

@@ -12,20 +12,20 @@ from hostdx.scenarios.contract.finding import Finding
 T = TypeVar("T")
 
 
-class Unreadable(Exception):
+class FactUnreadable(Exception):
     """An error that says why a rule cannot be answered: what could not be read, and why (one line). A rule never
     guesses.
     """
 
 
-class Inapplicable(Exception):
+class RuleInapplicable(Exception):
     """An error that says why a rule does not apply to this host (one line), such as a SATA rule without a SATA disk."""
 
 
 def require_readable(fact: T | Absent, subject: str = "") -> T:
     """Return `fact` where it was read. Raises Unreadable with the reason of its absence, after `subject`."""
     if isinstance(fact, Absent):
-        raise Unreadable(f"{subject}: {fact.reason}" if subject else fact.reason)
+        raise FactUnreadable(f"{subject}: {fact.reason}" if subject else fact.reason)
     return fact
 
 
@@ -41,6 +41,6 @@ class HostRule:
     first_look: Callable[[Host], object] | None = None  # of a rule that looks twice: read before all others
 
 
-def wait_since(look_s: float, seconds: float) -> None:
+def wait_until_after(look_s: float, seconds: float) -> None:
     """Sleep until `seconds` have passed since `look_s` (monotonic). Other rules usually took that long."""
     time.sleep(max(0.0, look_s + seconds - time.monotonic()))

@@ -15,7 +15,7 @@ from hostdx.probes.system.running.job_identity import JobTarget, JobUse
 from hostdx.probes.system.running.processes import owner_of
 from hostdx.probes.system.running.quota_groups import QuotaGroup
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
-from hostdx.scenarios.experiment.statistics.stats import Spread, student_interval
+from hostdx.scenarios.experiment.statistics.stats import EstimateWithInterval, student_interval
 from hostdx.scenarios.triage.cpus import priority
 from hostdx.scenarios.triage.cpus.quota import MIN_THROTTLED_SHARE, raise_quota_remedy, throttling_sentence
 from hostdx.scenarios.triage.cpus.slot import choose_slot, pin_remedy
@@ -271,11 +271,11 @@ def _pinning_remedies(host: Host, usable: UsableCpus, cores: float, job: Watched
     return (msgspec.structs.replace(place, commands=commands, undo=back),)
 
 
-def _cores_with_range(cores: Spread) -> str:
+def _cores_with_range(cores: EstimateWithInterval) -> str:
     return f"{cores.estimate:.2f} cores ({_range_text(cores)})"
 
 
-def _range_text(cores: Spread) -> str:
+def _range_text(cores: EstimateWithInterval) -> str:
     if math.isinf(cores.high):
         return "read over one second, no interval"
     return f"95 % CI {max(0.0, cores.low):.2f} to {cores.high:.2f}"
@@ -285,8 +285,8 @@ def _cores_text(count: float) -> str:
     return units.count_noun(count, "core")
 
 
-def _mean_spread(values: Sequence[float]) -> Spread:
+def _mean_spread(values: Sequence[float]) -> EstimateWithInterval:
     """Student's interval over the seconds; a single look has none."""
     if len(values) < 2:
-        return Spread(values[0], 0.0, math.inf)
+        return EstimateWithInterval(values[0], 0.0, math.inf)
     return student_interval(values, 0.05)

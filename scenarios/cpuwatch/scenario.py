@@ -24,7 +24,7 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
-from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.model import Options, PreparedRun, Run, RunRefused, Scenario, UsageError
 from hostdx.scenarios.contract.plan import PlannedStep
 from hostdx.scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings, users_finding
 from hostdx.scenarios.triage.cpus.usable import UsableCpus, usable_cpus
@@ -45,7 +45,7 @@ class Cpuwatch(Scenario):
     def blocking_reason(self, host: Host) -> str:
         return "" if host.live else "a captured tree cannot be watched"
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         target = _target_of_options(options)
         if target is not None and target.start_ticks is not None:
             named_job = job_look(host, target)
@@ -63,10 +63,10 @@ class Cpuwatch(Scenario):
                 *((f"of all that this user runs: --user={user}",) if user else ()),
             ),
         )
-        return Prepared(plan, partial(self._run, target, usable_cpus(host)))
+        return PreparedRun(plan, partial(self._run, target, usable_cpus(host)))
 
     async def _run(self, named_target: JobTarget | None, usable: UsableCpus, run: Run) -> None:
-        target, users = (named_target, []) if named_target else await _find_busiest(run)
+        target, users = (named_target, []) if named_target else await _find_busiest_target(run)
         expect = run.options.as_number("expect") or None
         seconds = run.options.as_number("seconds", DEFAULT_S)
         uses: list[JobUse] = []
@@ -113,7 +113,7 @@ class Cpuwatch(Scenario):
             run.emit_finding(users_finding(users, FIND_S))
 
 
-async def _find_busiest(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
+async def _find_busiest_target(run: Run) -> tuple[JobTarget, list[BusyProcess]]:
     """The process of others that uses the most CPU over two seconds, and all that used some, who used most first.
 
     Where no process alone uses a quarter, those that do so together. Raises RunRefused where there are none.

@@ -129,7 +129,7 @@ class StuckTaskDetails(msgspec.Struct, frozen=True):
     limits: tuple[DeviceLimit, ...] = ()
 
 
-class Cause(msgspec.Struct, frozen=True):
+class TaskWaitCause(msgspec.Struct, frozen=True):
     """`subject` is the device, mount point or server that the task waits for; empty where it cannot be told."""
 
     kind: Kind
@@ -138,32 +138,32 @@ class Cause(msgspec.Struct, frozen=True):
     certain: bool = True
 
 
-def cause_of(
+def wait_cause_of(
     stuck: StuckTaskDetails, devices: Mapping[str, DeviceState], suspects: Sequence[DeviceState] = ()
-) -> Cause:
+) -> TaskWaitCause:
     """`devices` holds the state of every layer below the task's place; `suspects` all that hold and complete none."""
     kind, function = wait_kind_and_function(stuck.functions)
     place = stuck.place
     if place is not None and place.is_network and kind not in ("memory", "fuse"):
-        return Cause("network", place.source or place.mountpoint, function)
+        return TaskWaitCause("network", place.source or place.mountpoint, function)
     if kind == "network":
-        return Cause("network", place.mountpoint if place else "", function)
+        return TaskWaitCause("network", place.mountpoint if place else "", function)
     if kind == "fuse":
-        return Cause("fuse", place.mountpoint if place else "", function)
+        return TaskWaitCause("fuse", place.mountpoint if place else "", function)
     if kind == "memory":
-        return Cause("memory", "", function)
+        return TaskWaitCause("memory", "", function)
     names = dict.fromkeys((place.device, *place.layers, *place.devices)) if place else {}
     below = [devices[name] for name in names if name in devices]
     halted = next((d for d in below if d.suspended), None)
     if halted is not None:
-        return Cause("suspended", halted.name, function)
+        return TaskWaitCause("suspended", halted.name, function)
     if kind == "frozen":
         # The wait channel alone may be another of the kernel's per-CPU semaphores (cgroups, CPU hotplug).
         certain = any(f.startswith(("sb_start_", "__sb_start", "mnt_want_write")) for f in stuck.functions)
         idle = bool(below) and all(d.quiet_s >= QUIET_S and not d.driver_holds for d in below)
-        return Cause("frozen", place.mountpoint if place else "", function, certain or idle)
+        return TaskWaitCause("frozen", place.mountpoint if place else "", function, certain or idle)
     if kind != "block":
-        return Cause(kind, place.mountpoint if place else "", function)
+        return TaskWaitCause(kind, place.mountpoint if place else "", function)
     leaves = [d for d in below if place and d.name in place.devices] or below
     return _in_the_block_layer(stuck, below, leaves, suspects, function)
 
@@ -174,26 +174,26 @@ def _in_the_block_layer(
     leaves: Sequence[DeviceState],
     suspects: Sequence[DeviceState],
     function: str,
-) -> Cause:
+) -> TaskWaitCause:
     """An idle driver alone says only that somebody above it holds the request: who, must be shown or stays open."""
     for device in leaves:
         if device.holds_and_completes_nothing:
-            return Cause("device", device.name, function)
+            return TaskWaitCause("device", device.name, function)
     limited = {limit.device for limit in stuck.limits}
     for device in below:
         if device.name in limited and device.is_driver_idle:
-            return Cause("throttled", device.name, function, certain=False)
+            return TaskWaitCause("throttled", device.name, function, certain=False)
     silent = [d for d in leaves if d.is_driver_idle and d.quiet_s >= QUIET_S]
     for device in silent:
         if is_present(device.scheduler_holds) and device.scheduler_holds > 0:
-            return Cause("scheduler", device.name, function)
+            return TaskWaitCause("scheduler", device.name, function)
     above = next((d for d in below if d.multipath), None)
     if above is not None and silent and len(silent) == len(leaves):
-        return Cause("paths", above.name, function, certain=False)
+        return TaskWaitCause("paths", above.name, function, certain=False)
     if silent:
-        return Cause("idle", silent[0].name, function, certain=False)
+        return TaskWaitCause("idle", silent[0].name, function, certain=False)
     if leaves and all(d.quiet_s < QUIET_S for d in leaves):
-        return Cause("busy", leaves[0].name, function)
+        return TaskWaitCause("busy", leaves[0].name, function)
     if not leaves and len(suspects) == 1:
-        return Cause("device", suspects[0].name, function, certain=False)
-    return Cause("block", leaves[0].name if leaves else "", function)
+        return TaskWaitCause("device", suspects[0].name, function, certain=False)
+    return TaskWaitCause("block", leaves[0].name if leaves else "", function)

@@ -6,14 +6,14 @@ import msgspec
 
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.finding import Confidence, Evidence, Finding, Remedy, Severity
-from hostdx.scenarios.dstate.cause import Cause, DeviceLimit, Kind, StuckTaskDetails
+from hostdx.scenarios.dstate.cause import DeviceLimit, Kind, StuckTaskDetails, TaskWaitCause
 from hostdx.scenarios.dstate.location import DeviceState
 from hostdx.scenarios.triage.knowledge.kernels import KernelFault
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 
 def remedies_for(
-    cause: Cause, kernel_fault: KernelFault | None = None, device: DeviceState | None = None
+    cause: TaskWaitCause, kernel_fault: KernelFault | None = None, device: DeviceState | None = None
 ) -> tuple[Remedy, ...]:
     """Besides those that the kind's own finding names."""
     match cause.kind:
@@ -74,13 +74,13 @@ _UNNAMED: dict[Kind, str] = {
 class StuckGroup(msgspec.Struct, frozen=True):
     """Stuck tasks with one and the same cause, the longest first."""
 
-    cause: Cause
+    cause: TaskWaitCause
     stuck: tuple[StuckTaskDetails, ...]
 
 
-def group_by_cause(pairs: Sequence[tuple[StuckTaskDetails, Cause]]) -> tuple[StuckGroup, ...]:
+def group_by_cause(pairs: Sequence[tuple[StuckTaskDetails, TaskWaitCause]]) -> tuple[StuckGroup, ...]:
     """One group a kind and subject, those with the longest wait first."""
-    held: dict[tuple[Kind, str], list[tuple[StuckTaskDetails, Cause]]] = {}
+    held: dict[tuple[Kind, str], list[tuple[StuckTaskDetails, TaskWaitCause]]] = {}
     for stuck, cause in pairs:
         held.setdefault((cause.kind, cause.subject), []).append((stuck, cause))
     groups = [
@@ -138,7 +138,7 @@ def _group_severity(group: StuckGroup) -> Severity:
     return "critical" if group.stuck[0].sleep.watched_seconds >= CRITICAL_AFTER_S else "warning"
 
 
-def _cause_confidence(cause: Cause) -> Confidence:
+def _cause_confidence(cause: TaskWaitCause) -> Confidence:
     return "measured" if cause.certain and cause.kind not in ("unknown", "block", "lock") else "hint"
 
 
@@ -174,7 +174,9 @@ def _shown_limits(group: StuckGroup) -> list[DeviceLimit]:
     return list(distinct_limits)[:_SHOWN] if group.cause.kind in ("throttled", "idle", "busy") else []
 
 
-def _path_evidence(cause: Cause, group: StuckGroup, devices: Mapping[str, DeviceState]) -> list[Evidence]:
+def _path_evidence(
+    cause: TaskWaitCause, group: StuckGroup, devices: Mapping[str, DeviceState]
+) -> list[Evidence]:
     if cause.kind != "paths":
         return []
     names = dict.fromkeys(n for s in group.stuck if s.place for n in s.place.devices)
@@ -204,7 +206,7 @@ def _device_evidence(device: DeviceState | None) -> list[Evidence]:
 
 
 def _known_fault(
-    cause: Cause, device: DeviceState | None, faults: Sequence[KernelFault]
+    cause: TaskWaitCause, device: DeviceState | None, faults: Sequence[KernelFault]
 ) -> KernelFault | None:
     if cause.kind not in ("scheduler", "idle") or device is None:
         return None

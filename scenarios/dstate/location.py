@@ -55,7 +55,7 @@ class MountedDirectory(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.mountpoint} ({inside})" if self.mountpoint else ", ".join(self.devices) or self.source
 
 
-def place_of(host: Host, task: Task) -> MountedDirectory | Absent:
+def directory_waited_for(host: Host, task: Task) -> MountedDirectory | Absent:
     """The best told place: the file of the call that it sleeps in, its name, its files, its arguments."""
     files = find_open_files(host, task)
     table = read_mounts_now(host)

@@ -10,9 +10,9 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence
 from hostdx.scenarios.contract.model import Run
-from hostdx.scenarios.dstate.cause import Cause, Sleep, StuckTaskDetails
+from hostdx.scenarios.dstate.cause import Sleep, StuckTaskDetails, TaskWaitCause
 from hostdx.scenarios.dstate.findings import StuckGroup, group_by_cause, stuck_group_finding
-from hostdx.scenarios.dstate.results import InD, StuckTask
+from hostdx.scenarios.dstate.results import StuckTask, TasksInDResult
 from hostdx.scenarios.dstate.watch import TaskLook, log_about
 from hostdx.scenarios.triage.knowledge.kernels import kernel_faults_of_host
 from hostdx.scenarios.triage.rules.texts import finding_texts
@@ -33,7 +33,7 @@ class DstateReport:
         self._faults = tuple(fault for fault in kernel_faults_of_host(run.host) if fault.of == "block")
         self._reported_s: dict[tuple[int, int], float] = {}
         self._findings: dict[tuple[str, str], tuple[object, ...]] = {}
-        self._all: dict[tuple[int, int], tuple[StuckTaskDetails, Cause]] = {}
+        self._all: dict[tuple[int, int], tuple[StuckTaskDetails, TaskWaitCause]] = {}
         self._halted: set[str] = set()
         self._worst: dict[tuple[str, str], tuple[StuckGroup, TaskLook]] = {}
         self._now: set[tuple[int, int]] = set()
@@ -70,7 +70,7 @@ class DstateReport:
     def emit_final_findings(self, seconds: float) -> None:
         """The list of all that was stuck, or that nothing was; that it is well only where every task could be seen."""
         self._emit_findings(list(self._worst.values()), closing=True)  # how long it was in the end
-        self.run.emit(InD(t=self.run.elapsed_s(), value=self._stuck_tasks(MAX_LISTED_TASKS)))
+        self.run.emit(TasksInDResult(t=self.run.elapsed_s(), value=self._stuck_tasks(MAX_LISTED_TASKS)))
         if self._all or not self._looks:
             return
         visibility = "" if self._hidden is None else " that can be seen"
@@ -115,7 +115,7 @@ class DstateReport:
                 )
             )
 
-    def _report_stuck(self, stuck: StuckTaskDetails, cause: Cause) -> None:
+    def _report_stuck(self, stuck: StuckTaskDetails, cause: TaskWaitCause) -> None:
         key, seconds = stuck.sleep.task.key, stuck.sleep.watched_seconds
         reported_s = self._reported_s.get(key)
         if reported_s is None and len(self._reported_s) >= MAX_REPORTED_TASKS:
@@ -172,7 +172,9 @@ class DstateReport:
         now = {stuck.sleep.task.key for stuck, _ in look.stuck}
         if now != self._now:
             self._now = now
-            self.run.emit(InD(t=self.run.elapsed_s(), value=self._stuck_tasks(MAX_LIVE_TASKS, now)))
+            self.run.emit(
+                TasksInDResult(t=self.run.elapsed_s(), value=self._stuck_tasks(MAX_LIVE_TASKS, now))
+            )
 
     def _stuck_tasks(self, most: int, now: Set[tuple[int, int]] | None = None) -> tuple[StuckTask, ...]:
         """Longest first; `now`: the tasks that are stuck at this moment, told without their stacks."""

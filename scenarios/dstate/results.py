@@ -25,7 +25,7 @@ class StuckTask(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     where: str
 
 
-class InD(Result, frozen=True, tag="dstate.stuck/1"):
+class TasksInDResult(Result, frozen=True, tag="dstate.stuck/1"):
     """Who waits, longest first: on the live screen and the first page; a finding's evidence has the stacks."""
 
     name: ClassVar[str] = "stuck"

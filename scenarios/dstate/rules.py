@@ -24,7 +24,13 @@ from hostdx.probes.system.running.tasks import (
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
-from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable, wait_since
+from hostdx.scenarios.contract.rule import (
+    FactUnreadable,
+    HostRule,
+    RuleInapplicable,
+    require_readable,
+    wait_until_after,
+)
 from hostdx.scenarios.triage.knowledge.kernels import kernel_faults_of_host
 from hostdx.scenarios.triage.knowledge.waits import WaitReason, wait_reason
 from hostdx.scenarios.triage.rules.texts import finding_texts
@@ -48,11 +54,11 @@ def find_tasks_stuck_in_d(host: Host) -> Iterator[Finding]:
     first = require_readable(scan, "the tasks' states")
     waiting = list(first.tasks)
     if waiting and host.live:
-        wait_since(look_s, LOOK_AGAIN_S)
+        wait_until_after(look_s, LOOK_AGAIN_S)
         waiting = find_still_asleep(first, find_blocked_tasks(host))
     if not waiting:
         if first.hidden is not None:
-            raise Unreadable(f"none of the visible tasks is in D; {first.hidden.reason}")
+            raise FactUnreadable(f"none of the visible tasks is in D; {first.hidden.reason}")
         return
     reasons = [_wait_reason_and_source(host, task) for task in waiting]
     kinds = Counter(reason.waits_for for reason, _ in reasons)
@@ -243,8 +249,8 @@ def hung_watch_off_findings(host: Host) -> Iterator[Finding]:
     limit = host.read_integer("/proc/sys/kernel/hung_task_timeout_secs")
     if isinstance(left, Absent) and isinstance(limit, Absent):
         if left.kind in ("missing", "captured"):
-            raise Inapplicable("this kernel does not look for hung tasks")
-        raise Unreadable(left.reason)
+            raise RuleInapplicable("this kernel does not look for hung tasks")
+        raise FactUnreadable(left.reason)
     if left != 0 and limit != 0:
         return
     reason = "its limit of reports is used up" if left == 0 else "the time-out is 0"

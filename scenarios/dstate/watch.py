@@ -14,8 +14,20 @@ from hostdx.probes.system.pulse import read_host_counters
 from hostdx.probes.system.running.cgroup import read_cgroup
 from hostdx.probes.system.running.tasks import Task, find_blocked_tasks, read_task_stack
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.dstate.cause import Cause, DeviceLimit, Sleep, StuckTaskDetails, TaskSleeps, cause_of
-from hostdx.scenarios.dstate.location import DeviceActivity, DeviceState, MountedDirectory, place_of
+from hostdx.scenarios.dstate.cause import (
+    DeviceLimit,
+    Sleep,
+    StuckTaskDetails,
+    TaskSleeps,
+    TaskWaitCause,
+    wait_cause_of,
+)
+from hostdx.scenarios.dstate.location import (
+    DeviceActivity,
+    DeviceState,
+    MountedDirectory,
+    directory_waited_for,
+)
 
 MAX_DETAILED_TASKS = 8  # tasks a look whose stack and files are read
 MAX_LOG_LINES = 4000
@@ -29,7 +41,7 @@ class TaskLook(msgspec.Struct, frozen=True, kw_only=True):
     threads: int
     load1: float | None
     psi: dict[str, float]
-    stuck: tuple[tuple[StuckTaskDetails, Cause], ...]
+    stuck: tuple[tuple[StuckTaskDetails, TaskWaitCause], ...]
     ended: tuple[Sleep, ...]
     devices: dict[str, DeviceState]
     halted: tuple[DeviceState, ...]
@@ -44,7 +56,7 @@ class TaskDetails(msgspec.Struct, frozen=True):
     limits: tuple[DeviceLimit, ...] = ()
 
 
-class Watching:
+class TaskWatch:
     """What is kept from look to look."""
 
     def __init__(self) -> None:
@@ -63,7 +75,7 @@ class Watching:
         return StuckTaskDetails(sleep, functions, task_details.place, task_details.stack, task_details.limits)
 
 
-def read_look(host: Host, watching: Watching, at_s: float) -> TaskLook | Absent:
+def read_look(host: Host, watching: TaskWatch, at_s: float) -> TaskLook | Absent:
     """One look. Absent where /proc shows no tasks."""
     scan = find_blocked_tasks(host)
     if isinstance(scan, Absent):
@@ -92,7 +104,7 @@ def read_look(host: Host, watching: Watching, at_s: float) -> TaskLook | Absent:
         threads=scan.threads,
         load1=load.load1,
         psi={name: waited_s for name, waited_s in pressures if waited_s is not None},
-        stuck=tuple((s, cause_of(s, states, halted)) for s in stuck),
+        stuck=tuple((s, wait_cause_of(s, states, halted)) for s in stuck),
         ended=change.ended,
         devices=states,
         halted=halted,
@@ -102,7 +114,7 @@ def read_look(host: Host, watching: Watching, at_s: float) -> TaskLook | Absent:
 
 def _task_details(host: Host, task: Task) -> TaskDetails:
     read_stack = read_task_stack(host, task)
-    place = place_of(host, task)
+    place = directory_waited_for(host, task)
     if isinstance(place, Absent):
         return TaskDetails(read_stack if is_present(read_stack) else ())
     return TaskDetails(read_stack if is_present(read_stack) else (), place, _cgroup_limits(host, task, place))

@@ -15,10 +15,10 @@ from hostdx.scenarios.contract.verdict.verdict import (
     EffectEstimate,
     IntervalWithin,
     PairVerdict,
-    decide,
     margin_edge,
     ratio_interval,
     ratio_of,
+    rule_on_effect,
     smallest_effect_of,
 )
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
@@ -97,7 +97,7 @@ def conclude_before_after(
     """Return the verdict on an effect with its interval and on the change in the idle control, all all logarithms."""
     edge = margin_edge(margin)
     near = high - effect if effect < 0 else effect - low  # an end still farther from no effect is no doubt
-    ruling = decide(
+    ruling = rule_on_effect(
         EffectEstimate(effect, effect - near, effect + near, edge, within=IntervalWithin(low, high, edge))
     )
     interval = ratio_interval(low, high)

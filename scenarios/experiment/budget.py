@@ -22,7 +22,7 @@ def minimum_seconds(workload: Workload, variants: int) -> float:
     return group_seconds(workload, variants) * (workload.min_groups * OVERHEAD + 0.75)
 
 
-class Budget:
+class TimeBudget:
     """The seconds of measuring that a whole run may take."""
 
     def __init__(self, total_s: float, clock: Clock) -> None:
@@ -36,14 +36,14 @@ class Budget:
         return max(0.0, self.total_s - (self._clock.now() - self._began))
 
 
-class Need(NamedTuple):
+class LoadNeed(NamedTuple):
     """The least seconds that a load needs."""
 
     seconds: float
     control: bool = False  # it must not move: twice what it needs tell, and the loads have the rest
 
 
-def seconds_for_first(left_s: float, needs: Sequence[Need]) -> float:
+def seconds_for_first(left_s: float, needs: Sequence[LoadNeed]) -> float:
     """Return the seconds for the first of the waiting loads, which are ordered by importance.
 
     The first load gets all seconds but those that the later loads need, and at least its own need. Seconds that it does
@@ -57,7 +57,7 @@ def seconds_for_first(left_s: float, needs: Sequence[Need]) -> float:
     return min(left_s - reserved_s, 2 * own) if needs[0].control else left_s - reserved_s
 
 
-def allotted_seconds(budget_s: float, needs: Sequence[Need]) -> list[float]:
+def allotted_seconds(budget_s: float, needs: Sequence[LoadNeed]) -> list[float]:
     """Return the seconds of each load if each uses all that `seconds_for_first` gives it; 0 for one that gets none."""
     allotted_s: list[float] = []
     for number, need in enumerate(needs):
@@ -66,7 +66,7 @@ def allotted_seconds(budget_s: float, needs: Sequence[Need]) -> list[float]:
     return allotted_s
 
 
-class Undecided(NamedTuple):
+class UndecidedLoad(NamedTuple):
     """A load that is undecided after its share of the budget.
 
     half_width: of the widest interval (logarithm) among its undecided comparisons; math.inf where there is no interval
@@ -81,7 +81,7 @@ class Undecided(NamedTuple):
     decides_s: float | None = None
 
 
-def next_undecided(left_s: float, undecided: Sequence[Undecided]) -> Undecided | None:
+def next_undecided(left_s: float, undecided: Sequence[UndecidedLoad]) -> UndecidedLoad | None:
     """Return the load that is measured next, until its next interim analysis; None where no analysis fits into the
     seconds left.
 
@@ -96,7 +96,7 @@ def next_undecided(left_s: float, undecided: Sequence[Undecided]) -> Undecided |
     return max(soon or fits, key=lambda u: u.half_width, default=None)
 
 
-class Pace:
+class GroupPace:
     """The real seconds of a group, with switches, readings and answers of workers, and how many groups still fit.
     Its seconds pass only while its load is measured.
     """

@@ -15,10 +15,15 @@ from typing import Literal, NamedTuple, TypeAlias
 import msgspec
 
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.verdict.verdict import Word, estimate_of_ratio, hold_word, margin_edge
+from hostdx.scenarios.contract.verdict.verdict import (
+    Word,
+    estimate_of_ratio,
+    margin_edge,
+    word_that_still_holds,
+)
 from hostdx.scenarios.experiment.groups import GroupBlocks
 from hostdx.scenarios.experiment.levels import Pair
-from hostdx.scenarios.experiment.statistics.stats import Spread, interval_over_groups
+from hostdx.scenarios.experiment.statistics.stats import EstimateWithInterval, interval_over_groups
 from hostdx.scenarios.experiment.wording import carry_over_text
 
 LEVEL = 0.01  # of a test
@@ -38,7 +43,7 @@ class CarryOver(NamedTuple):
     is_established: the interval excludes 0 and the estimate is beyond a quarter of the margin.
     """
 
-    bias: Spread | None
+    bias: EstimateWithInterval | None
     groups: int
     is_established: bool
 
@@ -80,7 +85,7 @@ def estimate_carry_over(
     # The coin gives half of the difference of the two sides; the effect suffers it in every slice after another side.
     # The first slice of a group follows its own side in half of the draws of two, seldom among many.
     share = (after_other - len(orders) / len(set(orders[0]))) / slices
-    bias = Spread(*(2 * share * x for x in spread))
+    bias = EstimateWithInterval(*(2 * share * x for x in spread))
     excludes_zero = bias.low > 0 or bias.high < 0
     return CarryOver(
         bias, len(shifts), excludes_zero and abs(bias.estimate) > margin_edge(margin) / _PART_OF_MARGIN
@@ -158,11 +163,15 @@ class CarryOverAnalyses:
         return msgspec.structs.replace(verdict, verdict=word, reason=reason)
 
 
-def restrict_word(word: Word, ratio: float, ci95: tuple[float, float], bias: Spread, margin: float) -> Word:
+def restrict_word(
+    word: Word, ratio: float, ci95: tuple[float, float], bias: EstimateWithInterval, margin: float
+) -> Word:
     """Return the word as far as it holds for any part of the bias in the ratio."""
     bias_width = max(abs(bias.low), abs(bias.high))
     estimate = estimate_of_ratio(ratio, ci95, margin)
-    return hold_word(word, estimate._replace(low=estimate.low - bias_width, high=estimate.high + bias_width))
+    return word_that_still_holds(
+        word, estimate._replace(low=estimate.low - bias_width, high=estimate.high + bias_width)
+    )
 
 
 def _has_vanished(before: CarryOver | None, now: CarryOver) -> bool:

@@ -18,12 +18,12 @@ from hostdx.probes.units import count_noun, plural_noun
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance, broken_off_reason
 from hostdx.scenarios.contract.verdict.verdict import as_undecided
-from hostdx.scenarios.experiment.budget import Pace, Undecided
+from hostdx.scenarios.experiment.budget import GroupPace, UndecidedLoad
 from hostdx.scenarios.experiment.groups import GroupBlocks, with_differences
 from hostdx.scenarios.experiment.judge import Judge, judges_for, undecided_load, with_bytes_to_decide
 from hostdx.scenarios.experiment.levels import Pair
 from hostdx.scenarios.experiment.order import hold_to_shared_orders
-from hostdx.scenarios.experiment.scheduler import Lap, LoadScheduler
+from hostdx.scenarios.experiment.scheduler import LoadScheduler, MeasuredGroups
 from hostdx.scenarios.experiment.sequential import GROUPS_BEFORE_FIRST_ANALYSIS, draw_orders
 from hostdx.scenarios.experiment.statistics.stats import sign_test
 from hostdx.scenarios.experiment.wording import not_measured_text
@@ -65,7 +65,7 @@ class LoadExperiment:
         self.all_pairs = list(pairs) if pairs is not None else [(first, v) for v in others]
         self.pairs = scheduler.pairs = list(self.all_pairs)
         self.family, self.scope = family, scope
-        self.pace = Pace(self.run.clock, most_s, scheduler.group_s)
+        self.pace = GroupPace(self.run.clock, most_s, scheduler.group_s)
         self.judges: list[Judge] = []
         self.verdicts: list[ev.RunVerdict] = []
         self.groups: list[GroupBlocks] = []  # that count, measured as now
@@ -85,7 +85,7 @@ class LoadExperiment:
         return bool(self.reason or self.broken_off) or not (self._open_judges or self._must_continue)
 
     @property
-    def as_undecided(self) -> Undecided:
+    def as_undecided(self) -> UndecidedLoad:
         """Return what the planner needs to share out the rest of the budget."""
         return undecided_load(self.workload.id, self._open_judges, self.pace)
 
@@ -153,7 +153,7 @@ class LoadExperiment:
                 if groups < 1:
                     break
                 self._emit_progress()
-                await self._measure_lap(groups)
+                await self._measure_groups(groups)
 
     def conclude_verdicts(self, recast: Recast | None = None) -> list[ev.RunVerdict]:
         """Emit the verdicts and return them; call it once. `recast` adds what a scenario knows of their making."""
@@ -258,7 +258,7 @@ class LoadExperiment:
             self.groups = []
             self.pace.expect_group_seconds(self.pace.group_s * self.scheduler.group_s / before_s)
 
-    async def _measure_lap(self, groups: int) -> None:
+    async def _measure_groups(self, groups: int) -> None:
         began = self.run.clock.now()
         lap = await self._attempt_work(self.scheduler.measure([next(self._draw) for _ in range(groups)]))
         if lap is None:
@@ -271,7 +271,7 @@ class LoadExperiment:
         if lap.groups:
             self.pace.record_groups(len(lap.groups), self.run.clock.now() - began)
         if not lap.disturbed:
-            self._count_lap(lap)
+            self._count_groups(lap)
             return
         self.disturbed.append(lap.disturbed[0])
         enough = self.measured >= min(MIN_LAPS_FOR_DISTURBED, self.workload.min_groups)
@@ -279,7 +279,7 @@ class LoadExperiment:
             why = broken_off_reason(self.disturbed, self.measured, plural_noun(self.scheduler.noun))
             self.broken_off = self.broken_off or why
 
-    def _count_lap(self, lap: Lap) -> None:
+    def _count_groups(self, lap: MeasuredGroups) -> None:
         self.groups += lap.groups
         for judge in self._open_judges:
             for group in lap.groups:

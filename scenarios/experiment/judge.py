@@ -16,10 +16,10 @@ from hostdx.scenarios.contract.verdict.verdict import (
     as_not_measured,
     as_undecided,
     estimate_of_ratio,
-    hold_word,
     with_figures,
+    word_that_still_holds,
 )
-from hostdx.scenarios.experiment.budget import Pace, Undecided
+from hostdx.scenarios.experiment.budget import GroupPace, UndecidedLoad
 from hostdx.scenarios.experiment.groups import GroupBlocks
 from hostdx.scenarios.experiment.levels import Pair
 from hostdx.scenarios.experiment.order import baseline_first
@@ -67,7 +67,7 @@ class Judge:
     def is_decided(self) -> bool:
         return self.decision is not None
 
-    def add(self, group: GroupBlocks, pace: Pace) -> None:
+    def add(self, group: GroupBlocks, pace: GroupPace) -> None:
         """Add one undisturbed group, and decide if an interim analysis is due."""
         value = group.value(self.metric, self.pair)
         if self.is_decided or value is None:
@@ -79,11 +79,11 @@ class Judge:
             side.append(math.fsum(values) / len(values))
         self._keep_decision(self.comparison.verdict_at_look(pace.group_s), pace)
 
-    def seconds_left(self, pace: Pace) -> float | None:
+    def seconds_left(self, pace: GroupPace) -> float | None:
         """Return about how many seconds are needed to decide; None before the first three groups."""
         return 0.0 if self.is_decided else self.comparison.seconds_left(pace.group_s)
 
-    def running_estimate(self, t: float, group: GroupBlocks, pace: Pace) -> ev.RunningEstimate | None:
+    def running_estimate(self, t: float, group: GroupBlocks, pace: GroupPace) -> ev.RunningEstimate | None:
         """Return the running estimate after a group; None with too few groups, or once it is decided."""
         now = None if self.is_decided else self.comparison.interim_estimate()
         if now is None:
@@ -105,7 +105,7 @@ class Judge:
             p99_ns=None if base is None or other is None else (base, other),
         )
 
-    def conclude_verdict(self, t: float, pace: Pace, why_ended: str) -> ev.RunVerdict:
+    def conclude_verdict(self, t: float, pace: GroupPace, why_ended: str) -> ev.RunVerdict:
         """Return the verdict at the end. Where no interim analysis decided, the rest of alpha is spent here.
 
         Where one variant drifts on its own the effect depends on how long it was measured, so no effect is given.
@@ -137,13 +137,13 @@ class Judge:
         few = estimate_of_ratio(verdict.ratio, verdict.ci95, verdict.margin)._replace(
             least=MIN_UNITS_FOR_SMALL_EFFECTS
         )
-        if hold_word(verdict.verdict, few) == verdict.verdict:
+        if word_that_still_holds(verdict.verdict, few) == verdict.verdict:
             return verdict
         text = f"{self.loud} of {groups} groups were disturbed: only a large difference is called then"
         reason = "; ".join(r for r in (text, blame, verdict.reason) if r)
         return as_undecided(verdict, reason)
 
-    def broken_off_verdict(self, t: float, pace: Pace, reason: str) -> ev.RunVerdict:
+    def broken_off_verdict(self, t: float, pace: GroupPace, reason: str) -> ev.RunVerdict:
         """Return an undecided verdict with its figures, because too much was disturbed. A decision of an earlier
         interim analysis stands.
         """
@@ -155,7 +155,7 @@ class Judge:
             return as_undecided(self._verdict_event(t, pace.spent_s), reason)
         return as_undecided(self._verdict_event(t, self.seconds, decision), reason)
 
-    def not_applicable_verdict(self, t: float, pace: Pace, reason: str) -> ev.RunVerdict:
+    def not_applicable_verdict(self, t: float, pace: GroupPace, reason: str) -> ev.RunVerdict:
         return as_not_applicable(self._verdict_event(t, pace.spent_s), reason)
 
     def not_started_verdict(self, t: float, reason: str, needs_s: float | None = None) -> ev.RunVerdict:
@@ -163,7 +163,7 @@ class Judge:
             as_not_measured(self._verdict_event(t), reason), seconds_to_decide=needs_s
         )
 
-    def _keep_decision(self, decision: GroupVerdict | None, pace: Pace) -> None:
+    def _keep_decision(self, decision: GroupVerdict | None, pace: GroupPace) -> None:
         if decision is not None:
             self.decision = decision
             self.seconds = pace.spent_s
@@ -239,7 +239,7 @@ def judges_for(
     ]
 
 
-def undecided_load(load: str, judges: Sequence[Judge], pace: Pace) -> Undecided:
+def undecided_load(load: str, judges: Sequence[Judge], pace: GroupPace) -> UndecidedLoad:
     """Return what the planner needs to know about a load whose `judges` have not decided."""
     widths, next_s = [0.0], [pace.group_s]
     decides_s: list[float | None] = [0.0]
@@ -250,4 +250,6 @@ def undecided_load(load: str, judges: Sequence[Judge], pace: Pace) -> Undecided:
         next_s.append((max(judge.comparison.next_look, done + 1) - done) * pace.group_s)
         decides_s.append(judge.seconds_left(pace))
     known_s = [s for s in decides_s if s is not None]
-    return Undecided(load, max(widths), max(next_s), max(known_s) if len(known_s) == len(decides_s) else None)
+    return UndecidedLoad(
+        load, max(widths), max(next_s), max(known_s) if len(known_s) == len(decides_s) else None
+    )

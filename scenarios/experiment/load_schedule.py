@@ -6,7 +6,7 @@ from typing import NamedTuple
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.contract.plan import Workload
-from hostdx.scenarios.experiment.budget import Budget, next_undecided
+from hostdx.scenarios.experiment.budget import TimeBudget, next_undecided
 from hostdx.scenarios.experiment.experiment import LoadExperiment, Recast
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 from hostdx.scenarios.experiment.levels import Pair
@@ -34,7 +34,7 @@ class ScheduledLoad(NamedTuple):
 
 async def run_campaign(
     run: Run,
-    budget: Budget,
+    budget: TimeBudget,
     entries: Sequence[ScheduledLoad],
     *,
     family: int,
@@ -134,6 +134,6 @@ async def measure_workload(
     blocks = BlockScheduler(run, workload, benches, watch, longer_settle)
     verdicts: list[ev.RunVerdict] = []
     load = ScheduledLoad(blocks, lambda experiment: verdicts.extend(experiment.verdicts))
-    budget = Budget(budget_s, run.clock)
+    budget = TimeBudget(budget_s, run.clock)
     await run_campaign(run, budget, [load], family=family, pairs=pairs, scope=scope, steps=False)
     return MeasuredLoad(verdicts, blocks.blocks.counted_blocks(workload.id))

@@ -30,7 +30,7 @@ from collections.abc import Sequence
 import msgspec
 
 from hostdx.scenarios.contract.events import RunVerdict
-from hostdx.scenarios.contract.verdict.order import contradiction_words, order_words, word_by_order
+from hostdx.scenarios.contract.verdict.order import contradiction_words, order_words, word_held_to_order
 from hostdx.scenarios.contract.verdict.verdict import (
     OrderEffect,
     as_undecided,
@@ -41,7 +41,7 @@ from hostdx.scenarios.contract.verdict.verdict import (
 from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means_and_weights
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 from hostdx.scenarios.experiment.statistics.hodges_lehmann import walsh_ends
-from hostdx.scenarios.experiment.statistics.stats import Spread, interval_over_groups
+from hostdx.scenarios.experiment.statistics.stats import EstimateWithInterval, interval_over_groups
 
 ORDER_LEVEL = 0.005  # of the interval of being second, at each analysis: a run has several
 MIN_GROUPS_BY_ORDER = 4  # in both orders together: two estimates leave two degrees of freedom
@@ -114,7 +114,9 @@ def _held_to_order(verdict: RunVerdict, established: RunVerdict) -> RunVerdict:
     order = verdict.order
     if order is None or established.order is None or order.is_established or verdict.verdict.is_undecided:
         return verdict
-    word = word_by_order(verdict.verdict, msgspec.structs.replace(order, is_established=True), verdict.margin)
+    word = word_held_to_order(
+        verdict.verdict, msgspec.structs.replace(order, is_established=True), verdict.margin
+    )
     if word == verdict.verdict:
         return verdict
     effect = (
@@ -125,9 +127,11 @@ def _held_to_order(verdict: RunVerdict, established: RunVerdict) -> RunVerdict:
     return as_undecided(verdict, reason)
 
 
-def _effect_in_one_order(values: Sequence[float], middle: float, pooled: float, freedom: int) -> Spread:
+def _effect_in_one_order(
+    values: Sequence[float], middle: float, pooled: float, freedom: int
+) -> EstimateWithInterval:
     """Return the effect in one order: signed ranks, or Student's with both orders' deviation where groups are few."""
     if len(values) >= _MIN_SIGNED_RANKS and (ranked := interval_over_groups(values)) is not None:
         return ranked
     half = t_quantile(0.975, freedom) * pooled / math.sqrt(len(values))
-    return Spread(middle, middle - half, middle + half)
+    return EstimateWithInterval(middle, middle - half, middle + half)

@@ -17,7 +17,7 @@ from hostdx.scenarios.experiment.statistics.stats import sample_deviation
 MIN_PAIRS = 8  # pairs, and visits to pairs that were seen before: fewer tell nothing of the others
 
 
-class PlaceScatter(NamedTuple):
+class FileSetScatter(NamedTuple):
     """Standard deviations of the log rate: of one file set against the others, and of one slice within its file set.
 
     pairs: of file sets that were measured, in so many `groups`; there are `all_pairs`.
@@ -48,7 +48,7 @@ class PlaceScatter(NamedTuple):
         return self.in_group**2 / square if square > 0 else math.inf
 
 
-class PlaceVisits:
+class FileSetVisits:
     """Chooses the pair of file sets of the next groups: one of those that were counted least often, at random."""
 
     def __init__(self, places: int, rng: random.Random) -> None:
@@ -75,7 +75,7 @@ class PlaceVisits:
             self._counted[place] += 1
 
 
-def place_means_and_weights(
+def file_set_means_and_weights(
     values: Sequence[float], weights: Sequence[float] | None, places: Sequence[int]
 ) -> tuple[list[float], list[float]]:
     """Return the (weighted) mean of the groups in each pair of file sets, and its weight."""
@@ -90,7 +90,7 @@ def place_means_and_weights(
 
 def estimate_scatter(
     log_ratios: Sequence[float], scatters: Sequence[float], places: Sequence[int], all_pairs: int
-) -> PlaceScatter | None:
+) -> FileSetScatter | None:
     """Return the two deviations, from the groups' log ratios and from the scatter of a variant's slices in a group.
 
     None before `MIN_PAIRS` pairs were measured again: until then a moment cannot be told from a file set. A deviation
@@ -110,7 +110,7 @@ def estimate_scatter(
     sure = between > noise * (1 + 2 * math.sqrt(2 / (len(ratios_by_place) - 1) + 2 / spare))
     pair = between - noise if sure else 0.0
     within = median(scatters) / math.sqrt(math.log(2))  # their median: of two degrees of freedom
-    return PlaceScatter(
+    return FileSetScatter(
         math.sqrt(pair / 2), within, math.sqrt(group), len(ratios_by_place), all_pairs, len(log_ratios)
     )
 

@@ -43,7 +43,7 @@ def log_steps(values: Sequence[float], references: Sequence[float], skipped: Ite
     return [(b[0] - a[0], b[1] - a[1]) for i, (a, b) in enumerate(pairwise(logs), 1) if i not in left_out]
 
 
-def shared_part(moves: Steps) -> float:
+def part_shared_with_reference(moves: Steps) -> float:
     """Return 0 (nothing in common) to 1 (all in common): the slope of the load's steps over the reference's."""
     if len(moves) < 2:
         return 1.0
@@ -70,7 +70,9 @@ def judge_beside_reference(
     `longer`: how many times as long as the idle control the treatment took. Idling as long may change as many times as
     much, so the interval is widened by that.
     """
-    share = shared_part([move for v, r in zip(values, references, strict=True) for move in log_steps(v, r)])
+    share = part_shared_with_reference(
+        [move for v, r in zip(values, references, strict=True) for move in log_steps(v, r)]
+    )
     before, idle, after = (weaken_reference(r, share) for r in references)
     part = judge_before_after(*values, (before, idle, after), margin=margin)
     whole_change = judge_before_after(*values, references, margin=margin)

@@ -15,7 +15,7 @@ from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 from hostdx.scenarios.experiment.levels import Pair
 
 
-class Lap(NamedTuple):
+class MeasuredGroups(NamedTuple):
     """The groups of one go, as recorded.
 
     groups: the complete ones. `pooled` holds all of them as one, for figures that need many operations (p99).
@@ -64,7 +64,7 @@ class LoadScheduler(Protocol):
         """Do a further part of the warm-up; return True once it is known how long a window or a slice must be."""
         ...
 
-    async def measure(self, orders: Sequence[Sequence[str]]) -> Lap:
+    async def measure(self, orders: Sequence[Sequence[str]]) -> MeasuredGroups:
         """Measure one group in each of these orders."""
         ...
 

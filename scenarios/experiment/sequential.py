@@ -30,13 +30,13 @@ from hostdx.scenarios.contract.verdict.verdict import (
 from hostdx.scenarios.experiment import looks
 from hostdx.scenarios.experiment.order import order_effect
 from hostdx.scenarios.experiment.places import MIN_PAIRS as FEWEST_PAIRS
-from hostdx.scenarios.experiment.places import PlaceScatter, estimate_scatter, place_means_and_weights
+from hostdx.scenarios.experiment.places import FileSetScatter, estimate_scatter, file_set_means_and_weights
 from hostdx.scenarios.experiment.statistics.dependence import batch_length, batch_means_and_weights
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 from hostdx.scenarios.experiment.statistics.stats import (
     Better,
+    EstimateWithInterval,
     Sides,
-    Spread,
     calm_weights,
     interval_over_groups,
     sample_deviation,
@@ -173,7 +173,7 @@ class SequentialComparison:
             groups, self.looks, self.alpha_share, final or groups >= self.planned_groups
         )
 
-    def current_spread(self, final: bool = False) -> Spread | None:
+    def current_spread(self, final: bool = False) -> EstimateWithInterval | None:
         """Return the estimate and interval of the log ratio at the current level.
 
         The interval is over the groups, over batches of them where they depend on each other, or over the pairs of
@@ -187,9 +187,9 @@ class SequentialComparison:
         weights = calm_weights(known_scatters) if known_scatters else None
         floor = median(known_scatters) if known_scatters else 0.0
         level, length = self.current_level(final), self.batch_groups
-        spreads: list[Spread | None] = []
+        spreads: list[EstimateWithInterval | None] = []
         if self._visited_again:
-            means, sums = place_means_and_weights(values, weights, self.places)
+            means, sums = file_set_means_and_weights(values, weights, self.places)
             spreads.append(interval_over_groups(means, level, sums, floor * math.sqrt(len(means) / groups)))
         if length > 1 or not spreads:
             if length > 1:
@@ -201,7 +201,7 @@ class SequentialComparison:
     def _visited_again(self) -> bool:
         return len(self.places) == len(self.log_ratios) and len(set(self.places)) < len(self.places)
 
-    def place_scatter(self) -> PlaceScatter | None:
+    def place_scatter(self) -> FileSetScatter | None:
         """Return how much file sets and slices scatter; None without file sets or with too few measured."""
         known_scatters = self._known_scatters()
         if not known_scatters or len(self.places) != len(known_scatters):
@@ -260,13 +260,15 @@ class SequentialComparison:
     def _looks_taken(self) -> list[int]:
         return [look for look in self.looks if look <= len(self.log_ratios)]
 
-    def _decide(self, spread: Spread, groups: int, last: bool) -> rule.Ruling:
+    def _decide(self, spread: EstimateWithInterval, groups: int, last: bool) -> rule.Ruling:
         edge = rule.margin_edge(self.margin)
-        return rule.decide(
+        return rule.rule_on_effect(
             rule.EffectEstimate(*spread, edge, groups, self.min_groups, self.block_agreement(groups), last)
         )
 
-    def _verdict_for(self, ruling: rule.Ruling, spread: Spread, group_seconds: float | None) -> GroupVerdict:
+    def _verdict_for(
+        self, ruling: rule.Ruling, spread: EstimateWithInterval, group_seconds: float | None
+    ) -> GroupVerdict:
         interval = ratio_interval(spread.low, spread.high)
         groups = len(self.log_ratios)
         spreads = self.place_scatter()
@@ -331,7 +333,7 @@ class SequentialComparison:
             if places is not None and look > places.all_pairs:
                 units, error = places.all_pairs, places.error(look)
             half = t_quantile(1 - level / 2, units - 1) * error
-            then = Spread(now.estimate, now.estimate - half, now.estimate + half)
+            then = EstimateWithInterval(now.estimate, now.estimate - half, now.estimate + half)
             if self._decide(then, look, last=look == self.planned_groups).is_decided:
                 return look - groups
         return max(0, self.planned_groups - groups)
@@ -342,7 +344,9 @@ class SequentialComparison:
         return None if left is None else left * group_seconds
 
 
-def groups_needed(spread: Spread, groups: int, margin: float, scatter: PlaceScatter | None = None) -> float:
+def groups_needed(
+    spread: EstimateWithInterval, groups: int, margin: float, scatter: FileSetScatter | None = None
+) -> float:
     """Return about how many groups would decide, if the estimate stays and the width falls with the square root.
 
     The scatter of file sets falls only with their number: math.inf where there are too few of them. The farther end of

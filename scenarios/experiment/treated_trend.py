@@ -12,9 +12,15 @@ import msgspec
 
 from hostdx.probes.units import format_percent
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.verdict.verdict import OPEN, Trend, decide, hold_word, with_figures
+from hostdx.scenarios.contract.verdict.verdict import (
+    OPEN,
+    Trend,
+    rule_on_effect,
+    with_figures,
+    word_that_still_holds,
+)
 from hostdx.scenarios.experiment.reference import log_steps as steps_of
-from hostdx.scenarios.experiment.reference import shared_part, weaken_reference
+from hostdx.scenarios.experiment.reference import part_shared_with_reference, weaken_reference
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 from hostdx.scenarios.experiment.statistics.least_squares import Coefficient, LeastSquaresFit, least_squares
 from hostdx.scenarios.experiment.trend import (
@@ -86,7 +92,7 @@ def treated_trend(
     and for the whole reference (reference.py).
     """
     at = [i for i in range(1, len(values)) if trims[i]]
-    share = shared_part(steps_of(values, references, at))
+    share = part_shared_with_reference(steps_of(values, references, at))
     part = _fit_treated_trend(values, weaken_reference(references, share), at, bytes_written, treatment)
     if share >= 1 or len(set(references)) < 2:
         return part
@@ -136,7 +142,7 @@ def _held_by_both(part: TreatedTrend, full_reference: TreatedTrend) -> TreatedTr
     slope = mine.slope_per_round
     interval = _widen_interval(mine.ci95, slope, other.slope_per_round)
     least = _smaller_coefficient(slope, mine.ci95, other.slope_per_round, freedom)
-    word = hold_word(mine.verdict, trend_estimate(least, interval, mine.shows_after, mine.rounds))
+    word = word_that_still_holds(mine.verdict, trend_estimate(least, interval, mine.shows_after, mine.rounds))
     per_gb = mine.per_gb_ci95
     if per_gb is not None and mine.per_gb is not None and other.per_gb is not None:
         per_gb = _widen_interval(per_gb, mine.per_gb, other.per_gb)
@@ -180,7 +186,7 @@ def _jump_by_both(mine: TreatmentJump, other: TreatmentJump, freedom: int) -> Tr
     return mine._replace(
         ci95=_widen_interval(mine.ci95, mine.gave, other.gave),
         p=max(mine.p, least.p_value_of_zero),
-        called=mine.called and decide(trend_estimate(least, mine.ci95, None, 2)).word.is_different,
+        called=mine.called and rule_on_effect(trend_estimate(least, mine.ci95, None, 2)).word.is_different,
     )
 
 
@@ -202,7 +208,7 @@ def _fit_steps(
 def _treatment_jump(line: Coefficient, before_round: int, family: int, treatment: str) -> TreatmentJump:
     gave = math.expm1(line.value)
     low, high = line.interval_95
-    called = decide(trend_estimate(line, (low, high), None, 2, family)).word.is_different
+    called = rule_on_effect(trend_estimate(line, (low, high), None, 2, family)).word.is_different
     return TreatmentJump(
         before_round, gave, (math.expm1(low), math.expm1(high)), line.p_value_of_zero, called, treatment
     )

@@ -130,7 +130,7 @@ def conclude_trend(line: Coefficient, n: int, a_round: float, interval: Ends, pe
     """Return the verdict on a line through n rounds, with slope and interval as shares per round, without a reason."""
     shows_after = rounds_to_show(line)
     return Trend(
-        verdict=rule.decide(trend_estimate(line, interval, shows_after, n)).word,
+        verdict=rule.rule_on_effect(trend_estimate(line, interval, shows_after, n)).word,
         rounds=n,
         slope_per_round=a_round,
         ci95=interval,

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.experiment.places import PlaceScatter
+from hostdx.scenarios.experiment.places import FileSetScatter
 from hostdx.scenarios.experiment.statistics.drift import Drift
-from hostdx.scenarios.experiment.statistics.stats import Spread
+from hostdx.scenarios.experiment.statistics.stats import EstimateWithInterval
 
 FARTHEST = 10  # times what was measured
 
@@ -116,7 +116,7 @@ def scatter_words(pairs: int, place: float, within: float) -> str:
     )
 
 
-def places_text(scatter: PlaceScatter) -> str:
+def places_text(scatter: FileSetScatter) -> str:
     """Return why no further group would decide it."""
     differ = f"the file sets of one directory differ by ±{100 * math.expm1(scatter.place):.1f} %"
     return f"{differ}, and {scatter.all_pairs} pairs of them allow no narrower interval"
@@ -145,7 +145,7 @@ def _drift_courses_text(drifting: Sequence[Drift], unit: str) -> str:
     return f"{courses} while it is measured"
 
 
-def carry_over_text(bias: Spread, block_s: float | None) -> str:
+def carry_over_text(bias: EstimateWithInterval, block_s: float | None) -> str:
     """Return what the variants leave to each other. `bias` is in logs; `block_s`: the length of the flushed windows
     in which it was seen.
 

@@ -11,10 +11,10 @@ from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy, Severity
 from hostdx.scenarios.experiment.before_after import BeforeAfter
 from hostdx.scenarios.experiment.treated_trend import TreatedTrend
-from hostdx.scenarios.fstrim.ledger import Ledger
+from hostdx.scenarios.fstrim.ledger import TrimLedgerKeeper
 from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase
-from hostdx.scenarios.fstrim.remedies import drop_in
 from hostdx.scenarios.fstrim.remedies import remedies_to_trim as to_trim
+from hostdx.scenarios.fstrim.remedies import unit_drop_in_remedy
 from hostdx.scenarios.fstrim.trim_setup import TrimSetup
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
@@ -37,7 +37,7 @@ def trim_remedies(host: Host, layout: TrimSetup, timer: TrimTimer) -> tuple[Reme
 
 
 def daily_remedy() -> Remedy:
-    return drop_in(
+    return unit_drop_in_remedy(
         "fstrim.timer",
         "zz-hostdx-daily.conf",
         ("[Timer]", "OnCalendar=", "OnCalendar=daily"),
@@ -115,7 +115,7 @@ def idling_finding(
     )
 
 
-def ledger_finding(ledger: Ledger, layout: TrimSetup) -> Finding:
+def ledger_finding(ledger: TrimLedgerKeeper, layout: TrimSetup) -> Finding:
     """The talk's question: why does `fstrim -v` print what it prints?"""
     source = ledger.knowledge.source if ledger.knowledge else ""
     return SAYS.finding(

@@ -4,7 +4,7 @@ from functools import partial
 
 from hostdx.probes import units
 from hostdx.scenarios.contract.model import Run
-from hostdx.scenarios.fstrim.measurement.trim import Discards, Trimmed, read_discards
+from hostdx.scenarios.fstrim.measurement.trim import DiscardCounters, TrimOutcome, read_discards
 from hostdx.scenarios.fstrim.results import LedgerRow
 from hostdx.scenarios.fstrim.trim_setup import TrimSetup
 from hostdx.scenarios.triage.knowledge.trims import TrimBehaviour, trim_behaviour_of
@@ -15,7 +15,7 @@ ALIKE = 0.02
 _size = partial(units.format_size, digits=4)  # the device writes some KiB more than the files
 
 
-class Ledger:
+class TrimLedgerKeeper:
     """Kept while the run goes on; `begin` before a step, `end` after it."""
 
     def __init__(self, run: Run, layout: TrimSetup, release: str) -> None:
@@ -26,14 +26,14 @@ class Ledger:
         self.since_trim = 0
         self._sizes = 0  # trims whose number was the size of the file system
         self._began = 0.0
-        self._before: Discards | None = None
+        self._before: DiscardCounters | None = None
 
     def begin_row(self) -> None:
         self._began = self.run.clock.now()
         self._before = self._read_discards()
 
     def end_row(
-        self, step: str, *, written: int = 0, deleted: int = 0, trimmed: Trimmed | None = None
+        self, step: str, *, written: int = 0, deleted: int = 0, trimmed: TrimOutcome | None = None
     ) -> LedgerRow:
         now = self._read_discards()
         before, self._before = self._before, None
@@ -65,11 +65,11 @@ class Ledger:
     def trim_rows(self) -> list[LedgerRow]:
         return [row for row in self.rows if row.explained]
 
-    def _read_discards(self) -> Discards | None:
+    def _read_discards(self) -> DiscardCounters | None:
         counters = read_discards(self.run.host, self.layout.leaf_names)
-        return counters if isinstance(counters, Discards) else None
+        return counters if isinstance(counters, DiscardCounters) else None
 
-    def _explain_trim(self, trimmed: Trimmed, waiting: int) -> str:
+    def _explain_trim(self, trimmed: TrimOutcome, waiting: int) -> str:
         """Return what this trim's two numbers mean, on this file system and kernel."""
         parts: list[str] = []
         knowledge, claimed, counted = self.knowledge, trimmed.claimed, trimmed.requested

@@ -13,7 +13,7 @@ from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.types import is_present
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.before_after import MIN_BLOCKS
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
@@ -193,7 +193,7 @@ def make_plan_and_setup(
         workloads=loads,
         steps=steps,
         actions=(
-            *((directory_action(host, layout.directory),) if not refused else ()),
+            *((make_directory_action(host, layout.directory),) if not refused else ()),
             *((trim_action(layout),) * trimming if not refused else ()),
         ),
         writes=_planned_writes(layout) if not refused else (),

@@ -47,7 +47,7 @@ def timer_service_remedy(host: Host, mountpoint: str) -> Remedy:
         if place != _remove_special_characters(place)
         else f"ExecStart=-{program} -v {place}"
     )
-    return drop_in(
+    return unit_drop_in_remedy(
         "fstrim.service",
         f"zz-hostdx-{_file_name_part(mountpoint)}.conf",
         ("[Service]", text),
@@ -56,7 +56,7 @@ def timer_service_remedy(host: Host, mountpoint: str) -> Remedy:
     )
 
 
-def drop_in(unit: str, name: str, lines: tuple[str, ...], *, title: str, verify: str) -> Remedy:
+def unit_drop_in_remedy(unit: str, name: str, lines: tuple[str, ...], *, title: str, verify: str) -> Remedy:
     """A file of its own for a unit; its name sorts last. `systemctl revert` would take an admin's drop-ins away too."""
     return SAYS.remedy(
         "drop-in",

@@ -102,6 +102,6 @@ class Round(msgspec.Struct, frozen=True, kw_only=True):
         return self.source, self.workload, self.metric
 
 
-class Rounds(Result, frozen=True, tag="fstrim.rounds/1"):
+class TrimRoundsResult(Result, frozen=True, tag="fstrim.rounds/1"):
     name: ClassVar[str] = "rounds"
     value: tuple[Round, ...]

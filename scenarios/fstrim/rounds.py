@@ -27,9 +27,9 @@ from hostdx.scenarios.experiment.before_after import MIN_BLOCKS
 from hostdx.scenarios.experiment.treated_trend import TreatedTrend, treated_trend
 from hostdx.scenarios.fstrim.findings import degradation_finding
 from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer
-from hostdx.scenarios.fstrim.measurement.trim import Discards, read_discards
+from hostdx.scenarios.fstrim.measurement.trim import DiscardCounters, read_discards
 from hostdx.scenarios.fstrim.plan import ROUND, TrimRequest
-from hostdx.scenarios.fstrim.results import Round, Rounds
+from hostdx.scenarios.fstrim.results import Round, TrimRoundsResult
 from hostdx.scenarios.fstrim.trim_setup import TrimSetup
 
 SOURCE = "hostdx"
@@ -113,7 +113,7 @@ def round_since(host: Host, layout: TrimSetup, before: Sequence[Round]) -> Round
     boot_id = boot if is_present(boot) else ""
     last = next((r for r in reversed(before) if r.source == SOURCE), None)
     timer = _did_timer_run(host, last)
-    if not isinstance(now, Discards):
+    if not isinstance(now, DiscardCounters):
         return Round(value=0.0, boot_id=boot_id, trim_before=timer, trim_seen_by=TIMER if timer else "")
     counted, names = _own_discards_and_devices(host, layout, now)
     free = layout.read_free_bytes()
@@ -144,7 +144,9 @@ def round_since(host: Host, layout: TrimSetup, before: Sequence[Round]) -> Round
     )
 
 
-def _own_discards_and_devices(host: Host, layout: TrimSetup, leaves: Discards) -> tuple[int | None, str]:
+def _own_discards_and_devices(
+    host: Host, layout: TrimSetup, leaves: DiscardCounters
+) -> tuple[int | None, str]:
     """The counter of the file system's own devices, and their names; the leaves' where those count nothing."""
     names = own_devices(host, layout.chain) if layout.chain is not None else layout.leaf_names
     counters = read_discards(host, names)
@@ -219,7 +221,7 @@ async def measure_one_round(
             advice = advice_for_failed_write(error.errno, "name another state directory (XDG_STATE_HOME)")
             lost = f"{path}: the round cannot be kept: {error.strerror}; {advice}, and measure it again"
     rounds = comparable_rounds(RoundSeries((*series.rounds, now)), now)
-    run.emit(Rounds(t=run.elapsed_s(), value=tuple(rounds)))
+    run.emit(TrimRoundsResult(t=run.elapsed_s(), value=tuple(rounds)))
     judge_and_emit_rounds(run, layout, blocks, rounds, timer)
     if lost:
         raise RunRefused(lost)

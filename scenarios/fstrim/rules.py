@@ -11,7 +11,7 @@ from hostdx.probes.system.disk.trim.trim_jobs import is_trim_excluded_in_fstab
 from hostdx.probes.system.disk.trim.trim_timer import explain_untrimmed, trim_timer
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
-from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
+from hostdx.scenarios.contract.rule import FactUnreadable, HostRule, RuleInapplicable, require_readable
 from hostdx.scenarios.fstrim.remedies import remedies_to_trim
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
@@ -25,7 +25,7 @@ _LAYERS = frozenset({"crypt", "md"})  # with a remedy of that name
 def applicable_chains(host: Host) -> tuple[DiscardChain, ...]:
     all_chains = require_readable(host.compute_once(discard_chains), "mounted file systems")
     if not all_chains:
-        raise Inapplicable("no mounted file system that can trim")
+        raise RuleInapplicable("no mounted file system that can trim")
     return all_chains
 
 
@@ -47,7 +47,7 @@ def untrimmed_findings(host: Host) -> Iterator[Finding]:
             continue
         why = explain_untrimmed(host, timer, chain.mountpoints)
         if isinstance(why, Absent):
-            raise Unreadable(f"whether fstrim.timer runs: {why.reason}")
+            raise FactUnreadable(f"whether fstrim.timer runs: {why.reason}")
         if not why:
             continue
         if not chain.are_limits_known:
@@ -68,9 +68,9 @@ def untrimmed_findings(host: Host) -> Iterator[Finding]:
             remedy=() if asked else remedies_to_trim(host, timer, chain.mountpoints),
         )
     if unknown:
-        raise Unreadable(unknown)
+        raise FactUnreadable(unknown)
     if not spoke and not any(flash_leaves(host, chain) for chain in applicable_chains(host)):
-        raise Inapplicable("no file system is on a disk that is known to be flash")
+        raise RuleInapplicable("no file system is on a disk that is known to be flash")
 
 
 def written_share(host: Host, chain: DiscardChain) -> float | None:
@@ -124,11 +124,11 @@ def swallowed_findings(host: Host) -> Iterator[Finding]:
             remedy=_swallowing_remedies(host, layer.kind, guilty, label or "NAME"),
         )
     if unknown:
-        raise Unreadable(
+        raise FactUnreadable(
             f"which discards are taken under {', '.join(unknown)}: {next(iter(unknown.values()))}"
         )
     if not on_flash:
-        raise Inapplicable("no file system is on a disk that is known to be flash")
+        raise RuleInapplicable("no file system is on a disk that is known to be flash")
 
 
 def _swallowing_remedies(host: Host, kind: str, device: str, label: str) -> tuple[Remedy, ...]:
@@ -144,7 +144,7 @@ def online_unqueued_findings(host: Host) -> Iterator[Finding]:
     """Online discard on a SATA SSD whose TRIM is not queued: every big unlink stalls the reads."""
     queued_chains = [c for c in applicable_chains(host) if c.queued]
     if not queued_chains:
-        raise Inapplicable("no SATA disk whose TRIM mode the kernel reports")
+        raise RuleInapplicable("no SATA disk whose TRIM mode the kernel reports")
     for chain in queued_chains:
         slow = {n: mode for n, mode in chain.queued.items() if "unqueued" in mode}
         if not slow or chain.online not in ("discard", "discard=sync"):

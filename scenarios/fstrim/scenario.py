@@ -22,7 +22,14 @@ from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
-from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
+from hostdx.scenarios.contract.model import (
+    Options,
+    PreparedRun,
+    Run,
+    RunRefused,
+    Scenario,
+    own_test_directory,
+)
 from hostdx.scenarios.contract.plan import Plan, Workload
 from hostdx.scenarios.contract.verdict.verdict import OPEN, as_not_applicable, with_figures
 from hostdx.scenarios.experiment.before_after import BeforeAfter, judge_before_after
@@ -30,10 +37,15 @@ from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_fo
 from hostdx.scenarios.experiment.reference import judge_beside_reference
 from hostdx.scenarios.fstrim.findings import TREATMENT, effect_finding, idling_finding, ledger_finding
 from hostdx.scenarios.fstrim.glance import chain_entries, spare_entries, timer_entry
-from hostdx.scenarios.fstrim.ledger import Ledger
+from hostdx.scenarios.fstrim.ledger import TrimLedgerKeeper
 from hostdx.scenarios.fstrim.measurement.load import BuiltInLoad, CommandLoad, EngineSettings
 from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer, StoppedByGuards
-from hostdx.scenarios.fstrim.measurement.trim import Trimmed, TrimPattern, after_warm_up, trim_and_wait
+from hostdx.scenarios.fstrim.measurement.trim import (
+    TrimOutcome,
+    TrimPattern,
+    block_size_after_warm_up,
+    trim_and_wait,
+)
 from hostdx.scenarios.fstrim.plan import (
     AFTER,
     BEFORE,
@@ -62,7 +74,7 @@ class TrimSession:
     layout: TrimSetup
     pattern: TrimPattern
     blocks: PhaseMeasurer
-    ledger: Ledger
+    ledger: TrimLedgerKeeper
     timer: TrimTimer
     longer: float = 1.0  # than the idle control: how many times as long the trim took
 
@@ -131,7 +143,7 @@ class TrimSession:
             row = self.ledger.end_row(title, trimmed=trimmed)
             self._note_output(trimmed, row.explained)
 
-    def _note_output(self, trimmed: Trimmed, explained: str) -> None:
+    def _note_output(self, trimmed: TrimOutcome, explained: str) -> None:
         last_line = trimmed.output.splitlines()[-1] if trimmed.output else "(nothing)"
         self.run.emit_note(f"fstrim -v: {last_line}: {explained}")
 
@@ -232,9 +244,9 @@ class Fstrim(Scenario):
         self.engine = engine
         self.watch = watch or _make_watch
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         plan, layout, asked, pattern = make_plan_and_setup(host, options, self.pattern, self.make_plan)
-        return Prepared(plan, partial(self._run, layout, asked, pattern))
+        return PreparedRun(plan, partial(self._run, layout, asked, pattern))
 
     async def _run(self, layout: TrimSetup, asked: TrimRequest, pattern: TrimPattern, run: Run) -> None:
         plan = run.plan
@@ -254,7 +266,7 @@ class Fstrim(Scenario):
                 if not isinstance(event, ev.Found) or event.finding.subject == layout.mount_directory:
                     run.emit(event)
         release = read_kernel(run.host).release
-        ledger = Ledger(run, layout, release if is_present(release) else "")
+        ledger = TrimLedgerKeeper(run, layout, release if is_present(release) else "")
         try:
             async with AsyncExitStack() as stack:
                 blocks = await self._prepare_blocks(run, plan, layout, asked, pattern, stack, ledger)
@@ -273,13 +285,13 @@ class Fstrim(Scenario):
         asked: TrimRequest,
         pattern: TrimPattern,
         stack: AsyncExitStack,
-        ledger: Ledger,
+        ledger: TrimLedgerKeeper,
     ) -> PhaseMeasurer:
         """The private directory, the fixed file and a block that does not count."""
         with run.begin_step("prepare", "write the reference file") as step:
             ledger.begin_row()
             budget = WriteBudget(layout.most_bytes)
-            private = await stack.enter_async_context(own_directory(run, layout.directory))
+            private = await stack.enter_async_context(own_test_directory(run, layout.directory))
             engine = self.engine(run.host, layout, asked, private, run.seed, budget)
             stack.push_async_callback(engine.close)
             await engine.prepare_files(step.report_written)
@@ -288,7 +300,9 @@ class Fstrim(Scenario):
             )
             written = await blocks.warm_up()
             if blocks.bytes_per_s:
-                block_size = after_warm_up(layout, budget, pattern, asked.phase_count, blocks.bytes_per_s)
+                block_size = block_size_after_warm_up(
+                    layout, budget, pattern, asked.phase_count, blocks.bytes_per_s
+                )
                 blocks.pattern, blocks.block_bytes = block_size.pattern, block_size.bytes
                 if block_size.text:
                     run.emit_note(block_size.text)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.fullstack.loads import DISK, MIN_GROUPS, NETWORK
-from hostdx.scenarios.fullstack.machine import Bound, StreamBounds
+from hostdx.scenarios.fullstack.machine import RateBound, StreamBounds
 from hostdx.scenarios.fullstack.measurement.messages import PATHS, Direction
 from hostdx.scenarios.fullstack.results import WORDS, SideRate, StreamLimit
 
@@ -113,7 +113,7 @@ def _name_limit(
     return _NamedLimit("open", reason=why or "the measurements are too noisy; try a larger --budget")
 
 
-def _limit_by_bound(part: str, alone: SideRate, bounds: Sequence[Bound]) -> _NamedLimit:
+def _limit_by_bound(part: str, alone: SideRate, bounds: Sequence[RateBound]) -> _NamedLimit:
     """With the lowest bound that it comes near to."""
     for bound in sorted(bounds, key=lambda candidate: candidate.bytes_per_s):
         if alone.rate >= NEAR * bound.bytes_per_s:

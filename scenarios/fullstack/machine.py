@@ -22,7 +22,7 @@ _RATE = re.compile(r"\brate ([0-9.]{1,12})([KMGT]?)bit\b")
 _FACTORS = {"": 1.0, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
-class Bound(msgspec.Struct, frozen=True):
+class RateBound(msgspec.Struct, frozen=True):
     """What cannot be passed, in B/s: `kind` as in `StreamLimit.what`, in words, and where it stands."""
 
     kind: str
@@ -37,8 +37,8 @@ class StreamBounds(msgspec.Struct, frozen=True, kw_only=True):
     card: that the peer is reached through; None on a private link.
     """
 
-    disk: dict[str, tuple[Bound, ...]]  # by direction
-    network: tuple[Bound, ...] = ()
+    disk: dict[str, tuple[RateBound, ...]]  # by direction
+    network: tuple[RateBound, ...] = ()
     near: tuple[int, ...] = ()
     far: tuple[int, ...] = ()
     card: Nic | None = None
@@ -69,7 +69,7 @@ def add_card_bounds(host: Host, bounds: StreamBounds, own_address: str) -> Strea
     return msgspec.structs.replace(bounds, card=card, network=tuple(_card_bounds(host, card)))
 
 
-def _disk_bounds(host: Host, devices: list[BlockDevice], limit_kind: str) -> Iterator[Bound]:
+def _disk_bounds(host: Host, devices: list[BlockDevice], limit_kind: str) -> Iterator[RateBound]:
     """All leaves work together: their links and caps are summed, where each has one."""
     group = read_cgroup(host)
     limits: tuple[IoLimit, ...] = () if isinstance(group, Absent) else group.io
@@ -79,27 +79,27 @@ def _disk_bounds(host: Host, devices: list[BlockDevice], limit_kind: str) -> Ite
     ]
     if devices and all(caps):
         least = [min(each, key=lambda limit: limit.value) for each in caps]
-        yield Bound("disk cap", sum(limit.value for limit in least), least[0].file, least[0].group)
+        yield RateBound("disk cap", sum(limit.value for limit in least), least[0].file, least[0].group)
     links = [device.link for device in devices]
     rates = [link.bytes_per_s for link in links if isinstance(link, BusLink) and is_present(link.bytes_per_s)]
     if devices and len(rates) == len(devices):
         link = next(link for link in links if isinstance(link, BusLink))
-        yield Bound("disk link", sum(rates), f"{link.kind} {link.now}", link.source)
+        yield RateBound("disk link", sum(rates), f"{link.kind} {link.now}", link.source)
 
 
-def _card_bounds(host: Host, card: Nic) -> Iterator[Bound]:
+def _card_bounds(host: Host, card: Nic) -> Iterator[RateBound]:
     if is_present(card.speed_mbit):
         words = f"{card.name}: {card.speed_mbit} Mbit/s"
-        yield Bound("line rate", card.speed_mbit * 1e6 / 8, words, f"/sys/class/net/{card.name}/speed")
+        yield RateBound("line rate", card.speed_mbit * 1e6 / 8, words, f"/sys/class/net/{card.name}/speed")
     shaped = host.read_command("tc", "qdisc", "show", "dev", card.name)
     for amount, unit in _RATE.findall(shaped) if is_present(shaped) else ():
         rate = float(amount) * _FACTORS[unit]
-        yield Bound("network cap", rate / 8, f"{amount}{unit}bit/s on {card.name}", "tc qdisc show")
+        yield RateBound("network cap", rate / 8, f"{amount}{unit}bit/s on {card.name}", "tc qdisc show")
     devices = read_pci_devices(host)
     for device in devices if is_present(devices) else ():
         link = device.link
         if card.name in device.names and isinstance(link, BusLink) and is_present(link.bytes_per_s):
-            yield Bound("card link", link.bytes_per_s, f"{link.kind} {link.now}", link.source)
+            yield RateBound("card link", link.bytes_per_s, f"{link.kind} {link.now}", link.source)
 
 
 def _near_and_far_cpus(host: Host, devices: list[BlockDevice]) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -9,7 +9,7 @@ from hostdx.probes import units
 from hostdx.probes.engine.disk.budget import GIB, MAX_WRITTEN_BYTES
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite
 from hostdx.scenarios.experiment.files.directories import ChosenTestDirectory
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
@@ -107,7 +107,7 @@ def make_plan_and_setup(
     refusal, chosen_loads = layout.refusal_reason, layout.chosen_loads()
     used = dict.fromkeys(name for load in chosen_loads for name in load.sides)
     actions = (
-        directory_action(host, layout.test_directory) if layout.test_directory else None,
+        make_directory_action(host, layout.test_directory) if layout.test_directory else None,
         NAMESPACES if layout.peer_kind == "namespaces" else None,
     )
     written = PlannedWrite(

@@ -95,7 +95,7 @@ class FullstackFigures(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Streams(Result, frozen=True, tag="fullstack.streams/1"):
+class StreamsResult(Result, frozen=True, tag="fullstack.streams/1"):
     name: ClassVar[str] = "streams"
     value: FullstackFigures
 

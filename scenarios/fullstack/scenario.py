@@ -13,8 +13,8 @@ from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
-from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario, own_directory
-from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.contract.model import Options, PreparedRun, Run, Scenario, own_test_directory
+from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.groups import level_values, values_beside_verdicts
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
@@ -26,7 +26,7 @@ from hostdx.scenarios.fullstack.limits import stream_limit
 from hostdx.scenarios.fullstack.loads import LINKS, StreamLoad, write_budget_shares
 from hostdx.scenarios.fullstack.machine import StreamBounds, add_card_bounds
 from hostdx.scenarios.fullstack.measurement.bench import StreamBench, StreamCost
-from hostdx.scenarios.fullstack.measurement.messages import Open, Side
+from hostdx.scenarios.fullstack.measurement.messages import OpenStreams, Side
 from hostdx.scenarios.fullstack.measurement.remote import RemotePeer
 from hostdx.scenarios.fullstack.plan import (
     BUDGET_S,
@@ -36,7 +36,7 @@ from hostdx.scenarios.fullstack.plan import (
     FullstackSetup,
     make_plan_and_setup,
 )
-from hostdx.scenarios.fullstack.results import FullstackFigures, SideRate, Streams
+from hostdx.scenarios.fullstack.results import FullstackFigures, SideRate, StreamsResult
 from hostdx.scenarios.fullstack.trains import StreamTrains
 
 Engine = Callable[[Run, FullstackSetup, PrivateDirectory], StreamBench]
@@ -63,14 +63,14 @@ class Fullstack(Scenario):
         """Others are for tests, not for users."""
         self.engine, self.watch, self.peer = engine, watch or _make_watch, peer
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         plan, layout = make_plan_and_setup(host, options, self.make_plan)
-        return Prepared(plan, partial(self._run, layout))
+        return PreparedRun(plan, partial(self._run, layout))
 
     async def _run(self, layout: FullstackSetup, run: Run) -> None:
         async with AsyncExitStack() as stack:
             with run.begin_step("prepare", "write the test files") as step:
-                private = await stack.enter_async_context(own_directory(run, layout.test_directory))
+                private = await stack.enter_async_context(own_test_directory(run, layout.test_directory))
                 bench = self.engine(run, layout, private)
                 stack.push_async_callback(bench.close)
                 await bench.prepare_files(step.report_written)
@@ -90,7 +90,7 @@ class Fullstack(Scenario):
             peer = await self.peer(layout.peer, layout.token, run.plan.seconds + PEER_SPARE_S)
             stack.push_async_callback(peer.close)
             address, port, token = peer.address, peer.port, peer.token
-        request = Open(where=layout.peer_kind, address=address, port=port, token=token, links=LINKS)
+        request = OpenStreams(where=layout.peer_kind, address=address, port=port, token=token, links=LINKS)
         ready = await bench.open(name, request)
         run.emit_note(f"network: {layout.network_text}")
         if ready.unprivileged:
@@ -154,7 +154,7 @@ async def _measure_loads(
         run.emit_note("this file system takes no O_DIRECT: disk alone goes through the page cache too")
     judged = _JudgedLoads()
     family = sum(load.comparison_count for load in every)
-    budget = Budget(run.plan.measuring_s, run.clock)
+    budget = TimeBudget(run.plan.measuring_s, run.clock)
 
     def scheduled_load(load: StreamLoad) -> ScheduledLoad:
         trains = StreamTrains(bench, load, shares.get(load.id, 0.0))
@@ -170,7 +170,7 @@ async def _measure_loads(
     rest = sum(load.budget_weight for load in every)
     for lot in filter(None, lots):
         weight = sum(load.budget_weight for load in lot)
-        share = Budget(budget.left_s * weight / rest, run.clock)
+        share = TimeBudget(budget.left_s * weight / rest, run.clock)
         rest -= weight
         pairs, entries = lot[0].pairs or None, [scheduled_load(load) for load in lot]
         await run_campaign(run, share, entries, family=family, pairs=pairs, steps=False)
@@ -188,7 +188,7 @@ async def _measure_loads(
         limits=tuple(limit for limit in limits if limit is not None),
         card=bounds.card.name if bounds.card is not None else "",
     )
-    run.emit(Streams(t=run.elapsed_s(), value=measured))
+    run.emit(StreamsResult(t=run.elapsed_s(), value=measured))
     for limit in fullstack_findings(measured, judged.verdicts, bounds):
         run.emit_finding(limit)
 

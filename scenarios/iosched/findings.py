@@ -16,7 +16,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy, Severity
 from hostdx.scenarios.experiment.wording import effect_words, reckoned_s, title_of_workload
 from hostdx.scenarios.iosched.measurement.mixed import MIXES
-from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq
+from hostdx.scenarios.iosched.remedies import bfq_throughput_remedy, make_scheduler_remedy
 from hostdx.scenarios.iosched.scheduler_setup import PairLoad
 from hostdx.scenarios.iosched.target import ScheduledDisks
 from hostdx.scenarios.triage.knowledge.schedulers import device_class_of
@@ -112,7 +112,7 @@ def _choice_remedies(host: Host, target: ScheduledDisks, variant: str) -> tuple[
             )
         )
     if variant == "bfq":
-        remedies.extend(throughput_of_bfq(leaf) for leaf in target.leaf_names)
+        remedies.extend(bfq_throughput_remedy(leaf) for leaf in target.leaf_names)
     return tuple(remedies)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from hostdx.probes import units
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import is_present
-from hostdx.scenarios.contract.model import Options, directory_action
+from hostdx.scenarios.contract.model import Options, make_directory_action
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite, Variant
 from hostdx.scenarios.experiment.schedule.switch import scheduler_change
 from hostdx.scenarios.iosched.measurement.mixed import files_bytes
@@ -41,7 +41,7 @@ def build_plan(host: Host, setup: SchedulerSetup, options: Options, planned: Cal
             PlannedStep("restore", "put the queue back as it was, and check it", 1.0),
         ),
         actions=(
-            directory_action(host, on.directory),
+            make_directory_action(host, on.directory),
             *(scheduler_change(leaf, on.current, s) for s in setup.variants for leaf in on.leaf_names),
         ),
         writes=tuple(

@@ -111,7 +111,7 @@ def _persist_by_tuned(
     )
 
 
-def throughput_of_bfq(device: str, tunables: Mapping[str, str] | None = None) -> Remedy:
+def bfq_throughput_remedy(device: str, tunables: Mapping[str, str] | None = None) -> Remedy:
     """The kernel's own advice for bfq where throughput counts more than the answer times of a desktop.
 
     `tunables`: as bfq has them now; where it is not active yet it will have its own (block/bfq-iosched.c).

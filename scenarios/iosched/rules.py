@@ -18,8 +18,8 @@ from hostdx.probes.system.running.ioprio import read_io_priorities
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.finding import Evidence, Finding
-from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
-from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq
+from hostdx.scenarios.contract.rule import FactUnreadable, HostRule, RuleInapplicable, require_readable
+from hostdx.scenarios.iosched.remedies import bfq_throughput_remedy, make_scheduler_remedy
 from hostdx.scenarios.triage.knowledge.kernels import KernelFault, kernel_faults_of_host
 from hostdx.scenarios.triage.knowledge.schedulers import device_class_of, schedulers_on_offer
 from hostdx.scenarios.triage.rules.texts import finding_texts
@@ -44,7 +44,7 @@ def read_scheduled_disks(host: Host) -> list[tuple[BlockDevice, Scheduling]]:
 def leaves_with_schedulers(host: Host) -> list[tuple[BlockDevice, Scheduling]]:
     scheduled = host.compute_once(read_scheduled_disks)
     if not scheduled:
-        raise Inapplicable("no disk here has an I/O scheduler")
+        raise RuleInapplicable("no disk here has an I/O scheduler")
     return scheduled
 
 
@@ -89,7 +89,7 @@ def check_scheduler_choice(host: Host) -> Iterator[Finding]:
             )
         ]
         if state.active == "bfq":
-            remedy.append(throughput_of_bfq(device.name, state.tunables))
+            remedy.append(bfq_throughput_remedy(device.name, state.tunables))
         yield SAYS.finding(
             "choice",
             subject=device.name,
@@ -177,7 +177,7 @@ def check_conflicting_rules(host: Host) -> Iterator[Finding]:
     """A udev rule or tuned profile asks for a scheduler that is not there: somebody changed it, or two fight."""
     devices = leaves_with_schedulers(host)
     if not are_rules_known(host):
-        raise Unreadable("neither udev's rules nor tuned's profiles were captured")
+        raise FactUnreadable("neither udev's rules nor tuned's profiles were captured")
     for device, state in devices:
         if isinstance(state.active, Absent) or find_scheduler_origin(host, state).kind in ("udev", "tuned"):
             continue

@@ -15,8 +15,15 @@ from hostdx.probes.types import is_present
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
-from hostdx.scenarios.experiment.budget import Budget, seconds_for_first
+from hostdx.scenarios.contract.model import (
+    Options,
+    PreparedRun,
+    Run,
+    RunRefused,
+    Scenario,
+    own_test_directory,
+)
+from hostdx.scenarios.experiment.budget import TimeBudget, seconds_for_first
 from hostdx.scenarios.experiment.load_schedule import measure_workload
 from hostdx.scenarios.experiment.schedule.guarded import metric_values
 from hostdx.scenarios.iosched.findings import (
@@ -34,10 +41,10 @@ from hostdx.scenarios.iosched.scheduler_setup import (
     ORDER,
     PairLoad,
     SchedulerSetup,
+    choose_scheduler_setup,
     estimate_need,
-    layout,
     needed_seconds,
-    pace_of,
+    pace_factor_of,
 )
 from hostdx.scenarios.iosched.switch import MixedVariantBench, MixedWatch, Switcher
 from hostdx.scenarios.iosched.target import ScheduledDisks
@@ -68,9 +75,9 @@ class Iosched(Scenario):
             return "no device here offers two schedulers; which one each disk runs, `hostdx triage` reads"
         return ""
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
-        setup = layout(host, options, has_root=_is_root())
-        return Prepared(build_plan(host, setup, options, self.make_plan), partial(self._run, setup))
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
+        setup = choose_scheduler_setup(host, options, has_root=_is_root())
+        return PreparedRun(build_plan(host, setup, options, self.make_plan), partial(self._run, setup))
 
     async def _run(self, setup: SchedulerSetup, run: Run) -> None:
         target = setup.target
@@ -78,7 +85,7 @@ class Iosched(Scenario):
         await self._refuse_a_storm(run)
         switcher = Switcher(run, target.leaf_names, target.current)
         try:
-            async with own_directory(run, target.directory) as private:
+            async with own_test_directory(run, target.directory) as private:
                 bench = MixedBench(
                     run.host,
                     private,
@@ -118,7 +125,7 @@ class Iosched(Scenario):
     async def _measure_loads(
         self, run: Run, bench: MixedBench, setup: SchedulerSetup, target: ScheduledDisks, switcher: Switcher
     ) -> None:
-        budget = Budget(setup.budget_s, run.clock)
+        budget = TimeBudget(setup.budget_s, run.clock)
         watch = MixedWatch(run, bench, target.leaf_names, (target.directory,))
         by_variant: dict[str, list[ev.RunVerdict]] = {}
         held_back: list[Finding] = []
@@ -140,7 +147,7 @@ class Iosched(Scenario):
                     watch=watch,
                     scope="this stack",
                 )
-                pace = max(pace, pace_of(job.workload, blocks, run.clock.now() - began_s))
+                pace = max(pace, pace_factor_of(job.workload, blocks, run.clock.now() - began_s))
                 by_variant.setdefault(job.variant, []).extend(verdicts)
                 for variant_bench in compared:
                     self._report_onset(run, target, job, variant_bench.variant, blocks)
@@ -157,7 +164,7 @@ class Iosched(Scenario):
             run.emit_finding(held)
 
     @staticmethod
-    def _share_seconds(budget: Budget, jobs: Sequence[PairLoad], bench: MixedBench, pace: float) -> float:
+    def _share_seconds(budget: TimeBudget, jobs: Sequence[PairLoad], bench: MixedBench, pace: float) -> float:
         """What it needs for its fewest groups comes first; the writers' seconds are bounded by their bytes.
 
         `pace`: how many times as long as planned the groups of an earlier load took, where switching is slow.

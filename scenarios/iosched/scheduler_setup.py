@@ -12,8 +12,8 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Options, UsageError
 from hostdx.scenarios.contract.plan import Metric, Workload
-from hostdx.scenarios.experiment.budget import Need, allotted_seconds, group_seconds, minimum_seconds
-from hostdx.scenarios.iosched.measurement.mixed import MIXES, Mix, files_bytes, fio_equivalent
+from hostdx.scenarios.experiment.budget import LoadNeed, allotted_seconds, group_seconds, minimum_seconds
+from hostdx.scenarios.iosched.measurement.mixed import MIXES, WorkerMix, files_bytes, fio_equivalent
 from hostdx.scenarios.iosched.target import ScheduledDisks, find_refusal, find_scheduled_disks
 from hostdx.scenarios.triage.knowledge.schedulers import schedulers_worth_trying
 
@@ -36,7 +36,7 @@ SPARE_BYTES = 0.95  # file systems write their journals too, and those count
 class PairLoad(msgspec.Struct, frozen=True, kw_only=True):
     """One workload of one pair of schedulers."""
 
-    mix: Mix
+    mix: WorkerMix
     variant: str
     workload: Workload
     write_rate: int = 0  # bytes a second for each of its writers
@@ -55,7 +55,7 @@ class SchedulerSetup(msgspec.Struct, frozen=True, kw_only=True):
     target: ScheduledDisks | None
     variants: tuple[str, ...] = ()
     jobs: tuple[PairLoad, ...] = ()
-    mixes: tuple[Mix, ...] = ()
+    mixes: tuple[WorkerMix, ...] = ()
     size_bytes: int = 0
     most_written: int = MAX_WRITTEN_BYTES
     needed_s: float = 0.0
@@ -69,7 +69,7 @@ class SchedulerSetup(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(job for job in self.jobs if not job.allotted_s)
 
 
-def layout(host: Host, options: Options, *, has_root: bool) -> SchedulerSetup:
+def choose_scheduler_setup(host: Host, options: Options, *, has_root: bool) -> SchedulerSetup:
     """Raises UsageError for a wrong request; what the host refuses is in `find_refusal`."""
     directory = options.as_string("dir")
     if not directory:
@@ -129,8 +129,8 @@ def _check_budget(budget_s: float, first_pair: Sequence[Workload], needed_s: flo
         )
 
 
-def estimate_need(job: PairLoad) -> Need:
-    return Need(needed_seconds(job.workload), job.mix.control)
+def estimate_need(job: PairLoad) -> LoadNeed:
+    return LoadNeed(needed_seconds(job.workload), job.mix.control)
 
 
 def _allot_seconds(jobs: Sequence[PairLoad], budget_s: float) -> tuple[PairLoad, ...]:
@@ -174,7 +174,7 @@ def _hold_rate(job: PairLoad, rate: int, pairs: int, size: int, directory: str) 
     return msgspec.structs.replace(job, write_rate=own, workload=held_workload)
 
 
-def pace_of(workload: Workload, blocks: Sequence[ev.Block], seconds: float) -> float:
+def pace_factor_of(workload: Workload, blocks: Sequence[ev.Block], seconds: float) -> float:
     """Return how many times as long as planned the groups of a load took, its warm-up among them; 0.0 of none."""
     groups = 1 + max((block.group for block in blocks), default=-1)
     return seconds * MIN_GROUPS / (groups * needed_seconds(workload)) if groups >= MIN_GROUPS else 0.0
@@ -213,7 +213,7 @@ def has_hard_disk(disks: ScheduledDisks) -> bool:
     return any(is_present(d.rotational) and d.rotational for d in disks.devices)
 
 
-def _choose_mixes(options: Options, disks: ScheduledDisks) -> tuple[Mix, ...]:
+def _choose_mixes(options: Options, disks: ScheduledDisks) -> tuple[WorkerMix, ...]:
     """The chosen mixes in their order; shorter blocks only where a test asks for them."""
     by_id = {mix.id: mix for mix in MIXES}
     asked = {"ioprio": options.is_set("ioprio"), "write-streams": has_hard_disk(disks)}
@@ -229,7 +229,9 @@ def _choose_mixes(options: Options, disks: ScheduledDisks) -> tuple[Mix, ...]:
     return tuple(replace(m, block_s=m.block_s * factor, onset_s=m.onset_s * factor) for m in mixes)
 
 
-def build_workload(mix: Mix, variant: str, pairs: int, size: int, directory: str, rate: int) -> Workload:
+def build_workload(
+    mix: WorkerMix, variant: str, pairs: int, size: int, directory: str, rate: int
+) -> Workload:
     """A mix as a workload; with several pairs the pair is part of its name, so that views keep them apart."""
     several = pairs > 1
     metrics = [Metric(name=r.load.metric, unit=r.load.unit, better=r.load.better) for r in mix.roles]

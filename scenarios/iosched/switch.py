@@ -13,11 +13,11 @@ from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.events import ActionState
 from hostdx.scenarios.contract.finding import Evidence, Finding
-from hostdx.scenarios.contract.model import Applied, Run, RunRefused
+from hostdx.scenarios.contract.model import AppliedChange, Run, RunRefused
 from hostdx.scenarios.contract.plan import Workload
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 from hostdx.scenarios.experiment.schedule.switch import scheduler_change
-from hostdx.scenarios.iosched.measurement.mixed import Mix, MixedBench
+from hostdx.scenarios.iosched.measurement.mixed import MixedBench, WorkerMix
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 SAYS = finding_texts("iosched")
@@ -152,7 +152,7 @@ class Switcher:
         self.active = current
         self.states_by_scheduler: dict[str, tuple[Scheduling, ...]] = {}
         self._stay = AsyncExitStack()
-        self._stays: list[tuple[str, Applied]] = []
+        self._stays: list[tuple[str, AppliedChange]] = []
 
     async def switch_to(self, scheduler: str) -> None:
         """Makes it active on every leaf and checks that it is. Raises RunRefused where it is not."""
@@ -221,7 +221,7 @@ class MixedVariantBench:
     """One scheduler under one mixed load."""
 
     def __init__(
-        self, variant: str, switcher: Switcher, bench: MixedBench, mix: Mix, workload: Workload
+        self, variant: str, switcher: Switcher, bench: MixedBench, mix: WorkerMix, workload: Workload
     ) -> None:
         self.variant = variant
         self.switcher = switcher

@@ -17,7 +17,7 @@ SAYS = finding_texts("kernel")
 UNSTEADY = 0.10  # relative standard error of a figure's mean: such a run shows no effect below a fifth
 
 
-class Figures:
+class BenchmarkFigures:
     """The rounds' values by load and slot, in order. `dropped_reasons`: what could not be measured (any more), and
     why.
     """
@@ -50,11 +50,11 @@ class Figures:
         return sample_deviation(values) / math.sqrt(len(values)) / mean
 
 
-def build_findings(plan: Plan, figures: Figures) -> list[Finding]:
+def build_findings(plan: Plan, figures: BenchmarkFigures) -> list[Finding]:
     return [_recorded_finding(plan, figures), *_unsteady_findings(plan, figures)]
 
 
-def _recorded_finding(plan: Plan, figures: Figures) -> Finding:
+def _recorded_finding(plan: Plan, figures: BenchmarkFigures) -> Finding:
     errors = sorted(e for key in figures.values if (e := figures.relative_mean_error(*key)) is not None)
     middle = (
         f" (half have a standard error below {format_percent(errors[len(errors) // 2])})" if errors else ""
@@ -68,7 +68,7 @@ def _recorded_finding(plan: Plan, figures: Figures) -> Finding:
     )
 
 
-def _list_figures(plan: Plan, figures: Figures) -> Iterable[str]:
+def _list_figures(plan: Plan, figures: BenchmarkFigures) -> Iterable[str]:
     """`system call: 4.47 M calls/s on one CPU, 8.4 M calls/s on all (1.9 ×)`."""
     for workload in plan.workloads:
         unit = workload.metrics[0].unit
@@ -85,7 +85,7 @@ def _format_value(value: float, unit: str) -> str:
     return str(metric_quantity(value, unit))
 
 
-def _unsteady_findings(plan: Plan, figures: Figures) -> list[Finding]:
+def _unsteady_findings(plan: Plan, figures: BenchmarkFigures) -> list[Finding]:
     titles = {w.id: w.title for w in plan.workloads}
     loud: Sequence[tuple[str, Slot, float]] = sorted(
         (

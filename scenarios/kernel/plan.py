@@ -7,7 +7,7 @@ from hostdx.probes.engine.battery_loads import CALLS, FILES, SLOTS, TURNS, CallL
 from hostdx.probes.engine.workloads import EngineLoad, prepared_bytes
 from hostdx.probes.reading.host import Host
 from hostdx.probes.units import format_size
-from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.files.directories import ChosenTestDirectory
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
@@ -121,7 +121,7 @@ def make_plan_and_setup(
         variants=setup.cpu_variants,
         workloads=setup.planned_workloads,
         steps=tuple(steps),
-        actions=(directory_action(host, setup.directory_path),) if setup.fit is not None else (),
+        actions=(make_directory_action(host, setup.directory_path),) if setup.fit is not None else (),
         writes=(PlannedWrite(device=setup.device_name, bytes=setup.most_bytes, where=setup.directory_path),)
         if setup.fit is not None
         else (),

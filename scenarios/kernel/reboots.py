@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from hostdx.scenarios.contract.model import Earlier, Options, SoFar, UsageError
+from hostdx.scenarios.contract.model import EarlierRun, Options, SeriesProgress, UsageError
 
 Letter: TypeAlias = Literal["A", "B"]  # before, after
 OPTION: dict[Letter, str] = {"A": "--before", "B": "--after"}
@@ -63,7 +63,7 @@ class BootSeries(msgspec.Struct, frozen=True, kw_only=True):
         return next((run.side for run in self.runs if run.boot == boot), None)
 
 
-def series_of(runs: Iterable[Boot]) -> list[BootSeries]:
+def boot_series_of(runs: Iterable[Boot]) -> list[BootSeries]:
     """All series of one host, the oldest first. A `before` after a finished one begins the next."""
     all_series: list[BootSeries] = []
     for run in sorted(runs, key=lambda r: (r.wall, r.recording)):
@@ -77,13 +77,13 @@ def series_of(runs: Iterable[Boot]) -> list[BootSeries]:
     return all_series
 
 
-def open_series(runs: Sequence[Boot]) -> BootSeries | None:
+def unfinished_series(runs: Sequence[Boot]) -> BootSeries | None:
     """The last one, if it still lacks a boot."""
-    all_series = series_of(runs)
+    all_series = boot_series_of(runs)
     return all_series[-1] if all_series and all_series[-1].remaining_variants else None
 
 
-def side_of(options: Options) -> Letter | None:
+def side_of_options(options: Options) -> Letter | None:
     """The side that a run is asked to be. Raises UsageError for both."""
     before, after = options.is_set("before"), options.is_set("after")
     if before and after:
@@ -91,7 +91,7 @@ def side_of(options: Options) -> Letter | None:
     return "A" if before else "B" if after else None
 
 
-def list_boots(earlier: Iterable[Earlier]) -> list[Boot]:
+def list_boots(earlier: Iterable[EarlierRun]) -> list[Boot]:
     variant_boots = []
     for run in earlier:
         if run.options.get("before") or run.options.get("after"):
@@ -107,9 +107,9 @@ def list_boots(earlier: Iterable[Earlier]) -> list[Boot]:
     return variant_boots
 
 
-def check_boot_of_side(side: Letter, boot_id: str, earlier: Sequence[Earlier]) -> None:
+def check_boot_of_side(side: Letter, boot_id: str, earlier: Sequence[EarlierRun]) -> None:
     """Before the run: a boot cannot be both sides, and `--after` needs a `--before`. Raises UsageError."""
-    all_series = series_of(list_boots(earlier))
+    all_series = boot_series_of(list_boots(earlier))
     last = all_series[-1] if all_series else None
     if last is None:
         if side == "B":
@@ -120,17 +120,17 @@ def check_boot_of_side(side: Letter, boot_id: str, earlier: Sequence[Earlier]) -
         raise UsageError(f"{OPTION[side]}: this boot was measured with {OPTION[other]} already; reboot first")
 
 
-def progress_so_far(earlier: Sequence[Earlier]) -> SoFar:
+def describe_boot_series(earlier: Sequence[EarlierRun]) -> SeriesProgress:
     """Return what was measured until now, what can be compared, and what is still to do."""
     measured_boots = list_boots(earlier)
-    all_series = series_of(measured_boots)
+    all_series = boot_series_of(measured_boots)
     if not all_series:
-        return SoFar(lines=())
+        return SeriesProgress(lines=())
     series = all_series[-1]
     a, b = series.recordings_of("A"), series.recordings_of("B")
-    return SoFar(
+    return SeriesProgress(
         lines=(_format_measured_boots(series),),
-        to_do=(_format_next_step(series),) if open_series(measured_boots) is not None else (),
+        to_do=(_format_next_step(series),) if unfinished_series(measured_boots) is not None else (),
         sides=(a, b) if a and b else None,
     )
 

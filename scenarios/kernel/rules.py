@@ -30,7 +30,7 @@ from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import format_percent
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
-from hostdx.scenarios.contract.rule import HostRule, Inapplicable, require_readable, wait_since
+from hostdx.scenarios.contract.rule import HostRule, RuleInapplicable, require_readable, wait_until_after
 from hostdx.scenarios.triage.knowledge.hardware import faults_of_module, module_faults
 from hostdx.scenarios.triage.knowledge.kernels import KernelFault, kernel_faults_of_host
 from hostdx.scenarios.triage.rules.texts import finding_texts
@@ -143,7 +143,7 @@ def find_spinning_raid5_threads(host: Host) -> Answer:
     look_s, before = _first_array_threads(host)
     if not before:
         return ""
-    wait_since(look_s, LOOK_S)
+    wait_until_after(look_s, LOOK_S)
     seconds = time.monotonic() - look_s
     after = _array_threads(host)
     busy = [
@@ -229,7 +229,7 @@ def _measure_iowait_words_and_busy_share(host: Host) -> tuple[str, float] | Abse
     if recent is not None and (waited := parse_real(recent[1])) is not None and waited < QUIET_PERCENT:
         return "", 0.0  # nobody waits: nothing to look at for a quarter of a second
     before = _first_counters(host)
-    wait_since(before.time_s, LOOK_S)
+    wait_until_after(before.time_s, LOOK_S)
     after = read_host_counters(host, time.monotonic())
     share = _iowait_share(before, after)
     if share is None or not before.disks:
@@ -351,7 +351,7 @@ def check_modules(host: Host) -> Iterator[Finding]:
         if is_present(version := host.read_word(f"/sys/module/{name}/version"))
     }
     if not versions:
-        raise Inapplicable("no module of which faults are known is loaded, or its version is not told")
+        raise RuleInapplicable("no module of which faults are known is loaded, or its version is not told")
     for name, version in versions.items():
         for fault in faults_of_module(name, version):
             yield SAYS.finding(

@@ -18,11 +18,19 @@ from hostdx.probes.engine.measured import Measured, MeasurementInvalid
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
-from hostdx.scenarios.contract.model import Earlier, Options, Prepared, Run, Scenario, SoFar, own_directory
+from hostdx.scenarios.contract.model import (
+    EarlierRun,
+    Options,
+    PreparedRun,
+    Run,
+    Scenario,
+    SeriesProgress,
+    own_test_directory,
+)
 from hostdx.scenarios.contract.plan import Plan
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, emit_disturbance, watch_for
 from hostdx.scenarios.kernel import reboots
-from hostdx.scenarios.kernel.findings import Figures, build_findings
+from hostdx.scenarios.kernel.findings import BenchmarkFigures, build_findings
 from hostdx.scenarios.kernel.fingerprint import read_fingerprint
 from hostdx.scenarios.kernel.plan import (
     DEFAULT_BUDGET_S,
@@ -52,19 +60,19 @@ class KernelScenario(Scenario):
         """`stretch` plants longer operations, by load: for tests, not for users."""
         self.stretch = stretch
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         plan, layout = make_plan_and_setup(host, options, self.make_plan)
-        return Prepared(plan, partial(self._run, layout))
+        return PreparedRun(plan, partial(self._run, layout))
 
     def is_one_of_several(self, options: Options) -> bool:
-        return reboots.side_of(options) is not None
+        return reboots.side_of_options(options) is not None
 
-    def check(self, options: Options, boot_id: str, earlier: Sequence[Earlier]) -> None:
-        if (side := reboots.side_of(options)) is not None:
+    def check(self, options: Options, boot_id: str, earlier: Sequence[EarlierRun]) -> None:
+        if (side := reboots.side_of_options(options)) is not None:
             reboots.check_boot_of_side(side, boot_id, earlier)
 
-    def describe_series(self, earlier: Sequence[Earlier]) -> SoFar:
-        return reboots.progress_so_far(earlier)
+    def describe_series(self, earlier: Sequence[EarlierRun]) -> SeriesProgress:
+        return reboots.describe_boot_series(earlier)
 
     async def _run(self, layout: KernelSetup, run: Run) -> None:
         plan = run.plan
@@ -89,7 +97,7 @@ class KernelScenario(Scenario):
     async def _prepare_benchmarks(self, run: Run, layout: KernelSetup, stack: AsyncExitStack) -> BenchmarkSet:
         private = None
         if layout.fit is not None:
-            private = await stack.enter_async_context(own_directory(run, layout.directory_path))
+            private = await stack.enter_async_context(own_test_directory(run, layout.directory_path))
         battery = BenchmarkSet(
             run.host,
             layout.directory_path or None,
@@ -124,10 +132,10 @@ class _Rounds:
         self.budget_s, self.round_s = layout.budget_s, layout.round_s
         self.turns = [(turn, slot) for turn in layout.turns for slot in SLOTS]
         self.titles = {w.id: w.title for w in plan.workloads}
-        self.figures = Figures()
+        self.figures = BenchmarkFigures()
         self.blocks = itertools.count()
 
-    async def measure(self) -> Figures:
+    async def measure(self) -> BenchmarkFigures:
         began = self.run.clock.now()
         with self.run.begin_step("rounds", f"{len(self.plan.workloads)} loads in turn") as step:
             await self._measure_round(-1)  # buffers, workers and partners are made in it: it never counts

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from hostdx.probes.engine.workloads import EngineLoad, engine_load, prepared_bytes
 from hostdx.probes.reading.host import Host
 from hostdx.probes.units import format_size
-from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.files.directories import ChosenTestDirectory
 from hostdx.scenarios.experiment.files.variant_bench import engine_workload
@@ -58,7 +58,7 @@ def make_plan_and_setup(
         ),
         workloads=workloads,
         steps=_plan_steps(place, workloads, budget),
-        actions=(directory_action(host, place.directory_path),) if place.fit else (),
+        actions=(make_directory_action(host, place.directory_path),) if place.fit else (),
         writes=_plan_writes(place),
         rights=(f"write permission in {place.directory_path}",) if place.fit else (),
         seconds=budget + _prepare_s(place),

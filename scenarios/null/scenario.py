@@ -18,9 +18,16 @@ from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
-from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, own_directory
+from hostdx.scenarios.contract.model import (
+    Options,
+    PreparedRun,
+    Run,
+    RunRefused,
+    Scenario,
+    own_test_directory,
+)
 from hostdx.scenarios.contract.plan import Workload
-from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.guards.watch import watch_for
 from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
@@ -47,9 +54,9 @@ class Null(Scenario):
         """`stretch` plants a latency longer by this share into the second one: for tests, not for users."""
         self.stretch = stretch
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         plan, place = make_plan_and_setup(host, options, self.make_plan)
-        return Prepared(plan, partial(self._run, place))
+        return PreparedRun(plan, partial(self._run, place))
 
     async def _run(self, place: NullDirectory, run: Run) -> None:
         plan = run.plan
@@ -60,7 +67,7 @@ class Null(Scenario):
             watch = watch_for(
                 run, place.leaf_devices, directories=[place.directory_path] if place.fit else []
             )
-            budget = Budget(plan.measuring_s, run.clock)
+            budget = TimeBudget(plan.measuring_s, run.clock)
             verdicts: dict[str, ev.RunVerdict] = {}
             blamed: list[str] = []
 
@@ -99,7 +106,7 @@ class Null(Scenario):
         if place.fit is None:
             return [make_bench(None, number, stretch) for number, stretch in enumerate(stretches)]
         with run.begin_step("prepare", "write the test files") as step:
-            private = await stack.enter_async_context(own_directory(run, place.directory_path))
+            private = await stack.enter_async_context(own_test_directory(run, place.directory_path))
             benches = [make_bench(private, number, stretch) for number, stretch in enumerate(stretches)]
             try:
                 await benches[0].prepare_files(step.report_written, STORAGE)

@@ -20,7 +20,7 @@ from hostdx.scenarios.triage.knowledge.bios import BiosReading
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 if TYPE_CHECKING:  # triage says what it reads, and loads nothing that measures
-    from hostdx.scenarios.numa.measurement.cpu import Clocked, CpuResult
+    from hostdx.scenarios.numa.measurement.cpu import CpuResult, ReachedClock
     from hostdx.scenarios.numa.measurement.figures import RoundsFigure
     from hostdx.scenarios.numa.measurement.surroundings import CpuConditions
 
@@ -130,7 +130,7 @@ def _reached_khz(result: CpuResult) -> int | None:
     return result.clocked.reached_khz if is_present(result.clocked.reached_khz) else None
 
 
-def _clock_evidence(clocked: Clocked) -> Evidence:
+def _clock_evidence(clocked: ReachedClock) -> Evidence:
     from hostdx.scenarios.numa.measurement.cpu import CYCLES
 
     sample_kind = "workers" if clocked.source == CYCLES else "readings"
@@ -267,7 +267,7 @@ def firmware_findings(firmware: FirmwareSettings) -> Iterator[Finding]:
             "bios-unknown",
             settings=units.count_noun(len(unknown), "BIOS setting"),
             evidence=[SAYS.evidence("bios-unknown", title=r.title, where=r.where) for r in unknown],
-            remedy=(remedies.ask_firmware(firmware.vendor),),
+            remedy=(remedies.read_firmware_remedy(firmware.vendor),),
         )
 
 

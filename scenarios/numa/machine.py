@@ -159,7 +159,7 @@ def _cpus_without_node(table: NumaTable, placed: CpuTopology) -> frozenset[int]:
 
 
 class _Parts(NamedTuple):
-    """Of which the places are made; `caches`: CPU -> kind of its core, on a hybrid processor."""
+    """Of which the places are made; `kinds`: CPU -> kind of its core, on a hybrid processor."""
 
     placed: CpuTopology
     caches: tuple[Cache, ...]

@@ -7,7 +7,7 @@ of one core (or on cores that share a level 2: modules, clusters of small cores)
 import random
 
 from hostdx.probes.cpu_list import format_cpu_list
-from hostdx.scenarios.numa.measurement.placement import Seat, WorkerPlacement
+from hostdx.scenarios.numa.measurement.placement import WorkerPlacement, WorkerSeat
 from hostdx.scenarios.triage.cpus.usable import UsableCpus
 
 UNPINNED, RANDOM, EACH_PINNED = "unpinned", "random", "each-pinned"
@@ -100,10 +100,12 @@ def loopback_placements(
     here, peer_cpu = cores[home][:2]
     return (
         WorkerPlacement(
-            NET_NEAR, f"both ends on node {home}{owner_text}", (Seat((here,), peer=(peer_cpu,)),)
+            NET_NEAR, f"both ends on node {home}{owner_text}", (WorkerSeat((here,), peer=(peer_cpu,)),)
         ),
         WorkerPlacement(
-            NET_FAR, f"from node {home}{owner_text} to node {far}", (Seat((here,), peer=(cores[far][0],)),)
+            NET_FAR,
+            f"from node {home}{owner_text} to node {far}",
+            (WorkerSeat((here,), peer=(cores[far][0],)),),
         ),
     )
 
@@ -115,7 +117,7 @@ def full_placements(allowed: frozenset[int]) -> tuple[WorkerPlacement, WorkerPla
 
 
 def _make_placement(name: str, seats: list[list[int]]) -> WorkerPlacement:
-    return WorkerPlacement(name, TITLES[name], tuple(Seat(tuple(cpus)) for cpus in seats))
+    return WorkerPlacement(name, TITLES[name], tuple(WorkerSeat(tuple(cpus)) for cpus in seats))
 
 
 def _core_cpus(groups: tuple[frozenset[int], ...], cpus: frozenset[int]) -> list[int]:

@@ -8,13 +8,13 @@ import msgspec
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.pci import PciDevice, read_pci_devices
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, Variant, Workload
 from hostdx.scenarios.experiment.load_schedule import MAY_BE_LEFT_OUT
 from hostdx.scenarios.numa.machine import MachineShape, read_machine
 from hostdx.scenarios.numa.measurement import locality
 from hostdx.scenarios.numa.measurement.memory import CpuMemoryPair, limit_pairs, list_node_pairs
-from hostdx.scenarios.numa.measurement.placement import Seat, WorkerPlacement
+from hostdx.scenarios.numa.measurement.placement import WorkerPlacement, WorkerSeat
 from hostdx.scenarios.numa.measurement.trains import ASKING, STREAMING, PlacementSide, metrics_for
 from hostdx.scenarios.numa.picture import draw_picture
 from hostdx.scenarios.numa.placements import (
@@ -60,7 +60,7 @@ def budget_s(options: Options) -> float:
     return options.as_number("budget") or DEFAULT_BUDGET_S
 
 
-def lay_out(host: Host, options: Options) -> NumaSetup:
+def make_numa_setup(host: Host, options: Options) -> NumaSetup:
     usable = usable_cpus(host)
     measures = host.live and options.as_string("only", "all") == "all" and bool(usable.cpus)
     left_out: list[str] = []
@@ -151,7 +151,7 @@ def _plan_comparisons(
             )
     home = next((t for t in reach if t.is_near), reach[0] if reach else None)
     page_placement = WorkerPlacement(
-        SMALL, "", (Seat((min(usable.cpus),), home.memory_node if home else None),)
+        SMALL, "", (WorkerSeat((min(usable.cpus),), home.memory_node if home else None),)
     )
     pages = tuple(PlacementSide(page_placement, page) for page in (SMALL, HUGE))
     entries.append((_make_workload("pages", "memory latency by page size", "chase"), "chase", pages))
@@ -176,7 +176,7 @@ def _memory_variants(near: CpuMemoryPair, far: CpuMemoryPair, work: str) -> tupl
     count = min(len(near.cpus), len(far.cpus), MAX_COPIERS) if work == "copy" else 1
     sides = []
     for name, target in ((NEAR, near), (FAR, far)):
-        seats = tuple(Seat((cpu,), target.memory_node, store=name) for cpu in target.cpus[:count])
+        seats = tuple(WorkerSeat((cpu,), target.memory_node, store=name) for cpu in target.cpus[:count])
         sides.append(PlacementSide(WorkerPlacement(name, _memory_title(near, target), seats)))
     return tuple(sides)
 
@@ -205,7 +205,7 @@ def make_plan_and_setup(host: Host, options: Options, planned: Callable[..., Pla
     """Raises UsageError for a file, a URL or a certificate that is none."""
     if problem := source_problem(options):
         raise UsageError(f"numa: {problem}")
-    setup = lay_out(host, options)
+    setup = make_numa_setup(host, options)
     budget = budget_s(options) if setup.measures else 0.0
     sides_by_id = {side.id: side for _, _, sides in setup.entries for side in sides}
     plan = planned(
@@ -218,7 +218,7 @@ def make_plan_and_setup(host: Host, options: Options, planned: Callable[..., Pla
             *(workload for workload, _, _ in setup.entries),
             *(setup.disk.disk_workloads if setup.disk else ()),
         ),
-        actions=(directory_action(host, setup.disk.fit.directory),) if setup.disk else (),
+        actions=(make_directory_action(host, setup.disk.fit.directory),) if setup.disk else (),
         writes=(setup.disk.planned_writes,) if setup.disk else (),
         rights=(f"write permission in {setup.disk.fit.directory}",) if setup.disk else (),
         steps=_plan_steps(setup, budget),

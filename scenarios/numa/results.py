@@ -41,7 +41,7 @@ _TITLES = {
 }
 
 
-class Shape(Result, frozen=True, tag="numa.machine/1"):
+class MachineResult(Result, frozen=True, tag="numa.machine/1"):
     name: ClassVar[str] = "machine"
     value: MachineShape
 
@@ -58,7 +58,7 @@ class PlacementCommand(msgspec.Struct, frozen=True, rename=_column_title):
     variant: str
 
 
-class Placements(Result, frozen=True, tag="numa.placements/1"):
+class PlacementsResult(Result, frozen=True, tag="numa.placements/1"):
     name: ClassVar[str] = "placements"
     value: tuple[PlacementCommand, ...]
 
@@ -92,7 +92,7 @@ class BiosSettingRow(msgspec.Struct, frozen=True, kw_only=True, rename=_column_t
     setup: str
 
 
-class Bios(Result, frozen=True, tag="numa.bios/1"):
+class BiosResult(Result, frozen=True, tag="numa.bios/1"):
     name: ClassVar[str] = "bios"
     value: tuple[BiosSettingRow, ...]
 
@@ -147,7 +147,7 @@ class Scaled(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rena
     of_one_ci95: Ends = None
 
 
-class Scaling(Result, frozen=True, tag="numa.scaling/1"):
+class ScalingResult(Result, frozen=True, tag="numa.scaling/1"):
     name: ClassVar[str] = "scaling"
     value: tuple[Scaled, ...]
 

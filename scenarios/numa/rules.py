@@ -10,7 +10,7 @@ from hostdx.probes.system.processor.clocksource import read_clocksource
 from hostdx.probes.system.processor.frequency import read_frequency
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.rule import HostRule, Inapplicable, require_readable
+from hostdx.scenarios.contract.rule import HostRule, RuleInapplicable, require_readable
 from hostdx.scenarios.numa import findings
 from hostdx.scenarios.numa.settings import highest_khz, limited_khz, lost_and_all_nodes
 from hostdx.scenarios.triage.rules.texts import finding_texts
@@ -30,7 +30,7 @@ def check_card_links(host: Host) -> Iterator[Finding]:
     devices = require_readable(read_pci_devices(host))
     those = tuple(d for d in devices if d.kind in CARDS and not d.virtual_function)
     if not any(is_present(d.link) for d in those):
-        raise Inapplicable("no network card or controller reports a PCIe link")
+        raise RuleInapplicable("no network card or controller reports a PCIe link")
     return _link_findings(those)
 
 
@@ -50,7 +50,9 @@ def check_frequency_limit(host: Host) -> Iterator[Finding]:
     frequencies = read_frequency(host)
     highest = highest_khz(frequencies)
     if highest is None:
-        raise Inapplicable("the kernel sets no CPU frequency here (virtual machine, or the firmware does)")
+        raise RuleInapplicable(
+            "the kernel sets no CPU frequency here (virtual machine, or the firmware does)"
+        )
     lowered = limited_khz(host, frequencies)
     if lowered is not None:
         read = SAYS.evidence("limit-read", limit_khz=lowered, highest_khz=highest)
@@ -61,7 +63,7 @@ def check_node_memory(host: Host) -> Iterator[Finding]:
     """Nodes with CPUs and no memory of their own: every access goes to another node."""
     table = require_readable(read_numa(host), "/sys/devices/system/node")
     if table.doubt or len(table.nodes) < 2:
-        raise Inapplicable("one node, or nodes that are not credible")
+        raise RuleInapplicable("one node, or nodes that are not credible")
     setting = read_nodes_per_socket(host)
     # Where the scheme is not known, a node a socket is still a socket: its modules are missing.
     if (
@@ -69,7 +71,7 @@ def check_node_memory(host: Host) -> Iterator[Finding]:
         or (setting.scheme == "nodes per socket" and setting.value != 1)
         or setting.l3_as_numa is not False
     ):
-        raise Inapplicable("nodes whose memory the firmware or a hypervisor lays out by itself")
+        raise RuleInapplicable("nodes whose memory the firmware or a hypervisor lays out by itself")
     bare = [node for node in table.nodes if node.kind == "CPUs only"]
     if not bare or len(bare) == table.with_cpus:
         return

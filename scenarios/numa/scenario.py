@@ -14,9 +14,9 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario, StepInProgress
+from hostdx.scenarios.contract.model import Options, PreparedRun, Run, Scenario, StepInProgress
 from hostdx.scenarios.contract.plan import Workload
-from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.guards.watch import watch_for
 from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
@@ -38,14 +38,14 @@ from hostdx.scenarios.numa.plan import (
     make_plan_and_setup,
 )
 from hostdx.scenarios.numa.results import (
-    Bios,
+    BiosResult,
     CpuRates,
     DevicesResult,
+    MachineResult,
     NodePairs,
     PageSizes,
-    Placements,
-    Scaling,
-    Shape,
+    PlacementsResult,
+    ScalingResult,
 )
 from hostdx.scenarios.numa.settings import (
     FirmwareSettings,
@@ -71,9 +71,9 @@ class NumaScenario(Scenario):
         """A captured tree is read: its plan shows the topology."""
         return ""
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         plan, layout = make_plan_and_setup(host, options, self.make_plan)
-        return Prepared(plan, partial(self._run, layout))
+        return PreparedRun(plan, partial(self._run, layout))
 
     async def _run(self, layout: NumaSetup, run: Run) -> None:
         if run.options.as_string("redfish"):  # four answers, 1 to 3 s each
@@ -97,9 +97,9 @@ class NumaScenario(Scenario):
         self, run: Run, layout: NumaSetup, firmware: FirmwareSettings
     ) -> list[Finding]:
         with run.begin_step("read", "read topology and settings"):
-            run.emit(Shape(t=run.elapsed_s(), value=layout.shape))
+            run.emit(MachineResult(t=run.elapsed_s(), value=layout.shape))
             if layout.placement_commands:
-                run.emit(Placements(t=run.elapsed_s(), value=tables.placed_commands(layout)))
+                run.emit(PlacementsResult(t=run.elapsed_s(), value=tables.placed_commands(layout)))
             for setting in await asyncio.to_thread(read_settings, run.host):
                 run.emit(ev.fact_event(setting, run.elapsed_s()))
             self._report_firmware(run, firmware)
@@ -123,7 +123,7 @@ class NumaScenario(Scenario):
         if isinstance(firmware.attributes, Absent):
             run.emit_fact("bios", "attributes", firmware.attributes)
         if firmware.readings:
-            run.emit(Bios(t=run.elapsed_s(), value=tables.bios_rows(firmware)))
+            run.emit(BiosResult(t=run.elapsed_s(), value=tables.bios_rows(firmware)))
 
     async def _measure_all(
         self, run: Run, layout: NumaSetup, bench: PlacementBench, verdicts: dict[str, list[ev.RunVerdict]]
@@ -159,7 +159,7 @@ class NumaScenario(Scenario):
         around = surveyor.end(took, result.share)
         run.emit_fact("cpu", "clock_under_load", clocked.reached_khz, "kHz", source=clocked.source)
         run.emit(CpuRates(t=run.elapsed_s(), value=tables.cpu_rows(result)))
-        run.emit(Scaling(t=run.elapsed_s(), value=tables.scaling_rows(result)))
+        run.emit(ScalingResult(t=run.elapsed_s(), value=tables.scaling_rows(result)))
         return [
             *findings.cpu_findings(result, around),
             *findings.timer_findings(read_clocksource(run.host), result.clock_ns, result.system_call_ns),
@@ -228,5 +228,5 @@ class NumaScenario(Scenario):
                     await placed.start_workers_and_rehearse()
         entries = [schedule_load(workload, trains[workload.id]) for workload, _, _ in layout.entries]
         family = len(layout.entries) + (len(layout.disk.disk_workloads) if layout.disk else 0)
-        await run_campaign(run, Budget(seconds, run.clock), entries, family=family)
+        await run_campaign(run, TimeBudget(seconds, run.clock), entries, family=family)
         return list(tables.placement_findings(layout, verdicts))

@@ -27,7 +27,7 @@ SAYS = finding_texts("prove")
 LONGER = 4.0  # times the budget: halves the smallest detectable effect
 
 
-def outcome_of(verdict: ev.RunVerdict) -> Outcome:
+def proof_outcome_of(verdict: ev.RunVerdict) -> Outcome:
     if verdict.is_different:
         return "helps" if verdict.is_faster else "harms"
     return "equal" if verdict.is_equal else "undecided"
@@ -43,7 +43,7 @@ def proven_alone(
         setting=variant.setting_names,
         old=", ".join(setting.old for setting in variant.settings),
         new=", ".join(setting.new for setting in variant.settings),
-        outcome=outcome_of(verdict) if trusted else "undecided",
+        outcome=proof_outcome_of(verdict) if trusted else "undecided",
         ratio=verdict.ratio,
         ci95=verdict.ci95,
         smallest_effect=verdict.smallest_effect,

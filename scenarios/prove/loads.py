@@ -18,8 +18,8 @@ from hostdx.probes.engine.measured import Measured
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.topology import find_placement, read_disk_topology
 from hostdx.probes.types import is_present
-from hostdx.scenarios.contract.model import Options, Run, RunRefused, UsageError, own_directory
-from hostdx.scenarios.contract.plan import Metric, Workload, timed_command
+from hostdx.scenarios.contract.model import Options, Run, RunRefused, UsageError, own_test_directory
+from hostdx.scenarios.contract.plan import Metric, Workload, timed_command_workload
 from hostdx.scenarios.experiment.schedule.switch import SwitchedLoad
 from hostdx.scenarios.prove.kinds import ProvableSetting
 from hostdx.scenarios.prove.measurement.buffered import (
@@ -85,7 +85,7 @@ def choose_loads(
     if progress and not (pid or cgroup):
         raise UsageError("--progress-cmd goes with --pid or --cgroup")
     if command:
-        load = timed_command("command", "the command", controls=controls)
+        load = timed_command_workload("command", "the command", controls=controls)
         return (
             _place_load(host, options, settings, ProofLoad(source="command", workload=load, command=command)),
         )
@@ -247,7 +247,7 @@ async def open_load(run: Run, load: ProofLoad) -> AsyncIterator[SwitchedLoad]:
 
 @asynccontextmanager
 async def _open_in_directory(run: Run, load: ProofLoad, metric: str) -> AsyncIterator[SwitchedLoad]:
-    async with own_directory(run, load.directory) as private:
+    async with own_test_directory(run, load.directory) as private:
         if load.source == "command":
             yield CommandBench(run.host, load.command, private, load.leaves)
             return

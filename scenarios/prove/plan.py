@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from hostdx.probes import units
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.contract.model import Options, directory_action
+from hostdx.scenarios.contract.model import Options, make_directory_action
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.prove.design import design_rows
 from hostdx.scenarios.prove.loads import ProofLoad
@@ -38,7 +38,7 @@ def make_plan(host: Host, request: ProofRequest, options: Options, planned: Call
         workloads=tuple(workloads),
         steps=tuple(steps),
         actions=(
-            *(directory_action(host, directory) for directory in directories),
+            *(make_directory_action(host, directory) for directory in directories),
             *(action for setting in request.settings for action in setting.actions),
         ),
         writes=tuple(_list_writes(writing)),

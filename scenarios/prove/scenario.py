@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
-from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario
+from hostdx.scenarios.contract.model import Options, PreparedRun, Run, Scenario
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, watch_for
 from hostdx.scenarios.experiment.load_schedule import MeasuredLoad, measure_workload
 from hostdx.scenarios.experiment.schedule.switch import SwitchedLoad
@@ -34,7 +34,7 @@ from hostdx.scenarios.prove.request import (
 )
 from hostdx.scenarios.prove.results import Proof, ProofResult, ProvenSetting, ScreeningRecord, ScreeningResult
 from hostdx.scenarios.prove.screening import SCREENING, ProofBench, Screening, SettingsSwitch
-from hostdx.scenarios.prove.settling import acts_slowly
+from hostdx.scenarios.prove.settling import measure_whether_setting_acts_slowly
 
 
 @apply_declaration(__file__, loads=", ".join(LOADS))
@@ -44,12 +44,12 @@ class Prove(Scenario):
     def blocking_reason(self, host: Host) -> str:
         return "" if host.live else "a captured tree has no setting to switch"
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         request = parse_request(host, options)
         disks = frozenset(setting.disk for setting in request.settings if setting.disk)
         for load in request.loads:
             check_reach(load, disks)
-        return Prepared(make_plan(host, request, options, self.make_plan), partial(self._run, request))
+        return PreparedRun(make_plan(host, request, options, self.make_plan), partial(self._run, request))
 
     async def _run(self, request: ProofRequest, run: Run) -> None:
         lines: list[ProvenSetting] = []
@@ -77,11 +77,11 @@ async def _try_settings(run: Run, request: ProofRequest, proof_load: ProofLoad) 
     for finding in filter(None, (dummy, control)):
         run.emit_finding(finding)
     doubts = find_doubts(measured, proof_load, run.effect_margin, unsettled)
-    trusted = Trusted(alone=control is None, screened=control is None and dummy is None)
+    trusted = TrustedStages(alone=control is None, screened=control is None and dummy is None)
     return _report_settings(run, request, proof_load, record, measured.verdicts, doubts, trusted)
 
 
-class Trusted(NamedTuple):
+class TrustedStages(NamedTuple):
     """Which of the two stages may give outcomes. A dummy takes them from the screening alone."""
 
     alone: bool
@@ -144,7 +144,8 @@ async def _compare_variants(
         return measured, {
             bench.variant
             for bench in benches[1:-1]
-            if bench.variant in equal and await acts_slowly(run, bench, benches[0], until, measured.blocks)
+            if bench.variant in equal
+            and await measure_whether_setting_acts_slowly(run, bench, benches[0], until, measured.blocks)
         }
 
 
@@ -155,7 +156,7 @@ def _report_settings(
     record: ScreeningRecord | None,
     verdicts: Sequence[ev.RunVerdict],
     doubts: Mapping[str, str],
-    trusted: Trusted,
+    trusted: TrustedStages,
 ) -> list[ProvenSetting]:
     by_variant = {verdict.variant: verdict for verdict in verdicts}
     effects = {effect.label: effect for effect in record.effects} if record is not None else {}

@@ -73,7 +73,7 @@ class SettleTime:
         return _sure_change([(1.0, after), (-1.0, others)], tolerated)
 
 
-async def acts_slowly(
+async def measure_whether_setting_acts_slowly(
     run: Run, new: VariantBench, today: VariantBench, until: float, blocks: Sequence[Block]
 ) -> bool:
     """Hold the new and today's values for some seconds each, where these are left `until` the end. Return whether the

@@ -11,8 +11,14 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Severity
 from hostdx.scenarios.experiment.wording import effect_size_and_interval_cells
-from hostdx.scenarios.rpfilter.cost_model import LineRateCost, PacketCost, Share, at_line_rate, core_share
-from hostdx.scenarios.rpfilter.facts import Facts
+from hostdx.scenarios.rpfilter.cost_model import (
+    CoreShare,
+    LineRateCost,
+    PacketCost,
+    core_share,
+    cost_at_line_rate,
+)
+from hostdx.scenarios.rpfilter.facts import RpFilterFacts
 from hostdx.scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
 from hostdx.scenarios.rpfilter.measurement.variants import CHECK, SETTINGS, Trial
 from hostdx.scenarios.rpfilter.results import CheckCost, LineRate
@@ -33,7 +39,7 @@ class CostAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     cost: PacketCost
     verdict: ev.RunVerdict
-    now: Share | None
+    now: CoreShare | None
     packets_now: float | None
     rates: PacketRates | Absent
     bits_per_s: float | Absent
@@ -67,7 +73,7 @@ def build_cost_answer(
         packets_now=packets,
         rates=rates,
         bits_per_s=bits,
-        lines=() if isinstance(bits, Absent) else at_line_rate(cost, bits),
+        lines=() if isinstance(bits, Absent) else cost_at_line_rate(cost, bits),
         merges=None if card is None else card.merges_frames,
         others=tuple(v for v in verdicts if v is not verdict and v.delta is not None and not v.control),
     )
@@ -104,7 +110,7 @@ def cost_severity(answer: CostAnswer, *, loaded: bool, narrowed: bool = False) -
     return "warning" if fast or unmerged else "notice"
 
 
-def check_cost(answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> CheckCost:
+def check_cost(answer: CostAnswer, facts: RpFilterFacts, chosen: MeasuredCheck) -> CheckCost:
     rule = chosen.rule
     return CheckCost(
         protocol=chosen.protocol,
@@ -128,7 +134,7 @@ def check_cost(answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> Check
     )
 
 
-def line_rates(answer: CostAnswer) -> tuple[LineRate, ...]:
+def cost_at_line_rates(answer: CostAnswer) -> tuple[LineRate, ...]:
     return tuple(
         LineRate(
             mtu=line.mtu,
@@ -151,7 +157,7 @@ MAX_NAMED_CHECKS = 4  # in a title; the evidence names all
 
 
 def further_costs_finding(
-    judged: Sequence[tuple[Trial, Sequence[ev.RunVerdict]]], facts: Facts, rates: PacketRates | Absent
+    judged: Sequence[tuple[Trial, Sequence[ev.RunVerdict]]], facts: RpFilterFacts, rates: PacketRates | Absent
 ) -> Finding | None:
     """None where nothing beside the first workload was asked for."""
     lines = [line for trial, verdicts in judged for line in _list_costs(trial, verdicts, facts, rates)]
@@ -205,7 +211,7 @@ def _name_variant(trial: Trial, verdict: ev.RunVerdict) -> str:
 
 
 def _list_costs(
-    trial: Trial, verdicts: Sequence[ev.RunVerdict], facts: Facts, rates: PacketRates | Absent
+    trial: Trial, verdicts: Sequence[ev.RunVerdict], facts: RpFilterFacts, rates: PacketRates | Absent
 ) -> Iterator[Evidence]:
     for verdict in verdicts:
         name = _name_variant(trial, verdict)
@@ -228,7 +234,9 @@ def _list_costs(
         yield Evidence(f"{text}{_effect_here_text(verdict, trial, facts, rates)}", "measured")
 
 
-def _effect_here_text(verdict: ev.RunVerdict, trial: Trial, facts: Facts, rates: PacketRates | Absent) -> str:
+def _effect_here_text(
+    verdict: ev.RunVerdict, trial: Trial, facts: RpFilterFacts, rates: PacketRates | Absent
+) -> str:
     """Return what that takes of a core now; whether it is in effect is known of rp_filter alone."""
     if verdict.control or verdict.delta is None or verdict.delta_ci95 is None:
         return ""

@@ -29,7 +29,7 @@ class PacketCost(msgspec.Struct, frozen=True):
     path_ns: float
 
 
-class Share(msgspec.Struct, frozen=True):
+class CoreShare(msgspec.Struct, frozen=True):
     """Of one core, 0..; the interval is that of the measurement, not of the model."""
 
     cores: float
@@ -42,14 +42,14 @@ class LineRateCost(msgspec.Struct, frozen=True, kw_only=True):
     mtu: int
     merged: bool  # True: every packet in 64 KiB aggregates; False: none merged
     packets_per_s: float
-    check: Share  # cores that the check alone takes
+    check: CoreShare  # cores that the check alone takes
     core_gbit_per_s: float  # what one receiving core holds with the check, by the model
     core_gbit_without: float
 
 
-def core_share(cost: PacketCost, packets_per_s: float) -> Share:
+def core_share(cost: PacketCost, packets_per_s: float) -> CoreShare:
     factor = packets_per_s / 1e9
-    return Share(cost.ns * factor, (cost.ci95[0] * factor, cost.ci95[1] * factor))
+    return CoreShare(cost.ns * factor, (cost.ci95[0] * factor, cost.ci95[1] * factor))
 
 
 def packets_per_s_at(bits_per_s: float, mtu: int, merged: bool) -> float:
@@ -69,7 +69,7 @@ def gbit_per_s_at_full_core(ns_per_packet: float, mtu: int, merged: bool) -> flo
     return per_packet_bits / ns_per_packet
 
 
-def at_line_rate(cost: PacketCost, bits_per_s: float) -> tuple[LineRateCost, ...]:
+def cost_at_line_rate(cost: PacketCost, bits_per_s: float) -> tuple[LineRateCost, ...]:
     """MTU 1500 and 9000, none merged first."""
     return tuple(
         LineRateCost(

@@ -25,7 +25,7 @@ from hostdx.scenarios.triage.knowledge.firewalld import RpFilterMeaning, rp_filt
 IF_INET6 = "/proc/net/if_inet6"
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class RpFilterFacts(msgspec.Struct, frozen=True, kw_only=True):
     """Read-only. `asked`: what firewalld's configuration asks for, whether or not it is loaded."""
 
     ruleset: Ruleset | Absent
@@ -62,9 +62,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 @compute_once_per_host
-def read(host: Host) -> Facts:
+def read_rp_filter_facts(host: Host) -> RpFilterFacts:
     configured = read_firewalld(host)
-    return Facts(
+    return RpFilterFacts(
         ruleset=read_ruleset(host),
         firewalld=configured,
         asked=configured if isinstance(configured, Absent) else rp_filter_meaning_of(configured),
@@ -82,7 +82,7 @@ def has_ipv6(host: Host) -> bool:
     return host.path_exists(IF_INET6) and host.read_integer("/proc/sys/net/ipv6/conf/all/disable_ipv6") != 1
 
 
-def list_entries(host: Host, facts: Facts) -> Iterator[Entry]:
+def list_entries(host: Host, facts: RpFilterFacts) -> Iterator[Entry]:
     """Yield what was read, as triage tells it, and what a lookup goes through."""
     yield from firewall_facts(host)
     table = facts.routes["IPv6"]

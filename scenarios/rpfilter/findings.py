@@ -7,8 +7,8 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.rpfilter import remedies
 from hostdx.scenarios.rpfilter.cost import MODEL, CostAnswer, cost_severity
-from hostdx.scenarios.rpfilter.cost_model import Share, gbit_per_s_at_full_core
-from hostdx.scenarios.rpfilter.facts import Facts
+from hostdx.scenarios.rpfilter.cost_model import CoreShare, gbit_per_s_at_full_core
+from hostdx.scenarios.rpfilter.facts import RpFilterFacts
 from hostdx.scenarios.rpfilter.measurement.measured_check import MeasuredCheck, describe_active_modes
 from hostdx.scenarios.rpfilter.rule_change import switch_off_setting
 from hostdx.scenarios.rpfilter.rules import check_evidence
@@ -79,14 +79,14 @@ def _counting_note(rates: PacketRates | Absent) -> str:
     return "(after GRO, loopback included)" if has_loopback else "(after GRO, without loopback)"
 
 
-def _format_cores(value: Share) -> str:
+def _format_cores(value: CoreShare) -> str:
     low, high = value.ci95
     if value.cores < 0.995:
         return f"{value.cores * 100:.2g} % of one core (95 % CI {low * 100:.2g} to {high * 100:.2g} %)"
     return f"{value.cores:.1f} cores (95 % CI {low:.1f} to {high:.1f})"
 
 
-def cost_finding(answer: CostAnswer, facts: Facts, chosen: MeasuredCheck) -> Finding:
+def cost_finding(answer: CostAnswer, facts: RpFilterFacts, chosen: MeasuredCheck) -> Finding:
     """Severity by the share of a core now, and by what the card could bring where the check is loaded."""
     rule, loaded = chosen.rule, chosen.here == "loaded"
     lines = []
@@ -159,7 +159,7 @@ def _cost_title(answer: CostAnswer, chosen: MeasuredCheck) -> str:
     return f"{before}{name} {makes} no material difference to a packet's cost ({units.format_signed(ns)} ns)"
 
 
-def _choose_remedies(facts: Facts, chosen: MeasuredCheck) -> tuple[Remedy, ...]:
+def _choose_remedies(facts: RpFilterFacts, chosen: MeasuredCheck) -> tuple[Remedy, ...]:
     if chosen.rule is not None:
         return remedies.choose_remedies(facts, chosen.rule)
     return () if isinstance(facts.rp_filter, Absent) else (switch_off_setting(facts.rp_filter),)

@@ -13,7 +13,7 @@ from hostdx.scenarios.contract.model import Options, UsageError
 from hostdx.scenarios.contract.plan import PlannedStep
 from hostdx.scenarios.experiment.budget import minimum_seconds
 from hostdx.scenarios.experiment.load_schedule import MIN_LOAD_S
-from hostdx.scenarios.rpfilter.facts import Facts, read
+from hostdx.scenarios.rpfilter.facts import RpFilterFacts, read_rp_filter_facts
 from hostdx.scenarios.rpfilter.measurement.measured_check import MeasuredCheck, choose_check
 from hostdx.scenarios.rpfilter.measurement.route_set import MAX_ROUTES, RouteSet, scale_routes
 from hostdx.scenarios.rpfilter.measurement.variants import Trial, build_trials
@@ -52,7 +52,7 @@ def plan_fields(host: Host, options: Options, blocked: str, needs: str) -> dict[
         raise UsageError("--link and --budget take a number above 0, --block 0.05 to 5")
     if not 0 <= options.as_number("rates", RATES_S) <= MAX_RATES_S:
         raise UsageError(f"--rates: 0 to {MAX_RATES_S:g} seconds")
-    facts = read(host)
+    facts = read_rp_filter_facts(host)
     main = choose_check(facts)
     tried = trials_of(facts, options)
     need = sum(least_s(trial) for trial in tried)
@@ -88,7 +88,7 @@ def plan_fields(host: Host, options: Options, blocked: str, needs: str) -> dict[
     }
 
 
-def trials_of(facts: Facts, options: Options) -> tuple[Trial, ...]:
+def trials_of(facts: RpFilterFacts, options: Options) -> tuple[Trial, ...]:
     return build_trials(
         facts,
         everything=options.is_set("all"),
@@ -105,7 +105,7 @@ def least_s(trial: Trial) -> float:
     return MIN_LOAD_S if trial.load == "udp" else minimum_seconds(trial.workload, len(trial.compared))
 
 
-def routes_of(facts: Facts, asked: int) -> RouteSet:
+def routes_of(facts: RpFilterFacts, asked: int) -> RouteSet:
     """The host's own routes, or `--routes` of them: fewer, or more with made-up ones."""
 
     def routes_for(protocol: Protocol) -> tuple[tuple[str, str], ...]:
@@ -116,7 +116,7 @@ def routes_of(facts: Facts, asked: int) -> RouteSet:
     return RouteSet(ipv6=routes_for("IPv6"), ipv4=routes_for("IPv4"))
 
 
-def _left_out(facts: Facts, main: MeasuredCheck, blocked: str) -> Iterator[str]:
+def _left_out(facts: RpFilterFacts, main: MeasuredCheck, blocked: str) -> Iterator[str]:
     if blocked:
         yield blocked
     if not facts.ipv6:

@@ -7,7 +7,7 @@ from hostdx.probes.system.firewall.firewalld import CONF, Firewalld
 from hostdx.probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Remedy
-from hostdx.scenarios.rpfilter.facts import Facts
+from hostdx.scenarios.rpfilter.facts import RpFilterFacts
 from hostdx.scenarios.rpfilter.rule_change import deletion_remedy, iptables_remedy, nftables_remedy
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
@@ -25,7 +25,7 @@ TABLE = "firewalld"  # that firewalld's nftables backend loads
 SETTING_REFERENCES = REFERENCES[3:5]
 
 
-def choose_remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
+def choose_remedies(facts: RpFilterFacts, rule: ReversePathRule | None) -> tuple[Remedy, ...]:
     """The most fitting first. `rule` is the check that is in effect, None where only the configuration asks for it."""
     choices: list[Remedy] = []
     if is_set_by_firewalld(facts, rule):
@@ -40,7 +40,7 @@ def choose_remedies(facts: Facts, rule: ReversePathRule | None) -> tuple[Remedy,
     return tuple(choices)
 
 
-def not_reloaded_remedy(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
+def not_reloaded_remedy(facts: RpFilterFacts, loaded: ReversePathRule | None) -> Remedy:
     """`loaded`: firewalld's check that is in effect though no longer asked for; None: asked for and not loaded yet."""
     if loaded is not None:
         return SAYS.remedy(
@@ -59,7 +59,7 @@ def not_reloaded_remedy(facts: Facts, loaded: ReversePathRule | None) -> Remedy:
     )
 
 
-def is_set_by_firewalld(facts: Facts, rule: ReversePathRule | None) -> bool:
+def is_set_by_firewalld(facts: RpFilterFacts, rule: ReversePathRule | None) -> bool:
     """Return whether firewalld loads it: then it is changed there and nowhere else."""
     if rule is not None and rule.table == TABLE:
         return not _is_absent_or_stopped(facts.firewalld)
@@ -80,7 +80,7 @@ def _is_absent_or_stopped(read: Firewalld | Absent) -> bool:
     return read.kind == "missing" if isinstance(read, Absent) else read.running is False
 
 
-def reason_to_keep(facts: Facts, protocols: tuple[Protocol, ...] = ("IPv6",)) -> str:
+def reason_to_keep(facts: RpFilterFacts, protocols: tuple[Protocol, ...] = ("IPv6",)) -> str:
     """Return why the check should stay, in one sentence; empty where it protects little."""
     reasons = []
     for protocol in protocols:
@@ -97,7 +97,7 @@ def _explain_removal(sense: str) -> str:
     return sense or SAYS.text("without")
 
 
-def _uses_iptables(facts: Facts, rule: ReversePathRule | None) -> bool:
+def _uses_iptables(facts: RpFilterFacts, rule: ReversePathRule | None) -> bool:
     """Return whether firewalld's rules are ip6tables': before 0.6.0 always, later where FirewallBackend says so."""
     if rule is not None:
         return rule.form != "nft"
@@ -106,14 +106,14 @@ def _uses_iptables(facts: Facts, rule: ReversePathRule | None) -> bool:
     return not isinstance(facts.firewalld, Absent) and facts.firewalld.backend == "iptables"
 
 
-def _off_value(facts: Facts, rule: ReversePathRule | None) -> str:
+def _off_value(facts: RpFilterFacts, rule: ReversePathRule | None) -> str:
     """The value of IPv6_rpfilter that spares packets the check."""
     if isinstance(facts.asked, Absent) or _uses_iptables(facts, rule):
         return "no"  # with FirewallBackend=iptables firewalld refuses *-forward and does not start: firewalld_conf.py
     return facts.asked.vocabulary.off
 
 
-def _what_stays_text(facts: Facts, rule: ReversePathRule | None, sense: str) -> str:
+def _what_stays_text(facts: RpFilterFacts, rule: ReversePathRule | None, sense: str) -> str:
     """Return what still checks sources after the change."""
     return (
         _explain_removal(sense)
@@ -122,7 +122,7 @@ def _what_stays_text(facts: Facts, rule: ReversePathRule | None, sense: str) -> 
     )
 
 
-def _firewalld_remedy(facts: Facts, rule: ReversePathRule | None, sense: str) -> Remedy:
+def _firewalld_remedy(facts: RpFilterFacts, rule: ReversePathRule | None, sense: str) -> Remedy:
     requested = None if isinstance(facts.asked, Absent) else facts.asked
     off = _off_value(facts, rule)
     with_iptables = _uses_iptables(facts, rule)
@@ -151,7 +151,7 @@ def _firewalld_remedy(facts: Facts, rule: ReversePathRule | None, sense: str) ->
     )
 
 
-def _fewer_packets_remedy(facts: Facts, rule: ReversePathRule | None) -> Remedy:
+def _fewer_packets_remedy(facts: RpFilterFacts, rule: ReversePathRule | None) -> Remedy:
     """Needs no change of the firewall: the check runs once for what GRO has merged.
 
     Without a card it is the interface that routes lead out by. A profile's UUID needs no quoting, its name does.
@@ -163,6 +163,6 @@ def _fewer_packets_remedy(facts: Facts, rule: ReversePathRule | None) -> Remedy:
     return SAYS.remedy("fewer-packets", card=names[0] if names else "INTERFACE", mtu=_card_mtu(facts))
 
 
-def _card_mtu(facts: Facts) -> int:
+def _card_mtu(facts: RpFilterFacts) -> int:
     card = facts.fastest_card
     return 1500 if card is None or isinstance(card.mtu, Absent) else card.mtu

@@ -29,7 +29,7 @@ class CheckCost(msgspec.Struct, frozen=True, kw_only=True):
     model: str
 
 
-class Cost(Result, frozen=True, tag="rpfilter.cost/1"):
+class CostResult(Result, frozen=True, tag="rpfilter.cost/1"):
     name: ClassVar[str] = "rpfilter"
     value: CheckCost
 

@@ -14,10 +14,10 @@ from hostdx.probes.system.network.routes import RouteTable
 from hostdx.probes.types import Absent
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.contract.finding import Evidence, Finding, Severity
-from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from hostdx.scenarios.contract.rule import FactUnreadable, HostRule, RuleInapplicable
 from hostdx.scenarios.rpfilter import remedies
 from hostdx.scenarios.rpfilter.cost_model import average_evidence
-from hostdx.scenarios.rpfilter.facts import Facts, read
+from hostdx.scenarios.rpfilter.facts import RpFilterFacts, read_rp_filter_facts
 from hostdx.scenarios.rpfilter.rule_change import loosen_setting, tighten_setting
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
@@ -28,7 +28,7 @@ MIN_WARNING_DROPS = 1000
 FAST_MBIT = 25_000  # from here on one core cannot check every frame of MTU 1500 at half a microsecond each
 
 
-def check_evidence(facts: Facts, rule: ReversePathRule) -> tuple[Evidence, ...]:
+def check_evidence(facts: RpFilterFacts, rule: ReversePathRule) -> tuple[Evidence, ...]:
     """Return what was read about one check."""
     lines = [Evidence(f"{rule.place_text}: {rule.statement}", rule.source)]
     if rule.every_flow:
@@ -68,9 +68,9 @@ def _describe_routes(protocol: Protocol, table: RouteTable) -> str:
 
 def check_loaded_reverse_path_rules(host: Host) -> Iterator[Finding]:
     """A check in the live ruleset that every packet meets, in whatever form."""
-    facts = read(host)
+    facts = read_rp_filter_facts(host)
     if isinstance(facts.ruleset, Absent):
-        raise Unreadable(facts.ruleset.reason)
+        raise FactUnreadable(facts.ruleset.reason)
     for rule in facts.effective_checks:
         if not rule.every_flow:
             continue
@@ -89,7 +89,7 @@ def subject_of(rule: ReversePathRule) -> str:
     return f"{rule.family} {rule.table} {rule.chain}"
 
 
-def _check_severity(facts: Facts, rule: ReversePathRule) -> Severity:
+def _check_severity(facts: RpFilterFacts, rule: ReversePathRule) -> Severity:
     """The lookup is cheap for IPv4, and only a fast card can bring enough packets for it to matter."""
     card = facts.fastest_card
     fast = card is not None and not isinstance(card.mbit_per_s, Absent) and card.mbit_per_s >= FAST_MBIT
@@ -99,13 +99,13 @@ def _check_severity(facts: Facts, rule: ReversePathRule) -> Severity:
 
 def check_firewalld(host: Host) -> Iterator[Finding]:
     """firewalld.conf against what is loaded: the daemon may not have been reloaded, or not understand the file."""
-    facts = read(host)
+    facts = read_rp_filter_facts(host)
     if isinstance(facts.firewalld, Absent):
         if facts.firewalld.kind == "permission":
-            raise Unreadable(f"firewalld.conf: {facts.firewalld.reason}")
-        raise Inapplicable("firewalld is not configured here")
+            raise FactUnreadable(f"firewalld.conf: {facts.firewalld.reason}")
+        raise RuleInapplicable("firewalld is not configured here")
     if isinstance(facts.asked, Absent):
-        raise Unreadable(facts.asked.reason)
+        raise FactUnreadable(facts.asked.reason)
     asked = facts.asked
     written = f"IPv6_rpfilter={asked.written}" if asked.written else "IPv6_rpfilter is not set"
     version = f"firewalld {facts.firewalld.version}"
@@ -139,7 +139,7 @@ def check_firewalld(host: Host) -> Iterator[Finding]:
     yield from _find_mismatch(facts, facts.ruleset, asked.every_packet, line)
 
 
-def _find_mismatch(facts: Facts, ruleset: Ruleset, asked: bool, line: Evidence) -> Iterator[Finding]:
+def _find_mismatch(facts: RpFilterFacts, ruleset: Ruleset, asked: bool, line: Evidence) -> Iterator[Finding]:
     if isinstance(facts.firewalld, Absent) or facts.firewalld.running is not True:
         return
     own = [
@@ -162,13 +162,13 @@ def _find_mismatch(facts: Facts, ruleset: Ruleset, asked: bool, line: Evidence) 
 
 def check_settings(host: Host) -> Iterator[Finding]:
     """IPv4's rp_filter: dropped packets, and `all` that loosens what an interface has strict."""
-    facts = read(host)
+    facts = read_rp_filter_facts(host)
     if isinstance(facts.rp_filter, Absent):
-        raise Unreadable(f"rp_filter: {facts.rp_filter.reason}")
+        raise FactUnreadable(f"rp_filter: {facts.rp_filter.reason}")
     setting = facts.rp_filter
     active = [f"{name} {WORDS.get(value, value)}" for name, value in setting.active_modes.items()]
     if not setting.own:
-        raise Inapplicable("no interface besides lo")
+        raise RuleInapplicable("no interface besides lo")
     in_effect = ", ".join(active) or "off on every interface"
     base = SAYS.evidence("rp-filter", all=setting.everywhere, active=in_effect)
     if not isinstance(setting.drops, Absent) and setting.drops > 0:
@@ -218,7 +218,7 @@ def _interfaces_of_martians(host: Host, strict_ones: list[str]) -> dict[str, tup
     return {name: (counts[name], log.source) for name in strict_ones if counts[name]}
 
 
-def _default_interface(facts: Facts) -> str:
+def _default_interface(facts: RpFilterFacts) -> str:
     """Where the IPv4 default route leads out; empty where there is none."""
     table = facts.routes["IPv4"]
     if isinstance(table, Absent):

@@ -15,9 +15,9 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, StepInProgress
-from hostdx.scenarios.contract.rule import Inapplicable, Unreadable
-from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.contract.model import Options, PreparedRun, Run, RunRefused, Scenario, StepInProgress
+from hostdx.scenarios.contract.rule import FactUnreadable, RuleInapplicable
+from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.groups import values_beside_verdicts
 from hostdx.scenarios.experiment.guards.watch import watch_for
@@ -26,11 +26,11 @@ from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from hostdx.scenarios.experiment.scheduler import LoadScheduler
 from hostdx.scenarios.rpfilter import cost
-from hostdx.scenarios.rpfilter.cost import build_cost_answer, check_cost, line_rates
-from hostdx.scenarios.rpfilter.facts import Facts, list_entries, rate_entries, read
+from hostdx.scenarios.rpfilter.cost import build_cost_answer, check_cost, cost_at_line_rates
+from hostdx.scenarios.rpfilter.facts import RpFilterFacts, list_entries, rate_entries, read_rp_filter_facts
 from hostdx.scenarios.rpfilter.findings import cost_finding
 from hostdx.scenarios.rpfilter.measurement.measured_check import choose_check
-from hostdx.scenarios.rpfilter.measurement.network import Network
+from hostdx.scenarios.rpfilter.measurement.network import LabNetwork
 from hostdx.scenarios.rpfilter.measurement.route_set import MAX_ROUTES
 from hostdx.scenarios.rpfilter.measurement.trains import NetworkTrains, NetworkVariantBench, Pairs
 from hostdx.scenarios.rpfilter.measurement.variants import NONE, Trial
@@ -49,7 +49,7 @@ from hostdx.scenarios.rpfilter.plan import (
     trials_of,
     why_no_namespaces,
 )
-from hostdx.scenarios.rpfilter.results import AtLineRate, Cost
+from hostdx.scenarios.rpfilter.results import AtLineRate, CostResult
 from hostdx.scenarios.rpfilter.rules import RULES, subject_of
 
 
@@ -66,8 +66,8 @@ class Rpfilter(Scenario):
 
     takes_s: ClassVar[float] = BUDGET_S + RATES_S + PREPARING_S
 
-    def __init__(self, start: Callable[[str], Awaitable[Network]] | None = None) -> None:
-        self._start: Callable[[str], Awaitable[Network]] = Network.start if start is None else start
+    def __init__(self, start: Callable[[str], Awaitable[LabNetwork]] | None = None) -> None:
+        self._start: Callable[[str], Awaitable[LabNetwork]] = LabNetwork.start if start is None else start
 
     def blocking_reason(self, host: Host) -> str:
         if not host.live:
@@ -77,12 +77,12 @@ class Rpfilter(Scenario):
         why = why_no_namespaces(host)
         return f"{why}; the checks can be read (`hostdx triage`), not measured" if why else ""
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         plan = self.make_plan(**plan_fields(host, options, self.blocking_reason(host), self.needs))
-        return Prepared(plan, self._run)
+        return PreparedRun(plan, self._run)
 
     async def _run(self, run: Run) -> None:
-        facts = read(run.host)
+        facts = read_rp_filter_facts(run.host)
         with run.begin_step("read", STEPS["read"]):
             for fact_entry in list_entries(run.host, facts):
                 run.emit(ev.fact_event(fact_entry, run.elapsed_s()))
@@ -107,11 +107,11 @@ class Rpfilter(Scenario):
             before = read_packet_counters(run.host, run.clock.now())
             await run.clock.sleep(run.options.as_number("rates", RATES_S))
             packet_rates = compute_rates(before, read_packet_counters(run.host, run.clock.now()))
-            for fact_entry in rate_entries(packet_rates, read(run.host).cards):
+            for fact_entry in rate_entries(packet_rates, read_rp_filter_facts(run.host).cards):
                 run.emit(ev.fact_event(fact_entry, run.elapsed_s()))
         return packet_rates
 
-    async def _measure_in_namespaces(self, run: Run, facts: Facts, now: PacketRates | Absent) -> None:
+    async def _measure_in_namespaces(self, run: Run, facts: RpFilterFacts, now: PacketRates | Absent) -> None:
         async with AsyncExitStack() as stack:
             with run.begin_step("namespaces", STEPS["namespaces"]) as step:
                 applied = await stack.enter_async_context(run.apply_change(NAMESPACES))
@@ -121,7 +121,9 @@ class Rpfilter(Scenario):
             with run.begin_step("measure", STEPS["measure"]):
                 await self._measure_and_judge_trials(run, facts, bench, now)
 
-    async def _prepare_network(self, run: Run, facts: Facts, bench: Network, step: StepInProgress) -> None:
+    async def _prepare_network(
+        self, run: Run, facts: RpFilterFacts, bench: LabNetwork, step: StepInProgress
+    ) -> None:
         asked = run.options.as_integer("routes", -1)
         added = await bench.set_up(routes_of(facts, asked), ipv6=facts.ipv6)
         if bench.in_user_namespace:
@@ -130,10 +132,10 @@ class Rpfilter(Scenario):
         run.emit_fact("network", "routes searched", added.ipv6_routes, source="private namespace")
 
     async def _measure_and_judge_trials(
-        self, run: Run, facts: Facts, bench: Network, now: PacketRates | Absent
+        self, run: Run, facts: RpFilterFacts, bench: LabNetwork, now: PacketRates | Absent
     ) -> None:
         tried = trials_of(facts, run.options)
-        budget = Budget(budget_s(run.options), run.clock)
+        budget = TimeBudget(budget_s(run.options), run.clock)
         family = sum(len(trial.variant_pairs) for trial in tried)
         watch = watch_for(run)
         further_verdicts: list[tuple[Trial, list[ev.RunVerdict]]] = []
@@ -160,7 +162,7 @@ class Rpfilter(Scenario):
         packets = [schedule_trial(trial) for trial in tried if trial.load == "udp"]
         streams = [trial for trial in tried if trial.load == "tcp"]
         kept_s = sum(map(least_s, streams))
-        for_packets = Budget(max(MIN_LOAD_S, budget.left_s - kept_s), run.clock)
+        for_packets = TimeBudget(max(MIN_LOAD_S, budget.left_s - kept_s), run.clock)
         await run_campaign(run, for_packets, packets, family=family, steps=False)
         await run_campaign(
             run, budget, [schedule_trial(trial) for trial in streams], family=family, steps=False
@@ -172,7 +174,7 @@ class Rpfilter(Scenario):
     def _report_conclusion(
         self,
         run: Run,
-        facts: Facts,
+        facts: RpFilterFacts,
         verdicts: list[ev.RunVerdict],
         path: float | None,
         now: PacketRates | Absent,
@@ -190,9 +192,9 @@ class Rpfilter(Scenario):
         if cost_answer is None:
             run.emit_note("the check's cost could not be measured, see the verdict's reason")
             return
-        run.emit(Cost(t=run.elapsed_s(), value=check_cost(cost_answer, facts, main)))
+        run.emit(CostResult(t=run.elapsed_s(), value=check_cost(cost_answer, facts, main)))
         if cost_answer.lines:
-            run.emit(AtLineRate(t=run.elapsed_s(), value=line_rates(cost_answer)))
+            run.emit(AtLineRate(t=run.elapsed_s(), value=cost_at_line_rates(cost_answer)))
         run.emit_finding(cost_finding(cost_answer, facts, main))
 
 
@@ -201,5 +203,5 @@ def _rule_findings(host: Host, passed_over: Callable[[str], None]) -> Iterator[F
     for rule in RULES:
         try:
             yield from rule.check(host)
-        except (Unreadable, Inapplicable) as why:
+        except (FactUnreadable, RuleInapplicable) as why:
             passed_over(f"{rule.title}: {why}")

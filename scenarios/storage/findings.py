@@ -137,12 +137,12 @@ def class_findings(levels: Sequence[DirectoryLevel], targets: Sequence[ComparedD
     return findings
 
 
-def engine_cost(nanoseconds: int) -> Evidence:
+def engine_cost_evidence(nanoseconds: int) -> Evidence:
     """Return what of each operation is not the disk's."""
     return SAYS.evidence("engine-cost", cost=latency_quantity(nanoseconds))
 
 
-def control_moved(verdict: RunVerdict) -> Finding:
+def control_moved_finding(verdict: RunVerdict) -> Finding:
     """The load that touches no disk differs too: whatever it was, it was not the disk alone."""
     return SAYS.finding(
         "control-moved",

@@ -12,7 +12,7 @@ from hostdx.probes.system.disk.drive.transport import is_virtual_disk
 from hostdx.probes.units import format_duration, format_latency, format_number, join_names, metric_quantity
 from hostdx.scenarios.contract.finding import SEVERITIES, Evidence, Finding, Remedy
 from hostdx.scenarios.experiment.files.places import ComparedDirectory
-from hostdx.scenarios.storage.findings import engine_cost
+from hostdx.scenarios.storage.findings import engine_cost_evidence
 from hostdx.scenarios.storage.results import DirectoryLevel
 from hostdx.scenarios.triage.knowledge.disks import (
     DiskUse,
@@ -44,7 +44,8 @@ def first_answer(
     *,
     single: bool,
 ) -> list[Finding]:
-    """Of one directory; nothing where nothing was measured. `other_findings`: what the run and the rules say of it besides.
+    """Of one directory; nothing where nothing was measured. `other_findings`: what the run and the rules say of it
+    besides.
 
     `watched_s`: seconds of load in which a throttle was looked for. `single`: no other directory is compared with it.
     """
@@ -82,7 +83,7 @@ def first_answer(
         uses="; ".join([*held, *uses, *near]) or "measured",
         evidence=(
             *(Evidence(_job_words(*job), KNOWLEDGE) for job in jobs),
-            *(engine_cost(value.engine_ns) for value in own[:1] if value.engine_ns is not None),
+            *(engine_cost_evidence(value.engine_ns) for value in own[:1] if value.engine_ns is not None),
             *([Evidence(_standing_words(host, target, nearest), KNOWLEDGE)] if nearest else []),
             *([Evidence(_throttle_words(throttle, watched_s))] if throttle or watched_s else []),
             *([] if suspicious else [SAYS.evidence("no-suspicion", disks=target.leaf_names)]),

@@ -16,7 +16,7 @@ from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.system.running.cgroup import cgroup_absent, cgroup_folders
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import format_size
-from hostdx.scenarios.contract.model import Options, UsageError, directory_action
+from hostdx.scenarios.contract.model import Options, UsageError, make_directory_action
 from hostdx.scenarios.contract.plan import Plan, PlannedStep, PlannedWrite, Variant, Workload
 from hostdx.scenarios.experiment.files.directories import default_directories
 from hostdx.scenarios.experiment.files.places import ComparedDirectory, compared_directory
@@ -24,7 +24,7 @@ from hostdx.scenarios.experiment.files.variant_bench import engine_workload
 from hostdx.scenarios.experiment.guards.foreign_latency import STOPS_ITSELF
 from hostdx.scenarios.experiment.load_schedule import CONTROL_S, MAY_BE_LEFT_OUT, MIN_LOAD_S
 from hostdx.scenarios.storage.targets import (
-    Shared,
+    SharedPart,
     are_on_one_file_system,
     describe_other_file_systems,
     describe_shared,
@@ -110,7 +110,7 @@ class StorageSetup:
         return min((fit.size_bytes for fit in self.suitable.values()), default=0)
 
     @cached_property
-    def shared_parts(self) -> tuple[Shared, ...]:
+    def shared_parts(self) -> tuple[SharedPart, ...]:
         """Return what the directories have in common; they are opened for it, so only where nothing is refused."""
         return () if self.refusal_reason else find_shared(self._host, self.targets)
 
@@ -251,7 +251,7 @@ def make_plan_and_setup(
             PlannedStep("prepare", "write the test files", prepare_s),
             *(PlannedStep(w.id, w.title, budget / max(1, len(loads))) for w in loads),
         ),
-        actions=tuple(directory_action(host, entry.directory) for entry in targets),
+        actions=tuple(make_directory_action(host, entry.directory) for entry in targets),
         writes=planned_writes(targets, layout.most_bytes),
         differs=list_differences(variants) if len(variants) > 1 else (),
         common=tuple(describe_shared(entry) for entry in layout.shared_parts),

@@ -7,7 +7,7 @@ from hostdx.probes.system.disk.block import BlockDevice, block_devices
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from hostdx.scenarios.contract.rule import FactUnreadable, HostRule, RuleInapplicable
 from hostdx.scenarios.triage.rules.texts import finding_texts
 
 ALONE = frozenset({"sata", "sas"})  # outside of virtual machines storage.write-cache looks at each of these
@@ -24,7 +24,7 @@ def find_differing_caches(host: Host) -> Iterator[Finding]:
             models.setdefault((disk.transport, disk.model.strip()), []).append(disk)
     several = {model: disks for (_, model), disks in models.items() if len(disks) > 1}
     if not several:
-        raise Inapplicable("no two disks of one model report their write cache")
+        raise RuleInapplicable("no two disks of one model report their write cache")
     for model, disks in several.items():
         off = [d.name for d in disks if _write_cache(d) == "write through"]
         on = [d.name for d in disks if _write_cache(d) == "write back"]
@@ -61,9 +61,9 @@ def check_link_power(host: Host) -> Iterator[Finding]:
     """SATA link power management: a link that sleeps wakes up in up to 10 ms (partial/slumber states)."""
     paths = host.glob_paths("/sys/class/scsi_host/host*/link_power_management_policy")
     if not any(d.transport == "sata" for d in list_disks(host)):
-        raise Inapplicable("no SATA disk")
+        raise RuleInapplicable("no SATA disk")
     if not paths:
-        raise Unreadable("no link_power_management_policy below /sys/class/scsi_host")
+        raise FactUnreadable("no link_power_management_policy below /sys/class/scsi_host")
     for path in paths:
         policy = host.read_file_text(path)
         if not is_present(policy) or policy.strip() in {"max_performance", "keep_firmware_settings", ""}:

@@ -25,15 +25,15 @@ from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import (
     Options,
-    Prepared,
+    PreparedRun,
     Run,
     Scenario,
     StepInProgress,
     UsageError,
-    own_directory,
+    own_test_directory,
 )
 from hostdx.scenarios.contract.plan import Plan, Workload
-from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.files.places import ComparedDirectory
 from hostdx.scenarios.experiment.files.variant_bench import StorageVariantBench
@@ -46,7 +46,7 @@ from hostdx.scenarios.experiment.statistics.stats import level_and_interval
 from hostdx.scenarios.storage.findings import (
     build_level,
     class_findings,
-    control_moved,
+    control_moved_finding,
     drift_findings,
     job_finding,
     lesson_finding,
@@ -98,7 +98,7 @@ class StorageMeasurement:
         """Return by load what a quota took of our CPU time."""
         return {load: self._watch.cpu_withheld_share(load) for load in self.courses}
 
-    async def measure_loads(self, budget: Budget) -> None:
+    async def measure_loads(self, budget: TimeBudget) -> None:
         """Measure all loads, in the order of importance."""
         if len(self._targets) > 1:
             await self._compare_directories(budget)
@@ -107,7 +107,7 @@ class StorageMeasurement:
             with self._run.begin_step(load.id, load.title) as step:
                 await self._measure_single(load, budget, len(self._loads) - index, step)
 
-    async def _compare_directories(self, budget: Budget) -> None:
+    async def _compare_directories(self, budget: TimeBudget) -> None:
         limits = {target.letter: limits_below(self._run.host, target) for target in self._targets}
         scheduled_loads = [self._schedule_load(load, limits) for load in self._loads]
         family = len(self._loads) * (len(self._targets) - 1)
@@ -167,7 +167,7 @@ class StorageMeasurement:
         return courses_of(letters, counted, shared=are_on_same_device(self._targets))
 
     async def _measure_single(
-        self, load: Workload, budget: Budget, loads_left: int, step: StepInProgress
+        self, load: Workload, budget: TimeBudget, loads_left: int, step: StepInProgress
     ) -> None:
         """Measure the one directory: there is nothing to be interleaved with."""
         [target] = self._targets
@@ -265,11 +265,11 @@ class Storage(Scenario):
         self.stretch = stretch or {}
         self.only = only
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         if not host.live:
             raise UsageError("a captured tree cannot be measured; leave out --root")
         plan, layout = make_plan_and_setup(host, options, self.make_plan, self.only)
-        return Prepared(plan, partial(self._run, layout))
+        return PreparedRun(plan, partial(self._run, layout))
 
     async def _run(self, layout: StorageSetup, run: Run) -> None:
         plan = run.plan
@@ -294,7 +294,7 @@ class Storage(Scenario):
             ebs = await asyncio.to_thread(ebs_counters_of, run.host, leaves)
             exceeded: list[Finding] = []
             try:
-                await measurement.measure_loads(Budget(plan.measuring_s, run.clock))
+                await measurement.measure_loads(TimeBudget(plan.measuring_s, run.clock))
                 exceeded = ebs_findings(ebs, await asyncio.to_thread(ebs_counters_of, run.host, list(ebs)))
             finally:  # what was measured before a stop is an answer too
                 report_conclusions(run, layout, measurement, known_findings, exceeded)
@@ -312,7 +312,7 @@ class Storage(Scenario):
         crew = SharedWorkers()
         with run.begin_step("prepare", "write the test files") as step:
             for target in layout.targets:
-                private = await stack.enter_async_context(own_directory(run, target.directory))
+                private = await stack.enter_async_context(own_test_directory(run, target.directory))
                 bench = StorageBench(
                     run.host, target.directory, private, layout.size_bytes, run.seed, target.place.leaves,
                     self.stretch.get(target.letter, 0.0), budget=written,
@@ -392,4 +392,4 @@ def report_conclusions(
         run.emit_finding(finding)
     moved = [v for v in verdicts if v.control and v.is_different]
     for verdict in moved:
-        run.emit_finding(control_moved(verdict))
+        run.emit_finding(control_moved_finding(verdict))

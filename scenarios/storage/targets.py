@@ -145,7 +145,7 @@ def are_on_same_device(targets: Sequence[ComparedDirectory]) -> bool:
     return len({t.place.leaves for t in targets}) == 1 and bool(targets[0].place.leaves)
 
 
-class Shared(msgspec.Struct, frozen=True, kw_only=True):
+class SharedPart(msgspec.Struct, frozen=True, kw_only=True):
     """Of two directories. `disks`: what both lie on; `differs`: by trait of the directories, each one's value.
 
     None where a file system does not tell them.
@@ -159,14 +159,14 @@ class Shared(msgspec.Struct, frozen=True, kw_only=True):
     differs: dict[str, tuple[str, str]] | None = None
 
 
-def find_shared(host: Host, targets: Sequence[ComparedDirectory]) -> tuple[Shared, ...]:
+def find_shared(host: Host, targets: Sequence[ComparedDirectory]) -> tuple[SharedPart, ...]:
     """Of every two directories that have something in common; live, for it reads the directories."""
     return tuple(
         part for a, b in combinations(targets, 2) if (part := _shared_of_pair(host, a, b)) is not None
     )
 
 
-def _shared_of_pair(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> Shared | None:
+def _shared_of_pair(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> SharedPart | None:
     disks = tuple(name for name in a.place.leaves if name in b.place.leaves)
     common = _find_common(host, a, b, disks)
     if common is None:
@@ -176,7 +176,7 @@ def _shared_of_pair(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> S
         mine, others = (directory_traits(target.directory) for target in (a, b))
         if mine and others:
             differs = {n: (mine[n], others[n]) for n in sorted({*mine} & {*others}) if mine[n] != others[n]}
-    return Shared(
+    return SharedPart(
         a=a.letter,
         b=b.letter,
         common=common,
@@ -186,7 +186,7 @@ def _shared_of_pair(host: Host, a: ComparedDirectory, b: ComparedDirectory) -> S
     )
 
 
-def are_on_one_file_system(parts: Sequence[Shared], count: int) -> bool:
+def are_on_one_file_system(parts: Sequence[SharedPart], count: int) -> bool:
     """All of so many directories, with equal attributes as far as they are told."""
     pairs = count * (count - 1) // 2
     return bool(pairs) and sum(part.common == "file system" and not part.differs for part in parts) == pairs
@@ -227,7 +227,7 @@ def _are_on_same_disk(host: Host, a: ComparedDirectory, b: ComparedDirectory) ->
     return bool(wwids[0] & wwids[1])
 
 
-def describe_shared(part: Shared) -> str:
+def describe_shared(part: SharedPart) -> str:
     both, disks = f"{part.a} and {part.b}", ", ".join(part.disks) or part.fstype
     match part.common:
         case "file system" | "subvolumes":
@@ -249,7 +249,7 @@ def describe_shared(part: Shared) -> str:
     return f"{both} lie on one device that is reached through two paths ({disks})"
 
 
-def _what_differs_text(part: Shared) -> str:
+def _what_differs_text(part: SharedPart) -> str:
     if part.differs is None:
         return "the place; their attributes could not be read"
     traits = [f"{name} ({part.a} {mine}, {part.b} {value})" for name, (mine, value) in part.differs.items()]

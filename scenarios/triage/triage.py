@@ -17,10 +17,10 @@ from hostdx.probes.reading.host import Host, OutOfTime
 from hostdx.probes.reading.secrecy.secret_files import mask_evidence
 from hostdx.probes.types import Absent, Entry, UnreadFact
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.finding import Finding, fold_alike_findings, rank_of
-from hostdx.scenarios.contract.folders import packages_with
-from hostdx.scenarios.contract.registry import load, offer_order, scenario_names
-from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from hostdx.scenarios.contract.finding import Finding, finding_sort_key, fold_alike_findings
+from hostdx.scenarios.contract.folders import scenario_packages_with
+from hostdx.scenarios.contract.registry import load_scenario, offer_sort_key, scenario_names
+from hostdx.scenarios.contract.rule import FactUnreadable, HostRule, RuleInapplicable
 from hostdx.scenarios.triage.rules.engine import host_rule_of
 from hostdx.scenarios.triage.rules.known import load_written_rules
 
@@ -35,7 +35,9 @@ OUT_OF_TIME = "not read within the time limit: too much to read, or too slow"
 
 def all_rules() -> tuple[HostRule, ...]:
     """Return the rules in code (`rules.py`), in data (`rules.toml`) and of the site, then those of other packages."""
-    coded = (rule for name in packages_with("rules.py") for rule in import_module(f"{name}.rules").RULES)
+    coded = (
+        rule for name in scenario_packages_with("rules.py") for rule in import_module(f"{name}.rules").RULES
+    )
     return (*coded, *(host_rule_of(text) for text in load_written_rules().rules), *_external_rules())
 
 
@@ -53,14 +55,14 @@ def _external_rules() -> Iterator[HostRule]:
 
 def _unreadable_rule(name: str, reason: str) -> HostRule:
     def check(_host: Host) -> Iterable[Finding]:
-        raise Unreadable(reason)
+        raise FactUnreadable(reason)
 
     return HostRule(f"{name}.rules", name, f"the rules of the package {name}", check)
 
 
 def scenario_facts(host: Host) -> Iterator[Entry]:
     """Yield the facts that the scenarios' own files (`glance.py`) add to triage."""
-    for name in packages_with("glance.py"):
+    for name in scenario_packages_with("glance.py"):
         yield from import_module(f"{name}.glance").glance(host)
     for entry in other_package.entry_points_of(FACTS):
         yield from _external_facts(entry, host)
@@ -106,10 +108,10 @@ def scenario_offers(host: Host, time: Callable[[], float]) -> Iterator[ev.Scenar
     broken: list[tuple[str, str]] = []
     for name in scenario_names():
         try:
-            loaded.append(load(name))
+            loaded.append(load_scenario(name))
         except Exception as error:  # a third party's scenario must not take triage down
             broken.append((name, f"cannot be loaded: {type(error).__name__}: {error}"))
-    for scenario in sorted(loaded, key=offer_order):
+    for scenario in sorted(loaded, key=offer_sort_key):
         try:
             yield ev.ScenarioOffer(
                 t=time(),
@@ -136,9 +138,9 @@ def apply_rule(rule: HostRule, host: Host, time: Callable[[], float]) -> Iterato
     try:
         for finding in rule.check(host):
             findings.append(finding)
-    except Unreadable as why:
+    except FactUnreadable as why:
         unknown = str(why)
-    except Inapplicable as why:
+    except RuleInapplicable as why:
         yield ev.Checked(t=time(), rule=rule.id, state="not applicable", reason=str(why))
         return
     except OutOfTime:
@@ -170,7 +172,7 @@ def findings_about(host: Host, subjects: frozenset[str]) -> list[Finding]:
 def _sorted_findings(events: Iterable[ev.AnyEvent]) -> list[Finding]:
     """Return the findings in these events, the worst first."""
     findings = [event.finding for event in events if isinstance(event, ev.Found)]
-    return sorted(findings, key=rank_of)
+    return sorted(findings, key=finding_sort_key)
 
 
 def examine_host(host: Host, time: Callable[[], float], *, facts: bool = True) -> Iterator[ev.AnyEvent]:

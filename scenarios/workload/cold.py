@@ -34,7 +34,7 @@ WHOLE = Action(
 )
 
 
-def paths(cold: Sequence[str], job: CommandVariant) -> tuple[str, ...]:
+def paths_to_drop(cold: Sequence[str], job: CommandVariant) -> tuple[str, ...]:
     """Of one variant: in its directory and with its variables (`$TMPDIR/data`)."""
     env = {**os.environ, **job.env}
     return tuple(
@@ -60,7 +60,7 @@ def explain_undroppable(path: str) -> str:
     return "" if fit else f"--cold: {path}: {describe_kind(mode)}; name a file or a folder"
 
 
-class Cold:
+class CacheDropper:
     """Of one variant."""
 
     def __init__(self, run: Run, job: CommandVariant, supervisors: Supervisors, cold: Sequence[str]) -> None:
@@ -68,7 +68,7 @@ class Cold:
         self.job = job
         self.supervisors = supervisors
         self.drops_whole_cache = ALL in cold
-        self.paths = paths(cold, job)
+        self.paths = paths_to_drop(cold, job)
         self._was_reported = False
 
     async def drop_caches(self, at_most_s: float) -> None:

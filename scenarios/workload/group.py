@@ -132,7 +132,7 @@ class InheritedLimits(msgspec.Struct, frozen=True):
         return format_size(int(value)) if name.startswith("memory.") else value
 
 
-def carry_limits(host: Host, root: str | Absent) -> InheritedLimits:
+def limits_to_carry_over(host: Host, root: str | Absent) -> InheritedLimits:
     """The tightest of hostdx's own group and those above it, as far as a group made in `root` would escape them: a
     variant "as it is" runs as the caller's own command would. The controllers are enabled there: a group has only
     those that the ones above it have (cgroup-v2.rst, Top-down Constraint).

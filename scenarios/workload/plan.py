@@ -15,8 +15,8 @@ from hostdx.probes.reading.secrecy.secrets import hash_of_text, mask_tree
 from hostdx.probes.types import Absent
 from hostdx.probes.units import format_size
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.plan import Variant, worded_variant
-from hostdx.scenarios.workload.cold import ALL, WHOLE, paths
+from hostdx.scenarios.contract.plan import Variant, command_variant
+from hostdx.scenarios.workload.cold import ALL, WHOLE, paths_to_drop
 from hostdx.scenarios.workload.group import InheritedLimits, group_action
 from hostdx.scenarios.workload.request import CommandRequest
 from hostdx.scenarios.workload.variants import CommandVariant
@@ -34,7 +34,7 @@ def make_variant(job: CommandVariant, *, private: bool) -> Variant:
     shown_words = mask_tree(job.own)
     if private:
         shown_words = {k: hash_of_text(v) if k in COMMANDS or k in job.env else v for k, v in job.own.items()}
-    return worded_variant(job.id, shown_words)
+    return command_variant(job.id, shown_words)
 
 
 def list_commands(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
@@ -80,7 +80,7 @@ def _why_no_counters() -> str:
 
 def cold_sentences(wanted: CommandRequest, *, private: bool) -> tuple[str, ...]:
     """Return what is dropped from the cache, where a link leads, and who else rules a folder on the way."""
-    cold_paths = dict.fromkeys(path for job in wanted.jobs for path in paths(wanted.cold, job))
+    cold_paths = dict.fromkeys(path for job in wanted.jobs for path in paths_to_drop(wanted.cold, job))
     if not cold_paths:
         return ()
     names = ", ".join(path for path in wanted.cold if path != ALL)

@@ -12,7 +12,7 @@ from hostdx.scenarios.contract.results.result import Result
 from hostdx.scenarios.workload.parts import Split, TimePart
 
 
-class Splits(Result, frozen=True, tag="workload.where/1"):
+class TimeSplitsResult(Result, frozen=True, tag="workload.where/1"):
     name: ClassVar[str] = "where"
     value: tuple[Split, ...]
 

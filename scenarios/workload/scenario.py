@@ -21,24 +21,24 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.analysis.profile.results import CallPaths, LocksResult
 from hostdx.scenarios.contract.declared_options import apply_declaration
 from hostdx.scenarios.contract.finding import Evidence, Finding
-from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.model import Options, PreparedRun, Run, RunRefused, Scenario, UsageError
 from hostdx.scenarios.contract.option_value import OptionRedaction
 from hostdx.scenarios.contract.plan import PlannedStep
 from hostdx.scenarios.experiment.guards.watch import watch_for
 from hostdx.scenarios.experiment.load_schedule import measure_workload
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
-from hostdx.scenarios.experiment.schedule.host_settings import Stay
+from hostdx.scenarios.experiment.schedule.host_settings import StayInSettings
 from hostdx.scenarios.experiment.treated_trend import TreatedTrend, treated_trend
 from hostdx.scenarios.triage.rules.texts import finding_texts
-from hostdx.scenarios.workload.cold import Cold, explain_undroppable, paths
+from hostdx.scenarios.workload.cold import CacheDropper, explain_undroppable, paths_to_drop
 from hostdx.scenarios.workload.findings import failing_finding, undecided_finding, wall_finding
 from hostdx.scenarios.workload.group import (
     SampleCurves,
     ScoreReader,
-    carry_limits,
     explain_missing,
     find_group_root,
     group_action,
+    limits_to_carry_over,
 )
 from hostdx.scenarios.workload.plan import (
     left_out_sentences,
@@ -48,9 +48,9 @@ from hostdx.scenarios.workload.plan import (
     planned_sentences,
 )
 from hostdx.scenarios.workload.request import MIN_SERIES_RUNS, CommandRequest, parse_request
-from hostdx.scenarios.workload.results import MemoryLimits, Splits
+from hostdx.scenarios.workload.results import MemoryLimits, TimeSplitsResult
 from hostdx.scenarios.workload.split import (
-    Profiles,
+    ProfiledGroups,
     collect_profiles,
     find_limit_cause,
     split_wall_time,
@@ -58,9 +58,9 @@ from hostdx.scenarios.workload.split import (
 )
 from hostdx.scenarios.workload.variant_bench import (
     WALL,
-    Allowance,
     CommandVariantBench,
     LeafBytes,
+    WriteAllowance,
     named_directories,
 )
 from hostdx.scenarios.workload.variants import CommandVariant
@@ -134,17 +134,19 @@ BUDGET_S = 300.0
 class CommandUnderVariants(Scenario):
     takes_s: ClassVar[float] = BUDGET_S
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         cwd = options.as_string("cwd") or _current_directory()
         private = options.is_set("private")
         wanted = _parse_request(options, cwd)
         budget = options.as_number("budget", BUDGET_S)
         root = find_group_root(host)
-        limits = carry_limits(host, root)
+        limits = limits_to_carry_over(host, root)
         lacked = (
             f"variant {j.id}: {why}" for j in wanted.jobs if (why := explain_missing(host, root, j.limits))
         )
-        warm = (why for j in wanted.jobs for p in paths(wanted.cold, j) if (why := explain_undroppable(p)))
+        warm = (
+            why for j in wanted.jobs for p in paths_to_drop(wanted.cold, j) if (why := explain_undroppable(p))
+        )
         refused = next(chain(lacked, warm), "")
         plan = self.make_plan(
             options={
@@ -162,13 +164,13 @@ class CommandUnderVariants(Scenario):
             sentences=planned_sentences(wanted, budget, limits, private=private),
             refusal=refused,
         )
-        return Prepared(plan, partial(self._run, wanted))
+        return PreparedRun(plan, partial(self._run, wanted))
 
     async def _run(self, wanted: CommandRequest, run: Run) -> None:
         changes = [action for job in wanted.jobs for action in job.settings]
-        allowance, curves = Allowance(wanted.most_bytes), SampleCurves(run)
+        allowance, curves = WriteAllowance(wanted.most_bytes), SampleCurves(run)
         async with Supervisors() as supervisors, AsyncExitStack() as stay:
-            settings = await stay.enter_async_context(Stay(run, changes)) if changes else None
+            settings = await stay.enter_async_context(StayInSettings(run, changes)) if changes else None
             benches = [
                 CommandVariantBench(
                     run,
@@ -180,7 +182,7 @@ class CommandUnderVariants(Scenario):
                     private=run.options.is_set("private"),
                     group=await _make_group_and_get_path(run, stay, job),
                     stay=settings,
-                    cold=Cold(run, job, supervisors, wanted.cold) if wanted.cold else None,
+                    cold=CacheDropper(run, job, supervisors, wanted.cold) if wanted.cold else None,
                     allowance=allowance,
                     curves=curves,
                     profile=run.options.is_set("call-paths"),
@@ -198,7 +200,7 @@ async def _make_group_and_get_path(run: Run, stay: AsyncExitStack, job: CommandV
     if isinstance(root, Absent):
         return ""
     try:
-        limits = {**carry_limits(run.host, root).limits, **job.limits}
+        limits = {**limits_to_carry_over(run.host, root).limits, **job.limits}
         applied_group = await stay.enter_async_context(run.apply_change(group_action(job.id, root, limits)))
     except RunRefused as why:
         if job.limits:
@@ -243,7 +245,7 @@ async def _compare_variants(run: Run, wanted: CommandRequest, benches: list[Comm
         if (entry := split_wall_time(blocks, *pair, waits, walls.get(pair), values.get(pair)))
     }
     if splits:
-        run.emit(Splits(t=run.elapsed_s(), value=tuple(splits.values())))
+        run.emit(TimeSplitsResult(t=run.elapsed_s(), value=tuple(splits.values())))
     if run.options.is_set("call-paths"):
         _report_call_paths(run, [collect_profiles(blocks, benches, pair) for pair in wanted.variant_pairs])
     limits = {pair: met for pair in splits if (met := find_limit_cause(blocks, *pair))}
@@ -258,7 +260,7 @@ async def _compare_variants(run: Run, wanted: CommandRequest, benches: list[Comm
         run.emit_finding(make_finding(verdict, entry, limit))
 
 
-def _report_call_paths(run: Run, all_profiles: list[Profiles]) -> None:
+def _report_call_paths(run: Run, all_profiles: list[ProfiledGroups]) -> None:
     symbols = FrameNames()
     if trees := tuple(
         tree for profiles in all_profiles if (tree := profiles.build_tree(symbols, len(all_profiles)))

@@ -26,7 +26,7 @@ from hostdx.scenarios.analysis.profile.call_paths import (
 )
 from hostdx.scenarios.analysis.profile.locks import lock_table, waits_by_lock
 from hostdx.scenarios.analysis.profile.results import LockTable, PathTree
-from hostdx.scenarios.analysis.profile.waits import UNSEEN, Waited, longest_calls
+from hostdx.scenarios.analysis.profile.waits import UNSEEN, WaitTotal, longest_calls
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.experiment.levels import fit_variant_levels, values_of_pair
 from hostdx.scenarios.experiment.statistics.stats import student_interval
@@ -54,7 +54,7 @@ from hostdx.scenarios.workload.variant_bench import (
     CommandVariantBench,
 )
 
-Waits: TypeAlias = Mapping[tuple[str, float], Sequence[Waited]]
+Waits: TypeAlias = Mapping[tuple[str, float], Sequence[WaitTotal]]
 PARTS = (USER, SYSTEM, WAITING, QUOTA, MUTEX, BLOCKED, MEMORY, OTHER_D)
 INSTRUCTIONS, PER_CYCLE = "instructions", "instructions per cycle"
 CACHE, BRANCH = "last-level cache misses", "branch misses"
@@ -106,7 +106,7 @@ def _sum_key(name: str) -> str:
     return f"sum {name}"
 
 
-def divide_waits(parts: Mapping[str, float], waits: Sequence[Waited]) -> dict[str, float]:
+def divide_waits(parts: Mapping[str, float], waits: Sequence[WaitTotal]) -> dict[str, float]:
     """One run's waits in seconds of its wall time, by their keys; they divide what is known of its parts, no more."""
     totals = {
         True: math.fsum(parts.get(name, 0.0) for name in (BLOCKED, OTHER_D)),
@@ -139,7 +139,7 @@ def _scale_seconds(run: Mapping[str, float], factor: float) -> dict[str, float]:
     return {name: value if name in counts else value * factor for name, value in run.items()}
 
 
-class Groups(NamedTuple):
+class DividedGroups(NamedTuple):
     """Groups that count, with every run of either side divided; `known_parts` parts are in all of them.
 
     `calls` of each wait, by its key, with thread seconds of all runs; empty where some run's waits are not known.
@@ -180,7 +180,7 @@ class Groups(NamedTuple):
         wide = student_interval(ratios, 0.05 / self.line_count)
         return not wide.low <= 0 <= wide.high
 
-    def use_first(self, count: int, values: tuple[float, float] | None) -> Groups:
+    def use_first(self, count: int, values: tuple[float, float] | None) -> DividedGroups:
         """So many groups, with the seconds of each side scaled by one factor to its wall time in `values`.
 
         Means of a few runs are not the values beside a verdict (see `experiment.levels`): they differ by a percent.
@@ -237,7 +237,7 @@ def counted_runs(blocks: Sequence[ev.Block], baseline: str, variant: str) -> lis
 
 def groups_of(
     blocks: Sequence[ev.Block], baseline: str, variant: str, waits: Waits | None = None
-) -> Groups | None:
+) -> DividedGroups | None:
     """None with fewer than 2. A part that is missing in one run is not known."""
     waits = waits or {}
     both = counted_runs(blocks, baseline, variant)
@@ -261,7 +261,7 @@ def groups_of(
     if has_waits and WAITING not in known_parts:
         calls[_wait_key(UNSEEN, False)] = {}
     full_groups = [sides for sides in groups.values() if all(sides.values())]
-    return Groups(known_parts, full_groups, calls) if len(full_groups) >= 2 else None
+    return DividedGroups(known_parts, full_groups, calls) if len(full_groups) >= 2 else None
 
 
 def values_beside_verdicts(
@@ -316,7 +316,7 @@ def split_wall_time(
     )
 
 
-def _page_fault_difference(groups: Groups, baseline: str, variant: str) -> float | None:
+def _page_fault_difference(groups: DividedGroups, baseline: str, variant: str) -> float | None:
     """More (or fewer) page faults a run where they are as many as the difference in system CPU takes; else None."""
     if SYSTEM not in groups.known_parts:
         return None
@@ -325,7 +325,7 @@ def _page_fault_difference(groups: Groups, baseline: str, variant: str) -> float
     return faults.difference_s if faults.differs and system.differs and enough else None
 
 
-class Profiles(NamedTuple):
+class ProfiledGroups(NamedTuple):
     """`groups` in which every run of the two has call chains, of either side."""
 
     pair: tuple[str, str]
@@ -359,7 +359,7 @@ class Profiles(NamedTuple):
 
 def collect_profiles(
     blocks: Sequence[ev.Block], benches: Sequence[CommandVariantBench], pair: tuple[str, str]
-) -> Profiles:
+) -> ProfiledGroups:
     runs: dict[int, dict[str, list[RunCalls | None]]] = {}
     chains = {bench.variant: bench.chains for bench in benches}
     for block in counted_runs(blocks, *pair):
@@ -371,7 +371,7 @@ def collect_profiles(
         for sides in runs.values()
         if all(sides[name] and None not in sides[name] for name in pair)
     ]
-    return Profiles(pair, full_groups)
+    return ProfiledGroups(pair, full_groups)
 
 
 def find_limit_cause(blocks: Sequence[ev.Block], baseline: str, variant: str) -> AtLimit | None:
@@ -403,8 +403,8 @@ def find_limit_cause(blocks: Sequence[ev.Block], baseline: str, variant: str) ->
     ]
     is_cause = (
         stalled is not None
-        and is_sure(stalled, sign)
-        and is_sure(paid, sign)
+        and is_interval_on_side(stalled, sign)
+        and is_interval_on_side(paid, sign)
         and sign * stalled.difference_s >= STALLED * abs(wall_part.difference_s)
         and 2 * sign * paid.difference_s > abs(wall_part.difference_s)
         and all(sign * paid.difference_s > sign * part.difference_s for part in elsewhere)
@@ -423,6 +423,6 @@ def find_limit_cause(blocks: Sequence[ev.Block], baseline: str, variant: str) ->
     )
 
 
-def is_sure(part: TimePart, sign: float) -> bool:
+def is_interval_on_side(part: TimePart, sign: float) -> bool:
     """The whole interval lies on that side of 0."""
     return min(sign * end for end in part.ci95_s) > 0

@@ -22,12 +22,12 @@ from hostdx.probes.system.disk.topology import find_placement
 from hostdx.probes.types import Absent
 from hostdx.probes.units import format_duration, format_size
 from hostdx.scenarios.analysis.profile.call_paths import MAX_RUNS, RunCalls, keep_run_calls
-from hostdx.scenarios.analysis.profile.waits import Waited, summarise_waits
+from hostdx.scenarios.analysis.profile.waits import WaitTotal, summarise_waits
 from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.experiment.schedule.blocks import VariantBench
-from hostdx.scenarios.experiment.schedule.host_settings import Stay
-from hostdx.scenarios.workload.cold import Cold
+from hostdx.scenarios.experiment.schedule.host_settings import StayInSettings
+from hostdx.scenarios.workload.cold import CacheDropper
 from hostdx.scenarios.workload.group import SampleCurves, ScoreReader
 from hostdx.scenarios.workload.variants import CommandVariant
 
@@ -99,7 +99,7 @@ SHOWN = tuple(
 )
 
 
-def values_of(job: JobRun) -> dict[str, float]:
+def window_values_of(job: JobRun) -> dict[str, float]:
     """By metric; what is not known is left out.
 
     Waits are sums over the threads where these were seen, or told at their end; else the seconds in which at least one
@@ -164,7 +164,7 @@ def _energy_j(job: JobRun) -> float | None:
     return max(MIN_ENERGY_J, sum(known_joules)) if known_joules else None
 
 
-class Allowance:
+class WriteAllowance:
     """The bytes that all commands of a run of hostdx may cause to be written; 0: as many as they want."""
 
     def __init__(self, most_bytes: int = 0) -> None:
@@ -203,9 +203,9 @@ class CommandVariantBench(VariantBench):
         prepare: Sequence[str] = (),
         private: bool = False,
         group: str = "",
-        stay: Stay | None = None,
-        cold: Cold | None = None,
-        allowance: Allowance | None = None,
+        stay: StayInSettings | None = None,
+        cold: CacheDropper | None = None,
+        allowance: WriteAllowance | None = None,
         curves: SampleCurves | None = None,
         devices: LeafBytes | None = None,
         profile: bool = False,
@@ -224,10 +224,12 @@ class CommandVariantBench(VariantBench):
         self.group = group
         self.stay = stay
         self.cold = cold
-        self.allowance = allowance or Allowance()
+        self.allowance = allowance or WriteAllowance()
         self.curves = curves or SampleCurves(run)
         self.devices = devices or LeafBytes(run.host, ())
-        self.waited: dict[float, tuple[Waited, ...]] = {}  # by the wall time of the run, as its block has it
+        self.waited: dict[
+            float, tuple[WaitTotal, ...]
+        ] = {}  # by the wall time of the run, as its block has it
         self.profile = profile
         self.chains: dict[float, RunCalls] = {}  # as `summarise_waits`
         self._switches_s = 0.0  # of the run before
@@ -266,7 +268,7 @@ class CommandVariantBench(VariantBench):
             self.stay.check()
         self._tell_left(job)
         self.allowance.charge_run(job)
-        values = values_of(job)
+        values = window_values_of(job)
         if moved is not None:
             values |= {DEVICES_READ: float(moved.read_bytes), DEVICES_WRITTEN: float(moved.write_bytes)}
         problem = describe_failure(job, self.at_most_s, self.private)

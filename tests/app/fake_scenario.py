@@ -8,9 +8,9 @@ from typing import ClassVar
 
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.action import Action, private_directory_action
 from hostdx.scenarios.contract.finding import Evidence, Finding
-from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, Scenario, UsageError
+from hostdx.scenarios.contract.model import Options, PreparedRun, Run, RunRefused, Scenario, UsageError
 from hostdx.scenarios.contract.plan import Metric, Option, Plan, PlannedWrite, Variant, Workload
 
 
@@ -36,7 +36,7 @@ class Fake(Scenario):
     def blocking_reason(self, host: Host) -> str:
         return ""
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         ending = options.as_string("how")
         if ending == "usage":
             raise UsageError("--how: cannot be `usage`")
@@ -50,20 +50,20 @@ class Fake(Scenario):
             variants=(Variant(id="A", label="left"), Variant(id="B", label="right")),
             workloads=(Workload(id="w", title="work", metrics=(Metric("IOPS", "1/s"),)),),
             actions=(
-                *(private_directory(parent) for parent in options.as_strings("dir")),
+                *(private_directory_action(parent) for parent in options.as_strings("dir")),
                 *((change,) if target else ()),
             ),
             writes=(PlannedWrite("vda", 1 << 20),),
             seconds=2.0,
             refusal="no good reason" if ending == "refusal" else "",
         )
-        return Prepared(plan, self._run)
+        return PreparedRun(plan, self._run)
 
     async def _run(self, run: Run) -> None:
         ending = run.options.as_string("how")
         parents = run.options.as_strings("dir")
         if parents:
-            async with run.apply_change(private_directory(parents[0])) as journal:
+            async with run.apply_change(private_directory_action(parents[0])) as journal:
                 await asyncio.to_thread(Path(journal.value, "file").write_text, "something")
                 await self._measure_changed(run, ending)
         else:

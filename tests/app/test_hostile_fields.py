@@ -13,14 +13,14 @@ from hostdx.app.recordings.writer import encode_event
 from hostdx.app.report.json_document import encode_document as result_encoded
 from hostdx.probes.reading.lossless_json import Decoder, encode
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.numa.results import NodePairs, Scaling
+from hostdx.scenarios.numa.results import NodePairs, ScalingResult
 from hostdx.scenarios.rpfilter.results import AtLineRate
 from tests.fakes.streams import hostile
 from tests.fakes.streams.event_types import EVERY
 from tests.fakes.streams.story import RECORDINGS
 from tests.needs import some_always
 
-NUMBERS = (Scaling, NodePairs, AtLineRate)  # and nothing else
+NUMBERS = (ScalingResult, NodePairs, AtLineRate)  # and nothing else
 STATUSES: tuple[ev.Status, ...] = ("done", "interrupted", "failed")
 COMMANDS = (["report"], ["report", "--format", "html"], ["report", "--format", "json"])
 REPORTED = ("made-done", "made-failed", "storage", "dstate")
@@ -86,9 +86,9 @@ def test_a_damaged_recording_is_complained_about_in_letters(
 
 @pytest.mark.parametrize("stream", STREAMS)
 def test_what_a_run_says_meanwhile(stream: str, capfd: pytest.CaptureFixture[str]) -> None:
-    drawn = progress_rich.Drawn()
+    drawn = progress_rich.DrawnProgress()
     drawn._console = drawn._live.console = Console(file=StringIO(), force_terminal=False, width=4000)
-    plain = progress.Plain()
+    plain = progress.PlainProgress()
     for event in STREAMS[stream]():
         plain.show(event)
         drawn.show(event)

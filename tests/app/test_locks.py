@@ -9,7 +9,7 @@ import pytest
 
 from hostdx.app import locks, state
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.terminal.process import Identity, boot_id, identity_of, is_living
+from hostdx.app.terminal.process import ProcessIdentity, boot_id, is_living, process_identity
 from hostdx.probes.reading.process_stat import start_time
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -72,7 +72,7 @@ def test_a_pid_that_is_another_process_by_now_is_not_to_be_signalled(
 ) -> None:
     lock = lock_measuring()
     text = claim_path(tmp_path).read_text()
-    claim_path(tmp_path).write_text(text.replace(f'"start":{identity_of().start}', '"start":1'))
+    claim_path(tmp_path).write_text(text.replace(f'"start":{process_identity().start}', '"start":1'))
     with pytest.raises(locks.LockHeld) as error_info:
         lock_measuring()
     assert "kill" not in error_info.value.text and str(os.getpid()) not in error_info.value.text
@@ -128,11 +128,11 @@ def test_where_state_lies(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
 
 
 def test_a_process_is_more_than_its_pid() -> None:
-    me = identity_of()
+    me = process_identity()
     assert is_living(me)
-    assert not is_living(Identity(me.pid, me.start + 1, me.boot_id))
-    assert not is_living(Identity(me.pid, me.start, "another boot"))
-    assert not is_living(Identity(0, 0, boot_id()))
+    assert not is_living(ProcessIdentity(me.pid, me.start + 1, me.boot_id))
+    assert not is_living(ProcessIdentity(me.pid, me.start, "another boot"))
+    assert not is_living(ProcessIdentity(0, 0, boot_id()))
     pid = os.fork()
     if pid == 0:
         os._exit(0)
@@ -155,7 +155,7 @@ def test_a_careless_umask_opens_nothing(tmp_path: Path) -> None:
 
 def of_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, uid: int, **fields: object) -> None:
     """Another user's claim, as far as one user can make it: the process is ours, and so is the file."""
-    me = identity_of()
+    me = process_identity()
     holder = {"pid": me.pid, "start": me.start, "scenario": "storage", "since": "12:00:00 UTC", **fields}
     other_claim = tmp_path / "theirs.json"
     other_claim.write_bytes(msgspec.json.encode(holder))

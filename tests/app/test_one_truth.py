@@ -16,12 +16,12 @@ from hostdx.app.recordings import reader
 from hostdx.app.recordings.interference import others_io
 from hostdx.app.recordings.reader import read_events
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.store import list_demos, resolve_recording
+from hostdx.app.recordings.store import list_example_names, resolve_recording
 from hostdx.app.recordings.values import (
     baseline_and_variant_values,
     group_means,
-    value_of,
-    with_difference_beside,
+    variant_value,
+    with_difference_of_values,
 )
 from hostdx.app.report import json_document, wording
 from hostdx.app.report.figures import verdict_table
@@ -29,8 +29,8 @@ from hostdx.app.report.figures.latency import latency_summaries
 from hostdx.app.report.figures.tiles import summary_tiles
 from hostdx.app.report.first_page import first_page
 from hostdx.app.report.forms import csv_rows, html, markdown
-from hostdx.app.report.full_report import report
-from hostdx.app.report.headline import find_answer, list_remarks
+from hostdx.app.report.full_report import make_report_document
+from hostdx.app.report.headline import find_headline_answer, list_remarks
 from hostdx.app.report.numbers import number_parts
 from hostdx.app.report.validity import list_trust_signs
 from hostdx.app.tui.widgets.measuring.host_panel import OTHERS_IO, pulse_lines
@@ -41,24 +41,24 @@ from hostdx.app.tui.widgets.verdict_list import list_effects
 from hostdx.probes import units
 from hostdx.scenarios.analysis.compare.bounding_box import Boxed
 from hostdx.scenarios.box.measurement.corner import CORNERS
-from hostdx.scenarios.box.results import Corners, Jobs
+from hostdx.scenarios.box.results import CornersResult, JobsResult
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.contract.results.document import Bullets, Table, plain_text
 from hostdx.scenarios.fullstack.loads import DISK, NETWORK
-from hostdx.scenarios.fullstack.results import Streams
+from hostdx.scenarios.fullstack.results import StreamsResult
 from hostdx.scenarios.null.findings import MINUTE_S
 from hostdx.scenarios.null.results import Resolution
 from hostdx.scenarios.rpfilter.measurement.variants import CHECK, NONE
-from hostdx.scenarios.rpfilter.results import Cost
+from hostdx.scenarios.rpfilter.results import CostResult
 from hostdx.scenarios.storage.results import Levels
 from tests.contract.fake_runs import RUNS
 from tests.every_case import every_case
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "recordings"
 load = cache(reader.load_recording)  # no test here changes a session
-RECORDINGS = [resolve_recording(name) for name in list_demos()] + sorted(FIXTURES.glob("*.jsonl"))
+RECORDINGS = [resolve_recording(name) for name in list_example_names()] + sorted(FIXTURES.glob("*.jsonl"))
 WITHIN = 0.01
 RECORDED = 1e-3  # five digits of each number are recorded
 INSTANTS = 20
@@ -84,7 +84,7 @@ def list_verdicts_with_values(session: RunSession) -> list[ev.RunVerdict]:
 @every_case("path", RECORDINGS)
 def test_the_values_divide_to_the_effect_and_are_the_same_in_every_form(path: Path) -> None:
     session = load(path)
-    full_report = report(session, path.name)
+    full_report = make_report_document(session, path.name)
     page, text = html.render_html(full_report), markdown.render_markdown(full_report)
     of_csv = list(csv.DictReader(io.StringIO(csv_rows.csv_of_recording(session, path.name))))
     of_json = json.loads(json_document.document_json(session, path.name))["verdicts"]
@@ -148,13 +148,13 @@ def figures_of_results(session: RunSession) -> Iterator[tuple[str, float | None,
     if (levels := session.find_result(Levels)) is not None:
         for level in levels.value:
             key = (level.workload, level.variant)
-            yield f"{key}", level.median, value_of(session, level.workload, level.metric, level.variant)
+            yield f"{key}", level.median, variant_value(session, level.workload, level.metric, level.variant)
             if level.p50_ns is not None:
                 yield f"{key}, p50", level.p50_ns, latencies[key].p50_ns
-    if (streams := session.find_result(Streams)) is not None:
+    if (streams := session.find_result(StreamsResult)) is not None:
         for rate in streams.value.levels:
             load_id = "zerocopy" if rate.side == "zerocopy" else rate.direction
-            value = value_of(session, load_id, "MB/s", rate.side)
+            value = variant_value(session, load_id, "MB/s", rate.side)
             yield f"{load_id} {rate.side}", rate.rate / 1e6, value
         for limit in streams.value.limits:
             fastest = streams.value.find_level(limit.direction, limit.path)
@@ -163,21 +163,24 @@ def figures_of_results(session: RunSession) -> Iterator[tuple[str, float | None,
                 if ratio is not None:
                     verdict = verdicts[limit.direction, "MB/s", part, limit.path]
                     yield f"{limit.direction} of {part}", ratio, verdict.ratio
-    if (corners := session.find_result(Corners)) is not None:
+    if (corners := session.find_result(CornersResult)) is not None:
         boxes = [
-            box for kind in (Jobs, Boxed) if (result := session.find_result(kind)) for box in result.value
+            box
+            for kind in (JobsResult, Boxed)
+            if (result := session.find_result(kind))
+            for box in result.value
         ]
         for end in (end for box in boxes for end in box.corners):
             yield f"{end.workload} of a box", end.median, corners.value.corner_median(end.workload)
         for corner in CORNERS:
             median = corners.value.corner_median(corner.id)
-            value = value_of(session, corner.load, corner.metric_name, corner.side)
+            value = variant_value(session, corner.load, corner.metric_name, corner.side)
             if median is not None and value is not None:
                 yield corner.id, median, value
-    if (cost := session.find_result(Cost)) is not None:
+    if (cost := session.find_result(CostResult)) is not None:
         [checked] = [v for v in verdicts.values() if v.variant == CHECK and v.metric == "ns/packet"]
-        yield "path", cost.value.path_ns, value_of(session, checked.workload, checked.metric, NONE)
-        yield "check", cost.value.cost_ns, with_difference_beside(session, checked).delta
+        yield "path", cost.value.path_ns, variant_value(session, checked.workload, checked.metric, NONE)
+        yield "check", cost.value.cost_ns, with_difference_of_values(session, checked).delta
     if (resolution := session.find_result(Resolution)) is not None:
         for reach in resolution.value.reaches:
             [verdict] = [v for v in verdicts.values() if v.workload == reach.workload]
@@ -190,26 +193,26 @@ def figures_of_findings(session: RunSession) -> Iterator[tuple[str, str]]:
     """A finding's key, and a figure that it must have as the verdicts have it."""
     if (levels := session.find_result(Levels)) is not None:
         for level in levels.value:
-            value = value_of(session, level.workload, level.metric, level.variant)
+            value = variant_value(session, level.workload, level.metric, level.variant)
             for key, finding in session.findings.items():
                 is_about = finding.id == "storage.below-class" and finding.subject.endswith(
                     f" {level.workload}"
                 )
                 if is_about and value is not None and level.usual and level.median < level.usual[0]:
                     yield key, str(units.metric_quantity(value, level.unit))
-    if (streams := session.find_result(Streams)) is not None:
+    if (streams := session.find_result(StreamsResult)) is not None:
         for key, finding in session.findings.items():
             for limit in streams.value.limits:
                 if finding.id == f"fullstack.limit.{limit.direction}":
-                    value = value_of(session, limit.direction, "MB/s", limit.path)
+                    value = variant_value(session, limit.direction, "MB/s", limit.path)
                     yield key, units.format_rate((value or 0.0) * 1e6)
             for rate in streams.value.levels if finding.id == "fullstack.rates" else ():
-                value = value_of(session, rate.direction, "MB/s", rate.side)
+                value = variant_value(session, rate.direction, "MB/s", rate.side)
                 if rate.side in (DISK, NETWORK) and value is not None:
                     yield key, units.format_rate(value * 1e6)
-    if session.find_result(Cost) is not None:
+    if session.find_result(CostResult) is not None:
         for verdict in session.verdicts.values():
-            delta = with_difference_beside(session, verdict).delta
+            delta = with_difference_of_values(session, verdict).delta
             if verdict.variant == CHECK and verdict.is_slower and delta is not None:
                 yield from (
                     (key, str(units.metric_quantity(delta, "ns")))
@@ -243,7 +246,7 @@ def test_so_have_those_of_todays_runs(name: str, tmp_path: Path, monkeypatch: py
         session.apply(event)
     assert list_unlike_figures(session) == []
     for verdict in session.verdicts.values():
-        paired = with_difference_beside(session, verdict)
+        paired = with_difference_of_values(session, verdict)
         assert verdict.delta is None or verdict.delta == pytest.approx(paired.delta, rel=RECORDED)
 
 
@@ -268,7 +271,7 @@ def test_a_variant_has_one_value_on_the_screens_and_in_the_report(path: Path) ->
             for (workload, metric, variant), texts in by_key.items():
                 names = (wording.workload_title(session, workload), wording.variant_title(session, variant))
                 rows = [row for row in values.values() if set(names) <= set(map(plain_text, row))]
-                value = value_of(session, workload, metric, variant)
+                value = variant_value(session, workload, metric, variant)
                 assert value is not None
                 digits = units.format_number(value, 4)  # in a table of one unit a row
                 assert not rows or any({digits, *texts} & set(map(plain_text, row)) for row in rows)
@@ -345,7 +348,7 @@ REPEATED = re.compile(r"\b([a-z]+(?: [a-z]+){1,3})[:;] \1\b")  # whatever was pu
 def test_no_statement_is_put_together_twice(path: Path) -> None:
     """At any moment, of a runner that lives and of one that does not."""
     for session in sessions_of(path):
-        sentences = [find_answer(session, growing=growing).sentence for growing in (True, False)]
+        sentences = [find_headline_answer(session, growing=growing).sentence for growing in (True, False)]
         sentences += [sign.text for sign in list_trust_signs(session)]
         assert [text for text in sentences if REPEATED.search(text)] == []
 

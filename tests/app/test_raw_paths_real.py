@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.cli.commands import with_features
+from hostdx.app.cli.commands import core_and_feature_commands
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report.forms import html
-from hostdx.app.report.full_report import report
+from hostdx.app.report.full_report import make_report_document
 from hostdx.app.report.json_document import document_json
 from tests.app import forked
 from tests.app.launcher import ROOT
@@ -126,7 +126,9 @@ def hostdx(tmp_path_factory: pytest.TempPathFactory) -> Hostdx:
 
 
 def test_each_command_is_among_them() -> None:
-    assert {line.split()[0] for line, _ in LINES.values()} == set(with_features()) - {"pulse"}  # has no end
+    assert {line.split()[0] for line, _ in LINES.values()} == set(core_and_feature_commands()) - {
+        "pulse"
+    }  # has no end
 
 
 @pytest.mark.parametrize("name", some_always([name for name in LINES if name not in OTHER_FORMS], LINES))
@@ -167,5 +169,5 @@ def test_a_run(tmp_path: Path, scenario: str) -> None:
     assert json.loads(hostdx.ends(0, "undo", "--json"))["changes"] == []
     hostdx.ends(0, "report", "last")
     # the other forms hold the same texts; that a command writes them is among LINES
-    html.render_html(report(session, scenario)).encode("utf-8", "backslashreplace")
+    html.render_html(make_report_document(session, scenario)).encode("utf-8", "backslashreplace")
     assert json.loads(document_json(session, scenario))["scenario"] == scenario

@@ -6,11 +6,11 @@ import pytest
 
 from hostdx.app.recordings.reader import read_events
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.store import list_demos, resolve_recording
+from hostdx.app.recordings.store import list_example_names, resolve_recording
 from hostdx.app.report import json_document
 from hostdx.app.report.figures import verdict_table
 from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
-from hostdx.app.report.headline import find_answer
+from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.wording import is_measured, verdict_role
 from hostdx.app.tui.widgets.measuring.standing import list_standings
 from hostdx.app.tui.widgets.verdict_list import list_effects
@@ -38,7 +38,7 @@ LARGEST = "demo:fullstack"  # the most events by far
 
 
 @pytest.mark.parametrize(
-    "demo", some_always([demo for demo in list_demos() if demo != LARGEST], list_demos())
+    "demo", some_always([demo for demo in list_example_names() if demo != LARGEST], list_example_names())
 )
 def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> None:
     judged = 0
@@ -67,7 +67,7 @@ def test_one_pair_has_one_verdict_in_every_view_at_every_moment(demo: str) -> No
         pages = [verdict_table.verdicts_table(session, appendix=appendix) for appendix in (False, True)]
         effects = [row[page.header.index("effect")] for page in pages if page for row in page.rows]
         assert effects == [Toned(entry.size, entry.role) for entry in entries]
-        answer = find_answer(session)
+        answer = find_headline_answer(session)
         if answer.verdict is not None:
             assert any(answer.verdict is verdict for verdict in session.verdicts.values())
         if (

@@ -76,7 +76,7 @@ def test_options_of_scenarios() -> None:
             }
             for option in scenario.options
         ]
-        for scenario in (registry.load(name) for name in sorted(registry.scenario_names()))
+        for scenario in (registry.load_scenario(name) for name in sorted(registry.scenario_names()))
     }
     assert_frozen("scenario-options", options)
 

@@ -14,7 +14,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.events import AnyEvent
-from hostdx.scenarios.contract.model import Applied, Clock, Options, Run, RunRefused, Scenario
+from hostdx.scenarios.contract.model import AppliedChange, Clock, Options, Run, RunRefused, Scenario
 from hostdx.scenarios.contract.plan import Option, Plan
 from tests.fakes.clock import FakeClock
 from tests.fakes.held import inode_at
@@ -63,11 +63,11 @@ class FakeRun(Run):
         """The events of one kind, in order."""
         return [event for event in self.events if isinstance(event, kind)]
 
-    def apply_change(self, action: Action) -> AbstractAsyncContextManager[Applied]:
+    def apply_change(self, action: Action) -> AbstractAsyncContextManager[AppliedChange]:
         return self._change(action)
 
     @asynccontextmanager
-    async def _change(self, action: Action) -> AsyncIterator[Applied]:
+    async def _change(self, action: Action) -> AsyncIterator[AppliedChange]:
         value = action.new if action.new is not None else action.target
         folder: Path | None = None
         inode: Inode | None = None
@@ -77,7 +77,7 @@ class FakeRun(Run):
             inode = inode_at(folder)
         self.applied.append(action)
         try:
-            yield Applied(id=f"a{len(self.applied)}", action=action, value=value, inode=inode)
+            yield AppliedChange(id=f"a{len(self.applied)}", action=action, value=value, inode=inode)
         finally:
             if folder is not None:
                 await asyncio.to_thread(shutil.rmtree, folder, True)

@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from hostdx.app.recordings.reader import read_events
-from hostdx.app.terminal.process import identity_of
+from hostdx.app.terminal.process import process_identity
 from tests.fakes.streams.story import storage
 from tests.fakes.terminals.terminal import Terminal
 
@@ -89,7 +89,7 @@ def grow_recording(path: Path, skip_s: float, *, again: bool = False, recording:
         body, length = run[1:-1], run[-1].t
         for turn in range(1, 20):
             run[-1:] = [msgspec.structs.replace(e, t=e.t + turn * length) for e in body] + run[-1:]
-    me = identity_of()
+    me = process_identity()
     run[0] = msgspec.structs.replace(run[0], pid=me.pid, pid_start=me.start, boot_id=me.boot_id)
     began = time.perf_counter()
     with path.open("ab") as file:

@@ -11,18 +11,27 @@ from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.card import Card, Complaint
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
-from hostdx.scenarios.contract.model import Options, Prepared, Run, Scenario, directory_action, own_directory
-from hostdx.scenarios.contract.plan import Option, PlannedStep, Variant, timed_command
+from hostdx.scenarios.contract.model import (
+    Options,
+    PreparedRun,
+    Run,
+    Scenario,
+    make_directory_action,
+    own_test_directory,
+)
+from hostdx.scenarios.contract.plan import Option, PlannedStep, Variant, timed_command_workload
 from hostdx.scenarios.contract.results.result import Result
 from hostdx.scenarios.experiment.guards.watch import watch_for
 from hostdx.scenarios.experiment.load_schedule import measure_workload
-from hostdx.scenarios.experiment.schedule.switch import Switch, SwitchedVariantBench, attribute_change
+from hostdx.scenarios.experiment.schedule.switch import SettingSwitch, SwitchedVariantBench, attribute_change
 from hostdx.scenarios.experiment.wording import effect_words
 
 SETTING = "/sys/kernel/mm/transparent_hugepage/enabled"
 BUDGET_S = 120.0
 VALUES = {"always": "always", "never": "never", "again": "always"}
-LOAD = timed_command("command", "the command", controls=("again",))  # the same once more: must not differ
+LOAD = timed_command_workload(
+    "command", "the command", controls=("again",)
+)  # the same once more: must not differ
 
 
 def active(host: Host) -> str:
@@ -70,7 +79,7 @@ class Thp(Scenario):
             return "no transparent huge pages here" if host.live else "a captured tree cannot be measured"
         return "" if os.geteuid() == 0 else "switching transparent huge pages needs root"
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         old, budget = active(host), options.as_number("budget", BUDGET_S)
         changes = [change(old, value) for value in ("always", "never") if value != old]
         plan = self.make_plan(
@@ -78,19 +87,19 @@ class Thp(Scenario):
             variants=tuple(Variant(id=name, label=value) for name, value in VALUES.items()),
             workloads=(LOAD,),
             steps=(PlannedStep("measure", "measure and judge", budget),),
-            actions=(*changes, directory_action(host, options.as_string("dir"))),
+            actions=(*changes, make_directory_action(host, options.as_string("dir"))),
             seconds=budget + 5,
             measuring_s=budget,
             sentences=(f"runs the command in turn with always and never; {old} comes back",),
         )
-        return Prepared(plan, partial(self._run, old))
+        return PreparedRun(plan, partial(self._run, old))
 
     async def _run(self, old: str, run: Run) -> None:
         run.emit(Pages(t=run.elapsed_s(), value=old))
         with run.begin_step("measure", "measure and judge"):
             async with (
-                own_directory(run, run.options.as_string("dir")) as private,
-                Switch(run, old, lambda value: change(old, value), lambda: active(run.host)) as switch,
+                own_test_directory(run, run.options.as_string("dir")) as private,
+                SettingSwitch(run, old, lambda value: change(old, value), lambda: active(run.host)) as switch,
             ):
                 bench = CommandBench(run.host, run.options.as_string("command"), private)
                 sides = [SwitchedVariantBench(name, switch, bench, value) for name, value in VALUES.items()]

@@ -16,14 +16,14 @@ from hostdx.app import feature
 from hostdx.app.feature import REPORT_PARTS
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.full_report import report
+from hostdx.app.report.full_report import make_report_document
 from hostdx.app.report.json_document import make_document
 from hostdx.app.tui.questions import all_questions, card_for
 from hostdx.probes.engine.measured import Measured
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.model import Applied, RunRefused, missing_attributes
+from hostdx.scenarios.contract.model import AppliedChange, RunRefused, missing_attributes
 from hostdx.scenarios.contract.results.document import paragraph_of
 from tests.app import forked
 from tests.fakes.noise import white
@@ -42,13 +42,13 @@ class SettingRun(FakeRun):
         return self._written(action) if action.kind == "attribute" else super().apply_change(action)
 
     @asynccontextmanager
-    async def _written(self, action: Action) -> AsyncIterator[Applied]:
+    async def _written(self, action: Action) -> AsyncIterator[AppliedChange]:
         path = Path(f"{self.host.root}{action.target}")
         before = path.read_text()
         path.write_text(f"[{action.new}]")
         self.applied.append(action)
         try:
-            yield Applied(id="a", action=action, value=action.new or "")
+            yield AppliedChange(id="a", action=action, value=action.new or "")
         finally:
             path.write_text(before)
             self.reverted.append(action)
@@ -132,7 +132,7 @@ async def test_its_result_stands_in_the_report(tmp_path: Path, monkeypatch: pyte
     session = RunSession()
     for event in run.events:
         session.apply(event)
-    titles = [section.title.lower() for section in report(session, "r.jsonl").sections]
+    titles = [section.title.lower() for section in make_report_document(session, "r.jsonl").sections]
     assert any(hostdx_thp.Pages.name in title for title in titles)
     assert make_document(session, None)[hostdx_thp.Pages.name] == "madvise"
 
@@ -226,7 +226,7 @@ async def test_its_part_stands_in_the_report(tmp_path: Path, monkeypatch: pytest
     broken = EntryPoint("Broken", "no.such.module:part", REPORT_PARTS)
     monkeypatch.setattr(hostdx_thp, "part", lambda session: (paragraph_of("own"),), raising=False)
     monkeypatch.setattr(feature, "entry_points_of", lambda group: (entry, broken))
-    sections = {section.title: section for section in report(session, "r.jsonl").sections}
+    sections = {section.title: section for section in make_report_document(session, "r.jsonl").sections}
     assert sections["The host before"].parts == (paragraph_of("own"),) and sections["Broken"].parts
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.features.watch import timer as timers
-from hostdx.app.features.watch.battery import WatchSettings
+from hostdx.app.features.watch.battery import NightSettings
 from hostdx.app.features.watch.incidents import recorder as incident_service
 from hostdx.app.features.watch.timer import NAME, WatchTimer
 from tests.syntax import ROOT
@@ -53,7 +53,7 @@ def stage(bundle: Path, root: Path, machine: str) -> Path:
         _write(root / path, gzip.compress(stdout, mtime=0) if path.endswith(".gz") else stdout)
     with pytest.MonkeyPatch.context() as patched:  # as the package's own program would print them
         patched.setattr(timers, "own_command", lambda: ("/usr/bin/hostdx",))
-        timer = WatchTimer(at="02:30", wanted=WatchSettings())
+        timer = WatchTimer(at="02:30", wanted=NightSettings())
         _write(root / UNITS / f"{NAME}.service", timer.service_unit.encode())
         _write(root / UNITS / f"{NAME}.timer", timer.timer_unit.encode())
         patched.setattr(incident_service, "own_command", lambda: ("/usr/bin/hostdx",))

@@ -27,8 +27,8 @@ from hostdx.app.report import json_document
 from hostdx.app.report.delivery import summary_lines
 from hostdx.app.report.forms import html, markdown
 from hostdx.app.report.forms.cells import document_lines
-from hostdx.app.report.full_report import report
-from hostdx.app.report.headline import find_answer
+from hostdx.app.report.full_report import make_report_document
+from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.results.comparison import comparison_document
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.lines import clean_line
@@ -162,8 +162,8 @@ def _all_texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, 
         return
     figures.good("shown")
     for kind, make in (
-        ("markdown", lambda: markdown.render_markdown(report(session, path.name))),
-        ("html", lambda: html.render_html(report(session, path.name, with_arguments=True))),
+        ("markdown", lambda: markdown.render_markdown(make_report_document(session, path.name))),
+        ("html", lambda: html.render_html(make_report_document(session, path.name, with_arguments=True))),
         (
             "json",
             lambda: json.dumps(
@@ -187,12 +187,12 @@ def _all_texts(path: Path, figures: Figures, about: str) -> Iterator[tuple[str, 
 
 
 def _cells_text(session: Any, path: Path) -> str:
-    lines = document_lines(report(session, path.name), 78)
+    lines = document_lines(make_report_document(session, path.name), 78)
     return "\n".join("".join(part for part, _ in clean_line(line)) for line in lines)
 
 
 def _progress_text(path: Path) -> str:
-    view, errors = progress.Plain(), io.StringIO()
+    view, errors = progress.PlainProgress(), io.StringIO()
     with contextlib.redirect_stderr(errors):
         for event in read_events(path):
             view.show(event)
@@ -202,7 +202,7 @@ def _progress_text(path: Path) -> str:
 def _row_text(path: Path) -> str:
     """Of `hostdx recordings` and of the app's list, which catch what a headline cannot be made of: here it is told."""
     entry = examine_recording(path)
-    headline = find_answer(load_recording(path))
+    headline = find_headline_answer(load_recording(path))
     row = RecordingRow(entry, entry.name, "", "text", "")
     lines = [_recording_line(row, headline, width) for width in (80, 120)]
     cells = ("".join(part for part, _ in clean_line(line)) for line in lines)

@@ -21,7 +21,7 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.writer import encode_event
 from hostdx.app.report import json_document
 from hostdx.app.report.forms import markdown
-from hostdx.app.report.full_report import report
+from hostdx.app.report.full_report import make_report_document
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
@@ -191,7 +191,7 @@ def show_tree(host: Host, session: RunSession, figures: Figures, about: str) -> 
             figures.bad("escapes", f"read outside of the tree: {line[:200]} ({about})")
     for text in (
         json_document.document_json(session, None),
-        markdown.render_markdown(report(session, "tree")),
+        markdown.render_markdown(make_report_document(session, "tree")),
     ):
         if leaks := hostile.find_leaks(text):
             figures.bad("escapes", f"{', '.join(leaks)} ({about})")

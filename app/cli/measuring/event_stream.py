@@ -11,14 +11,14 @@ from datetime import UTC, datetime
 import click
 
 from hostdx.app import __version__
-from hostdx.app.terminal.process import identity_of
+from hostdx.app.terminal.process import process_identity
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
 
 
 def make_header(scenario: str, options: dict[str, Json], host: str = "") -> ev.Began:
     """The first event of a stream that is no run: of `plan` and `triage`. `host`: its name; empty: this one's."""
-    me = identity_of()
+    me = process_identity()
     return ev.Began(
         t=0.0,
         schema=ev.SCHEMA,

@@ -11,7 +11,7 @@ from hostdx.app.cli.look import color_option
 from hostdx.app.cli.measuring.event_stream import events_option, make_header
 from hostdx.app.cli.measuring.several_runs import check_follows_earlier_runs
 from hostdx.app.cli.root_option import host_at
-from hostdx.app.cli.scenario_command import Scenarios
+from hostdx.app.cli.scenario_command import ScenarioGroup
 from hostdx.app.recordings.writer import encode_event
 from hostdx.app.report.json_document import encode_document as encoded_document
 from hostdx.app.report.plan_text import plan_lines
@@ -101,7 +101,7 @@ def _extra_options() -> list[click.Parameter]:
     ]
 
 
-plan: Any = Scenarios(
+plan: Any = ScenarioGroup(
     name="plan",
     action=_plan,
     extra=_extra_options,

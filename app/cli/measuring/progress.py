@@ -13,7 +13,7 @@ PLAIN_EVERY_S = 15.0
 SAME_EVERY_S = 60.0
 
 
-class Quiet:
+class QuietProgress:
     def show(self, event: ev.AnyEvent) -> None:
         pass
 
@@ -21,12 +21,12 @@ class Quiet:
         output.print_complaint(text)
 
 
-class Plain(Quiet):
+class PlainProgress(QuietProgress):
     """One line for what changes: steps, verdicts, disturbances, findings, and now and then how long it takes."""
 
     def __init__(self) -> None:
         self._session = RunSession()
-        self._notable = Notable(self._session)
+        self._notable = UnrepeatedEvents(self._session)
         self._next_s = 0.0
 
     def show(self, event: ev.AnyEvent) -> None:
@@ -39,7 +39,7 @@ class Plain(Quiet):
             output.print_note(f"{event.t:7.1f} s  {make_printable(line)}")
 
 
-class Notable:
+class UnrepeatedEvents:
     """A workload that is not started is told by a note, a verdict and a step with the same reason: once will do."""
 
     def __init__(self, session: RunSession) -> None:

@@ -11,7 +11,7 @@ from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.text import Text
 
-from hostdx.app.cli.measuring.progress import Notable, Quiet, time_left_suffix
+from hostdx.app.cli.measuring.progress import QuietProgress, UnrepeatedEvents, time_left_suffix
 from hostdx.app.recordings.session import RunSession, pair_key
 from hostdx.app.report.wording import interval_text, ratio_text, workload_title
 from hostdx.app.terminal import output
@@ -19,7 +19,7 @@ from hostdx.app.terminal.printable import make_printable
 from hostdx.scenarios.contract import events as ev
 
 
-class Unhurried:
+class NonBlockingStderr:
     """stderr as rich sees it: what a paused terminal does not take at once is lost, and the run goes on."""
 
     encoding = "utf-8"
@@ -41,13 +41,13 @@ class Unhurried:
 REDRAWN = (ev.Pulse, ev.Progress, ev.RunningEstimate, ev.RunStep, ev.RunEnded)
 
 
-class Drawn(Quiet):
+class DrawnProgress(QuietProgress):
     """Redrawn when an event says something new, at most about once a second: drawing must not disturb the run."""
 
     def __init__(self) -> None:
         self._session = RunSession()
-        self._notable = Notable(self._session)
-        self._console = Console(file=cast("IO[str]", Unhurried()), highlight=False)
+        self._notable = UnrepeatedEvents(self._session)
+        self._console = Console(file=cast("IO[str]", NonBlockingStderr()), highlight=False)
         self._live = Live(
             console=self._console,
             auto_refresh=False,
@@ -56,7 +56,7 @@ class Drawn(Quiet):
             redirect_stderr=False,
         )
 
-    def __enter__(self) -> Drawn:
+    def __enter__(self) -> DrawnProgress:
         return self
 
     def __exit__(self, *_error: object) -> None:

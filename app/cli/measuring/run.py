@@ -9,9 +9,9 @@ import click
 import msgspec
 
 from hostdx.app.cli.look import color_option, line_width
-from hostdx.app.cli.measuring.progress import Plain, Quiet
-from hostdx.app.cli.measuring.several_runs import check_follows_earlier_runs, describe_progress
-from hostdx.app.cli.scenario_command import Scenarios
+from hostdx.app.cli.measuring.progress import PlainProgress, QuietProgress
+from hostdx.app.cli.measuring.several_runs import check_follows_earlier_runs, describe_series_progress
+from hostdx.app.cli.scenario_command import ScenarioGroup
 from hostdx.app.report import json_document
 from hostdx.app.terminal import failure
 from hostdx.app.terminal.failure import Failure
@@ -26,17 +26,17 @@ from hostdx.scenarios.contract.plan import Option
 
 
 @contextmanager
-def _open_progress(*, quiet: bool) -> Iterator[Quiet]:
+def _open_progress(*, quiet: bool) -> Iterator[QuietProgress]:
     """rich on a terminal, plain lines else, only complaints with `quiet`."""
     if quiet:
-        yield Quiet()
+        yield QuietProgress()
     elif sys.stderr is not None and sys.stderr.isatty():
-        from hostdx.app.cli.measuring.progress_rich import Drawn
+        from hostdx.app.cli.measuring.progress_rich import DrawnProgress
 
-        with Drawn() as drawn:
+        with DrawnProgress() as drawn:
             yield drawn
     else:
-        yield Plain()
+        yield PlainProgress()
 
 
 def _run(
@@ -55,7 +55,7 @@ def _run(
     with_arguments: bool,
     tied: int | None,
 ) -> int:
-    from hostdx.app.run.execution import Execution, RunRequest
+    from hostdx.app.run.execution import RunExecution, RunRequest
 
     if tied is not None:
         import signal
@@ -83,7 +83,7 @@ def _run(
         with_arguments=with_arguments,
     )
     with _open_progress(quiet=quiet) as view:
-        execution = Execution(scenario, Host(), request, view.show, view.show_complaint)
+        execution = RunExecution(scenario, Host(), request, view.show, view.show_complaint)
         ended = execution.run_to_end()
     session = execution.run_session
     if ended.status != "done":
@@ -106,7 +106,7 @@ def _run(
         for line in summary_lines(session, execution.recording_path, line_width()):
             print_parts(line)
         if several and ended.status == "done":
-            for text in describe_progress(scenario):
+            for text in describe_series_progress(scenario):
                 print_line(text)
         if compared is not None and execution.recording_path is not None:
             for text in _comparison_lines(against, compared, execution.recording_path.name):
@@ -163,7 +163,7 @@ def _extra_options() -> list[click.Parameter]:
     ]
 
 
-run: Any = Scenarios(
+run: Any = ScenarioGroup(
     name="run",
     action=_run,
     extra=_extra_options,

@@ -11,10 +11,10 @@ from hostdx.app.terminal.failure import USAGE, Failure, scenario_failure_text
 from hostdx.app.terminal.process import boot_id
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Earlier, Options, Scenario, UsageError
+from hostdx.scenarios.contract.model import EarlierRun, Options, Scenario, UsageError
 
 
-def find_earlier_runs(scenario: Scenario) -> list[Earlier]:
+def find_earlier_runs(scenario: Scenario) -> list[EarlierRun]:
     """Only those that are one of several: an interrupted run is no measurement."""
     recording_paths = sorted(
         path for path in store.list_files(recordings_dir()) if f"-{scenario.id}-" in path.name
@@ -26,7 +26,7 @@ def find_earlier_runs(scenario: Scenario) -> list[Earlier]:
     ]
 
 
-def _read_earlier_run(path: Path, scenario: Scenario) -> Earlier | None:
+def _read_earlier_run(path: Path, scenario: Scenario) -> EarlierRun | None:
     try:
         head = store.read_beginning(path)
     except BrokenRecording:
@@ -41,7 +41,7 @@ def _read_earlier_run(path: Path, scenario: Scenario) -> Earlier | None:
     if not several or store.examine_recording(path).state != "done":
         return None
     facts = {event.label: event.value for event in head if isinstance(event, ev.FactRead)}
-    return Earlier(
+    return EarlierRun(
         recording=path.name, wall=began.wall, boot_id=began.boot_id, options=began.options, facts=facts
     )
 
@@ -58,7 +58,7 @@ def check_follows_earlier_runs(command: str, scenario: Scenario, chosen: Mapping
     return True
 
 
-def describe_progress(scenario: Scenario) -> Iterator[str]:
+def describe_series_progress(scenario: Scenario) -> Iterator[str]:
     """Yield what was measured until now, the answer as far as there is one, and what is still to do."""
     progress = scenario.describe_series(find_earlier_runs(scenario))
     yield from progress.lines

@@ -14,7 +14,7 @@ from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
 from hostdx.scenarios.contract import events as ev
 
 
-class TwoSides(click.Command):
+class TwoSidesCommand(click.Command):
     """Click drops `--`: what stands after it is side B; options may stand on either side of it."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -31,7 +31,7 @@ class TwoSides(click.Command):
 
 
 @add_color_option
-@click.command(cls=TwoSides, short_help="Two sides of recordings, compared.")
+@click.command(cls=TwoSidesCommand, short_help="Two sides of recordings, compared.")
 @click.argument("recordings", nargs=-1, metavar="A... -- B...")
 @click.option("--against", metavar="NAME", help="The baseline of this name is A; all recordings are B.")
 @margin_option("effect")
@@ -109,12 +109,12 @@ def _print_outliers(
     """`against`: the pile has those of the baseline as well."""
     from hostdx.app.recordings.baselines import baseline_recordings
     from hostdx.app.recordings.sides import read_run_summaries, resolve_paths
-    from hostdx.scenarios.analysis.compare.conditions import rename_by_conditions, without_twins
-    from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, find_outliers, member_of_run
+    from hostdx.scenarios.analysis.compare.conditions import rename_by_conditions, without_repeated_runs
+    from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, compared_run_of, find_outliers
 
     if form == "csv":
         raise Failure("compare: --format csv is of two sides; --odd has md, html and json", USAGE)
-    runs, twins = without_twins(
+    runs, twins = without_repeated_runs(
         read_run_summaries(
             resolve_paths([*map(str, baseline_recordings(against) if against else ()), *recordings])
         )
@@ -123,7 +123,9 @@ def _print_outliers(
         raise Failure(
             f"compare: --odd needs {MIN_RUNS} different results and more; there are {len(runs)}", USAGE
         )
-    outliers = find_outliers([member_of_run(run) for run in (runs if anyway else rename_by_conditions(runs))])
+    outliers = find_outliers(
+        [compared_run_of(run) for run in (runs if anyway else rename_by_conditions(runs))]
+    )
     if form == "json":
         deliver_text(
             "compare",

@@ -52,12 +52,14 @@ def recordings(as_json: bool, examples: bool, called: tuple[str, str] | None) ->
                 {
                     "schema": ev.SCHEMA,
                     "recordings": [_entry_document(entry) for entry in entries],
-                    "demos": store.list_demos(),
+                    "demos": store.list_example_names(),
                 }
             )
         )
         return 0
-    demos = [(name, store.examine_recording(store.resolve_recording(name))) for name in store.list_demos()]
+    demos = [
+        (name, store.examine_recording(store.resolve_recording(name))) for name in store.list_example_names()
+    ]
     rows = [
         (f"{entry.name} ({entry.label})" if entry.label else entry.name, entry) for entry in entries
     ] + demos
@@ -96,7 +98,7 @@ def _document_for_screen() -> dict[str, object]:
     if len(shown) < MAX_EXAMPLES:
         demos = [
             _example_document(name, store.examine_recording(store.resolve_recording(name)))
-            for name in store.list_demos()
+            for name in store.list_example_names()
         ]
         shown += sorted(demos, key=lambda example: example["ratio"] is None)  # those that can be drawn first
     used = [path for entry in here for path in entry.directories if path.startswith("/")]

@@ -4,7 +4,7 @@ import shlex
 
 import click
 
-from hostdx.app.cli.look import add_color_option, recording_argument
+from hostdx.app.cli.look import add_color_option, recording_argument_decorator
 from hostdx.app.cli.options import form_option, output_option
 from hostdx.app.feature import call_target, report_forms
 from hostdx.app.recordings import store as recordings
@@ -17,7 +17,7 @@ from hostdx.app.terminal.output_file import deliver_text
 
 @add_color_option
 @click.command()
-@recording_argument(default="last")
+@recording_argument_decorator(default="last")
 @form_option(
     "md",
     "html",
@@ -53,8 +53,8 @@ def report(
     elif form in report_forms():
         deliver_text("report", output, str(call_target(report_forms()[form].target, session, path.name)))
     else:
-        from hostdx.app.report.full_report import report as full_report
-        from hostdx.app.report.short_forms import cut_to_first_page, shorten
+        from hostdx.app.report.full_report import make_report_document as full_report
+        from hostdx.app.report.short_forms import cut_to_first_page, shorten_document
 
         label = recordings.read_label(path)
         document = full_report(session, name, label=label, with_arguments=with_arguments)
@@ -62,6 +62,6 @@ def report(
         if one_page:
             document = cut_to_first_page(document, command)
         elif form == "md" and not is_whole:
-            document = shorten(document, command)
+            document = shorten_document(document, command)
         deliver_document("report", output, document, form, is_shortened=False)
     return 0

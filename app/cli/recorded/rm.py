@@ -26,7 +26,7 @@ def rm(recordings: tuple[str, ...], yes: bool) -> int:
         raise Failure(f"rm: not deleted: {names}; confirm it on a terminal, or add --yes")
     for path in paths:
         try:
-            store.delete(path)
+            store.delete_recording_and_parts(path)
         except OSError as error:
             raise Failure(f"rm: {path}: {error.strerror}") from None
         print_note(f"deleted {path.name}")

@@ -10,7 +10,7 @@ from hostdx.app.terminal.output import print_result
 
 
 @shell_completion.add_completion_class
-class Bash(shell_completion.BashComplete):
+class BashCompletion(shell_completion.BashComplete):
     """Click's own splits words as bash does, at every colon: `demo:st` would never be completed."""
 
     source_template = Path(__file__).with_suffix(".bash").read_text("utf-8")

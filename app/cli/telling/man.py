@@ -11,7 +11,7 @@ from hostdx.app.terminal.output import print_result
 from hostdx.probes.files.safe_read import read_shipped_toml
 
 
-class _Said(msgspec.Struct):
+class _ManualTexts(msgspec.Struct):
     about: str
     files: dict[str, str]
     status: dict[str, str]
@@ -28,7 +28,7 @@ def man(ctx: click.Context) -> int:
 def render_page(root: click.Context) -> Iterator[str]:
     group = root.command
     assert isinstance(group, click.Group)
-    texts = read_shipped_toml(__file__, "man.toml", _Said)
+    texts = read_shipped_toml(__file__, "man.toml", _ManualTexts)
     yield f'.TH HOSTDX 1 "" "hostdx {__version__}" "User Commands"'
     yield ".ad l"  # choices of an option leave no blanks to widen
     yield from (".SH NAME", "hostdx \\- why is this host slower than it should be, and what proves it?")

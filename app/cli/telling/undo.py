@@ -17,7 +17,7 @@ from hostdx.app.terminal.output import print_complaint, print_line, print_parts,
 from hostdx.app.undo import killed_ending
 from hostdx.app.undo import undo as undoing
 from hostdx.app.undo.change_report import ChangeReport, UndoneChange
-from hostdx.app.undo.journal import Busy, discard_journal, list_journals, read_legible_entries
+from hostdx.app.undo.journal import JournalLocked, discard_journal, list_journals, read_legible_entries
 from hostdx.scenarios.contract.events import SCHEMA
 
 _ROLES = {"open": "warning", "reverted": "ok", "kept": "warning"}
@@ -103,7 +103,7 @@ def _forget_changes(identifier: str, *, yes: bool, dry_run: bool) -> int:
     with hold_back_signals():
         try:
             journal = undoing.lock_journal(leftover.path, undoing.PATIENCE_S)
-        except Busy:
+        except JournalLocked:
             raise Failure(f"undo: {run}: {_hanging_text(leftover)}") from None
         if journal is not None:
             done = undoing.forget_entries(journal, identifier)
@@ -134,7 +134,7 @@ def _discard_journal(path: Path, *, yes: bool, dry_run: bool) -> int:
     with hold_back_signals():
         try:
             discard_journal(path)
-        except Busy:
+        except JournalLocked:
             raise Failure(f"undo: {path.stem}: another hostdx is using it; nothing was removed") from None
     return 0
 
@@ -164,7 +164,7 @@ def _elsewhere_hint() -> str:
 def _undo_leftover(leftover: undoing.Leftover) -> list[UndoneChange]:
     try:
         done = killed_ending.undo_killed_run(leftover.path)
-    except Busy:
+    except JournalLocked:
         raise Failure(f"undo: {leftover.header.run}: {_hanging_text(leftover)}") from None
     changes = [undone.change_report for undone in done]
     for change in changes:

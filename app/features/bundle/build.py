@@ -67,7 +67,7 @@ def build_portable_archive() -> PortableArchive:
         **{f"{name}.zip": data for name, data in packed.items()},
     }
     data = make_archive(members, time_s, zipfile.ZIP_STORED, b"#!/usr/bin/env python3\n")
-    return PortableArchive(data, bill_of_materials(wheels), len(wheels))
+    return PortableArchive(data, bill_of_materials_json(wheels), len(wheels))
 
 
 def make_archive(
@@ -85,7 +85,7 @@ def make_archive(
     return packed.getvalue()
 
 
-def bill_of_materials(wheels: list[tuple[str, bytes]]) -> bytes:
+def bill_of_materials_json(wheels: list[tuple[str, bytes]]) -> bytes:
     """The software bill of materials in CycloneDX 1.5: what is in it, and the SHA-256 that the index had for it."""
     components = []
     for file, wheel in wheels:

@@ -66,7 +66,7 @@ class Bundle:
         return True
 
 
-def candidate_places() -> Iterator[str]:
+def candidate_unpack_folders() -> Iterator[str]:
     """Where it may lie, in this order; each is to be a directory of ours alone."""
     me = os.geteuid()
     cache = os.environ.get("XDG_CACHE_HOME", "")
@@ -75,7 +75,7 @@ def candidate_places() -> Iterator[str]:
     yield f"{os.environ.get('TMPDIR') or '/tmp'}/hostdx-bundle-{me}"
 
 
-def make_and_check_place(place: str) -> str:
+def make_and_check_unpack_folder(place: str) -> str:
     """Its real path, made where it is not there. Raises Unfit, OSError."""
     if not place.startswith("/"):
         raise UnfitBundle("is no absolute path")
@@ -224,9 +224,9 @@ def main(out: IO[str] = sys.stderr) -> None:
     refused = []
     try:
         bundle = Bundle(path)
-        for place in candidate_places():
+        for place in candidate_unpack_folders():
             try:
-                folder = unpack_if_needed(bundle, make_and_check_place(place))
+                folder = unpack_if_needed(bundle, make_and_check_unpack_folder(place))
                 break
             except UnfitBundle as why:
                 refused.append(f"{place}: {why}")

@@ -1,6 +1,6 @@
 """Recordings as tables for notebooks and databases."""
 
-from hostdx.app.feature import Columns, CommandEntry, Feature
+from hostdx.app.feature import ColumnsForManual, CommandEntry, Feature
 
 FEATURE = Feature(
     commands={
@@ -10,5 +10,5 @@ FEATURE = Feature(
             after="report",
         )
     },
-    columns=(Columns("EXPORT", "hostdx.app.features.export.schema:COLUMN_MEANINGS"),),
+    columns=(ColumnsForManual("EXPORT", "hostdx.app.features.export.schema:COLUMN_MEANINGS"),),
 )

@@ -59,7 +59,7 @@ def export(
 
 def _write_tables(recordings: tuple[str, ...], output: str, form: Form) -> int:
     from hostdx.app.features.export.output import ExportFolder
-    from hostdx.app.features.export.sources import Unexported, digest_of, find_sources, read_source
+    from hostdx.app.features.export.sources import NoRowsInFile, file_digest, find_sources, read_source
     from hostdx.app.recordings.reader import pause_collection
 
     sources = find_sources(recordings)
@@ -68,11 +68,11 @@ def _write_tables(recordings: tuple[str, ...], output: str, form: Form) -> int:
     with ExportFolder(output, form) as folder:
         for source in sources:
             try:
-                run_id = digest_of(source.path)
+                run_id = file_digest(source.path)
                 if run_id in files:
-                    raise Unexported(f"is the same file as {files[run_id]}; exported once")
+                    raise NoRowsInFile(f"is the same file as {files[run_id]}; exported once")
                 run = read_source(source, run_id)
-            except Unexported as why:
+            except NoRowsInFile as why:
                 refused += 1
                 print_complaint(f"export: {source.path}: {why}")
                 continue

@@ -26,7 +26,7 @@ from hostdx.probes.imports.model import ImportRefusedError
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.probes.types import Json
-from hostdx.scenarios.analysis.compare.snapshot import Imported
+from hostdx.scenarios.analysis.compare.snapshot import ImportedSource
 from hostdx.scenarios.analysis.imported import CARD
 from hostdx.scenarios.analysis.imported.pile import make_result_set
 from hostdx.scenarios.analysis.imported.recording import recording_events
@@ -47,7 +47,7 @@ class ExportSource(NamedTuple):
     node: str = ""  # of a fleet run
 
 
-class Unexported(Exception):
+class NoRowsInFile(Exception):
     """A file that gives no rows; the text says why."""
 
 
@@ -87,7 +87,7 @@ def _is_measurement(name: str) -> bool:
     return not name.startswith(".") and name not in _NO_MEASUREMENT and not name.endswith(_OTHER_SUFFIXES)
 
 
-def digest_of(path: Path) -> str:
+def file_digest(path: Path) -> str:
     """Return the `run_id` of a file. Raises Unexported."""
     digest, size = hashlib.sha256(), 0
     try:
@@ -96,9 +96,9 @@ def digest_of(path: Path) -> str:
                 digest.update(chunk)
                 size += len(chunk)
                 if size > SIZE_LIMIT:
-                    raise Unexported("larger than any recording")
+                    raise NoRowsInFile("larger than any recording")
     except (OSError, ValueError) as why:
-        raise Unexported(f"cannot be read: {why.strerror if isinstance(why, OSError) else why}") from None
+        raise NoRowsInFile(f"cannot be read: {why.strerror if isinstance(why, OSError) else why}") from None
     return digest.hexdigest()[:16]
 
 
@@ -116,7 +116,7 @@ def read_source(source: ExportSource, run_id: str) -> RunRows:
         return RunRows(RunFile(run_id, str(source.path), "recording", source.node), chain((first,), events))
     except (OSError, Failure, ValueError, RecursionError) as why:
         words = str(getattr(why, "text", why)).removeprefix(f"{source.path}: ")
-        raise Unexported(" ".join(words.split())[:300]) from None
+        raise NoRowsInFile(" ".join(words.split())[:300]) from None
 
 
 def _poll_events(path: Path) -> Iterator[ev.AnyEvent]:
@@ -138,7 +138,7 @@ def _imported_events(path: Path, no_recording: BrokenRecording) -> Iterable[ev.A
     except ImportRefusedError:
         raise no_recording from None
     modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
-    file = Imported(
+    file = ImportedSource(
         name=path.name, path=str(path), sha256=data.sha256_digest, bytes=data.size, modified=modified, result=result
     )  # fmt: skip
     began = _make_began(CARD.id, result.host or "", (result.began or modified).removesuffix("Z"))

@@ -1,6 +1,6 @@
 """Many nodes: launched over ssh, judged against each other, and looked at as one."""
 
-from hostdx.app.feature import Columns, CommandEntry, Feature, ScreenEntry
+from hostdx.app.feature import ColumnsForManual, CommandEntry, Feature, ScreenEntry
 
 FEATURE = Feature(
     commands={
@@ -16,6 +16,8 @@ FEATURE = Feature(
         ),
     ),
     columns=(
-        Columns("FLEET JUDGE \\-\\-FORMAT NDJSON, \\-\\-PARQUET", "hostdx.app.features.fleet.rows:COLUMNS"),
+        ColumnsForManual(
+            "FLEET JUDGE \\-\\-FORMAT NDJSON, \\-\\-PARQUET", "hostdx.app.features.fleet.rows:COLUMNS"
+        ),
     ),
 )

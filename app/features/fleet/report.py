@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from hostdx.app.features.fleet.strip import strip_lines, strip_svg
-from hostdx.app.features.fleet.together import format_amount, sum_words, together_sections
+from hostdx.app.features.fleet.together import format_amount, total_rate_sections, total_rate_sentences
 from hostdx.probes import units
 from hostdx.probes.types import Json
 from hostdx.probes.units import count_noun, format_percent, join_names
@@ -29,7 +29,7 @@ _SMALL_FLEET_TEXT = f"Too few nodes ({peers.MIN_NODES} are needed) to name a set
 
 def fleet_document(judgement: peers.FleetJudgement) -> doc.ReportDocument:
     sections = [
-        *together_sections(judgement.sums),
+        *total_rate_sections(judgement.sums),
         *(_outlier_section(judgement, odd) for odd in judgement.odd),
         *_suspect_sections(judgement),
         *_population_sections(judgement),
@@ -78,7 +78,7 @@ def lead_sentences(judgement: peers.FleetJudgement) -> list[str]:
         sentences.append(
             f"{count_noun(len({item.node for item in judgement.missing}), 'node')} gave no answer"
         )
-    return [f"{sentence}." for sentence in (*sentences, *sum_words(judgement.sums))]
+    return [f"{sentence}." for sentence in (*sentences, *total_rate_sentences(judgement.sums))]
 
 
 def nodes_with_same_figures(judgement: peers.FleetJudgement) -> list[list[str]]:

@@ -25,7 +25,7 @@ from hostdx.scenarios.analysis.compare.run_summary import (
     summarise_run,
 )
 from hostdx.scenarios.analysis.peers.facts import spell_facts
-from hostdx.scenarios.analysis.peers.node import Hardware, hardware_of, loads_of, node_of_run
+from hostdx.scenarios.analysis.peers.node import Hardware, hardware_of_facts, node_of_run, planned_loads_of
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.ranges import is_showable
 
@@ -90,7 +90,7 @@ def _summary_of_recording(path: Path) -> AnswerSummary:
         run = read_other_tool(path, path.name, no_recording)
     global _loads
     node = node_of_run(run, run.host)
-    if _loads != (loads := loads_of(run)):
+    if _loads != (loads := planned_loads_of(run)):
         _loads = loads  # like nodes have them alike: one object crosses to another process once a batch
     return AnswerSummary(
         host=run.host[:_NAME], scenario=run.scenario, logs=node.logs, loads=_loads, hardware=node.hardware,
@@ -116,7 +116,7 @@ def _summary_of_triage(path: Path) -> AnswerSummary:
     return AnswerSummary(
         host=name[:_NAME] if isinstance(name, str) else "",
         scenario=triage.scenario,
-        hardware=hardware_of(facts),
+        hardware=hardware_of_facts(facts),
         findings=tuple(dict.fromkeys(item.id[:_NAME] for item in triage.findings[:MAX_FINDINGS])),
         looked=True,
         facts=spell_facts(facts),

@@ -15,7 +15,7 @@ _MAX_NODES = 64  # columns of a table that a person reads
 _MAX_SUMS = 2
 
 
-def together_sections(sums: Sequence[Sum]) -> list[ReportSection]:
+def total_rate_sections(sums: Sequence[Sum]) -> list[ReportSection]:
     if not sums:
         return []
     shown = list(dict.fromkeys(name for node_sum in sums for name in node_sum.rates))[:_MAX_NODES]
@@ -42,7 +42,7 @@ def together_sections(sums: Sequence[Sum]) -> list[ReportSection]:
     return [ReportSection("Together", (table, paragraph_of(SAYS.text("together"))))]
 
 
-def sum_words(sums: Sequence[Sum]) -> list[str]:
+def total_rate_sentences(sums: Sequence[Sum]) -> list[str]:
     """`12 nodes together: 3.2 GB/s in sequential read`, of the first loads."""
     return [
         f"{count_noun(len(node_sum.rates), 'node')} together: "

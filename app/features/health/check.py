@@ -15,8 +15,8 @@ from typing import Literal
 
 import msgspec
 
-from hostdx.app.features.health.leftovers import Leftover
-from hostdx.app.features.health.node_class import LOADS, NodeClass, rounds_of
+from hostdx.app.features.health.leftovers import LeftBehind
+from hostdx.app.features.health.node_class import LOADS, NodeClass, undisturbed_rounds
 from hostdx.app.features.health.speed import MIN_ROUNDS, LoadStanding, compare_rounds, is_surely_fit
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.state import make_private, state_dir
@@ -152,7 +152,7 @@ def _check_rules(check: HealthCheck, ends: float) -> None:
     finally:
         _kill_and_wait_briefly(rules)
     try:
-        all_leftovers = msgspec.json.decode(b"".join(_read_chunks(leftovers, ends)), type=list[Leftover])
+        all_leftovers = msgspec.json.decode(b"".join(_read_chunks(leftovers, ends)), type=list[LeftBehind])
         for left in all_leftovers:
             answer: Answer = Answer.NOT_FIT if left.grave else Answer.NOT_SURE
             check.reasons.append(UnfitReason("left behind", answer, f"left behind: {left.text}", left.source))
@@ -233,7 +233,7 @@ class _SpeedTest:
         return rounds
 
     def _standings(self) -> list[LoadStanding]:
-        return compare_rounds(self._class, rounds_of(self._session))
+        return compare_rounds(self._class, undisturbed_rounds(self._session))
 
     def _stop_child(self, child: subprocess.Popen[bytes]) -> None:
         """Stop the run, which then undoes what it changed; its supervisor does so where it must be killed."""

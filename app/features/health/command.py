@@ -7,7 +7,7 @@ import time
 
 import click
 
-from hostdx.app.cli.options import Directory, Number
+from hostdx.app.cli.options import DirectoryParameter, NumberParameter
 from hostdx.app.features.health.check import Answer
 from hostdx.app.features.health.forms import FORMS, NAGIOS, Form
 from hostdx.app.terminal.failure import Failure
@@ -34,7 +34,7 @@ class NagiosCommand(click.Command):
 @click.command(cls=NagiosCommand)
 @click.option(
     "--within",
-    type=Number(WITHIN),
+    type=NumberParameter(WITHIN),
     default="15s",
     metavar="TIME",
     show_default=True,
@@ -46,7 +46,9 @@ class NagiosCommand(click.Command):
     metavar="NAME|FILE.json",
     help="Class of the node (`fleet judge --save-class NAME`; default: this host's own baseline).",
 )
-@click.option("--dir", "directory", type=Directory(), help="Directory on the local disk to measure in.")
+@click.option(
+    "--dir", "directory", type=DirectoryParameter(), help="Directory on the local disk to measure in."
+)
 @click.option("--format", "form", type=click.Choice(FORMS), default="text", show_default=True)
 @click.option(
     "--explain",
@@ -61,16 +63,16 @@ def health(within: float, class_name: str | None, directory: str | None, form: F
     """
     began = time.monotonic()
     from hostdx.app.features.health.check import check_node, make_failed_check
-    from hostdx.app.features.health.forms import exit_status_of, spell_check, spell_rates
-    from hostdx.app.features.health.node_class import class_of_own_baseline, read_class
+    from hostdx.app.features.health.forms import exit_status_of, format_check, format_error_rates
+    from hostdx.app.features.health.node_class import class_of_own_baseline, read_node_class
     from hostdx.app.features.health.speed import error_rates
 
     try:
-        node_class = read_class(class_name) if class_name else class_of_own_baseline()
+        node_class = read_node_class(class_name) if class_name else class_of_own_baseline()
         if explain:
             if node_class is None:
                 raise Failure("health: --explain needs a class: --class NAME, or a baseline of this host")
-            for line in spell_rates(error_rates(node_class)):
+            for line in format_error_rates(error_rates(node_class)):
                 print_line(line)
             return 0
         check = check_node(began, within, node_class, directory or "")
@@ -78,6 +80,6 @@ def health(within: float, class_name: str | None, directory: str | None, form: F
         if form != "nagios":
             raise
         check = make_failed_check(why)
-    if text := spell_check(check, form):
+    if text := format_check(check, form):
         print_result(text)
     return exit_status_of(check, form)

@@ -105,13 +105,13 @@ _LINES: dict[Form, Callable[[HealthCheck], Iterator[str]]] = {
 }
 
 
-def spell_check(check: HealthCheck, form: Form) -> str:
+def format_check(check: HealthCheck, form: Form) -> str:
     """Return the check as text; every line but those of JSON is printable."""
     lines = _LINES[form](check)
     return "\n".join(lines if form == "json" else map(make_printable, lines))
 
 
-def spell_rates(rates: list[LoadRates]) -> Iterator[str]:
+def format_error_rates(rates: list[LoadRates]) -> Iterator[str]:
     """Yield both rates for each load, and for a check with all of them."""
     yield f"{'load':<14} {'CPUs':<4} {'limit':>7} {'false drains':>14} {'20 % slower: found':>19} {'in two checks':>14}"
     for r in rates:

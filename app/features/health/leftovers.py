@@ -32,7 +32,7 @@ FOLDERS = ("/dev/shm", "/tmp")
 PRIVATE = ("/tmp/", "/var/tmp/", "/dev/shm/")
 
 
-class Leftover(msgspec.Struct, frozen=True):
+class LeftBehind(msgspec.Struct, frozen=True):
     """Something left behind. `grave`: it takes from the next job; else it makes the node's state doubtful."""
 
     kind: str
@@ -41,33 +41,33 @@ class Leftover(msgspec.Struct, frozen=True):
     grave: bool
 
 
-def find_leftovers(host: Host) -> Iterator[Leftover]:
+def find_left_behind(host: Host) -> Iterator[LeftBehind]:
     meminfo = read_meminfo(host)
     sizes = {} if isinstance(meminfo, Absent) else meminfo
     total = sizes.get("MemTotal", 0)
-    first = _first_user(host)
+    first = _first_uid_of_users(host)
     owners: set[int] = set()
     yield from _processes_of_absent_users(host, first, total, owners)
     for folder in FOLDERS:
-        yield from _left_files(folder, first, total, owners)
+        yield from _files_of_absent_users(folder, first, total, owners)
     available = sizes.get("MemAvailable", total)
     pool = sizes.get("HugePages_Total", 0) * sizes.get("Hugepagesize", 0)
     if total and available + pool < MIN_AVAILABLE * total:
         words = f"{units.format_size(available)} of {units.format_size(total)} memory is available on an idle node"
-        yield Leftover("memory", words, "/proc/meminfo", False)
+        yield LeftBehind("memory", words, "/proc/meminfo", False)
     used = (sizes.get("HugePages_Total", 0) - sizes.get("HugePages_Free", 0)) * sizes.get("Hugepagesize", 0)
     if used > GRAVE_SHARE * total:
-        yield Leftover(
+        yield LeftBehind(
             "huge pages", f"{units.format_size(used)} of huge pages are in use", "/proc/meminfo", False
         )
     for name in host.glob_paths("/sys/block/loop*/loop/backing_file"):
         backing = host.read_file_text(name)
         if isinstance(backing, str) and (backing.startswith(PRIVATE) or "(deleted)" in backing):
             device = name.split("/")[3]
-            yield Leftover("loop device", f"{device} holds {backing.strip()}", name, False)
+            yield LeftBehind("loop device", f"{device} holds {backing.strip()}", name, False)
 
 
-def _first_user(host: Host) -> int:
+def _first_uid_of_users(host: Host) -> int:
     text = host.read_file_text("/etc/login.defs")
     lines = [line.split() for line in text.splitlines()] if isinstance(text, str) else []
     numbers = (parse_unsigned(words[1]) for words in lines if words[:1] == ["UID_MIN"] and len(words) > 1)
@@ -76,7 +76,7 @@ def _first_user(host: Host) -> int:
 
 def _processes_of_absent_users(
     host: Host, first_uid: int, total_memory: int, seen_uids: set[int]
-) -> Iterator[Leftover]:
+) -> Iterator[LeftBehind]:
     """Of users who are not logged in (systemd puts sessions below user.slice); `seen_uids` gets everybody's."""
     pages: dict[int, int] = {}
     busy: dict[int, list[str]] = {}
@@ -102,27 +102,29 @@ def _processes_of_absent_users(
         held = pages[uid] * os.sysconf("SC_PAGE_SIZE")
         doing = f", at work: {', '.join(active[:3])}" if active else ""
         words = f"processes of {user_name(uid)} hold {units.format_size(held)} of memory{doing}"
-        yield Leftover("processes", words, "/proc", bool(active) or held > GRAVE_SHARE * total_memory)
+        yield LeftBehind("processes", words, "/proc", bool(active) or held > GRAVE_SHARE * total_memory)
 
 
-def _left_files(folder: str, first: int, total: int, owners: set[int]) -> Iterator[Leftover]:
+def _files_of_absent_users(
+    folder: str, first_uid: int, total_bytes: int, seen_uids: set[int]
+) -> Iterator[LeftBehind]:
     sizes: dict[int, int] = {}
     try:
         device, space = Path(folder).stat().st_dev, os.statvfs(folder)
-        for uid, size in _own_sizes(folder, device):
-            if first <= uid != NOBODY and uid not in owners:
+        for uid, size in _owners_and_sizes(folder, device):
+            if first_uid <= uid != NOBODY and uid not in seen_uids:
                 sizes[uid] = sizes.get(uid, 0) + size
     except OSError:
         return
-    room = total if folder == FOLDERS[0] else space.f_blocks * space.f_frsize
+    room = total_bytes if folder == FOLDERS[0] else space.f_blocks * space.f_frsize
     share = GRAVE_SHARE if folder == FOLDERS[0] else FILLED_SHARE
     for uid, size in sizes.items():
         if size > share * room:
             words = f"files of {user_name(uid)}, who runs nothing, hold {units.format_size(size)} in {folder}"
-            yield Leftover("files", words, folder, True)
+            yield LeftBehind("files", words, folder, True)
 
 
-def _own_sizes(folder: str, device: int) -> Iterator[tuple[int, int]]:
+def _owners_and_sizes(folder: str, device: int) -> Iterator[tuple[int, int]]:
     """Owner and bytes on the disk of each file on this file system; no link is followed."""
     waiting, entry_count = [folder], 0
     while waiting and entry_count < MAX_ENTRIES:
@@ -144,7 +146,7 @@ def _own_sizes(folder: str, device: int) -> Iterator[tuple[int, int]]:
 
 def main() -> None:
     with closing(Host()) as host:
-        os.write(1, msgspec.json.encode(list(find_leftovers(host))))
+        os.write(1, msgspec.json.encode(list(find_left_behind(host))))
 
 
 if __name__ == "__main__":

@@ -60,12 +60,12 @@ class NodeClass(msgspec.Struct, frozen=True, kw_only=True):
 _decoder = msgspec.json.Decoder(NodeClass)
 
 
-def level_of(logs: Sequence[float]) -> float:
+def level_of_logs(logs: Sequence[float]) -> float:
     """Return a load's level in a run: the median of its rounds, which a few disturbed ones do not move."""
     return median(logs)
 
 
-def rounds_of(session: RunSession) -> dict[LoadKey, list[float]]:
+def undisturbed_rounds(session: RunSession) -> dict[LoadKey, list[float]]:
     """Return the logs of the undisturbed rounds of the loads that `health` measures."""
     rounds: dict[LoadKey, list[float]] = {}
     for workload in LOADS:
@@ -77,20 +77,20 @@ def rounds_of(session: RunSession) -> dict[LoadKey, list[float]]:
     return rounds
 
 
-def make_class(name: str, runs: Iterable[tuple[str, RunSession]]) -> NodeClass:
+def make_node_class(name: str, runs: Iterable[tuple[str, RunSession]]) -> NodeClass:
     """Make a class of runs, each with the name of its node. Several runs of a node count as one. Raises Failure."""
     levels: dict[LoadKey, dict[str, list[float]]] = {}
     scatters: dict[LoadKey, list[float]] = {}
     units: dict[LoadKey, str] = {}
     for number, (node, session) in enumerate(runs):
-        for key, logs in rounds_of(session).items():
+        for key, logs in undisturbed_rounds(session).items():
             if len(logs) > 2:
-                levels.setdefault(key, {}).setdefault(node or str(number), []).append(level_of(logs))
+                levels.setdefault(key, {}).setdefault(node or str(number), []).append(level_of_logs(logs))
                 scatters.setdefault(key, []).append(deviation_below(logs))
                 load = session.find_workload(key[0])
                 units[key] = load.metrics[0].unit if load is not None else ""
     loads = tuple(
-        make_load(key, [fmean(own) for own in nodes.values()], scatters[key], units[key])
+        make_class_load(key, [fmean(own) for own in nodes.values()], scatters[key], units[key])
         for key, nodes in sorted(levels.items())
         if len(nodes) >= MIN_RUNS
     )
@@ -102,7 +102,9 @@ def make_class(name: str, runs: Iterable[tuple[str, RunSession]]) -> NodeClass:
     return NodeClass(schema=SCHEMA, name=name, loads=loads)
 
 
-def make_load(key: LoadKey, levels: Sequence[float], scatters: Sequence[float], unit: str = "") -> ClassLoad:
+def make_class_load(
+    key: LoadKey, levels: Sequence[float], scatters: Sequence[float], unit: str = ""
+) -> ClassLoad:
     """`levels`: of each node; `scatters`: standard deviations of the rounds of each run. All in logs."""
     level, spread = median(levels), max(MIN_SPREAD, deviation_below(levels))
     scatter, lowest = max(MIN_SPREAD, median(scatters)), level - min(levels)
@@ -125,10 +127,10 @@ def _class_path(name: str) -> Path:
     return state_dir() / "classes" / f"{name}.json"
 
 
-def save_class(name: str, runs: Iterable[tuple[str, RunSession]]) -> Path:
+def save_node_class(name: str, runs: Iterable[tuple[str, RunSession]]) -> Path:
     """Write a class under its name in the state directory, or to a path with a slash. Raises Failure."""
     path = _class_path(name)
-    node_class = make_class(path.name.removesuffix(".json"), runs)
+    node_class = make_node_class(path.name.removesuffix(".json"), runs)
     if "/" not in name:
         make_private(path.parent)
     write_bytes(
@@ -137,7 +139,7 @@ def save_class(name: str, runs: Iterable[tuple[str, RunSession]]) -> Path:
     return path
 
 
-def read_class(name: str) -> NodeClass:
+def read_node_class(name: str) -> NodeClass:
     """Raises Failure."""
     path = _class_path(name)
     try:
@@ -161,7 +163,7 @@ def class_of_own_baseline() -> NodeClass | None:
     for name in baselines_of_host(host, card_with_role("battery").id):
         try:
             runs = [(str(path), load_recording(path)) for path in baseline_recordings(name)[-MAX_OWN_RUNS:]]
-            return make_class(f"own baseline {name}", runs)
+            return make_node_class(f"own baseline {name}", runs)
         except (Failure, BrokenRecording):
             continue
     return None

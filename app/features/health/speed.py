@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
-from hostdx.app.features.health.node_class import ClassLoad, LoadKey, NodeClass, Rounds, level_of
+from hostdx.app.features.health.node_class import ClassLoad, LoadKey, NodeClass, Rounds, level_of_logs
 from hostdx.scenarios.contract.verdict.verdict import margin_edge
 from hostdx.scenarios.experiment.statistics.distributions import normal_quantile, normal_tail, t_quantile
 
@@ -71,20 +71,20 @@ class LoadRates(NamedTuple):
         return self.found_in_two_share >= MIN_FOUND
 
 
-def deviation_of(load: ClassLoad, rounds: int) -> float:
+def level_deviation_of(load: ClassLoad, rounds: int) -> float:
     """Return the standard deviation of a fit node's level after so many rounds, in logs."""
-    return math.sqrt(load.spread**2 * (1 + 1 / load.runs) + noise_of(load, rounds) ** 2)
+    return math.sqrt(load.spread**2 * (1 + 1 / load.runs) + check_noise_of(load, rounds) ** 2)
 
 
-def noise_of(load: ClassLoad, rounds: int) -> float:
+def check_noise_of(load: ClassLoad, rounds: int) -> float:
     """Return the part of that deviation which is another one in each check of the same node."""
     return load.scatter * math.sqrt(MEDIAN_EFFICIENCY * INFLATION / max(1, rounds))
 
 
-def limit_of(load: ClassLoad, rounds: int, loads: int) -> float:
+def slow_limit_of(load: ClassLoad, rounds: int, loads: int) -> float:
     """Return how far below its class a node must be to be slow, in logs. `loads`: how many are judged together."""
     quantile = t_quantile(1 - FALSE_DRAINS / loads, max(2, load.runs - 1))
-    return max(MARGIN, quantile * deviation_of(load, rounds), BEYOND_LOWEST * load.lowest)
+    return max(MARGIN, quantile * level_deviation_of(load, rounds), BEYOND_LOWEST * load.lowest)
 
 
 def compare_rounds(node_class: NodeClass, rounds: Rounds) -> list[LoadStanding]:
@@ -94,10 +94,10 @@ def compare_rounds(node_class: NodeClass, rounds: Rounds) -> list[LoadStanding]:
         LoadStanding(
             load.load,
             load.slot,
-            math.exp(level_of(logs) - load.level),
-            math.exp(-limit_of(load, len(logs), count)),
+            math.exp(level_of_logs(logs) - load.level),
+            math.exp(-slow_limit_of(load, len(logs), count)),
             len(logs),
-            rates_of(load, count).keeps_promise,
+            error_rates_of_load(load, count).keeps_promise,
         )
         for load in node_class.loads
         if (logs := rounds.get((load.load, load.slot)))
@@ -118,19 +118,19 @@ def is_surely_fit(node_class: NodeClass, standings: Iterable[LoadStanding]) -> b
 
 def error_rates(node_class: NodeClass) -> list[LoadRates]:
     """Return both rates of a check of full length for each load, as its class's figures give them."""
-    return [rates_of(load, len(node_class.loads)) for load in node_class.loads]
+    return [error_rates_of_load(load, len(node_class.loads)) for load in node_class.loads]
 
 
 @lru_cache(maxsize=256)
-def rates_of(load: ClassLoad, loads: int) -> LoadRates:
+def error_rates_of_load(load: ClassLoad, loads: int) -> LoadRates:
     """Return both rates of a load. `loads`: how many are judged together."""
-    limit = limit_of(load, FULL_ROUNDS, loads)
+    limit = slow_limit_of(load, FULL_ROUNDS, loads)
     found_once = found_twice = 0.0
     for deviate, weight in _NODES:
         node = deviate * load.spread - SLOW + DRIFT
-        early = normal_tail((-SLOW / 2 - node) / noise_of(load, MIN_ROUNDS))
-        probability = max(0.0, normal_tail((node + limit) / noise_of(load, FULL_ROUNDS)) - early)
+        early = normal_tail((-SLOW / 2 - node) / check_noise_of(load, MIN_ROUNDS))
+        probability = max(0.0, normal_tail((node + limit) / check_noise_of(load, FULL_ROUNDS)) - early)
         found_once += weight * probability
         found_twice += weight * (1 - (1 - probability) ** 2)
-    false_drain = normal_tail(limit / deviation_of(load, FULL_ROUNDS))
+    false_drain = normal_tail(limit / level_deviation_of(load, FULL_ROUNDS))
     return LoadRates(load.load, load.slot, math.exp(-limit), false_drain, found_once, found_twice)

@@ -19,7 +19,7 @@ WRITES_BYTES = 512 << 20
 KEEP = 180  # nights; a recording of one has about 100 kB
 
 
-class WatchSettings(msgspec.Struct, frozen=True, kw_only=True):
+class NightSettings(msgspec.Struct, frozen=True, kw_only=True):
     """`directory`: to measure in, empty for the battery's own choice; `textfile`: for node_exporter, empty for none;
     `fleet`: where other nodes' nights are.
     """
@@ -30,14 +30,14 @@ class WatchSettings(msgspec.Struct, frozen=True, kw_only=True):
     fleet: str = ""
 
 
-def command_arguments(wanted: WatchSettings) -> tuple[str, ...]:
+def command_arguments(wanted: NightSettings) -> tuple[str, ...]:
     """As `hostdx watch --night` takes them."""
     places = {"--dir": wanted.directory, "--textfile": wanted.textfile, "--fleet": wanted.fleet}
     words = [word for option, place in places.items() if place for word in (option, place)]
     return ("--keep", str(wanted.keep), *words)
 
 
-def check_directories(wanted: WatchSettings) -> None:
+def check_directories(wanted: NightSettings) -> None:
     """A timer for what is not there would fail every night. Raises Failure."""
     above = os.path.dirname(wanted.textfile)  # noqa: PTH120
     places = {"--dir": wanted.directory, "--textfile": above, "--fleet": wanted.fleet}
@@ -48,15 +48,15 @@ def check_directories(wanted: WatchSettings) -> None:
 
 
 def load_benchmark_set() -> Scenario:
-    return registry.load(card_with_role("battery").id)
+    return registry.load_scenario(card_with_role("battery").id)
 
 
-def scenario_options(wanted: WatchSettings) -> dict[str, Json]:
+def scenario_options(wanted: NightSettings) -> dict[str, Json]:
     chosen: dict[str, Json] = {"budget": BUDGET_S, "size": SIZE_BYTES, "writes": WRITES_BYTES}
     return chosen | ({"dir": wanted.directory} if wanted.directory else {})
 
 
-def plan_of_night(wanted: WatchSettings) -> Plan:
+def make_night_plan(wanted: NightSettings) -> Plan:
     """Of one night. Raises UsageError and RunRefused as the scenario does."""
     scenario = load_benchmark_set()
     with closing(Host()) as host, host.read_static_parts_once():

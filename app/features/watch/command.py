@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 import click
 
 from hostdx.app.cli.look import add_color_option, check_clock
-from hostdx.app.cli.options import Directory
+from hostdx.app.cli.options import DirectoryParameter
 from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
 from hostdx.app.terminal.output import print_complaint, print_line, print_parts, print_result
 from hostdx.app.terminal.printable import make_printable
 from hostdx.scenarios.contract.finding import SEVERITIES
 
 if TYPE_CHECKING:
-    from hostdx.app.features.watch.battery import WatchSettings
-    from hostdx.app.features.watch.night import Tonight
-    from hostdx.app.features.watch.timer import Installable
+    from hostdx.app.features.watch.battery import NightSettings
+    from hostdx.app.features.watch.night import NightOutcome
+    from hostdx.app.features.watch.timer import InstallableUnits
     from hostdx.scenarios.analysis.nights.history import HostHistory
 
 AT = "02:30"
@@ -48,7 +48,10 @@ KEPT.name = "number of nights"  # click says "integer range"
     "--at", default=AT, callback=check_clock, metavar="HH:MM", show_default=True, help="When a night begins."
 )
 @click.option(
-    "--dir", "directory", type=Directory(), help="Directory to measure in (default: the benchmark set's own)."
+    "--dir",
+    "directory",
+    type=DirectoryParameter(),
+    help="Directory to measure in (default: the benchmark set's own).",
 )
 @click.option(
     "--keep", type=KEPT, default=KEEP, show_default=True, metavar="N", help="Number of nights to keep."
@@ -98,12 +101,12 @@ def watch(
         if night:
             raise click.UsageError("--night and --incidents: choose one")
         return _serve_incidents(install=install, remove=remove, units=units, yes=yes, dry_run=dry_run)
-    from hostdx.app.features.watch.battery import WatchSettings
+    from hostdx.app.features.watch.battery import NightSettings
     from hostdx.app.features.watch.openmetrics import SUFFIX
 
     if textfile is not None and not textfile.endswith(SUFFIX):
         raise Failure(f"watch: {textfile}: node_exporter reads files that end in {SUFFIX} only", USAGE)
-    wanted = WatchSettings(
+    wanted = NightSettings(
         directory=directory or "",
         keep=keep,
         textfile=os.path.abspath(textfile) if textfile else "",  # noqa: PTH100
@@ -122,7 +125,7 @@ def watch(
     return _print_status()
 
 
-def _install_units(units: Installable, *, yes: bool, dry_run: bool, only_print: bool) -> int:
+def _install_units(units: InstallableUnits, *, yes: bool, dry_run: bool, only_print: bool) -> int:
     from hostdx.app.features.watch.timer import check_own_program, install_timer, systemd_runs, units_text
 
     if os.geteuid() == 0:
@@ -149,7 +152,7 @@ def _record_incidents() -> int:
     from datetime import UTC, datetime
 
     from hostdx.app.features.watch.incidents.book import BookWriter, book_dir
-    from hostdx.app.features.watch.incidents.recorder import NICE, PressureTriggers, Recorder
+    from hostdx.app.features.watch.incidents.recorder import NICE, IncidentRecorder, PressureTriggers
     from hostdx.app.features.watch.incidents.summaries import update_summaries
     from hostdx.app.locks import LockFile
 
@@ -158,7 +161,7 @@ def _record_incidents() -> int:
     os.nice(NICE)
     print_complaint(f"watch: a look every ten seconds goes to {book.folder}; `hostdx incident` reads it")
     try:
-        Recorder(book, triggers.wait).record()
+        IncidentRecorder(book, triggers.wait).record()
     finally:
         triggers.close()
         book.close()
@@ -188,7 +191,7 @@ def _remove_units(remove_command: str | None = None) -> int:
     return COULD_NOT if failed else 0
 
 
-def _measure_night(wanted: WatchSettings, *, as_json: bool, fail_on: str | None) -> int:
+def _measure_night(wanted: NightSettings, *, as_json: bool, fail_on: str | None) -> int:
     from hostdx.app.features.watch import night as nights
     from hostdx.app.features.watch.history_command import reaches_severity
     from hostdx.app.report.json_document import encode_document
@@ -216,7 +219,7 @@ def _measure_night(wanted: WatchSettings, *, as_json: bool, fail_on: str | None)
     return int(reaches_severity(tonight.history, fail_on))
 
 
-def _print_outcome(tonight: Tonight) -> None:
+def _print_outcome(tonight: NightOutcome) -> None:
     if tonight.skipped:
         print_complaint(f"watch: not measured: {tonight.skipped}")
     elif tonight.failed:

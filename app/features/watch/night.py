@@ -14,15 +14,15 @@ from typing import TypeAlias
 import msgspec
 
 from hostdx.app import locks
-from hostdx.app.features.watch.battery import WatchSettings, load_benchmark_set, scenario_options
+from hostdx.app.features.watch.battery import NightSettings, load_benchmark_set, scenario_options
 from hostdx.app.features.watch.fleet_nights import FleetNights, read_fleet_nights
 from hostdx.app.features.watch.nights import Nights
 from hostdx.app.features.watch.openmetrics import write_metrics
 from hostdx.app.recordings import baselines
-from hostdx.app.run.execution import Execution, RunRequest
+from hostdx.app.run.execution import RunExecution, RunRequest
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.undo import killed_ending, undo
-from hostdx.app.undo.journal import Busy
+from hostdx.app.undo.journal import JournalLocked
 from hostdx.probes.number_text import parse_real
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
@@ -41,7 +41,7 @@ MAX_LOAD_PER_CPU = 0.5  # runnable tasks a CPU over five minutes, on kernels wit
 Measure: TypeAlias = Callable[[Path, str], ev.RunEnded]
 
 
-class Tonight(msgspec.Struct, frozen=True, kw_only=True):
+class NightOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What became of a night. `skipped`: why nothing was measured."""
 
     recordings: tuple[Path, ...]
@@ -56,20 +56,20 @@ def nights_folder() -> Path:
 
 
 def measure_night(
-    wanted: WatchSettings,
+    wanted: NightSettings,
     measure: Measure,
     complain: Callable[[str], None],
     *,
     busy: Callable[[], str],
     now: Callable[[], datetime] = lambda: datetime.now(UTC),
-) -> Tonight:
+) -> NightOutcome:
     """Raises Failure: another night is under way, or there is no room for a recording."""
     nights = Nights(nights_folder())
     lock = locks.LockFile("watch", "a night of the watch", "watch", f"{now():%H:%M:%S} UTC")
     try:
         undo_killed_nights(complain)
         if skip_reason := _measured_already_reason(nights, now()):
-            return Tonight(recordings=(), history=nights.read_history(), skipped=skip_reason)
+            return NightOutcome(recordings=(), history=nights.read_history(), skipped=skip_reason)
         recordings = [nights.next_name(f"{now():%Y%m%dT%H%M%SZ}", again=False)]
         ended = measure(recordings[0], busy())
         if ended.status == "done" and nights.read_history().retest:
@@ -88,7 +88,7 @@ def measure_night(
         if wanted.textfile:
             write_metrics(history, Path(wanted.textfile), ended.status)
         reason = ended.reason or ""
-        return Tonight(
+        return NightOutcome(
             recordings=tuple(recordings),
             history=history,
             skipped=reason if ended.status == "skipped" else "",
@@ -123,7 +123,7 @@ def undo_killed_nights(complain: Callable[[str], None]) -> None:
             continue
         try:
             done = killed_ending.undo_killed_run(leftover.path)
-        except (Busy, Failure):
+        except (JournalLocked, Failure):
             continue
         for each in done:
             if each.outcome.state == "failed":
@@ -166,7 +166,7 @@ def _pressure_share(host: Host, resource: str) -> float | None:
 
 
 def make_battery_measure(
-    wanted: WatchSettings,
+    wanted: NightSettings,
     command: list[str],
     show: Callable[[ev.AnyEvent], None],
     complain: Callable[[str], None],
@@ -182,6 +182,6 @@ def make_battery_measure(
             recording=str(recording),
         )
         with closing(Host()) as host:
-            return Execution(scenario, host, request, show, complain, blocked=blocked).run_to_end()
+            return RunExecution(scenario, host, request, show, complain, blocked=blocked).run_to_end()
 
     return measure

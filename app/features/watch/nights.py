@@ -102,7 +102,7 @@ class Nights:
         newest |= set(measured[len(measured) - night_history.collected :])
         removed = [path for path in self.recording_paths if int(path.name[:6]) not in newest]
         for path in removed:
-            store.delete(path)
+            store.delete_recording_and_parts(path)
         return removed
 
     def _read_entries(self) -> dict[str, _Entry]:

@@ -13,15 +13,15 @@ from typing import Protocol
 
 import msgspec
 
-from hostdx.app.features.watch.battery import WRITES_BYTES, WatchSettings, command_arguments, plan_of_night
+from hostdx.app.features.watch.battery import WRITES_BYTES, NightSettings, command_arguments, make_night_plan
 from hostdx.app.run import consent
 from hostdx.app.state import journal_dir, remove_leftovers_and_check_room
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.invocation import code_writers_objection, own_command
-from hostdx.app.terminal.process import identity_of
+from hostdx.app.terminal.process import process_identity
 from hostdx.app.undo import undo
 from hostdx.app.undo.changes import HostChanges
-from hostdx.app.undo.journal import SCHEMA, Busy, JournalHeader
+from hostdx.app.undo.journal import SCHEMA, JournalHeader, JournalLocked
 from hostdx.probes.files.path_ownership import describe_exposure_of_root
 from hostdx.probes.units import format_size
 from hostdx.scenarios.contract.action import Action
@@ -38,7 +38,7 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
     """`at`: HH:MM of the host's clock."""
 
     at: str
-    wanted: WatchSettings
+    wanted: NightSettings
     remove_command: str = REMOVE
 
     @property
@@ -72,7 +72,7 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
 
     def install_plan(self) -> Plan:
         """Return what installing it changes, and what a night then does."""
-        battery = plan_of_night(self.wanted)
+        battery = make_night_plan(self.wanted)
         return Plan(
             scenario="watch",
             title="a benchmark set of one minute every night",
@@ -113,7 +113,7 @@ class WatchTimer(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Installable(Protocol):
+class InstallableUnits(Protocol):
     """Units of systemd that stay until they are removed by `remove_command`. `files`: their texts by name."""
 
     @property
@@ -134,7 +134,7 @@ class Installable(Protocol):
     def install_plan(self) -> Plan: ...
 
 
-def units_text(units: Installable) -> str:
+def units_text(units: InstallableUnits) -> str:
     """Return a line for cron, where there is one, and the units: for who may install them."""
     files = (f"# {UNITS / name}\n{text}".rstrip("\n") for name, text in units.files.items())
     return "\n\n".join(filter(None, (units.cron_line, *files)))
@@ -201,7 +201,7 @@ def find_installation(remove_command: str = REMOVE) -> undo.Leftover | None:
     )
 
 
-def install_timer(units: Installable, *, yes: bool) -> None:
+def install_timer(units: InstallableUnits, *, yes: bool) -> None:
     """With consent, journalled, all of it or nothing. Raises Failure."""
     if find_installation(units.remove_command) is not None:
         raise Failure(f"watch: is installed already; `{units.remove_command}` first, to install it otherwise")
@@ -210,7 +210,7 @@ def install_timer(units: Installable, *, yes: bool) -> None:
     shown = " ".join(("hostdx", "watch", *units.install_arguments[:2], "--dry-run"))
     agreed = consent.ask_consent_for_plan(plan, yes=yes, digest="", shown=shown)
     remove_leftovers_and_check_room()
-    me = identity_of()
+    me = process_identity()
     header = JournalHeader(
         schema=SCHEMA,
         run=f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-watch{'-'.join(units.install_arguments[:1])}-{me.pid}",
@@ -243,7 +243,7 @@ def remove_timer(remove_command: str = REMOVE) -> list[undo.UndoneEntry]:
         raise Failure(f"watch: is not installed here ({journal_dir()})")
     try:
         journal = undo.lock_journal(installation.path, undo.PATIENCE_S)
-    except Busy:
+    except JournalLocked:
         raise Failure("watch: another hostdx is using its journal; try again in a moment") from None
     if journal is None:
         return []

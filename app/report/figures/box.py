@@ -59,7 +59,7 @@ def _make_frame(box: BoundingBoxFigures) -> LogFrame:
     return LogFrame(*x, *y)
 
 
-class Drawing:
+class CharacterDrawing:
     """Characters in cells. Positions are shares: x 0..1 from the left, y 0..1 from the bottom; outside of it nothing is
     drawn, and a later character replaces an earlier one.
     """
@@ -102,7 +102,7 @@ def box_lines(box: BoundingBoxFigures, width: int, height: int) -> list[str]:
         return []
     hard, easy, meta_hard, meta_easy = box.corners
     frame = _make_frame(box)
-    drawing = Drawing(width - _SIDE - 1, height - 3)
+    drawing = CharacterDrawing(width - _SIDE - 1, height - 3)
     for lower_left, upper_right, *lines in (
         ((hard.low, meta_hard.low), (easy.high, meta_easy.high), "┄", "┆"),
         ((hard.median, meta_hard.median), (easy.median, meta_easy.median), "─", "│"),

@@ -12,7 +12,7 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.recordings.values import (
     baseline_and_variant_values,
     medians_apart_from_effect,
-    value_of,
+    variant_value,
 )
 from hostdx.app.report import wording
 from hostdx.app.report.figures.interval_chart import drawable_interval, is_drawable_value
@@ -50,7 +50,13 @@ def list_verdict_rows(session: RunSession) -> list[VerdictRow]:
 
     def sort_key(v: ev.RunVerdict) -> tuple[object, ...]:
         few = bool(wording.too_few_groups_text(session, v))
-        return is_aside(session, v), v.control, not v.is_different, few, -wording.effect_distance(v)
+        return (
+            belongs_in_appendix(session, v),
+            v.control,
+            not v.is_different,
+            few,
+            -wording.effect_distance(v),
+        )
 
     for v in sorted(measured, key=sort_key):
         unit = session.metric_of(v).unit
@@ -71,7 +77,7 @@ def list_verdict_rows(session: RunSession) -> list[VerdictRow]:
 MAX_OPEN_ROWS = 4  # of comparisons with too few groups for an interval, on the first page beside others
 
 
-def is_aside(session: RunSession, verdict: ev.RunVerdict) -> bool:
+def belongs_in_appendix(session: RunSession, verdict: ev.RunVerdict) -> bool:
     """Return whether it stands in the appendix, not on the first page: by its load, or as one of many that say nothing
     yet beside those that do.
     """
@@ -94,7 +100,9 @@ def _open_verdicts_if_many(session: RunSession) -> list[ev.RunVerdict]:
 
 
 def rows_on_page(session: RunSession, *, appendix: bool = False) -> list[VerdictRow]:
-    return [row for row in list_verdict_rows(session) if is_aside(session, row.verdict) is appendix]
+    return [
+        row for row in list_verdict_rows(session) if belongs_in_appendix(session, row.verdict) is appendix
+    ]
 
 
 def notes_on_values(session: RunSession) -> list[str]:
@@ -151,7 +159,7 @@ def lacking_values_note(session: RunSession, *, appendix: bool = False) -> str:
     """Return why a row has no values; empty where each has its own."""
     rows = rows_on_page(session, appendix=appendix)
     lacking = [row.verdict for row in rows if row.left is None and row.verdict.ratio]
-    return NO_VALUES if any(value_of(session, v.workload, v.metric, v.variant) for v in lacking) else ""
+    return NO_VALUES if any(variant_value(session, v.workload, v.metric, v.variant) for v in lacking) else ""
 
 
 def verdicts_table(session: RunSession, *, narrow: bool = False, appendix: bool = False) -> Table | None:

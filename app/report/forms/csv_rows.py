@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.values import baseline_and_variant_values, is_counted, shown_value
+from hostdx.app.recordings.values import baseline_and_variant_values, is_counted, shown_variant_value
 from hostdx.app.report import wording
 from hostdx.app.report.figures.latency import LatencySummary, latency_summaries
 from hostdx.app.terminal.printable import make_cell_printable
@@ -109,7 +109,7 @@ def _alone_rows(
             own = [b for b in steady if b.variant == variant]
             for name in dict.fromkeys(name for b in own for name in b.values):
                 metric = session.find_metric(workload, name) or Metric(name, name)
-                value = shown_value(session, workload, name, variant)
+                value = shown_variant_value(session, workload, name, variant)
                 yield {
                     **_load_columns(wording.workload_title(session, workload), metric, control=False),
                     "variant": variant,

@@ -23,17 +23,17 @@ from hostdx.scenarios.analysis.compare.effects import (
     MAX_OTHERS_CPU,
     Effect,
     detectable_text,
-    differs_here,
     direction_word,
     effect_name,
     effect_size_text,
     interval_text,
-    is_cost,
+    is_cost_metric,
+    is_different_in_these_runs,
     ratio_text_with_interval,
 )
-from hostdx.scenarios.analysis.compare.odd import FAMILY_ERROR, MIN_EFFECT, MIN_RUNS, OddRuns
+from hostdx.scenarios.analysis.compare.odd import FAMILY_ERROR, MIN_EFFECT, MIN_RUNS, RunOutliers
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey
-from hostdx.scenarios.analysis.imported.cross_run import odd_findings
+from hostdx.scenarios.analysis.imported.cross_run import outlier_findings
 from hostdx.scenarios.contract.results import document as doc
 from hostdx.scenarios.contract.results.document import Bullets, ReportDocument, ReportSection, paragraph_of
 from hostdx.scenarios.contract.verdict.verdict import Word
@@ -134,7 +134,7 @@ def _effects_sentence(result: ComparedRecordings) -> str:
             first_invalid = result.invalid[0]
             return f"Nothing can be compared: {first_invalid.load} is invalid: {first_invalid.reason}."
         return "Nothing can be compared: the two sides have no load in common."
-    speeds, memory = ([e for e in judged if is_cost(e.metric) is cost] for cost in (False, True))
+    speeds, memory = ([e for e in judged if is_cost_metric(e.metric) is cost] for cost in (False, True))
     parts = _changed_texts(speeds, "loads")
     if differs_text := _differs_here_text(speeds, is_more=bool(parts)):
         parts.append(differs_text)
@@ -171,7 +171,7 @@ def _changed_texts(judged: Sequence[Effect], noun: str) -> list[str]:
 
 def _differs_here_text(judged: Sequence[Effect], *, is_more: bool) -> str:
     """Return `7 more loads differ here, most of all delete a file (29 % slower here, one boot each)`."""
-    differing_effects = [e for e in judged if differs_here(e)]
+    differing_effects = [e for e in judged if is_different_in_these_runs(e)]
     if not differing_effects:
         return ""
     losses = [e for e in differing_effects if e.ratio < 1]
@@ -243,7 +243,9 @@ def _effect_parts(result: ComparedRecordings, *, most: int | None = None) -> lis
         return []
     wider = all(e.lower_bound for e in result.effects)
     # what is decided is looked for among forty, then what differs here
-    ordered = sorted(result.effects, key=lambda e: (not e.is_different, not differs_here(e)))[:most]
+    ordered = sorted(result.effects, key=lambda e: (not e.is_different, not is_different_in_these_runs(e)))[
+        :most
+    ]
     rows = [
         (
             effect_name(e),
@@ -506,7 +508,7 @@ def list_doubts(result: ComparedRecordings) -> list[str]:
             "A load is called slower or faster only beyond what two runs "
             f"of such a load usually differ by ({usual} from run to run). Three {unit} each would settle it."
         )
-        if once := sum(map(differs_here, result.effects)):
+        if once := sum(map(is_different_in_these_runs, result.effects)):
             unit = "boot" if result.a.boots else "run"
             lines.insert(
                 0,
@@ -544,8 +546,8 @@ def allowances_by_group(result: ComparedRecordings) -> dict[str, float]:
 _MAX_NAMED = 12
 
 
-def outlier_document(outliers: OddRuns, twins: Sequence[tuple[str, str]]) -> ReportDocument:
-    findings = odd_findings(outliers)
+def outlier_document(outliers: RunOutliers, twins: Sequence[tuple[str, str]]) -> ReportDocument:
+    findings = outlier_findings(outliers)
     runs = count_noun(len(outliers.runs), "result")
     loads = count_noun(outliers.loads, "load")
     none = f"None of {runs} lies apart from the others in any of {loads}."

@@ -13,7 +13,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from hostdx.app.terminal.lines import Line, cell_width, crop_line, ground_line, split_line, text_line
-from hostdx.app.tui.own_settings import NamedKeys
+from hostdx.app.tui.own_settings import KeysFromKeymap
 from hostdx.app.tui.widgets.keybar import KeyBar
 from hostdx.app.tui.widgets.panel import Box, DrawnPanel, Panel
 from hostdx.app.tui.widgets.picker import Picker
@@ -42,7 +42,7 @@ class TopBar(Panel):
         return [ground_line(split_line(left, right, width), width, "bar")]
 
 
-class Base(NamedKeys, Screen[object]):
+class Base(KeysFromKeymap, Screen[object]):
     """Keys that ask for words are priority bindings: they act before the next key, which may have come with them.
 
     Subclasses give `compose_body()`. `show` draws what changed: after events and keys, never by a clock alone."""

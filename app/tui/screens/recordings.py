@@ -14,9 +14,9 @@ from textual.widget import Widget
 from hostdx.app.feature import call_target, screens_at
 from hostdx.app.recordings import store as recordings
 from hostdx.app.report.forms.cells import parts_lines
-from hostdx.app.report.headline import Answer, read_recording
+from hostdx.app.report.headline import HeadlineAnswer, read_recording
 from hostdx.app.report.next_steps import list_remedies
-from hostdx.app.report.validity import Sign, list_trust_signs
+from hostdx.app.report.validity import TrustSign, list_trust_signs
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.glyphs import SIGNS, clean_text
 from hostdx.app.terminal.lines import (
@@ -33,7 +33,7 @@ from hostdx.app.tui.details import next_lines, sign_lines
 from hostdx.app.tui.screens.ask import AskScreen, ChoiceScreen
 from hostdx.app.tui.screens.base import Base
 from hostdx.app.tui.widgets.home.findings_panel import full_finding_lines
-from hostdx.app.tui.widgets.home.recordings_line import BAR, ENDS, interval
+from hostdx.app.tui.widgets.home.recordings_line import BAR, ENDS, interval_line
 from hostdx.app.tui.widgets.measuring.standing import margin_of
 from hostdx.app.tui.widgets.measuring.transport import format_clock
 from hostdx.app.tui.widgets.panel import DrawnPanel, has_borders
@@ -61,11 +61,11 @@ _SIGNS = {
 class RecordingAnswer(NamedTuple):
     """What a recording found, once it was read."""
 
-    answer: Answer | None = None
+    answer: HeadlineAnswer | None = None
     table: tuple[EffectRow, ...] = ()
     margin: float = 0.0
     other_findings: tuple[Finding, ...] = ()
-    signs: tuple[Sign, ...] = ()
+    signs: tuple[TrustSign, ...] = ()
     steps: tuple[Remedy, ...] = ()
     tables: tuple[Part, ...] = ()  # of its results, as they stand on the first page
 
@@ -111,7 +111,7 @@ class RecordingRow(NamedTuple):
         return self.role == EXAMPLE
 
 
-def _recording_line(listing: RecordingRow, answer: Answer | None, width: int) -> Line:
+def _recording_line(listing: RecordingRow, answer: HeadlineAnswer | None, width: int) -> Line:
     entry = listing.entry
     when = clean_text(entry.wall[:16].replace("T", " ")) or "?"
     if width < _WIDE:
@@ -134,7 +134,7 @@ def _recording_line(listing: RecordingRow, answer: Answer | None, width: int) ->
     verdict = answer.verdict if answer is not None and width >= _WIDE else None
     if verdict is None or answer is None or not verdict.ratio:  # the sentence has the room of the interval
         return split_line(left, took, width)
-    drawn = interval(verdict.ratio, verdict.ci95, answer.weight)
+    drawn = interval_line(verdict.ratio, verdict.ci95, answer.weight)
     return split_line(left, [*pad_line(drawn, BAR), ("  ", "text"), *took], width)
 
 
@@ -249,7 +249,7 @@ class RecordingsScreen(Base):
             words = f"{entry.state} {entry.scenario} {entry.host} {entry.wall} {' '.join(entry.directories)}"
             searched = f"{entry.name} {entry.label} {words}"
             self._listed[str(entry.path)] = RecordingRow(entry, entry.name, *_SIGNS[entry.state], searched)
-        for name in recordings.list_demos():
+        for name in recordings.list_example_names():
             entry = recordings.examine_recording(recordings.resolve_recording(name))
             self._listed[name] = RecordingRow(entry, name, "example", EXAMPLE, f"{name} {entry.label} demo")
         self._make_rows()
@@ -332,7 +332,7 @@ class RecordingsScreen(Base):
             if key != "y":
                 return
             try:
-                recordings.delete(path)
+                recordings.delete_recording_and_parts(path)
             except OSError as why:
                 self.shell.show_message(f"not deleted: {path}: {why.strerror or str(why)}")
                 return

@@ -33,7 +33,7 @@ from hostdx.app.tui.widgets.answer import (
 from hostdx.app.tui.widgets.home.findings_panel import Suspects
 from hostdx.app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject, ValuesPlot, pair_ratios
 from hostdx.app.tui.widgets.measuring.transport import Transport
-from hostdx.app.tui.widgets.on_top import on_top
+from hostdx.app.tui.widgets.on_top import top_of_results
 from hostdx.app.tui.widgets.panel import Box
 from hostdx.app.tui.widgets.picker import Picker
 from hostdx.app.tui.widgets.verdict_list import VerdictList
@@ -155,7 +155,8 @@ class VerdictScreen(RunScreen):
         self.set_class(compared and not is_measured, "-unmeasured", update=False)
         figures = not compared and bool(self.current_session().blocks)  # as wide as the screen
         tabled = (
-            compared and on_top(self.current_session(), self.app.size.width, self.app.size.height) is not None
+            compared
+            and top_of_results(self.current_session(), self.app.size.width, self.app.size.height) is not None
         )
         beside_it = (
             self.has_class("-todo")
@@ -200,7 +201,8 @@ class VerdictScreen(RunScreen):
         """A result's table would be high in half of the width."""
         width = self.app.size.width
         there = [
-            on_top(self.current_session(), room, MAX_ROWS) for room in (half_width(width) - 4, width - 6)
+            top_of_results(self.current_session(), room, MAX_ROWS)
+            for room in (half_width(width) - 4, width - 6)
         ]
         rows = [len(table.rows) if table is not None else 0 for table in there]
         return rows[0] > max(MAX_NEXT_LINES, MAX_FOLD_RATIO * rows[1])
@@ -274,7 +276,7 @@ class VerdictScreen(RunScreen):
             for item in ranked_items(self.current_session())
             if item.rank == rank and item.recording
         ]
-        return next((p for p in store.list_parts(self.run_feed.path) if p.name in names), None)
+        return next((p for p in store.list_part_recordings(self.run_feed.path) if p.name in names), None)
 
     def action_digit(self, number: int) -> None:
         path = self._part_path(number)

@@ -6,7 +6,7 @@ from hostdx.app.recordings import store
 from hostdx.app.recordings.answers import ranked_items
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.figures.verdict_table import notes_on_values as values_beside
-from hostdx.app.report.headline import find_answer
+from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.next_steps import list_remedies
 from hostdx.app.report.validity import list_trust_signs
 from hostdx.app.report.wording import describe_left_out_events
@@ -44,7 +44,7 @@ from hostdx.app.tui.widgets.measuring.loads_panel import (
     with_graphs,
 )
 from hostdx.app.tui.widgets.measuring.run_bar import legend_line
-from hostdx.app.tui.widgets.on_top import imported_lines, on_top, on_top_lines
+from hostdx.app.tui.widgets.on_top import imported_lines, top_of_results, top_of_results_lines
 from hostdx.app.tui.widgets.panel import Panel
 from hostdx.app.tui.widgets.verdict_list import VerdictList
 from hostdx.scenarios.contract.finding import Remedy
@@ -67,7 +67,7 @@ def headline_lines(
 ) -> list[Line]:
     """The sentence, on the tint of its severity."""
     most = MAX_HEADLINE_LINES if screen_height >= HIGH_LINES else MAX_LOW_HEADLINE_LINES
-    run_answer = find_answer(session, growing=growing)
+    run_answer = find_headline_answer(session, growing=growing)
     edge = (" ▌ ", f"{run_answer.weight}@{run_answer.weight}")
     rows = limit_lines(wrap_text(run_answer.sentence, width - 4, "strong"), most, width - 4)
     out = [ground_line([edge, *row], width, run_answer.weight) for row in rows]
@@ -152,7 +152,7 @@ class VerdictDetails(Panel):
         if ranked_items(session):
             return text_line("ANSWER", "title"), KEYS
         if not self.screen.query_one(VerdictList).build_rows():
-            if section := on_top(session, width, self._max_lines):
+            if section := top_of_results(session, width, self._max_lines):
                 return section.title, section.note
             if session.blocks:
                 return text_line("FIGURES", "title"), _variants_line(session, width - 12)
@@ -189,9 +189,12 @@ class VerdictDetails(Panel):
                     *whole_signs(list_trust_signs(session), width, left - 1),
                     line_with_key_names("[o] shows the rest"),
                 ]
-            out += [*signs, *on_top_lines(session, width, min(self._max_lines + 1, left - len(signs)))]
+            out += [
+                *signs,
+                *top_of_results_lines(session, width, min(self._max_lines + 1, left - len(signs))),
+            ]
         else:
-            section = on_top(session, width, self._max_lines)
+            section = top_of_results(session, width, self._max_lines)
             lines = section.rows if section else benchmark_lines(session, width, self._max_lines)
             free = MAX_NEXT_LINES - len(lines) - len(signs)
             out += [*trace_lines(session, width, free), *lines, *signs]

@@ -31,7 +31,7 @@ from hostdx.app.terminal.lines import (
     pad_line,
     target_of,
 )
-from hostdx.app.tui.own_settings import NamedKeys
+from hostdx.app.tui.own_settings import KeysFromKeymap
 from hostdx.app.tui.theme import role_style
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def has_borders(screen: Screen[object]) -> bool:
     return screen.has_class("-high") and screen.has_class("-wide")
 
 
-class Still(NamedKeys, Widget):
+class Still(KeysFromKeymap, Widget):
     """Nothing scrolls here: what a new size moves the compositor paints, Textual would paint all of it once more."""
 
     virtual_size: Reactive[Size] = Reactive(Size(0, 0), repaint=False)

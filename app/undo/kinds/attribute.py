@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hostdx.app.undo.kinds import bounded_child
 
 if TYPE_CHECKING:
-    from hostdx.app.terminal.process import Identity
+    from hostdx.app.terminal.process import ProcessIdentity
 
 TIMEOUT_S = 5.0
 MAX_ATTRIBUTE_BYTES = 1 << 16  # bytes of an attribute
@@ -27,7 +27,7 @@ class AttributeTrouble(OSError):
     `writer` is that child, as long as it is still there: its write may still happen.
     """
 
-    def __init__(self, number: int, text: str, writer: Identity | None = None) -> None:
+    def __init__(self, number: int, text: str, writer: ProcessIdentity | None = None) -> None:
         super().__init__(number, text)
         self.writer = writer
 

@@ -19,7 +19,7 @@ from hostdx.probes.children.own_module import PIPE, start_module
 if TYPE_CHECKING:
     import subprocess
 
-    from hostdx.app.terminal.process import Identity
+    from hostdx.app.terminal.process import ProcessIdentity
 
 START_S = 60.0
 READY = b"\n"
@@ -30,7 +30,7 @@ DYING_S = 0.2
 class StuckChild(Exception):
     """No answer in time. `writer` is the child, where it is still there: what it had begun may still happen."""
 
-    def __init__(self, seconds: float, writer: Identity | None) -> None:
+    def __init__(self, seconds: float, writer: ProcessIdentity | None) -> None:
         super().__init__(f"no answer within {seconds:.0f} s: the device is stuck")
         self.writer = writer
 
@@ -51,10 +51,10 @@ def ask_child(
     # not in the child: whoever stops a run waits until it has started
     import subprocess
 
-    from hostdx.app.terminal.process import identity_of, is_living
+    from hostdx.app.terminal.process import is_living, process_identity
 
     child = start_module(module, stdin=PIPE, fds=keep)
-    me = identity_of(child.pid)
+    me = process_identity(child.pid)
     assert child.stdin is not None and child.stdout is not None
     try:
         # an interpreter takes seconds to start where the load is 1000: that is not the device's time

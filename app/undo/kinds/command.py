@@ -7,17 +7,17 @@ import threading
 import time
 from collections.abc import Sequence
 
-from hostdx.app.terminal.process import Identity, identity_of, is_living
+from hostdx.app.terminal.process import ProcessIdentity, is_living, process_identity
 from hostdx.probes.children.command import ADMIN_PATH, find_tool
 
 TIMEOUT_S = 30.0
 LOOK_S = 0.2  # how often it is looked whether a command that may be broken off is to end
 
 
-class CommandFailed(Exception):
+class ChangingCommandFailed(Exception):
     """One line: the command and what it said. `writer`: the command, where it could not be ended in time."""
 
-    def __init__(self, text: str, writer: Identity | None = None) -> None:
+    def __init__(self, text: str, writer: ProcessIdentity | None = None) -> None:
         super().__init__(text)
         self.writer = writer
 
@@ -29,14 +29,14 @@ def run_changing_command(
     timeout_s: float = TIMEOUT_S,
     stop: threading.Event | None = None,
 ) -> str:
-    """stdout. Raises CommandFailed. `keep`: descriptors that the command holds too (the journal's lock).
+    """stdout. Raises ChangingCommandFailed. `keep`: descriptors that the command holds too (the journal's lock).
 
     `stop` ends it early where that is set: for commands that may be broken off in the middle.
     """
     shown = " ".join(argv)[:200]
     program = find_tool(argv[0])
     if program is None:
-        raise CommandFailed(f"{argv[0]}: is not installed (`{shown}`)")
+        raise ChangingCommandFailed(f"{argv[0]}: is not installed (`{shown}`)")
     try:
         child = subprocess.Popen(
             [program, *argv[1:]],
@@ -49,8 +49,8 @@ def run_changing_command(
             pass_fds=tuple(keep),
         )
     except OSError as error:
-        raise CommandFailed(f"{argv[0]}: {error.strerror} (`{shown}`)") from None
-    me = identity_of(child.pid)
+        raise ChangingCommandFailed(f"{argv[0]}: {error.strerror} (`{shown}`)") from None
+    me = process_identity(child.pid)
     try:
         answer, error_output = _communicate_until_stop(child, timeout_s, stop)
     except subprocess.TimeoutExpired:
@@ -61,12 +61,12 @@ def run_changing_command(
             pass  # in D state: it stays until the device answers
         writer = me if is_living(me) else None
         if stop is not None and stop.is_set():
-            raise CommandFailed(f"`{shown}`: interrupted", writer) from None
-        raise CommandFailed(f"`{shown}`: did not end within {timeout_s:.0f} s", writer) from None
+            raise ChangingCommandFailed(f"`{shown}`: interrupted", writer) from None
+        raise ChangingCommandFailed(f"`{shown}`: did not end within {timeout_s:.0f} s", writer) from None
     if child.returncode != 0:
         lines = error_output.decode("utf-8", "backslashreplace").split("\n")
         text = next((line.strip() for line in lines if line.strip()), f"exit status {child.returncode}")
-        raise CommandFailed(f"`{shown}`: {text[:300]}")
+        raise ChangingCommandFailed(f"`{shown}`: {text[:300]}")
     return answer.decode("utf-8", "backslashreplace")
 
 

@@ -16,8 +16,8 @@ from hostdx.probes.imports.model import ImportResult as Imports
 from hostdx.probes.imports.numbers import MIB
 from hostdx.probes.imports.storage.darshan import Darshan, DarshanModule
 from hostdx.probes.imports.storage.ior import Ior
-from hostdx.scenarios.analysis.compare.odd import OddRuns
-from hostdx.scenarios.analysis.compare.snapshot import Snapshot
+from hostdx.scenarios.analysis.compare.odd import RunOutliers
+from hostdx.scenarios.analysis.compare.snapshot import RunSnapshot
 from hostdx.scenarios.contract import ranges as of
 from hostdx.scenarios.contract.results.result import Result
 
@@ -59,7 +59,7 @@ class AccessPattern(msgspec.Struct, frozen=True, kw_only=True):
     files: of.Count = 0
 
 
-class Placed(msgspec.Struct, frozen=True, kw_only=True):
+class ApplicationPoint(msgspec.Struct, frozen=True, kw_only=True):
     """An application: bytes a second and metadata operations a second, each where it was measured.
 
     `ci95` is the bandwidth's over several runs; `computing`: the share of its time that it
@@ -85,7 +85,7 @@ class BoundingBoxFigures(msgspec.Struct, frozen=True, kw_only=True):
     processes: of.Count | None = None  # where all runs have so many
     corners: tuple[BoxCorner, BoxCorner, BoxCorner, BoxCorner]
     odd: tuple[BoxOutlier, ...] = ()
-    placed: tuple[Placed, ...] = ()
+    placed: tuple[ApplicationPoint, ...] = ()
 
 
 class Boxed(Result, frozen=True):
@@ -104,7 +104,7 @@ _BOXES: dict[str, tuple[str, str, str, str]] = {
 }
 
 
-def boxes_by_version(run_snapshots: Sequence[Snapshot]) -> list[BoundingBoxFigures]:
+def boxes_by_version(run_snapshots: Sequence[RunSnapshot]) -> list[BoundingBoxFigures]:
     """The boxes that the runs have all four corners for, one for each version of IO500; the law alone has spoken."""
     all_boxes = []
     for title, names in _BOXES.items():
@@ -116,12 +116,12 @@ def boxes_by_version(run_snapshots: Sequence[Snapshot]) -> list[BoundingBoxFigur
     return all_boxes
 
 
-def _corner_version(run: Snapshot, corner: str) -> str:
+def _corner_version(run: RunSnapshot, corner: str) -> str:
     return next(m.conditions.get("version", "") for m in run.measures if m.workload == corner)
 
 
 def _bounding_box(
-    title: str, names: tuple[str, str, str, str], runs: Sequence[Snapshot], version: str
+    title: str, names: tuple[str, str, str, str], runs: Sequence[RunSnapshot], version: str
 ) -> BoundingBoxFigures:
     values: dict[str, list[float]] = {n: [run.value(n) or 0.0 for run in runs] for n in names}
     labels = tuple(run.name for run in runs)
@@ -135,7 +135,7 @@ def _bounding_box(
     )  # fmt: skip
 
 
-def mark_outliers(boxes: Sequence[BoundingBoxFigures], odd: OddRuns | None) -> list[BoundingBoxFigures]:
+def mark_outliers(boxes: Sequence[BoundingBoxFigures], odd: RunOutliers | None) -> list[BoundingBoxFigures]:
     """With the corners that lie apart from the other runs'."""
     return [
         msgspec.structs.replace(box, odd=(*box.odd, *(_corner_outliers(box, odd) if odd is not None else ())))
@@ -143,7 +143,7 @@ def mark_outliers(boxes: Sequence[BoundingBoxFigures], odd: OddRuns | None) -> l
     ]
 
 
-def _corner_outliers(box: BoundingBoxFigures, odd: OddRuns) -> Iterator[BoxOutlier]:
+def _corner_outliers(box: BoundingBoxFigures, odd: RunOutliers) -> Iterator[BoxOutlier]:
     for load in odd.found:
         corner = next(
             (c.workload for c in box.corners if load.key.workload in _load_names(c.workload, box)), None
@@ -213,7 +213,7 @@ _SMALL = ("0_100", "100_1K", "1K_10K", "10K_100K", "100K_1M")  # Darshan's class
 
 
 def place_applications(
-    empty_boxes: Sequence[BoundingBoxFigures], points: Sequence[Placed]
+    empty_boxes: Sequence[BoundingBoxFigures], points: Sequence[ApplicationPoint]
 ) -> list[BoundingBoxFigures]:
     """The boxes with the applications that were measured in their direction; one without a direction takes all."""
     return [
@@ -225,7 +225,7 @@ def place_applications(
     ]
 
 
-def bounding_box_points_of(name: str, result: Imports) -> list[Placed]:
+def bounding_box_points_of(name: str, result: Imports) -> list[ApplicationPoint]:
     if isinstance(result.detail, Darshan):
         return _points_of_darshan(name, result.detail)
     if isinstance(result.detail, Ior):
@@ -233,7 +233,7 @@ def bounding_box_points_of(name: str, result: Imports) -> list[Placed]:
     return []
 
 
-def _points_of_darshan(name: str, detail: Darshan) -> list[Placed]:
+def _points_of_darshan(name: str, detail: Darshan) -> list[ApplicationPoint]:
     """Of the lowest layer that was watched; bytes ÷ the mean time that a process spent reading (or writing)."""
     module = next((detail.io[m] for m in ("POSIX", "MPI-IO", "STDIO") if m in detail.io), None)
     if module is None:
@@ -246,7 +246,7 @@ def _points_of_darshan(name: str, detail: Darshan) -> list[Placed]:
     for direction, moved, calls, busy, sizes in module.directions:
         if moved > 0 and busy > 0:
             points.append(
-                Placed(
+                ApplicationPoint(
                     name=name, direction=direction, bandwidth=moved / (busy / processes), metadata=metadata,
                     processes=detail.nprocs, pattern=_access_pattern(module, moved, calls, sizes),
                 )
@@ -266,7 +266,7 @@ def _access_pattern(module: DarshanModule, moved: int, calls: int, sizes: Mappin
     )
 
 
-def _points_of_ior(name: str, detail: Ior) -> list[Placed]:
+def _points_of_ior(name: str, detail: Ior) -> list[ApplicationPoint]:
     points = []
     for run in detail.runs:
         for direction in ("read", "write"):
@@ -275,6 +275,6 @@ def _points_of_ior(name: str, detail: Ior) -> list[Placed]:
             if best > 0:
                 bandwidth = best * MIB
                 points.append(
-                    Placed(name=name, direction=direction, bandwidth=bandwidth, processes=run.tasks)
+                    ApplicationPoint(name=name, direction=direction, bandwidth=bandwidth, processes=run.tasks)
                 )
     return points[:20]

@@ -18,7 +18,7 @@ from hostdx.scenarios.analysis.compare.conditions import (
     invalid_loads,
     unlike_loads,
     without_loads,
-    without_twins,
+    without_repeated_runs,
 )
 from hostdx.scenarios.analysis.compare.differences import Fingerprints, compare_fingerprints
 from hostdx.scenarios.analysis.compare.effects import Effect, effects_between
@@ -297,7 +297,7 @@ def compare_recordings(
     """B against A. Raises ValueError where a side has no recording."""
     if not a or not b:
         raise ValueError("a comparison needs a recording on each side")
-    (a, a_twins), (b, b_twins) = without_twins(a), without_twins(b)
+    (a, a_twins), (b, b_twins) = without_repeated_runs(a), without_repeated_runs(b)
     left, right = ({key for run in side for key in run.figures} for side in (a, b))
     unlike = unlike_loads(a, b)
     if not anyway:

@@ -129,14 +129,14 @@ class NamedResult(Protocol):
     def name(self) -> str: ...
 
 
-def without_twins(runs: Sequence[RunSummary]) -> tuple[list[RunSummary], tuple[tuple[str, str], ...]]:
+def without_repeated_runs(runs: Sequence[RunSummary]) -> tuple[list[RunSummary], tuple[tuple[str, str], ...]]:
     """Only imported results are copies."""
-    return separate_twins(
+    return separate_repeated_results(
         runs, lambda run: [] if run.boot else [(key, figure.value) for key, figure in run.figures.items()]
     )
 
 
-def separate_twins(
+def separate_repeated_results(
     results: Sequence[OneResult], figures_of: Callable[[OneResult], Iterable[Hashable]]
 ) -> tuple[list[OneResult], tuple[tuple[str, str], ...]]:
     """Return each result once, and the names of those that hold the figures of another, each with that one's."""

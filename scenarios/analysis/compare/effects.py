@@ -30,14 +30,14 @@ from hostdx.scenarios.analysis.compare.run_summary import (
     RunSummary,
     name_with_variant,
 )
-from hostdx.scenarios.analysis.compare.spread import Observed, Variance, moderate_variances
+from hostdx.scenarios.analysis.compare.spread import ModeratedVariance, ObservedVariance, moderate_variances
 from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.contract.verdict.verdict import (
     EffectEstimate,
     PairVerdict,
-    decide,
     margin_edge,
     ratio_of,
+    rule_on_effect,
 )
 from hostdx.scenarios.experiment.statistics.distributions import normal_quantile, t_quantile
 from hostdx.scenarios.experiment.statistics.stats import sum_of_squares
@@ -161,16 +161,18 @@ def _variance_of_unit_mean(unit: Sequence[LoadFigure]) -> float | None:
     )
 
 
-def _moderated_variances(both: dict[FigureKey, tuple[_LoadSide, _LoadSide]]) -> dict[FigureKey, Variance]:
+def _moderated_variances(
+    both: dict[FigureKey, tuple[_LoadSide, _LoadSide]],
+) -> dict[FigureKey, ModeratedVariance]:
     """Of one unit's value, for the loads that some side has repeated."""
-    observed: dict[FigureKey, Observed] = {}
+    observed: dict[FigureKey, ObservedVariance] = {}
     for key, sides in both.items():
         freedom = sum(len(side.values) - 1 for side in sides)
         if freedom > 0:
             squares = math.fsum(sum_of_squares(side.values) for side in sides)
             known_withins = [side.within for side in sides if side.within is not None]
             within = math.fsum(known_withins) / len(known_withins) if len(known_withins) == 2 else None
-            observed[key] = Observed(squares / freedom, freedom, within)
+            observed[key] = ObservedVariance(squares / freedom, freedom, within)
     return dict(zip(observed, moderate_variances(list(observed.values())), strict=True))
 
 
@@ -179,7 +181,7 @@ def _load_effect(
     load: PlannedLoad,
     a: _LoadSide,
     b: _LoadSide,
-    variance: Variance | None,
+    variance: ModeratedVariance | None,
     margin: float,
     level: float,
     boots: bool,
@@ -221,7 +223,7 @@ def _load_effect(
         ratio=ratio_of(estimate),
         margin=margin,
         alpha=level,
-        verdict=decide(
+        verdict=rule_on_effect(
             EffectEstimate(estimate, estimate - reach, estimate + reach, margin_edge(margin))
         ).word,
         ci95=None if half is None else (ratio_of(estimate - half), ratio_of(estimate + half)),
@@ -254,7 +256,7 @@ def effect_name(effect: Effect) -> str:
     return name_with_variant(title, effect.key, effect.variant_label)
 
 
-def is_cost(metric: Metric) -> bool:
+def is_cost_metric(metric: Metric) -> bool:
     """Of memory there is more or less, it is not slower or faster."""
     return metric.unit == "B"
 
@@ -270,7 +272,7 @@ def metric_interval_text(ci95: tuple[float, float], ratio: float, metric: Metric
 
 
 def _ratio_and_words(ratio: float, metric: Metric) -> tuple[float, tuple[str, str]]:
-    if not is_cost(metric):
+    if not is_cost_metric(metric):
         return ratio, SPEED
     return (1 / ratio if metric.better == "less" and ratio > 0 else ratio), COST
 
@@ -302,12 +304,12 @@ def effect_size_text(effect: Effect) -> str:
     if effect.ci95 is not None and is_within_margin(effect):
         farthest = max(abs(_ratio_and_words(end, effect.metric)[0] - 1) for end in effect.ci95)
         return f"within ±{format_percent(farthest)}, {once}"
-    if differs_here(effect):
+    if is_different_in_these_runs(effect):
         return f"{_ratio_text(effect)} here, {once}"
     return effect.verdict
 
 
-def differs_here(effect: Effect) -> bool:
+def is_different_in_these_runs(effect: Effect) -> bool:
     """True where the measured interval excludes no change, and only what was not repeated leaves the effect open.
 
     The figures of A and B differ then. Whether the next boot (or run) of one side differs as much is not known.
@@ -336,7 +338,7 @@ def interval_text(effect: Effect, *, is_bound_explained: bool = False) -> str:
         return f"wider than a factor of {WIDEST}"
     text = metric_interval_text(effect.ci95, effect.ratio, effect.metric)
     if not (
-        effect.is_different or differs_here(effect) or low < 1 < high
+        effect.is_different or is_different_in_these_runs(effect) or low < 1 < high
     ):  # the size beside it names no direction
         text += f" {direction_word(effect)}"
     return f"{text} or wider" if effect.lower_bound and not is_bound_explained else text
@@ -345,7 +347,12 @@ def interval_text(effect: Effect, *, is_bound_explained: bool = False) -> str:
 def detectable_text(effect: Effect) -> str:
     """Return `below 12 %`: the differences that could be missed. A dash where the size says something itself."""
     share = effect.smallest_effect
-    if share is None or not effect.is_undecided or is_within_margin(effect) or differs_here(effect):
+    if (
+        share is None
+        or not effect.is_undecided
+        or is_within_margin(effect)
+        or is_different_in_these_runs(effect)
+    ):
         return "–"
     if share > WIDEST:
         return f"below {WIDEST} × and more"

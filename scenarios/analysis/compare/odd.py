@@ -19,7 +19,7 @@ import msgspec
 
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.run_summary import FactKey, FigureKey, RunSummary
-from hostdx.scenarios.analysis.compare.spread import Observed, Variance, moderate_variances
+from hostdx.scenarios.analysis.compare.spread import ModeratedVariance, ObservedVariance, moderate_variances
 from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.experiment.statistics.distributions import normal_tail, t_quantile, t_tail
 from hostdx.scenarios.experiment.statistics.stats import sum_of_squares
@@ -38,7 +38,7 @@ _MAX_LOG_WAYS = 600.0  # logarithm of C(n, k): beyond it no probability is small
 _MAX_NAMED_FACTS = 12  # of an odd run, named
 
 
-class Member(NamedTuple):
+class ComparedRun(NamedTuple):
     """One run. `logs` are turned so that more is better."""
 
     name: str
@@ -47,7 +47,7 @@ class Member(NamedTuple):
     facts: Mapping[FactKey, Json]
 
 
-class Apart(msgspec.Struct, frozen=True, kw_only=True):
+class OutlierRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run outside of the core. `ratio` to the core's centre, under 1 is worse; `ci95` holds for the whole pile."""
 
     run: str
@@ -57,7 +57,7 @@ class Apart(msgspec.Struct, frozen=True, kw_only=True):
     ci95: tuple[float, float]
 
 
-class FactApart(msgspec.Struct, frozen=True, kw_only=True):
+class OutlierFact(msgspec.Struct, frozen=True, kw_only=True):
     """A fact in which a run differs from every other run that has it."""
 
     subject: str
@@ -66,7 +66,7 @@ class FactApart(msgspec.Struct, frozen=True, kw_only=True):
     others: tuple[Json, ...]
 
 
-class OddLoad(msgspec.Struct, frozen=True, kw_only=True):
+class LoadWithOutliers(msgspec.Struct, frozen=True, kw_only=True):
     """`centre`, `low` and `high` are the core's, `runs` how many have the load. `groups`: those apart lie together."""
 
     key: FigureKey
@@ -76,25 +76,25 @@ class OddLoad(msgspec.Struct, frozen=True, kw_only=True):
     centre: float
     low: float
     high: float
-    apart: tuple[Apart, ...]
+    apart: tuple[OutlierRun, ...]
     groups: bool = False
 
 
-class OddRuns(msgspec.Struct, frozen=True, kw_only=True):
+class RunOutliers(msgspec.Struct, frozen=True, kw_only=True):
     """`loads`: how many were looked at, those that at least five runs have. `facts`: by run that lies apart."""
 
     runs: tuple[str, ...]
     loads: int
-    found: tuple[OddLoad, ...] = ()
-    facts: dict[str, tuple[FactApart, ...]] = {}
+    found: tuple[LoadWithOutliers, ...] = ()
+    facts: dict[str, tuple[OutlierFact, ...]] = {}
 
 
-def member_of_run(run: RunSummary) -> Member:
+def compared_run_of(run: RunSummary) -> ComparedRun:
     logs = {key: figure.log_mean for key, figure in run.figures.items()}
-    return Member(run.name, logs, {key: load.metric for key, load in run.loads.items()}, run.facts)
+    return ComparedRun(run.name, logs, {key: load.metric for key, load in run.loads.items()}, run.facts)
 
 
-def find_outliers(pile: Sequence[Member]) -> OddRuns:
+def find_outliers(pile: Sequence[ComparedRun]) -> RunOutliers:
     """Of results of like loads."""
     names = dict.fromkeys(key for run in pile for key in run.logs)
     columns = {key: [(n, run.logs[key]) for n, run in enumerate(pile) if key in run.logs] for key in names}
@@ -109,15 +109,15 @@ def find_outliers(pile: Sequence[Member]) -> OddRuns:
             metric = next(run.metrics[key] for run in pile if key in run.metrics)
             outlier_loads.append(_outlier_load(key, metric, columns[key], chosen, [run.name for run in pile]))
     indices = sorted({run.index for load in outlier_loads for run in load.apart if not load.groups})
-    return OddRuns(
+    return RunOutliers(
         runs=tuple(run.name for run in pile),
         loads=len(columns),
         found=tuple(sorted(outlier_loads, key=lambda load: min(run.ratio for run in load.apart))),
-        facts={pile[n].name: facts for n in indices if (facts := _facts_apart(pile, n))},
+        facts={pile[n].name: facts for n in indices if (facts := _outlier_facts(pile, n))},
     )
 
 
-def _usual_variance(key: FigureKey, pile: Sequence[Member]) -> float | None:
+def _usual_variance(key: FigureKey, pile: Sequence[ComparedRun]) -> float | None:
     """The variance of such a load from run to run, where something is known of it."""
     group = load_group_of(key.workload)
     guest = any(run.facts.get(("virtualisation", "hypervisor"), "none") != "none" for run in pile)
@@ -163,7 +163,7 @@ def _choose_core(load: _Column, others: Sequence[_Column], loads: int) -> _Choic
         spreads = (
             _spread_variances((own, usual), core, others)
             if n <= _BORROWS
-            else [Variance(own, len(inside) - 1)]
+            else [ModeratedVariance(own, len(inside) - 1)]
         )
         for variance in spreads:
             error = math.sqrt(variance.value * scale)
@@ -196,7 +196,7 @@ def _variance(values: Sequence[float]) -> float:
 
 def _spread_variances(
     load: tuple[float, float | None], core: frozenset[int], others: Sequence[_Column]
-) -> list[Variance]:
+) -> list[ModeratedVariance]:
     """With what the pile's other loads tell of the spread; and the usual one, where theirs is no wider."""
     own, usual = load
     observations = [(own, len(core) - 1, usual)]
@@ -207,23 +207,23 @@ def _spread_variances(
     units = [usual_of_column for _, _, usual_of_column in observations if usual_of_column is not None]
     shares = units if len(units) == len(observations) else [1.0] * len(observations)
     first = moderate_variances(
-        [Observed(v / share, d, None) for (v, d, _), share in zip(observations, shares, strict=True)]
+        [ObservedVariance(v / share, d, None) for (v, d, _), share in zip(observations, shares, strict=True)]
     )[0]
-    variances = [Variance(first.value * shares[0], first.freedom)]
+    variances = [ModeratedVariance(first.value * shares[0], first.freedom)]
     known_ones = [(v / usual, d) for v, d, usual in observations if usual is not None]
     wide = math.fsum(v * d for v, d in known_ones) / max(1, sum(d for _, d in known_ones))
     if usual is not None and wide <= _LIKE_USUAL:
-        variances.append(Variance(max(own, usual), len(core) - 1 + _USUAL_FREEDOM))
+        variances.append(ModeratedVariance(max(own, usual), len(core) - 1 + _USUAL_FREEDOM))
     return variances
 
 
 def _outlier_load(
     key: FigureKey, metric: Metric, column: Sequence[tuple[int, float]], chosen: _Choice, names: Sequence[str]
-) -> OddLoad:
+) -> LoadWithOutliers:
     sign = metric.sign
     logs = dict(column)
     outliers = [
-        Apart(
+        OutlierRun(
             run=names[n], index=n, value=math.exp(sign * logs[n]), ratio=math.exp(logs[n] - chosen.centre),
             ci95=(
                 math.exp(logs[n] - chosen.centre - chosen.reach), math.exp(logs[n] - chosen.centre + chosen.reach),
@@ -232,7 +232,7 @@ def _outlier_load(
         for n in chosen.outside
     ]  # fmt: skip
     core = sorted(math.exp(sign * logs[n]) for n in chosen.core)
-    return OddLoad(
+    return LoadWithOutliers(
         key=key, metric=metric, runs=len(column), core=tuple(names[n] for n in sorted(chosen.core)),
         centre=math.exp(sign * chosen.centre), low=core[0], high=core[-1],
         apart=tuple(sorted(outliers, key=lambda outlier: outlier.ratio)),
@@ -246,7 +246,7 @@ def _is_second_group(outside: Sequence[float], core: Sequence[float]) -> bool:
     return len(outside) > 1 and max(outside) - min(outside) < gap
 
 
-def _facts_apart(pile: Sequence[Member], index: int) -> tuple[FactApart, ...]:
+def _outlier_facts(pile: Sequence[ComparedRun], index: int) -> tuple[OutlierFact, ...]:
     differing_facts = []
     for key, value in pile[index].facts.items():
         others = {
@@ -256,7 +256,7 @@ def _facts_apart(pile: Sequence[Member], index: int) -> tuple[FactApart, ...]:
         }
         if others and str(value) not in others and not is_ignored("/".join(key)):
             differing_facts.append(
-                FactApart(
+                OutlierFact(
                     subject=key[0], name=key[1], value=value, others=tuple(others.values())[:_MAX_NAMED_FACTS]
                 )
             )

@@ -6,9 +6,9 @@ from itertools import product
 from hostdx.probes import units
 from hostdx.scenarios.analysis.compare.bounding_box import (
     AccessPattern,
+    ApplicationPoint,
     BoundingBoxFigures,
     BoxCorner,
-    Placed,
     log_position,
 )
 from hostdx.scenarios.contract.finding import Evidence, Finding
@@ -21,7 +21,7 @@ _MIN_MAJORITY_SHARE = 0.5  # of the calls, which then say what the application d
 _COMPUTES = 0.5  # of its time: less than twice the speed is to be had from the file system
 
 
-def title_of(name: str) -> str:
+def io500_workload_title(name: str) -> str:
     """A workload as a person calls it: `IOR easy`, `mdtest hard write`."""
     head, _, rest = name.partition("-")
     if head not in ("ior", "mdtest"):
@@ -29,7 +29,7 @@ def title_of(name: str) -> str:
     return " ".join((head.upper() if head == "ior" else head, rest.replace("-", " "))).strip()
 
 
-def placing_finding(box: BoundingBoxFigures, point: Placed) -> Finding:
+def placing_finding(box: BoundingBoxFigures, point: ApplicationPoint) -> Finding:
     """Advice only where the box is of about as many processes, and the application waits for its files."""
     hard, easy, meta_hard, meta_easy = box.corners
     parts: list[str] = []
@@ -69,7 +69,7 @@ def jobs_table(boxes: Sequence[BoundingBoxFigures]) -> Table:
     return Table(header, tuple(rows), frozenset({1, 2, 4, 5})).without_empty_columns()
 
 
-def _job_rows(box: BoundingBoxFigures, point: Placed) -> Iterator[tuple[Cell, ...]]:
+def _job_rows(box: BoundingBoxFigures, point: ApplicationPoint) -> Iterator[tuple[Cell, ...]]:
     for value, hard, easy, ends in (
         (point.bandwidth, *box.corners[:2], point.ci95),
         (point.metadata, *box.corners[2:], None),
@@ -95,7 +95,9 @@ def _way_text(place: float | None) -> str:
     return "below hard" if place < 0 else "above easy" if place > 1 else units.format_percent(place)
 
 
-def _scale_words_and_is_comparable(box: BoundingBoxFigures, point: Placed) -> tuple[list[str], bool]:
+def _scale_words_and_is_comparable(
+    box: BoundingBoxFigures, point: ApplicationPoint
+) -> tuple[list[str], bool]:
     """Of how many processes each is, and whether that lets the one be held against the other."""
     if point.processes is None:
         return [], True
@@ -120,7 +122,8 @@ def _axis_text(
         return SAYS.text("no-extent", value=value_text)
     words = SAYS.text(
         "below-hard" if place < 0 else "above-easy" if place > 1 else "between",
-        value=value_text, share=max(0.0, min(1.0, place)), hard=title_of(hard.workload), easy=title_of(easy.workload),
+        value=value_text, share=max(0.0, min(1.0, place)), hard=io500_workload_title(hard.workload),
+        easy=io500_workload_title(easy.workload),
         of_easy=value / easy.median, of_hard=value / hard.median,
     )  # fmt: skip
     span = _place_range(value, hard, easy, ends)
@@ -153,7 +156,7 @@ def _corner_at(corner: BoxCorner, value: float) -> BoxCorner:
     )
 
 
-def _bandwidth_advice(point: Placed, place: float | None) -> Iterator[str]:
+def _bandwidth_advice(point: ApplicationPoint, place: float | None) -> Iterator[str]:
     """By what its calls show, where they were counted; else what the corners differ in."""
     if place is None or place >= _NEAR_EASY:
         return

@@ -16,7 +16,7 @@ from hostdx.scenarios.analysis.incidents.incidents import Timeline
 from hostdx.scenarios.contract.plan import Metric
 
 
-class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     """`name` is what a person calls it: the file, or the run's name in its table. `began`: as in the result.
 
     `series`: what it belongs to by the file's own word, a host and place or a table of runs; "" where nothing says so.
@@ -41,7 +41,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
         return next((m.value for m in self.measures if m.workload == workload), None)
 
 
-class Imported(msgspec.Struct, frozen=True, kw_only=True):
+class ImportedSource(msgspec.Struct, frozen=True, kw_only=True):
     """A file and what was read from it. `name` tells it from the others beside it, `modified` is UTC, ISO 8601.
 
     `result` comes without its samples; `timeline` is what they say, where there are enough of them.
@@ -67,9 +67,9 @@ def limit_workloads(measures: tuple[ImportedMeasure, ...]) -> tuple[ImportedMeas
     )
 
 
-def snapshots_of(files: Sequence[Imported]) -> list[Snapshot]:
+def snapshots_of(files: Sequence[ImportedSource]) -> list[RunSnapshot]:
     """In the order of time where every one has a date, else in the order given."""
-    snapshots: list[Snapshot] = []
+    snapshots: list[RunSnapshot] = []
     tables = sum(isinstance(file.result.detail, Io500Table) for file in files)
     for file in files:
         result = file.result
@@ -79,7 +79,7 @@ def snapshots_of(files: Sequence[Imported]) -> list[Snapshot]:
             )
         else:
             snapshots.append(
-                Snapshot(
+                RunSnapshot(
                     name=file.name,
                     kind=result.kind,
                     began=result.began,
@@ -100,7 +100,7 @@ def _series_name(result: ImportResult) -> str:
     return " ".join((result.host, *places)) if result.host else ""
 
 
-def rename_snapshot_loads(unnamed_snapshots: Sequence[Snapshot]) -> list[Snapshot]:
+def rename_snapshot_loads(unnamed_snapshots: Sequence[RunSnapshot]) -> list[RunSnapshot]:
     """Loads of one name that were measured under several conditions get these into their names."""
     names = differing_conditions_by_load(
         (m.workload, m.conditions) for s in unnamed_snapshots for m in s.measures
@@ -119,10 +119,10 @@ def rename_snapshot_loads(unnamed_snapshots: Sequence[Snapshot]) -> list[Snapsho
     ]
 
 
-def _snapshots_of_table(file: Imported, table: Io500Table, prefix: str) -> Iterator[Snapshot]:
+def _snapshots_of_table(file: ImportedSource, table: Io500Table, prefix: str) -> Iterator[RunSnapshot]:
     for run in table.runs:
         if measures := tuple(run_measures(table, run)):
-            yield Snapshot(
+            yield RunSnapshot(
                 name=f"{prefix}{run.name}", kind="io500", began=None, host=file.result.host, measures=measures,
                 series=file.path if table.series else "",
             )  # fmt: skip

@@ -16,14 +16,14 @@ MIN_LOADS = 6  # for a common variance
 MAX_BORROWED_FREEDOM = 30.0
 
 
-class Variance(NamedTuple):
+class ModeratedVariance(NamedTuple):
     """Of one run's log mean, with the degrees of freedom that the estimate is worth."""
 
     value: float
     freedom: float
 
 
-class Observed(NamedTuple):
+class ObservedVariance(NamedTuple):
     """`value` from `freedom` >= 1 repeated runs; `within` what the runs' own blocks say of a mean (None: nothing)."""
 
     value: float
@@ -31,7 +31,7 @@ class Observed(NamedTuple):
     within: float | None
 
 
-def moderate_variances(observed: Sequence[Observed]) -> list[Variance]:
+def moderate_variances(observed: Sequence[ObservedVariance]) -> list[ModeratedVariance]:
     """One a load, in order. Never less than what the blocks within the runs say."""
     within = [o.within for o in observed if o.within]
     units = within if len(within) == len(observed) else [1.0] * len(observed)
@@ -45,7 +45,9 @@ def moderate_variances(observed: Sequence[Observed]) -> list[Variance]:
             value = (prior.freedom * prior.value + freedom * value) / (prior.freedom + freedom)
             freedom += prior.freedom
         # A load with a wild run keeps all of its own spread: the others' calm is no reason to believe in its effect.
-        variances.append(Variance(max(value * unit, observation.value, observation.within or 0.0), freedom))
+        variances.append(
+            ModeratedVariance(max(value * unit, observation.value, observation.within or 0.0), freedom)
+        )
     return variances
 
 
@@ -55,7 +57,7 @@ def _variance_floor(values: Sequence[float]) -> float:
     return min(positive, default=1e-8) / 4
 
 
-def _prior_variance(values: Sequence[float], freedoms: Sequence[int]) -> Variance | None:
+def _prior_variance(values: Sequence[float], freedoms: Sequence[int]) -> ModeratedVariance | None:
     """The common variance by the moments of the logs; None with too few loads, or where they have nothing in common."""
     if len(values) < MIN_LOADS:
         return None
@@ -68,7 +70,7 @@ def _prior_variance(values: Sequence[float], freedoms: Sequence[int]) -> Varianc
     )
     if freedom < 0.1:
         return None
-    return Variance(math.exp(mean + digamma(freedom / 2) - math.log(freedom / 2)), freedom)
+    return ModeratedVariance(math.exp(mean + digamma(freedom / 2) - math.log(freedom / 2)), freedom)
 
 
 def digamma(x: float) -> float:

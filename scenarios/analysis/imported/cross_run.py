@@ -9,9 +9,9 @@ from hostdx.probes.imports.numbers import format_value
 from hostdx.probes.units import join_names
 from hostdx.scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxOutlier
 from hostdx.scenarios.analysis.compare.effects import metric_interval_text, metric_ratio_text
-from hostdx.scenarios.analysis.compare.odd import Apart, FactApart, OddLoad, OddRuns
-from hostdx.scenarios.analysis.compare.placing import placing_finding, title_of
-from hostdx.scenarios.analysis.compare.snapshot import Snapshot
+from hostdx.scenarios.analysis.compare.odd import LoadWithOutliers, OutlierFact, OutlierRun, RunOutliers
+from hostdx.scenarios.analysis.compare.placing import io500_workload_title, placing_finding
+from hostdx.scenarios.analysis.compare.snapshot import RunSnapshot
 from hostdx.scenarios.analysis.imported.results import WorkloadHistory
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding
@@ -42,7 +42,7 @@ def _below_finding(box: BoundingBoxFigures, name: str, odd: Sequence[BoxOutlier]
     """No vote is taken: the hard pattern of the same run is the witness."""
     hard = name.replace("easy", "hard")
     count = f"{len(odd)} of {len(box.runs)} runs" if len(box.runs) > 1 else "the run"
-    easy, hard = title_of(name), title_of(hard)
+    easy, hard = io500_workload_title(name), io500_workload_title(hard)
     return SAYS.finding(
         "below",
         id=f"io500.box-{name}",
@@ -79,7 +79,7 @@ def _two_groups(box: BoundingBoxFigures, name: str, odd: Sequence[BoxOutlier]) -
     return [
         SAYS.evidence(
             "two-groups",
-            load=title_of(name),
+            load=io500_workload_title(name),
             few=units.count_noun(len(broken), "run"),
             at=_range_text(broken, corner.unit),
             rest=units.count_noun(len(sound), "run"),
@@ -94,9 +94,9 @@ def _range_text(values: Sequence[float], unit: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def odd_findings(odd: OddRuns) -> list[Finding]:
+def outlier_findings(odd: RunOutliers) -> list[Finding]:
     """One for each set of runs that lies apart, in however many loads."""
-    sets: dict[tuple[tuple[int, ...], bool], list[OddLoad]] = {}
+    sets: dict[tuple[tuple[int, ...], bool], list[LoadWithOutliers]] = {}
     for load in odd.found:
         indices = tuple(sorted(outlier.index for outlier in load.apart))
         sets.setdefault((indices, load.groups), []).append(load)
@@ -105,7 +105,7 @@ def odd_findings(odd: OddRuns) -> list[Finding]:
     return [*_often_slower_findings(odd), *outlier_findings]
 
 
-def _often_slower_findings(odd: OddRuns) -> Iterator[Finding]:
+def _often_slower_findings(odd: RunOutliers) -> Iterator[Finding]:
     """Which results are slower in many loads: of a table by size there is else one finding for nearly each size."""
     ratios: dict[str, list[float]] = {}
     for load in odd.found:
@@ -139,7 +139,7 @@ def _often_slower_findings(odd: OddRuns) -> Iterator[Finding]:
 
 
 def _outlier_finding(
-    odd: OddRuns, loads: Sequence[OddLoad], groups: bool, several: Mapping[str, int]
+    odd: RunOutliers, loads: Sequence[LoadWithOutliers], groups: bool, several: Mapping[str, int]
 ) -> Finding:
     first = loads[0]
     runs = [outlier.run for outlier in sorted(first.apart, key=lambda outlier: outlier.index)]
@@ -167,12 +167,12 @@ def _outlier_finding(
     )
 
 
-def _load_title(load: OddLoad, several: Mapping[str, int]) -> str:
-    name = title_of(load.key.workload)
+def _load_title(load: LoadWithOutliers, several: Mapping[str, int]) -> str:
+    name = io500_workload_title(load.key.workload)
     return f"{name}, {load.key.metric}" if several[load.key.workload] > 1 else name
 
 
-def _outlier_evidence(outlier: Apart, load: OddLoad, several: Mapping[str, int]) -> Evidence:
+def _outlier_evidence(outlier: OutlierRun, load: LoadWithOutliers, several: Mapping[str, int]) -> Evidence:
     unit = load.metric.unit
     return SAYS.evidence(
         "apart",
@@ -188,7 +188,7 @@ def _outlier_evidence(outlier: Apart, load: OddLoad, several: Mapping[str, int])
     )
 
 
-def _fact_evidence(run: str, fact: FactApart) -> Evidence:
+def _fact_evidence(run: str, fact: OutlierFact) -> Evidence:
     return SAYS.evidence(
         "fact-apart", run=run, fact=f"{fact.subject} {fact.name}", value=str(fact.value)[:200],
         others=", ".join(str(value)[:200] for value in fact.others),
@@ -232,7 +232,7 @@ def _leading_histories(all_histories: Sequence[WorkloadHistory]) -> list[Workloa
     return list(first.values())
 
 
-def history_findings(all_histories: Sequence[WorkloadHistory], order: Sequence[Snapshot]) -> list[Finding]:
+def history_findings(all_histories: Sequence[WorkloadHistory], order: Sequence[RunSnapshot]) -> list[Finding]:
     leading = _leading_histories(all_histories)
     trend_findings = [_step_finding(h, order) for h in leading if h.steps]
     trend_findings += [_scatter_finding(h) for h in leading if _is_scattered(h)]
@@ -241,7 +241,7 @@ def history_findings(all_histories: Sequence[WorkloadHistory], order: Sequence[S
     return trend_findings
 
 
-def _step_finding(h: WorkloadHistory, order: Sequence[Snapshot]) -> Finding:
+def _step_finding(h: WorkloadHistory, order: Sequence[RunSnapshot]) -> Finding:
     loss = any(s.ratio < 1 for s in h.steps)
     words = [
         f"{units.format_effect(s.ratio)} after {order[s.before].name}"

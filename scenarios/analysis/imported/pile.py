@@ -25,16 +25,16 @@ from hostdx.scenarios.analysis.compare.bounding_box import (
     mark_outliers,
     place_applications,
 )
-from hostdx.scenarios.analysis.compare.conditions import separate_twins
-from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, Member, OddRuns, find_outliers
+from hostdx.scenarios.analysis.compare.conditions import separate_repeated_results
+from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, ComparedRun, RunOutliers, find_outliers
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey
 from hostdx.scenarios.analysis.compare.snapshot import (
-    Imported,
-    Snapshot,
+    ImportedSource,
+    RunSnapshot,
     rename_snapshot_loads,
     snapshots_of,
 )
-from hostdx.scenarios.analysis.imported.cross_run import box_findings, history_findings, odd_findings
+from hostdx.scenarios.analysis.imported.cross_run import box_findings, history_findings, outlier_findings
 from hostdx.scenarios.analysis.imported.findings import note_finding
 from hostdx.scenarios.analysis.imported.results import HistoryStep, WorkloadHistory
 from hostdx.scenarios.contract.finding import Finding
@@ -50,7 +50,7 @@ _MAX_STEPS = 10
 _FLOOR = 0.002  # of the level: printed digits make two results equal that were not
 
 
-def make_histories(snapshots: Sequence[Snapshot]) -> list[WorkloadHistory]:
+def make_histories(snapshots: Sequence[RunSnapshot]) -> list[WorkloadHistory]:
     """Every judged value that all results have, in the order of the first result."""
     if len(snapshots) < 2:
         return []
@@ -143,19 +143,19 @@ _MAX_TWINS = 40
 class ResultSet(msgspec.Struct, frozen=True, kw_only=True):
     """`order`: the results by date, or as they were given. `twins`: files with the figures of another, and that one."""
 
-    files: tuple[Imported, ...]
-    order: tuple[Snapshot, ...]
+    files: tuple[ImportedSource, ...]
+    order: tuple[RunSnapshot, ...]
     boxes: tuple[BoundingBoxFigures, ...] = ()
-    odd: OddRuns | None = None
+    odd: RunOutliers | None = None
     courses: tuple[WorkloadHistory, ...] = ()
     twins: tuple[tuple[str, str], ...] = ()
     findings: tuple[Finding, ...] = ()
 
 
-def make_result_set(files: Sequence[Imported], *, series: bool = False) -> ResultSet:
+def make_result_set(files: Sequence[ImportedSource], *, series: bool = False) -> ResultSet:
     """`series`: the user says that the files are one series in time; else a trend needs their own word for it."""
     has_io500 = any(file.result.kind.startswith("io500") for file in files)
-    own, twins = separate_twins(
+    own, twins = separate_repeated_results(
         [file for file in files if not (has_io500 and _is_application(file))],
         lambda file: [(m.workload, m.metric, m.value) for m in file.result.measures],
     )
@@ -170,7 +170,7 @@ def make_result_set(files: Sequence[Imported], *, series: bool = False) -> Resul
     is_series = len(order) > 1 and (series or (len({s.series for s in order}) == 1 and bool(order[0].series)))
     together = make_histories(order) if is_series else []
     findings = [f for box in all_boxes for f in box_findings(box)]
-    findings += odd_findings(odd) if odd is not None else []
+    findings += outlier_findings(odd) if odd is not None else []
     findings += history_findings(together, order)
     if twins:
         first, of = twins[0]
@@ -190,14 +190,14 @@ def make_result_set(files: Sequence[Imported], *, series: bool = False) -> Resul
     )  # fmt: skip
 
 
-def _is_application(file: Imported) -> bool:
+def _is_application(file: ImportedSource) -> bool:
     """An IOR or Darshan result: beside IO500 results it is put into their box, not into their series."""
     return not file.result.kind.startswith("io500") and bool(bounding_box_points_of(file.name, file.result))
 
 
 def _outlier_members(
-    plain: Sequence[Snapshot], order: Sequence[Snapshot], all_boxes: Sequence[BoundingBoxFigures]
-) -> list[Member]:
+    plain: Sequence[RunSnapshot], order: Sequence[RunSnapshot], all_boxes: Sequence[BoundingBoxFigures]
+) -> list[ComparedRun]:
     """Without the corners that the box's law calls broken: it needs no vote, and they have none."""
     broken = {(odd.run, odd.workload) for box in all_boxes for odd in box.odd}
     members = []
@@ -210,5 +210,5 @@ def _outlier_members(
                 logs[key] = math.log(new.value) if new.better == "more" else -math.log(new.value)
                 metrics[key] = Metric(new.metric, new.unit, new.better)
         facts = {(fact.subject or "run", fact.name): fact.value for fact in after.facts}
-        members.append(Member(after.name, logs, metrics, facts))
+        members.append(ComparedRun(after.name, logs, metrics, facts))
     return members

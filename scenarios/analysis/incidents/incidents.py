@@ -131,7 +131,7 @@ _TAKING: dict[Cause, dict[str, float]] = {
 }
 
 
-class Gate(msgspec.Struct, frozen=True):
+class MetricGate(msgspec.Struct, frozen=True):
     metric: str
     floor: float
 
@@ -147,7 +147,7 @@ class WatchedMetric(msgspec.Struct, frozen=True, forbid_unknown_fields=True, ren
     per_cpu: bool = False
     share: bool = False
     weak: bool = False
-    only_while: Gate | None = None
+    only_while: MetricGate | None = None
 
     def is_about(self, subject: str) -> bool:
         return subject.startswith(self.subject) if self.subject.endswith(":") else subject == self.subject
@@ -317,7 +317,9 @@ def _find_symptoms(
                     yield rank, _make_symptom(series, excursion, is_share=watched.share), watched.cause
 
 
-def _passes_gate(other: SampleSeries | None, gate: Gate, series: SampleSeries, excursion: Excursion) -> bool:
+def _passes_gate(
+    other: SampleSeries | None, gate: MetricGate, series: SampleSeries, excursion: Excursion
+) -> bool:
     """True where the other metric is not in the file, or as high as the gate asks during the excursion."""
     if other is None or len(other.values) != len(series.values):
         return other is None
@@ -448,12 +450,12 @@ def find_culprit(
     candidates: list[Culprit | Suspect] = []
     totals = {series.metric: series for series in all_series if series.subject == ALL_PROCESSES}
     for metric, min_rise in min_rises.items():
-        all_rises = _rises(totals[metric], began_s, ended_s) if metric in totals else []
+        all_rises = _rises_above_rest(totals[metric], began_s, ended_s) if metric in totals else []
         by_name = {
             series.subject.removeprefix(PROCESS_PREFIX): rises
             for series in all_series
             if series.metric == metric and series.subject.startswith(PROCESS_PREFIX)
-            if len(rises := _rises(series, began_s, ended_s)) == len(all_rises)
+            if len(rises := _rises_above_rest(series, began_s, ended_s)) == len(all_rises)
         }
         if metric in _OF_CPUS:
             # where all CPUs were busy before, others gave way: what those took who took more. A disk that fails moves
@@ -480,7 +482,7 @@ def find_culprit(
     return max(candidates, key=lambda found: (isinstance(found, Culprit), found.share), default=None)
 
 
-def _rises(series: SampleSeries, began_s: float, ended_s: float) -> list[float]:
+def _rises_above_rest(series: SampleSeries, began_s: float, ended_s: float) -> list[float]:
     """Return how much each sample of the incident lies above the mean of all others; empty without both."""
     inside = _values_within(series, began_s, ended_s)
     outside = [v for t, v in zip(series.at_s, series.values, strict=True) if not began_s < t <= ended_s]

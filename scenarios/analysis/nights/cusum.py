@@ -19,7 +19,7 @@ from itertools import pairwise
 from statistics import fmean, median, pvariance
 from typing import NamedTuple
 
-from hostdx.scenarios.contract.verdict.verdict import EffectEstimate, decide, margin_edge
+from hostdx.scenarios.contract.verdict.verdict import EffectEstimate, margin_edge, rule_on_effect
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 from hostdx.scenarios.experiment.statistics.hodges_lehmann import walsh_averages
 from hostdx.scenarios.experiment.statistics.stats import Better
@@ -41,7 +41,7 @@ _UNCERTAINTY_FACTOR = 1.2  # times what is not known of how alike a load's night
 _MAX_CORRELATION = 0.7  # correlation of neighbouring nights: more cannot be told from a trend in 28 of them
 
 
-class Reference(NamedTuple):
+class BaselineReference(NamedTuple):
     """Of the baseline's nights, on the log scale. `alike`: a night's correlation with the next one, 0 and more."""
 
     centre: float
@@ -54,7 +54,7 @@ class Reference(NamedTuple):
         return math.exp(self.centre if better == "more" else -self.centre)
 
 
-class Shift(NamedTuple):
+class CusumShift(NamedTuple):
     """Of the nights since `since` (an index) against the baseline, as a ratio with its 95 % interval."""
 
     since: int
@@ -67,11 +67,11 @@ class Cusum(NamedTuple):
     """`sums`: the CUSUM after each night. `shifts`: each time a slowdown was found, with the night that showed it."""
 
     sums: tuple[float, ...]
-    shifts: tuple[tuple[int, Shift], ...]
+    shifts: tuple[tuple[int, CusumShift], ...]
     slow: bool  # after the last night
 
 
-def baseline_references(columns: Sequence[Sequence[float]]) -> list[Reference]:
+def baseline_references(columns: Sequence[Sequence[float]]) -> list[BaselineReference]:
     """The loads of one host together, each of at least three nights: what 28 nights of one load tell of how alike
     neighbours are is drawn towards the mean of all loads, as far as these do not differ by more than chance."""
     scaled = [(median(walsh_averages(logs)), max(FLOOR, _qn_deviation(logs))) for logs in columns]
@@ -87,7 +87,7 @@ def baseline_references(columns: Sequence[Sequence[float]]) -> list[Reference]:
     for (centre, deviation), a, logs in zip(scaled, alike, columns, strict=True):
         drawn = min(_MAX_CORRELATION, max(0.0, mean + own * (a - mean) + unsure))
         error = math.sqrt(_variance_factor(drawn) / (2 * len(logs)))
-        references.append(Reference(centre, deviation * (1 + _SAFE * error), drawn, len(logs)))
+        references.append(BaselineReference(centre, deviation * (1 + _SAFE * error), drawn, len(logs)))
     return references
 
 
@@ -116,7 +116,7 @@ def _lag_correlation(scores: Sequence[float]) -> float:
     return max(-1.0, min(1.0, (n * raw_correlation + 1) / (n - 4)))
 
 
-def night_score(log: float, to: Reference, before: float | None = None) -> float:
+def night_score(log: float, to: BaselineReference, before: float | None = None) -> float:
     """In deviations, below 0 is slower, clipped; less what is to be expected of it after the night `before`."""
     now = (log - to.centre) / to.deviation
     if before is None:
@@ -129,15 +129,17 @@ def _clip_deviations(deviations: float) -> float:
     return max(-CLIP, min(CLIP, deviations))
 
 
-def cusum_after_night(total: float, log: float, to: Reference, before: float | None = None) -> float:
+def cusum_after_night(total: float, log: float, to: BaselineReference, before: float | None = None) -> float:
     """The sum after one more night."""
     return min(CEILING, max(0.0, total - night_score(log, to, before) - DRIFT))
 
 
-def cusum_of_nights(logs: Sequence[float], to: Reference, loads: int, margin: float = MARGIN) -> Cusum:
+def cusum_of_nights(
+    logs: Sequence[float], to: BaselineReference, loads: int, margin: float = MARGIN
+) -> Cusum:
     """Of the nights after the baseline, in their order. `loads`: how many are looked at together."""
     sums: list[float] = []
-    shifts: list[tuple[int, Shift]] = []
+    shifts: list[tuple[int, CusumShift]] = []
     total, since, slow = 0.0, 0, False
     for night, log in enumerate(logs):
         before, total = total, cusum_after_night(total, log, to, logs[night - 1] if night else None)
@@ -154,7 +156,7 @@ def cusum_of_nights(logs: Sequence[float], to: Reference, loads: int, margin: fl
     return Cusum(tuple(sums), tuple(shifts), slow)
 
 
-def _shift_start_index(logs: Sequence[float], since: int, night: int, to: Reference) -> int:
+def _shift_start_index(logs: Sequence[float], since: int, night: int, to: BaselineReference) -> int:
     """The first night of the shift: from where on the shortfall beyond half of what is clipped is
     largest. The sum may have begun with an ordinary low night before it."""
     best, total, most = night, 0.0, -math.inf
@@ -165,7 +167,9 @@ def _shift_start_index(logs: Sequence[float], since: int, night: int, to: Refere
     return best
 
 
-def shift_of_nights(logs: Sequence[float], to: Reference, loads: int, margin: float = MARGIN) -> Shift | None:
+def shift_of_nights(
+    logs: Sequence[float], to: BaselineReference, loads: int, margin: float = MARGIN
+) -> CusumShift | None:
     """None where these nights are not slower than the baseline by more than the margin."""
     middle, most = median(logs), CLIP / 2 * to.deviation
     near = sorted(max(middle - most, min(middle + most, log)) for log in logs)
@@ -175,6 +179,6 @@ def shift_of_nights(logs: Sequence[float], to: Reference, loads: int, margin: fl
     freedom = max(2.0, to.nights / wide - 1)  # nights that are alike tell less of their spread as well
     half = t_quantile(1 - ERROR / loads / STRETCHES / 2, freedom) * error
     low, high = effect - half, effect + half
-    if not decide(EffectEstimate(effect, low, high, margin_edge(margin))).word.is_slower:
+    if not rule_on_effect(EffectEstimate(effect, low, high, margin_edge(margin))).word.is_slower:
         return None
-    return Shift(0, math.exp(effect), (math.exp(low), math.exp(high)), len(logs))
+    return CusumShift(0, math.exp(effect), (math.exp(low), math.exp(high)), len(logs))

@@ -17,7 +17,7 @@ from hostdx.scenarios.analysis.nights.cusum import (
     BASELINE_NIGHTS,
     MARGIN,
     MIN_NIGHTS,
-    Reference,
+    BaselineReference,
     baseline_references,
     cusum_of_nights,
     night_score,
@@ -87,25 +87,25 @@ class NightRun(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(change for change in self.changes if change.component in BREAKS)
 
 
-def night_run(night: int, take: RunSummary, before: RunSummary | None) -> NightRun:
+def night_run(night: int, summary: RunSummary, before: RunSummary | None) -> NightRun:
     """`before`: of the last measured night. What did not end as it should has no figures."""
-    state = _STATES.get(take.status, "cut off")
+    state = _STATES.get(summary.status, "cut off")
     measured = state == "measured"
     return NightRun(
         night=night,
-        name=take.name,
-        host=take.host,
-        wall=take.wall,
+        name=summary.name,
+        host=summary.host,
+        wall=summary.wall,
         state=state,
-        reason=take.reason,
-        figures=tuple(_night_figures(take)) if measured else (),
-        changes=changed_facts(before, take) if measured and before is not None else (),
+        reason=summary.reason,
+        figures=tuple(_night_figures(summary)) if measured else (),
+        changes=changed_facts(before, summary) if measured and before is not None else (),
     )
 
 
-def _night_figures(take: RunSummary) -> Iterator[NightFigure]:
-    for key, figure in sorted(take.figures.items()):
-        load = take.loads[key]
+def _night_figures(summary: RunSummary) -> Iterator[NightFigure]:
+    for key, figure in sorted(summary.figures.items()):
+        load = summary.loads[key]
         yield NightFigure(
             key=key,
             title=load.title,
@@ -341,7 +341,7 @@ def _judge_courses(
 ) -> tuple[list[LoadNights], list[Turn], bool]:
     latest: dict[FigureKey, NightFigure] = {key: figure for night in figures for key, figure in night.items()}
     turns: list[Turn] = []
-    standing: dict[FigureKey, tuple[Reference, float, bool]] = {}
+    standing: dict[FigureKey, tuple[BaselineReference, float, bool]] = {}
     retest = False
     for number, span in enumerate(spans, 1):
         last = number == len(spans)
@@ -375,7 +375,7 @@ def _judge_courses(
 
 def _baseline_references(
     figures: Sequence[dict[FigureKey, NightFigure]], span: _Span
-) -> dict[FigureKey, Reference]:
+) -> dict[FigureKey, BaselineReference]:
     """Of the loads that enough nights of the baseline have."""
     columns: dict[FigureKey, list[float]] = {}
     for index in span.baseline:
@@ -385,7 +385,9 @@ def _baseline_references(
     return dict(zip(sufficient_columns, baseline_references(list(sufficient_columns.values())), strict=True))
 
 
-def _should_retest(logs: Sequence[float], to: Reference, sums: Sequence[float], tonight: bool) -> bool:
+def _should_retest(
+    logs: Sequence[float], to: BaselineReference, sums: Sequence[float], tonight: bool
+) -> bool:
     """Return whether the last night is to be measured once more before it counts."""
     before = logs[-2] if len(logs) > 1 else None
     return tonight and night_score(logs[-1], to, before) < RETEST_SCORE and sums[-1] >= RETEST_SUM
@@ -396,7 +398,7 @@ def _load_nights(
     figure: NightFigure,
     measured: Sequence[_Night],
     figures: Sequence[dict[FigureKey, NightFigure]],
-    standing: tuple[Reference, float, bool] | None,
+    standing: tuple[BaselineReference, float, bool] | None,
 ) -> LoadNights:
     values = tuple((measured[n].number, night[key].value) for n, night in enumerate(figures) if key in night)
     load_nights = LoadNights(

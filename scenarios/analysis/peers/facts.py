@@ -151,7 +151,7 @@ def spell_facts(facts: Mapping[FactKey, Json]) -> dict[FactKey, str]:
     return spellings
 
 
-def value_of(spelling: str) -> Json:
+def value_of_spelling(spelling: str) -> Json:
     """For a person; a cut one as it is."""
     try:
         return _decoder.decode(spelling) if spelling else None
@@ -174,7 +174,7 @@ def _intern_key_and_is_ignored(key: FactKey) -> tuple[FactKey, bool]:
 
 def _value_classes(key: FactKey, spellings: Sequence[str]) -> list[object]:
     """Return what counts as one value: numbers within the known tolerance, or of one range where there are many."""
-    numbers = [value if isinstance(value := value_of(s), int | float) else None for s in spellings]
+    numbers = [value if isinstance(value := value_of_spelling(s), int | float) else None for s in spellings]
     magnitudes = [abs(n) for n in numbers if n is not None]
     if len(magnitudes) < len(spellings) or not magnitudes or any(isinstance(n, bool) for n in numbers):
         return list(spellings)

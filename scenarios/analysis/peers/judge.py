@@ -32,7 +32,11 @@ from hostdx.scenarios.analysis.peers.screen import (
     screen_nodes,
     smallest_detectable_share,
 )
-from hostdx.scenarios.analysis.peers.setting import find_partings, find_rare_values, suspect_settings
+from hostdx.scenarios.analysis.peers.setting import (
+    facts_that_tell_levels_apart,
+    find_rare_values,
+    suspect_settings,
+)
 from hostdx.scenarios.contract.verdict.verdict import margin_edge, ratio_of
 from hostdx.scenarios.triage.knowledge.loads import load_group_of
 
@@ -142,7 +146,7 @@ def _judged_measure(
             fast=len(two.upper),
             levels=levels,
             ratio=two.ratio,
-            settings=find_partings(table, *sides),
+            settings=facts_that_tell_levels_apart(table, *sides),
         )
     # as wide as a retest of the least number of rounds would be
     halves = sorted(

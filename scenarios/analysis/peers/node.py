@@ -26,8 +26,8 @@ _MAX_LOG = 200.0  # of a figure: beyond 1e86 of any unit none is one, and a diff
 class PeerNode(msgspec.Struct, frozen=True, kw_only=True):
     """`logs`: of each measure the natural logarithm, turned so that more is better. `findings`: ids of rules.
 
-    `hardware_of` says which nodes are alike: CPU, memory, disks, network cards. The kernel is no part of it, nor is
-    what a setting decides (threads, a link's speed): that may be what is odd.
+    `hardware_of_facts` says which nodes are alike: CPU, memory, disks, network cards. The kernel is no part of it,
+    nor is what a setting decides (threads, a link's speed): that may be what is odd.
     """
 
     name: str
@@ -40,15 +40,15 @@ class PeerNode(msgspec.Struct, frozen=True, kw_only=True):
 def node_of_run(run: RunSummary, name: str) -> PeerNode:
     """Of a recording, or of another tool's result."""
     logs = {key: figure.log_mean for key, figure in run.figures.items() if abs(figure.log_mean) <= _MAX_LOG}
-    return PeerNode(name=name, logs=logs, hardware=hardware_of(run.facts))
+    return PeerNode(name=name, logs=logs, hardware=hardware_of_facts(run.facts))
 
 
-def loads_of(run: RunSummary) -> dict[FigureKey, PlannedLoad]:
+def planned_loads_of(run: RunSummary) -> dict[FigureKey, PlannedLoad]:
     """Return what each of its measures is called, its unit and direction."""
     return {key: run.loads[key] for key in run.figures}
 
 
-def hardware_of(facts: Mapping[FactKey, Json]) -> Hardware:
+def hardware_of_facts(facts: Mapping[FactKey, Json]) -> Hardware:
     """The fingerprint by which nodes are peers; what could not be read is left out."""
     parts: list[tuple[str, str]] = []
     model = facts.get(("cpu", "model"))

@@ -21,9 +21,9 @@ from hostdx.scenarios.contract.verdict.verdict import (
     EffectEstimate,
     Judged,
     Word,
-    decide,
     margin_edge,
     ratio_of,
+    rule_on_effect,
 )
 from hostdx.scenarios.experiment.statistics.distributions import t_quantile
 
@@ -166,7 +166,9 @@ def _suspect_standing_in_measure(
     effect, count = math.fsum(effects) / len(effects), len(effects)
     variance, freedom = spread
     half = t_quantile(1 - level / 2, freedom) * math.sqrt(variance * noise) / count
-    ruling = decide(EffectEstimate(effect, effect - half, effect + half, margin_edge(node_screen.margin)))
+    ruling = rule_on_effect(
+        EffectEstimate(effect, effect - half, effect + half, margin_edge(node_screen.margin))
+    )
     word = ruling.word
     out = sum(off * effect > 0 and abs(off) > margin_edge(node_screen.margin) for off in effects)
     if count < MIN_ROUNDS or (word.is_different and out < max(MIN_ROUNDS, count - 1)):

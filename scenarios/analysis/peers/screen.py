@@ -26,7 +26,7 @@ _MIN_GAP = 0.02  # of the level, between the parts' means
 _FLOOR = 0.002
 
 
-class Parted(msgspec.Struct, frozen=True, kw_only=True):
+class TwoLevels(msgspec.Struct, frozen=True, kw_only=True):
     """`lower` has the smaller logs (more is better: the slower part). `ratio`: its level over the other's."""
 
     lower: tuple[str, ...]
@@ -44,7 +44,7 @@ class Parted(msgspec.Struct, frozen=True, kw_only=True):
         return self.centres[0] if log < self.cut else self.centres[1]
 
 
-def part_in_two(logs: Mapping[str, float]) -> Parted | None:
+def split_into_two_levels(logs: Mapping[str, float]) -> TwoLevels | None:
     """None where it is one population, or where the smaller part is a few odd nodes."""
     order = sorted(logs, key=logs.__getitem__)
     n = len(order)
@@ -68,7 +68,7 @@ def part_in_two(logs: Mapping[str, float]) -> Parted | None:
     distance = math.sqrt(2) * (high - low) / scatter
     if distance < CUT + _SMALL_FLEET_FACTOR / n or high - low < _MIN_GAP:
         return None
-    return Parted(
+    return TwoLevels(
         lower=tuple(order[:cut]),
         upper=tuple(order[cut:]),
         centres=(low + middle, high + middle),
@@ -88,7 +88,7 @@ _MAD = 1.4826  # of a normal distribution: its deviation over the median absolut
 class ScreenColumn(msgspec.Struct, frozen=True, kw_only=True):
     """One measure of like nodes. `logs`: by node, more is better. `spread`: the standard deviation of one node's log.
 
-    `centre` is the median; where the nodes are `part_in_two` in two, each has the one of its own part
+    `centre` is the median; where the nodes are `split_into_two_levels` in two, each has the one of its own part
     (`centre_of`), and the spread is that round it.
     """
 
@@ -98,7 +98,7 @@ class ScreenColumn(msgspec.Struct, frozen=True, kw_only=True):
     centre: float
     spread: float
     beside: int = 1  # measures of these nodes, this one included
-    parted: Parted | None = None
+    parted: TwoLevels | None = None
 
     def centre_of(self, name: str) -> float:
         return self.centre if self.parted is None else self.parted.centre_for_log(self.logs[name])
@@ -155,7 +155,7 @@ def screen_nodes(nodes: Sequence[PeerNode], margin: float = 0.05) -> Screen:
 
 
 def _screen_column(key: FigureKey, group: int, logs: dict[str, float], measure_count: int) -> ScreenColumn:
-    two = part_in_two(logs)
+    two = split_into_two_levels(logs)
     centre = median(logs.values())
     distances = [log - (centre if two is None else two.centre_for_log(log)) for log in logs.values()]
     return ScreenColumn(

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.run_summary import FactKey
-from hostdx.scenarios.analysis.peers.facts import MISSING, UNREAD, ComparedFact, FactTable, value_of
+from hostdx.scenarios.analysis.peers.facts import MISSING, UNREAD, ComparedFact, FactTable, value_of_spelling
 from hostdx.scenarios.analysis.peers.judgement import MIN_NODES, Parting, Rare, Setting
 from hostdx.scenarios.triage.knowledge.differences import component_named, fact_influence_of
 from hostdx.scenarios.triage.rules.expression import InvalidExpression, parse_expression
@@ -73,8 +73,8 @@ def _suspect_setting(fact: ComparedFact, sure: float) -> Setting:
     return Setting(
         subject=fact.key[0],
         name=fact.key[1],
-        value=value_of(fact.value),
-        theirs=tuple((value_of(spelling), count) for spelling, count in fact.peer_values),
+        value=value_of_spelling(fact.value),
+        theirs=tuple((value_of_spelling(spelling), count) for spelling, count in fact.peer_values),
         peers=fact.peers,
         matching=fact.matching,
         suspicion=sure,
@@ -89,7 +89,7 @@ def _suspect_setting(fact: ComparedFact, sure: float) -> Setting:
 
 def _experiment_command(fact: ComparedFact, command: str) -> str:
     """The component's, with the peers' value where it sets one; none where it is of another kind of setting."""
-    (subject, name), peer_value = fact.key, value_of(fact.peer_values[0][0])
+    (subject, name), peer_value = fact.key, value_of_spelling(fact.peer_values[0][0])
     if "NAME=VALUE" in command:
         has_sysctl_value = subject == "sysctl" and peer_value is not None
         return command.replace("NAME=VALUE", shlex.quote(f"{name}={peer_value}")) if has_sysctl_value else ""
@@ -134,7 +134,9 @@ _RARE = 0.02  # of the nodes have it, or one
 _MAX_RARE_FACT_VALUES = 4  # of a rare setting's fact: more is a name, a serial, a reading
 
 
-def find_partings(table: FactTable, lower: Sequence[int], upper: Sequence[int]) -> tuple[Parting, ...]:
+def facts_that_tell_levels_apart(
+    table: FactTable, lower: Sequence[int], upper: Sequence[int]
+) -> tuple[Parting, ...]:
     """The best first; none where the nodes are too few to tell."""
     total = len(lower) + len(upper)
     if total < MIN_NODES:
@@ -156,7 +158,7 @@ def _parting_of(table: FactTable, key: FactKey, a: Counter[int], b: Counter[int]
     component = component_named(mover.component) if mover is not None else None
 
     def frequent_values(counts: Counter[int]) -> tuple[tuple[Json, int], ...]:
-        return tuple((value_of(table.spelling_of(key, v)), n) for v, n in counts.most_common(3))
+        return tuple((value_of_spelling(table.spelling_of(key, v)), n) for v, n in counts.most_common(3))
 
     return Parting(
         subject=key[0], name=key[1], lower=frequent_values(a), upper=frequent_values(b), right=right,
@@ -198,8 +200,8 @@ def _rare_value(
     read_count = sum(counts.values())
     ids = table.value_numbers(key, places)
     return Rare(
-        subject=key[0], name=key[1], value=value_of(table.spelling_of(key, value)),
+        subject=key[0], name=key[1], value=value_of_spelling(table.spelling_of(key, value)),
         nodes=tuple(table.nodes[place] for place, number in zip(places, ids, strict=True) if number == value),
-        of=read_count, usual=value_of(table.spelling_of(key, usual)), share=many / read_count, suspicion=sure,
+        of=read_count, usual=value_of_spelling(table.spelling_of(key, usual)), share=many / read_count, suspicion=sure,
         rule=rule_id_and_proof_of(key)[0], few=len(places) < MIN_NODES,
     )  # fmt: skip

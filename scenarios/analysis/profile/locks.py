@@ -42,7 +42,7 @@ class LockWaitSample(NamedTuple):
     holder: tuple[str, ...]
 
 
-def kind_words(flags: int) -> str:
+def lock_kind_words(flags: int) -> str:
     return next((words for bits, words in KINDS if flags & bits == bits), "semaphore")
 
 
@@ -51,7 +51,7 @@ def waits_by_lock(locks: KernelLockWaits, symbols: FrameNames) -> dict[Key, list
     rows: dict[Key, list[LockWaitSample]] = {}
     for kind, path, holder, seconds, _ in locks.ways:
         names, others = (_path_names(addresses, symbols) for addresses in (path, holder))
-        rows.setdefault((kind_words(kind), names[0] if names else ""), []).append(
+        rows.setdefault((lock_kind_words(kind), names[0] if names else ""), []).append(
             LockWaitSample(seconds, names, others)
         )
     return rows

@@ -34,7 +34,7 @@ class WaitKindEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         )
 
 
-class Waited(msgspec.Struct, frozen=True):
+class WaitTotal(msgspec.Struct, frozen=True):
     """Of one run: `cause_id` is a kind's id, or PLACE and the kernel's own name. `hard`: in state D."""
 
     cause_id: str
@@ -65,20 +65,20 @@ def words_for_wait(cause_id: str) -> str:
     return _words_by_kind().get(cause_id, cause_id)
 
 
-def kind_of(state: str, call: str, place: str) -> str:
+def wait_kind_of(state: str, call: str, place: str) -> str:
     return next((k.id for k in load_wait_kinds() if k.fits_wait(state, call, place)), f"{PLACE}{place}")
 
 
-def summarise_waits(rows: Iterable[WaitSample]) -> tuple[Waited, ...]:
+def summarise_waits(rows: Iterable[WaitSample]) -> tuple[WaitTotal, ...]:
     """One run's samples by what was waited for, the longest first."""
     call_names = system_call_names()
-    waits: dict[tuple[str, bool], Waited] = {}
+    waits: dict[tuple[str, bool], WaitTotal] = {}
     for row in rows:
         call = call_name(row.call, call_names)
-        key = (kind_of(row.state, call, row.place), row.state == "D")
-        wait = waits.get(key) or Waited(*key, {}, 0.0, 0.0)
+        key = (wait_kind_of(row.state, call, row.place), row.state == "D")
+        wait = waits.get(key) or WaitTotal(*key, {}, 0.0, 0.0)
         wait.calls[call] = wait.calls.get(call, 0.0) + row.thread_s
-        waits[key] = Waited(*key, wait.calls, wait.thread_s + row.thread_s, wait.alone_s + row.alone_s)
+        waits[key] = WaitTotal(*key, wait.calls, wait.thread_s + row.thread_s, wait.alone_s + row.alone_s)
     return tuple(sorted(waits.values(), key=lambda wait: -wait.thread_s))
 
 

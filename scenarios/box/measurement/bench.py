@@ -56,7 +56,7 @@ class DirectoryListing(NamedTuple):
     is_complete: bool = True
 
 
-class Cached(MeasurementInvalid):
+class ReadsServedByCache(MeasurementInvalid):
     """What would be read lies in this host's memory."""
 
 
@@ -186,7 +186,7 @@ class CornerBench:
         measured = _measured_block(corner, replies, each, counter_growth(before, after))
         self._record_block(corner, specs, replies, measured)
         if corner.operation == "read" and (cached := served_by_cache_reason(measured)):
-            raise Cached(f"cached: {cached}")
+            raise ReadsServedByCache(f"cached: {cached}")
         return measured
 
     def _record_block(
@@ -299,9 +299,11 @@ class CornerBench:
                 await flush_file_system(self.private, FLUSH_S)
                 share = await self._pool.drop_caches("drop names", specs)
         except WorkerFailed as why:
-            raise Cached(f"cached: whether pages are in memory cannot be told here ({why})") from why
+            raise ReadsServedByCache(
+                f"cached: whether pages are in memory cannot be told here ({why})"
+            ) from why
         if share > RESIDENT:
-            raise Cached(f"cached: {100 * share:.0f} % of the pages stayed in this host's memory")
+            raise ReadsServedByCache(f"cached: {100 * share:.0f} % of the pages stayed in this host's memory")
 
     async def wait_until_settled(self) -> None:
         """Wait, for a limited time, until all written data are on the device."""

@@ -63,7 +63,7 @@ BY_ID = {corner.id: corner for corner in CORNERS}
 LOADS: tuple[str, ...] = tuple(dict.fromkeys(corner.load for corner in CORNERS))
 
 
-def of_load(load: str) -> tuple[CornerTest, ...]:
+def corners_of_load(load: str) -> tuple[CornerTest, ...]:
     """Easy and hard, or the one that there is."""
     return tuple(corner for corner in CORNERS if corner.load == load)
 

@@ -21,7 +21,7 @@ from hostdx.scenarios import GROUP
 from hostdx.scenarios.contract import ranges as of
 from hostdx.scenarios.contract.event import RunEvent
 from hostdx.scenarios.contract.finding import Severity, SuggestedStep
-from hostdx.scenarios.contract.folders import packages_with
+from hostdx.scenarios.contract.folders import scenario_packages_with
 from hostdx.scenarios.contract.results.document import Part, ReportSection
 
 
@@ -111,7 +111,7 @@ class RankedAnswer(Result, frozen=True):
 @cache
 def bundled_results() -> dict[str, type[Result]]:
     """Return the result classes of the bundled scenarios, by their tags."""
-    modules = [import_module(f"{package}.results") for package in packages_with("results.py")]
+    modules = [import_module(f"{package}.results") for package in scenario_packages_with("results.py")]
     return {tag: kind for module in modules for tag, kind in _results_in_module(module).items()}
 
 

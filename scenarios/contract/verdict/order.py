@@ -17,7 +17,7 @@ from hostdx.scenarios.contract.verdict.verdict import GroupVerdict, OrderEffect,
 AnyGroupVerdict = TypeVar("AnyGroupVerdict", bound=GroupVerdict)
 
 
-def word_by_order(word: Word, order: OrderEffect | None, margin: float) -> Word:
+def word_held_to_order(word: Word, order: OrderEffect | None, margin: float) -> Word:
     """Return the word that the orders allow: the same, `inconclusive`, or `not measured` where they contradict it."""
     word = Word(word)
     if order is None or not word.is_judged:
@@ -45,7 +45,7 @@ def _word_of_one_order(log: float, low: float, high: float, edge: float) -> Word
 
 def apply_order_guard(verdict: AnyGroupVerdict, order: OrderEffect | None) -> AnyGroupVerdict:
     """Return the verdict with its orders, and with the word that these allow."""
-    word = word_by_order(verdict.verdict, order, verdict.margin)
+    word = word_held_to_order(verdict.verdict, order, verdict.margin)
     if order is None or word == verdict.verdict:
         return msgspec.structs.replace(verdict, order=order)
     if word.is_not_measured:

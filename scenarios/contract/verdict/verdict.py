@@ -269,7 +269,7 @@ class Ruling(NamedTuple):
         return self.why is UndecidedReason.DECIDED
 
 
-def decide(e: EffectEstimate) -> Ruling:
+def rule_on_effect(e: EffectEstimate) -> Ruling:
     """Return the ruling on an effect; below 0 is slower. A value that is not a number decides nothing."""
     if any(map(math.isnan, (e.effect, e.low, e.high))):
         return Ruling(Word.UNDECIDED, UndecidedReason.WIDE)
@@ -292,9 +292,9 @@ def decide(e: EffectEstimate) -> Ruling:
     )
 
 
-def hold_word(word: Word, e: EffectEstimate) -> Word:
+def word_that_still_holds(word: Word, e: EffectEstimate) -> Word:
     """Return the word as far as it also holds for a more doubtful estimate of the same effect."""
-    return word if decide(e).word == word else Word.UNDECIDED
+    return word if rule_on_effect(e).word == word else Word.UNDECIDED
 
 
 def estimate_of_ratio(ratio: float, ci95: tuple[float, float], margin: float) -> EffectEstimate:

@@ -87,7 +87,7 @@ class ForeignLatencyGuard:
         self._is_direction_known = True
 
 
-def kind_of(workload: str) -> str:
+def block_kind_of(workload: str) -> str:
     """ "read", "write", "metadata" or "cpu" of the engine's own loads; "" for what is none of them."""
     load = _load_or_none(workload)
     return "" if load is None else load.kind

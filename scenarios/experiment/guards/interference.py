@@ -32,7 +32,7 @@ from hostdx.scenarios.experiment.guards.thresholds import (
 )
 
 
-class Reading(msgspec.Struct, frozen=True):
+class HostReading(msgspec.Struct, frozen=True):
     """In a gap: the host, our family's CPU seconds and bytes (read, written), and what holds the CPUs back."""
 
     host: HostCounters
@@ -57,7 +57,7 @@ class OthersUse(NamedTuple):
     io_for_us: float = 0.0
 
 
-class Excess(NamedTuple):
+class InterferenceExcess(NamedTuple):
     """Something beyond its limit. sudden: beyond the run's own quiet level too, so that measuring again may help."""
 
     kind: Kind
@@ -66,8 +66,8 @@ class Excess(NamedTuple):
 
 
 def compute_surroundings(
-    before: Reading,
-    after: Reading,
+    before: HostReading,
+    after: HostReading,
     measured: Measured | None,
     devices: Sequence[str],
     *,
@@ -223,18 +223,20 @@ def foreign_operations(now: MeasuredSurroundings) -> float | None:
     return max(0, surplus) / now.seconds
 
 
-def list_excesses(history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings) -> list[Excess]:
+def list_excesses(
+    history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
+) -> list[InterferenceExcess]:
     """Return what disturbed `now`, after all that the run saw before (all loads, and looks while nothing ran)."""
     excesses = [*_cpu_excess(history, now), *_device_excess(history, now)]
     rule = threshold_of("memory")
     if now.memory is not None and now.memory > rule.limit:
         usual = _quiet_level([b.memory for b in history])
         sudden = usual is not None and now.memory - usual > rule.limit
-        excesses.append(Excess("memory", Disturbance("memory", figure=now.memory), sudden))
+        excesses.append(InterferenceExcess("memory", Disturbance("memory", figure=now.memory), sudden))
     rule = threshold_of("queue")
     most = max(rule.limit, now.cpus / CPUS_PER_READY_TASK)
     if now.queue is not None and now.queue >= most and now.full >= rule.floor:
-        excesses.append(Excess("queue", Disturbance("queue", figure=now.queue), False))
+        excesses.append(InterferenceExcess("queue", Disturbance("queue", figure=now.queue), False))
     alike = [b for b in history if b.load == now.load]
     excesses += [
         excess
@@ -247,22 +249,30 @@ def list_excesses(history: Sequence[MeasuredSurroundings], now: MeasuredSurround
     )
     if is_cpu_unattributed and now.cpu is not None and now.cpu > rule.limit:
         unread = "which ones cannot be read here; the kernel's own threads may be among them"
-        excesses.append(Excess("cpu", Disturbance("cpu", figure=now.cpu, text=unread), False))
+        excesses.append(InterferenceExcess("cpu", Disturbance("cpu", figure=now.cpu, text=unread), False))
     if now.heat:
-        excesses.append(Excess("heat", Disturbance("heat"), True))
+        excesses.append(InterferenceExcess("heat", Disturbance("heat"), True))
     return excesses
 
 
-def _cpu_excess(history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings) -> list[Excess]:
+def _cpu_excess(
+    history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
+) -> list[InterferenceExcess]:
     rule = threshold_of("cpu")
     if now.users_cpu is None or now.users_cpu <= rule.limit:
         return []
     usual = _quiet_level([b.users_cpu for b in history])
     sudden = usual is not None and now.users_cpu - usual > rule.limit and now.full >= rule.floor
-    return [Excess("cpu", Disturbance("cpu", figure=now.users_cpu, usual=usual if sudden else None), sudden)]
+    return [
+        InterferenceExcess(
+            "cpu", Disturbance("cpu", figure=now.users_cpu, usual=usual if sudden else None), sudden
+        )
+    ]
 
 
-def _device_excess(history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings) -> list[Excess]:
+def _device_excess(
+    history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
+) -> list[InterferenceExcess]:
     foreign = foreign_bytes(history, now)
     if foreign is None or now.device_bytes is None:
         return []
@@ -273,10 +283,12 @@ def _device_excess(history: Sequence[MeasuredSurroundings], now: MeasuredSurroun
     usual = _quiet_level([foreign_bytes((), b) for b in history if b.exact])
     sudden = usual is not None and foreign > max(usual + least, LOUDER * usual)
     disturbance = Disturbance("device", figure=foreign, usual=usual if sudden else None, unit="B/s")
-    return [Excess("device", disturbance, sudden)]
+    return [InterferenceExcess("device", disturbance, sudden)]
 
 
-def _small_device(history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings) -> list[Excess]:
+def _small_device(
+    history: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
+) -> list[InterferenceExcess]:
     """Small requests are few bytes, and keep a disk's head as busy as large ones."""
     foreign = foreign_operations(now)
     least = max(MIN_OPERATIONS_PER_S, threshold_of("device").limit * now.operations / now.seconds)
@@ -284,18 +296,20 @@ def _small_device(history: Sequence[MeasuredSurroundings], now: MeasuredSurround
         return []
     usual = _quiet_level([foreign_operations(b) for b in history])
     sudden = usual is not None and foreign > max(usual + least, LOUDER * usual)
-    return [Excess("device", Disturbance("device", figure=foreign, unit="IOPS"), sudden)]
+    return [InterferenceExcess("device", Disturbance("device", figure=foreign, unit="IOPS"), sudden)]
 
 
-def _against_usual(alike: Sequence[MeasuredSurroundings], now: MeasuredSurroundings) -> list[Excess]:
+def _against_usual(
+    alike: Sequence[MeasuredSurroundings], now: MeasuredSurroundings
+) -> list[InterferenceExcess]:
     """Return what can only be told from other blocks of the same load and variant: where some were seen."""
     if len(alike) < BLOCKS_BEFORE_JUDGING:
         return []
-    excesses: list[Excess] = []
+    excesses: list[InterferenceExcess] = []
 
     def add_if_above(kind: Kind, excess: float, limit: float, disturbance: Disturbance) -> None:
         if excess > limit:
-            excesses.append(Excess(kind, disturbance, True))
+            excesses.append(InterferenceExcess(kind, disturbance, True))
 
     usual = _median_of_known([b.cpu for b in alike])
     rule = threshold_of("cpu")
@@ -352,7 +366,7 @@ def _median_of_known(values: Sequence[float | None]) -> float | None:
 
 
 def is_worth_repeating(
-    excesses: Sequence[Excess], repeated: int, judged: int, most: tuple[float, float]
+    excesses: Sequence[InterferenceExcess], repeated: int, judged: int, most: tuple[float, float]
 ) -> bool:
     """Return whether a train or block is measured again: not what lasts, and not so often that too little is left to
     decide.

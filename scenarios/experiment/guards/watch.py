@@ -19,10 +19,10 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulprit, most_frequent_culprit
 from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.contract.surroundings import MeasuredSurroundings
-from hostdx.scenarios.experiment.guards.foreign_latency import ForeignLatencyGuard, kind_of
+from hostdx.scenarios.experiment.guards.foreign_latency import ForeignLatencyGuard, block_kind_of
 from hostdx.scenarios.experiment.guards.interference import (
-    Excess,
-    Reading,
+    HostReading,
+    InterferenceExcess,
     compute_surroundings,
     is_worth_repeating,
     list_excesses,
@@ -61,7 +61,9 @@ class InterferenceWatch:
         self._history: list[
             MeasuredSurroundings
         ] = []  # the looks while nothing of ours ran, and every train and block
-        self._excesses_by_load: dict[str, list[list[Excess]]] = {}  # by workload, of each train or block
+        self._excesses_by_load: dict[
+            str, list[list[InterferenceExcess]]
+        ] = {}  # by workload, of each train or block
         self._repeated: Counter[str] = Counter()
         self._lasting: set[Kind] = set()  # what disturbed the last one
         devices_by_variant = {"": devices, **(by_variant or {})}
@@ -71,10 +73,10 @@ class InterferenceWatch:
         }
         self._culprits = CulpritSearch(run, self._all_devices(), frozenset().union(*self._loops.values()))
         self._named_culprits: list[InterferenceCulprit] = []
-        self._before: Reading | None = None
+        self._before: HostReading | None = None
         self._settled = False
         self._gap_s = self._gap_waited_s = 0.0
-        self._last: Reading | None = None
+        self._last: HostReading | None = None
         self._bystanders = ForeignLatencyGuard(run.host, self._all_devices()) if self._all_devices() else None
         self._places_at = run.clock.now()
         self._places = {d: _file_system_name(run, d) for d in directories}
@@ -134,7 +136,7 @@ class InterferenceWatch:
         if before is None:
             return None
         devices = tuple(dict.fromkeys(self._by_variant.get(variant, self._devices)))
-        kind = kind_of(workload)
+        kind = block_kind_of(workload)
         if measured.device_bytes is None and kind != "metadata":
             devices = ()  # what others do to a disk disturbs nobody who does not use it
         surroundings_for = partial(
@@ -232,11 +234,11 @@ class InterferenceWatch:
     def _all_devices(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys((*self._devices, *(d for ds in self._by_variant.values() for d in ds))))
 
-    def _take_reading(self) -> Reading:
+    def _take_reading(self) -> HostReading:
         host = self.run.host
         family = find_with_descendants(host) if host.live else {}
         moved = [io_bytes(host, pid) or (0, 0) for pid in family] if self._all_devices() else []
-        return Reading(
+        return HostReading(
             read_host_counters(host, self.run.clock.now()),
             cpu_seconds(family),
             self._throttle.read(),
@@ -301,7 +303,7 @@ def emit_disturbance(
 
 
 def _host_disturbances(
-    before: Reading, after: Reading, now: MeasuredSurroundings, devices: Sequence[str]
+    before: HostReading, after: HostReading, now: MeasuredSurroundings, devices: Sequence[str]
 ) -> list[Disturbance]:
     """Return what a person should know before anything is measured: others are at work already."""
     rates = compute_host_rates(before.host, after.host)

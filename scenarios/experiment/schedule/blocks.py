@@ -12,7 +12,7 @@ from hostdx.scenarios.experiment.budget import group_seconds
 from hostdx.scenarios.experiment.groups import GroupBlocks
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
-from hostdx.scenarios.experiment.scheduler import Lap, LoadScheduler
+from hostdx.scenarios.experiment.scheduler import LoadScheduler, MeasuredGroups
 
 SETTLE_S = 0.5  # of idling before each block, on average, where the two orders contradict each other
 # groups that are measured where no more fit: with so few the single blocks must show a difference as well
@@ -111,7 +111,7 @@ class BlockScheduler(LoadScheduler):
             needed = self.workload.min_operations * measured.seconds / measured.operations
             self._longest_s = max(self._longest_s, needed + self.workload.onset_s)
 
-    async def measure(self, orders: Sequence[Sequence[str]]) -> Lap:
+    async def measure(self, orders: Sequence[Sequence[str]]) -> MeasuredGroups:
         group = GroupBlocks(self._index, orders[0])
         self._index += 1
         try:
@@ -127,7 +127,7 @@ class BlockScheduler(LoadScheduler):
         group.disturbed += [Disturbance("stall", subject=variant) for variant in stalled]
         self._emit_group(group)
         groups = [] if self.blocks.stop_reason else [group]
-        return Lap(groups, group, tuple(group.disturbed), stalled if len(stalled) == 1 else ())
+        return MeasuredGroups(groups, group, tuple(group.disturbed), stalled if len(stalled) == 1 else ())
 
     async def _measure_group_blocks(self, group: GroupBlocks) -> None:
         for variant in group.order:

@@ -34,7 +34,7 @@ def scheduler_change(leaf: str, current: str, scheduler: str) -> Action:
     )
 
 
-class Switch:
+class SettingSwitch:
     """Knows which value is active, and restores the host's own. `switch_back` must be called however the run ends.
 
     own: the value before the run; keeping it needs no change.
@@ -52,7 +52,7 @@ class Switch:
         self._active = active
         self._stay = AsyncExitStack()
 
-    async def __aenter__(self) -> Switch:
+    async def __aenter__(self) -> SettingSwitch:
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -115,7 +115,7 @@ class SwitchedBench:
 class SwitchedVariantBench(SwitchedBench):
     """One value of the setting under a load. `value` differs from `variant` where one value is measured twice."""
 
-    def __init__(self, variant: str, switch: Switch, load: SwitchedLoad, value: str = "") -> None:
+    def __init__(self, variant: str, switch: SettingSwitch, load: SwitchedLoad, value: str = "") -> None:
         super().__init__(variant, switch.check, load)
         self.value = value or variant
         self.switch = switch

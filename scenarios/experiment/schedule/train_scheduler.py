@@ -24,7 +24,7 @@ from hostdx.scenarios.experiment.carry_over import CarryOverAnalyses
 from hostdx.scenarios.experiment.groups import GroupBlocks
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch, emit_disturbance
 from hostdx.scenarios.experiment.levels import Pair
-from hostdx.scenarios.experiment.places import PlaceVisits
+from hostdx.scenarios.experiment.places import FileSetVisits
 from hostdx.scenarios.experiment.schedule.guarded import measure_watched
 from hostdx.scenarios.experiment.schedule.slices import (
     MIN_SLICE_S,
@@ -34,7 +34,7 @@ from hostdx.scenarios.experiment.schedule.slices import (
     longest_slice,
     slice_length,
 )
-from hostdx.scenarios.experiment.scheduler import Lap, LoadScheduler
+from hostdx.scenarios.experiment.scheduler import LoadScheduler, MeasuredGroups
 
 
 async def measure_in_blocks(
@@ -175,7 +175,7 @@ class BatchScheduler(LoadScheduler):
         self.carry = CarryOverAnalyses(margin=run.effect_margin, block_s=workload.block_s)
         self._by_operations, self._rate = False, 0.0  # why slices are as long, and of the slowest side
         self._numbers, self._group = itertools.count(), 0
-        self._visits = PlaceVisits(self.places, run.rng)
+        self._visits = FileSetVisits(self.places, run.rng)
         self._warm_up_slices: list[WarmUpSlice] = []
         self._chosen_length: ChosenSliceLength | None = None
         self._warm_until, self._once_more = 0.0, True
@@ -261,7 +261,7 @@ class BatchScheduler(LoadScheduler):
         )
         return True
 
-    async def measure(self, orders: Sequence[Sequence[str]]) -> Lap:
+    async def measure(self, orders: Sequence[Sequence[str]]) -> MeasuredGroups:
         names, wanted = self.variant_names, len(orders)
         order = [names.index(variant) for group in orders for variant in group]
         places = self._visits.next(wanted) if self.places > 1 else []
@@ -293,7 +293,7 @@ class BatchScheduler(LoadScheduler):
             for each in (group.stalled_variants(self.workload, self.pairs) for group in groups)
             if len(each) == 1
         ]
-        return Lap(
+        return MeasuredGroups(
             groups, batch_as_group(train, names, self._group), disturbed, [each[0] for each in stalled_alone]
         )
 
@@ -341,7 +341,7 @@ class BatchScheduler(LoadScheduler):
         blocks: bool,
     ) -> None:
         self.slice_s, self.onset_s = seconds, 0.0
-        self.counted_batches, self._visits = [], PlaceVisits(self.places, self.run.rng)
+        self.counted_batches, self._visits = [], FileSetVisits(self.places, self.run.rng)
         length = ev.SliceLengthChosen(
             t=self.run.elapsed_s(),
             workload=self.workload.id,

@@ -31,7 +31,7 @@ from hostdx.scenarios.experiment.statistics.hodges_lehmann import walsh_ends
 Better = Literal["more", "less"]
 
 
-class Spread(NamedTuple):
+class EstimateWithInterval(NamedTuple):
     """An estimate with the interval that goes with it, in the unit of the values."""
 
     estimate: float
@@ -126,12 +126,12 @@ def sample_deviation(values: Sequence[float]) -> float:
     return math.sqrt(math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1))
 
 
-def student_interval(values: Sequence[float], alpha: float, floor: float = 0.0) -> Spread:
+def student_interval(values: Sequence[float], alpha: float, floor: float = 0.0) -> EstimateWithInterval:
     """Return the mean of two values or more with Student's interval. `floor`: the least deviation to assume."""
     n = len(values)
     mean = math.fsum(values) / n
     half = t_quantile(1.0 - alpha / 2, n - 1) * max(floor, sample_deviation(values)) / math.sqrt(n)
-    return Spread(mean, mean - half, mean + half)
+    return EstimateWithInterval(mean, mean - half, mean + half)
 
 
 def interval_over_groups(
@@ -139,7 +139,7 @@ def interval_over_groups(
     alpha: float = 0.05,
     weights: Sequence[float] | None = None,
     floor: float = 0.0,
-) -> Spread | None:
+) -> EstimateWithInterval | None:
     """Return Hodges and Lehmann's estimate and its interval at level 1 - alpha; None below two groups.
 
     `floor`: the least deviation that Student's interval assumes. A handful of groups can agree by chance; the scatter
@@ -150,10 +150,10 @@ def interval_over_groups(
         return None
     critical = signed_rank_critical(n, alpha)
     if critical is not None:
-        return Spread(*walsh_ends(values, weights, critical))
+        return EstimateWithInterval(*walsh_ends(values, weights, critical))
     estimate = walsh_ends(values, weights, 0).middle
     _, low, high = student_interval(values, alpha, floor)
-    return Spread(estimate, min(low, estimate), max(high, estimate))
+    return EstimateWithInterval(estimate, min(low, estimate), max(high, estimate))
 
 
 def sign_test(a: int, b: int) -> float:

@@ -11,7 +11,7 @@ from hostdx.scenarios.contract.plan import Workload
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
 from hostdx.scenarios.fstrim.measurement.load import CHURN_ID, REFERENCE_ID, BuiltInLoad
-from hostdx.scenarios.fstrim.measurement.trim import MIN_BLOCK_S, TrimPattern, max_repeats
+from hostdx.scenarios.fstrim.measurement.trim import MIN_BLOCK_S, TrimPattern, max_repeated_blocks
 
 
 class StoppedByGuards(Exception):
@@ -78,7 +78,7 @@ class PhaseMeasurer:
         values: list[float] = []
         references: list[float] = []
         written, again = 0, 0
-        most_again = max_repeats(self.pattern.blocks)
+        most_again = max_repeated_blocks(self.pattern.blocks)
         began = self.run.clock.now()
         reason = ""
         while len(values) < self.pattern.blocks:

@@ -58,7 +58,7 @@ class TrimPattern(msgspec.Struct, frozen=True, kw_only=True):
 LOOK_S = 0.5
 
 
-class Discards(NamedTuple):
+class DiscardCounters(NamedTuple):
     """The leaves' counters: what was asked to be discarded, and written, since boot; None on old kernels."""
 
     requests: int | None
@@ -67,7 +67,7 @@ class Discards(NamedTuple):
     written: int
 
 
-class Trimmed(NamedTuple):
+class TrimOutcome(NamedTuple):
     """`claimed`: what `fstrim -v` printed (None where it printed something else); `rest_s`: from its end until the
     counters stood still, None where they did not within the time.
     """
@@ -79,7 +79,7 @@ class Trimmed(NamedTuple):
     rest_s: float | None
 
 
-def read_discards(host: Host, leaves: Sequence[str]) -> Discards | Absent:
+def read_discards(host: Host, leaves: Sequence[str]) -> DiscardCounters | Absent:
     counters = disk_counters(host)
     if isinstance(counters, Absent):
         return counters
@@ -89,7 +89,7 @@ def read_discards(host: Host, leaves: Sequence[str]) -> Discards | Absent:
     own = [counters[name] for name in leaves]
     counted = [c for c in own if c.discards is not None and c.discard_bytes is not None]
     all_count = len(counted) == len(own)
-    return Discards(
+    return DiscardCounters(
         sum(c.discards or 0 for c in counted) if all_count else None,
         sum(c.discard_bytes or 0 for c in counted) if all_count else None,
         sum(c.in_flight for c in own),
@@ -106,7 +106,7 @@ def parse_claim(output: str) -> int | None:
     return int(bytes_match[1]) if bytes_match else None
 
 
-async def trim_and_wait(run: Run, action: Action, leaves: Sequence[str], pattern: TrimPattern) -> Trimmed:
+async def trim_and_wait(run: Run, action: Action, leaves: Sequence[str], pattern: TrimPattern) -> TrimOutcome:
     """Trims and waits until the disk rests, at most `settle_at_most_s`. Raises RunRefused (from `apply_change`)."""
     before = read_discards(run.host, leaves)
     async with run.apply_change(action) as applied:
@@ -114,12 +114,12 @@ async def trim_and_wait(run: Run, action: Action, leaves: Sequence[str], pattern
         rest_s = await _wait_for_rest(run, leaves, pattern, ended)
     after = read_discards(run.host, leaves)
     requested = requests = None
-    if isinstance(before, Discards) and isinstance(after, Discards):
+    if isinstance(before, DiscardCounters) and isinstance(after, DiscardCounters):
         if before.bytes is not None and after.bytes is not None:
             requested = after.bytes - before.bytes
         if before.requests is not None and after.requests is not None:
             requests = after.requests - before.requests
-    return Trimmed(parse_claim(applied.value), applied.value, requested, requests, rest_s)
+    return TrimOutcome(parse_claim(applied.value), applied.value, requested, requests, rest_s)
 
 
 async def _wait_for_rest(run: Run, leaves: Sequence[str], pattern: TrimPattern, ended: float) -> float | None:
@@ -154,7 +154,7 @@ async def _wait_for_rest(run: Run, leaves: Sequence[str], pattern: TrimPattern, 
 AMPLE = 1.25
 
 
-class BlockSize(NamedTuple):
+class ChosenBlockSize(NamedTuple):
     """`text` says what was changed and why; empty where nothing was."""
 
     pattern: TrimPattern
@@ -162,20 +162,20 @@ class BlockSize(NamedTuple):
     text: str = ""
 
 
-def after_warm_up(
+def block_size_after_warm_up(
     layout: TrimSetup, budget: WriteBudget, pattern: TrimPattern, phases: int, bytes_per_s: float
-) -> BlockSize:
+) -> ChosenBlockSize:
     """One size for all phases. `bytes_per_s`: what the warm-up wrote."""
     need = int(bytes_per_s * min(MIN_BLOCK_S, pattern.block_s) * AMPLE)
 
     def block_bytes_for(blocks: int) -> int:
-        with_again = blocks + max_repeats(blocks)
+        with_again = blocks + max_repeated_blocks(blocks)
         by_wear = budget.left_bytes / budget.write_amplification(CHURN_ID) / (phases * with_again)
         return max(1, int(min(by_wear, layout.block_bytes_by_space(with_again), MAX_BLOCK_BYTES)))
 
     usual = min(layout.block_bytes, block_bytes_for(pattern.blocks))
     if usual >= need:
-        return BlockSize(pattern, usual)
+        return ChosenBlockSize(pattern, usual)
     counts = range(pattern.blocks, MIN_BLOCKS - 1, -1)
     blocks = next((n for n in counts if block_bytes_for(n) >= need), min(MIN_BLOCKS, pattern.blocks))
     size = min(need, block_bytes_for(blocks))
@@ -184,9 +184,9 @@ def after_warm_up(
         f"{usual / bytes_per_s:.2f} s: so each phase has {blocks} windows of at most {units.format_size(size)}, "
         f"about {min(pattern.block_s, size / bytes_per_s):.2g} s each"
     )
-    return BlockSize(msgspec.structs.replace(pattern, blocks=blocks), size, text)
+    return ChosenBlockSize(msgspec.structs.replace(pattern, blocks=blocks), size, text)
 
 
-def max_repeats(blocks: int) -> int:
+def max_repeated_blocks(blocks: int) -> int:
     """Disturbed blocks of a phase that are measured again; their bytes are set aside."""
     return max(2, blocks // 3)

@@ -21,7 +21,7 @@ from hostdx.scenarios.fullstack.measurement.messages import (
     Answer,
     CountedSlices,
     MeasureSlices,
-    Open,
+    OpenStreams,
     Request,
     Side,
     StreamsFailed,
@@ -118,7 +118,7 @@ class StreamBench:
         self.direct = all(file.direct for file in files)
         return files
 
-    async def open(self, name: str, request: Open) -> StreamsReady:
+    async def open(self, name: str, request: OpenStreams) -> StreamsReady:
         """Open the connections; `request` lacks what this bench knows itself. Raise BenchRefused."""
         by_kind = {kind: [file.fd for file in self._files.files_of_kind(kind)] for kind in ("read", "write")}
         reads, writes = by_kind["read"] or by_kind["write"], by_kind["write"] or by_kind["read"]

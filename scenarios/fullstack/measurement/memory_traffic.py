@@ -26,19 +26,19 @@ _UNITS = {"MiB": 1 << 20, "KiB": 1 << 10, "Bytes": 1, "B": 1}
 NONE = "no memory controller's counters here (usual in a virtual machine)"
 
 
-class Counter(NamedTuple):
+class TrafficCounter(NamedTuple):
     kind: int
     config: int
     cpu: int
     bytes: float  # of a count
 
 
-def list_counters(host: Host) -> tuple[Counter, ...]:
+def find_traffic_counters(host: Host) -> tuple[TrafficCounter, ...]:
     """One for each controller and direction, on the CPU that its driver names."""
     return tuple(_find_counters(host))
 
 
-def _find_counters(host: Host) -> Iterator[Counter]:
+def _find_counters(host: Host) -> Iterator[TrafficCounter]:
     names = host.list_names(DEVICES)
     for name in names if is_present(names) else ():
         device = f"{DEVICES}/{name}"
@@ -58,7 +58,7 @@ def _find_counters(host: Host) -> Iterator[Counter]:
             if event and is_present(unit) and is_present(scale) and unit in _UNITS:
                 each = (parse_real(scale) or 0.0) * _UNITS[unit]
             for cpu in cpus if config is not None else ():
-                yield Counter(kind, config or 0, cpu, each)
+                yield TrafficCounter(kind, config or 0, cpu, each)
 
 
 def _read_format_bits(host: Host, device: str, field: str) -> str:
@@ -72,7 +72,7 @@ class MemoryTraffic:
     def __init__(self, host: Host) -> None:
         self._open: list[tuple[int, float]] = []
         self.reason = NONE
-        for kind, config, cpu, each in list_counters(host):
+        for kind, config, cpu, each in find_traffic_counters(host):
             attr = struct.pack("=IIQQQQQIIQ", kind, 64, config, 0, 0, 0b11, 0, 0, 0, 0)  # with both times
             descriptor = open_event(attr, -1, cpu, -1)
             self.reason = (

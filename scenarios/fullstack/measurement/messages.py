@@ -51,7 +51,7 @@ class PeerAddress(NamedTuple):
     token: str
 
 
-class Open(msgspec.Struct, frozen=True, kw_only=True, tag="open"):
+class OpenStreams(msgspec.Struct, frozen=True, kw_only=True, tag="open"):
     """`where`: namespaces of its own, the loopback, or a peer at `address`. `read_fds`, `write_fds`: descriptors,
     one each a worker, of `file_bytes`, which the bench fills in. `links`: in namespaces, the first as they come.
     """
@@ -123,7 +123,7 @@ class StreamsFailed(msgspec.Struct, frozen=True, kw_only=True, tag="failed"):
     kind: Literal["refused", "not applicable"] = "refused"
 
 
-Request: TypeAlias = Open | MeasureSlices
+Request: TypeAlias = OpenStreams | MeasureSlices
 Answer: TypeAlias = StreamsReady | CountedSlices | StreamsFailed
 requests = msgspec.json.Decoder(Request)
 answers = msgspec.json.Decoder(Answer)

@@ -26,7 +26,7 @@ from hostdx.scenarios.fullstack.measurement.messages import (
     Answer,
     CountedSlices,
     MeasureSlices,
-    Open,
+    OpenStreams,
     PeerAddress,
     Request,
     Side,
@@ -48,7 +48,7 @@ from hostdx.scenarios.fullstack.measurement.peer import (
     set_keepalive,
     time_limit,
 )
-from hostdx.scenarios.fullstack.measurement.worker import Done, StreamWorker
+from hostdx.scenarios.fullstack.measurement.worker import StreamWorker, WorkerBytes
 
 CONNECT_S = 10.0
 STUCK_S = 30.0  # a transfer of CHUNK that takes longer stands still
@@ -68,9 +68,11 @@ class Station:
         self._unset: dict[int, str] = {}  # by link, why its setting could not be made
 
     def answer_request(self, request: Request) -> Answer:
-        return self._open_streams(request) if isinstance(request, Open) else self._measure_batch(request)
+        return (
+            self._open_streams(request) if isinstance(request, OpenStreams) else self._measure_batch(request)
+        )
 
-    def _open_streams(self, request: Open) -> StreamsReady:
+    def _open_streams(self, request: OpenStreams) -> StreamsReady:
         streams = len(request.read_fds)
         uncounted = self._traffic.reason
         ready = StreamsReady(uncounted=uncounted)
@@ -153,7 +155,12 @@ class Station:
 
 
 def _combine_workers(
-    side: Side, counted: Sequence[Done], others: Sequence[Done], peer_s: float, busy: float, softirq: float
+    side: Side,
+    counted: Sequence[WorkerBytes],
+    others: Sequence[WorkerBytes],
+    peer_s: float,
+    busy: float,
+    softirq: float,
 ) -> StreamSlice:
     seconds = max(part.end for part in counted) - counted[0].begin
     moved = sum(part.all_bytes for part in counted)

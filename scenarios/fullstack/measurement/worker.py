@@ -113,7 +113,7 @@ _WAIT_BEFORE, _WRITE, _WAIT_AFTER = 1, 2, 4  # sync_file_range(2)
 READ_AHEAD = 4 << 20  # where no disk of the file's tells: btrfs asks for as much
 
 
-class Done(NamedTuple):
+class WorkerBytes(NamedTuple):
     """Of one worker in one slice; `begin`, `end` by perf_counter, `counted` bytes after the onset."""
 
     begin: float
@@ -162,7 +162,7 @@ class StreamWorker:
     def run(
         self, job: Job, direction: Direction, link: int, begin: float, onset_s: float, slice_s: float,
         cpus: Iterable[int],
-    ) -> Done:  # fmt: skip
+    ) -> WorkerBytes:  # fmt: skip
         os.sched_setaffinity(threading.get_native_id(), cpus)
         connection = self._connections[link]
         out = direction == "out"
@@ -328,9 +328,9 @@ class _ByteCount:
         if quarter < 4:
             self._quarters[quarter] += count
 
-    def as_done(self, end: float, cpu_s: float) -> Done:
+    def as_done(self, end: float, cpu_s: float) -> WorkerBytes:
         a, b, c, d = self._quarters
-        return Done(
+        return WorkerBytes(
             self._from, end, self._counted, self._all_bytes, self._operations, (a, b, c, d), cpu_s
         )  # fmt: skip
 

@@ -44,7 +44,7 @@ from hostdx.probes.types import is_present
 File: TypeAlias = Literal["read", "direct", "buffered", "none"]
 
 
-class Role(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class WorkerRole(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Workers that do the same. `priority` is (class, level) of ioprio_set(2)."""
 
     load: EngineLoad
@@ -52,7 +52,7 @@ class Role(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     priority: tuple[int, int] | None = None
 
 
-class Mix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class WorkerMix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Roles that run at the same time. `judged` names the metrics that get a verdict, the leading one first.
 
     `advantage` names a metric that is the ratio of the first role's rate to the second's.
@@ -61,7 +61,7 @@ class Mix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     id: str
     title: str
     why: str
-    roles: tuple[Role, ...]
+    roles: tuple[WorkerRole, ...]
     block_s: float
     onset_s: float = 0.0
     advantage: str = ""
@@ -80,10 +80,10 @@ class Mix(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
         return sum(role.load.workers for role in self.roles)
 
 
-MIXES = read_shipped_toml(__file__, "mixes.toml", dict[str, tuple[Mix, ...]])["mix"]
+MIXES = read_shipped_toml(__file__, "mixes.toml", dict[str, tuple[WorkerMix, ...]])["mix"]
 
 
-def files_bytes(size_bytes: int, mixes: Sequence[Mix]) -> dict[File, int]:
+def files_bytes(size_bytes: int, mixes: Sequence[WorkerMix]) -> dict[File, int]:
     """The sizes of the files that these mixes need: one to read, one for each kind of writer."""
     wanted = {role.file for mix in mixes for role in mix.roles} - {"none"}
     write = max(UNIT, min(size_bytes // 4, WRITTEN_AT_MOST) // UNIT * UNIT)
@@ -92,7 +92,7 @@ def files_bytes(size_bytes: int, mixes: Sequence[Mix]) -> dict[File, int]:
     return {file: read if file == "read" else write for file in order if file in wanted}
 
 
-def fio_equivalent(mix: Mix, size_bytes: int, directory: str, rate: int | None) -> str:
+def fio_equivalent(mix: WorkerMix, size_bytes: int, directory: str, rate: int | None) -> str:
     """The fio command that runs the same jobs at the same time; none for the CPU."""
     sizes = files_bytes(size_bytes, [mix])
     words = [
@@ -158,7 +158,7 @@ class MixedBench:
         self._pool = WorkerPool(())
         self.last: tuple[int, int, float] | None = None  # of the last block: our bytes, others', seconds
 
-    async def prepare_files(self, mixes: Sequence[Mix], progress: Progress | None = None) -> None:
+    async def prepare_files(self, mixes: Sequence[WorkerMix], progress: Progress | None = None) -> None:
         """Makes and fills the files. Raises BenchRefused with one line; then nothing is left."""
         sizes = files_bytes(self.size_bytes, mixes)
         if refusal := self.budget.refusal_text(sum(sizes.values())):
@@ -179,7 +179,7 @@ class MixedBench:
             await self.close()
             raise
 
-    async def measure_block(self, mix: Mix, seconds: float, onset_s: float = 0.0) -> Measured:
+    async def measure_block(self, mix: WorkerMix, seconds: float, onset_s: float = 0.0) -> Measured:
         """One block of all roles at once, its first `onset_s` apart, then fdatasync and silence on the device.
 
         Raises MeasurementInvalid (write bound spent, served by a cache), WorkerFailed where a worker died.
@@ -201,12 +201,12 @@ class MixedBench:
             measured = msgspec.structs.replace(measured, device_bytes=None)
         return measured
 
-    def _expected_bytes(self, mix: Mix, seconds: float) -> int:
+    def _expected_bytes(self, mix: WorkerMix, seconds: float) -> int:
         writers = sum(role.load.workers for role in mix.roles if role.load.kind == "write")
         rate = self.write_rate if self.write_rate is not None else 64 << 20
         return int(writers * rate * seconds)
 
-    def _worker_spec(self, role: Role, index: int, ends: list[float]) -> Spec:
+    def _worker_spec(self, role: WorkerRole, index: int, ends: list[float]) -> Spec:
         load = role.load
         spec: Spec = {
             "kind": load.kind,
@@ -233,7 +233,7 @@ class MixedBench:
 
     def _combine_roles(
         self,
-        mix: Mix,
+        mix: WorkerMix,
         replies: list[BlockReply],
         ends: list[float],
         onset: bool,
@@ -297,7 +297,7 @@ class MixedBench:
         self._pool = WorkerPool(())
 
 
-def _by_role(mix: Mix, replies: list[BlockReply]) -> list[tuple[Role, list[BlockReply]]]:
+def _by_role(mix: WorkerMix, replies: list[BlockReply]) -> list[tuple[WorkerRole, list[BlockReply]]]:
     out = []
     at = 0
     for role in mix.roles:
@@ -306,13 +306,13 @@ def _by_role(mix: Mix, replies: list[BlockReply]) -> list[tuple[Role, list[Block
     return out
 
 
-def _bytes_of_kind(mix: Mix, replies: list[BlockReply], kind: str) -> int:
+def _bytes_of_kind(mix: WorkerMix, replies: list[BlockReply], kind: str) -> int:
     """Return what the workers of one direction moved in the whole block, its onset too."""
     pairs = _by_role(mix, replies)
     return sum(r["n"] * role.load.block_bytes for role, own in pairs for r in own if role.load.kind == kind)
 
 
-def _merge_roles(mix: Mix, parts: list[Measured], lead: Measured) -> Measured:
+def _merge_roles(mix: WorkerMix, parts: list[Measured], lead: Measured) -> Measured:
     values = {name: value for part in parts for name, value in part.values.items()}
     if mix.advantage and len(parts) > 1:
         first, second = (next(iter(p.values.values())) for p in parts[:2])

@@ -17,8 +17,13 @@ from hostdx.probes.engine.command.perf_events import CycleClocks
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.processor.topology import ROOT
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.numa.measurement.figures import RoundsFigure, RoundValue, estimate_figure, ratio
-from hostdx.scenarios.numa.measurement.placement import PlacedSlice, PlacementBench, Seat, WorkerPlacement
+from hostdx.scenarios.numa.measurement.figures import RoundsFigure, RoundValue, estimate_figure, ratio_figure
+from hostdx.scenarios.numa.measurement.placement import (
+    PlacedSlice,
+    PlacementBench,
+    WorkerPlacement,
+    WorkerSeat,
+)
 from hostdx.scenarios.triage.cpus.usable import UsableCpus
 
 SLICE_S = 0.04
@@ -62,7 +67,7 @@ def list_loads() -> tuple[CpuLoad, ...]:
     )
 
 
-class Crowd(msgspec.Struct, frozen=True):
+class CpuCrowd(msgspec.Struct, frozen=True):
     """So many workers, each on a CPU of its own: `usable_cores` first, siblings after them."""
 
     id: str
@@ -80,7 +85,7 @@ class CpuRow(msgspec.Struct, frozen=True, kw_only=True):
     of_n: RoundsFigure | None
 
 
-class Clocked(msgspec.Struct, frozen=True, kw_only=True):
+class ReachedClock(msgspec.Struct, frozen=True, kw_only=True):
     """While all cores worked: the mean clock of the busy CPUs. `samples`: readings, or workers that were counted."""
 
     reached_khz: int | Absent
@@ -97,18 +102,18 @@ class CpuResult(msgspec.Struct, frozen=True, kw_only=True):
     system_call_ns: RoundsFigure | None
     share: dict[int, float]
     seconds: float
-    clocked: Clocked
+    clocked: ReachedClock
 
 
-def make_crowds(usable: UsableCpus) -> tuple[Crowd, Crowd | None, Crowd | None]:
+def make_crowds(usable: UsableCpus) -> tuple[CpuCrowd, CpuCrowd | None, CpuCrowd | None]:
     """One core, all cores (None: there is one), all threads (None: no core has several)."""
     cores = [sorted(core) for core in usable.usable_cores()]
     firsts = tuple(core[0] for core in cores)[:MAX_WORKERS]
     rest = tuple(n for core in cores for n in core[1:])
-    single = Crowd("one", firsts[:1], 1)
-    every = Crowd("cores", firsts, len(firsts)) if len(firsts) > 1 else None
+    single = CpuCrowd("one", firsts[:1], 1)
+    every = CpuCrowd("cores", firsts, len(firsts)) if len(firsts) > 1 else None
     more = rest and len(firsts) < MAX_WORKERS
-    threads = Crowd("threads", (*firsts, *rest)[:MAX_WORKERS], len(firsts)) if more else None
+    threads = CpuCrowd("threads", (*firsts, *rest)[:MAX_WORKERS], len(firsts)) if more else None
     return single, every, threads
 
 
@@ -130,7 +135,7 @@ class CpuBench:
     async def measure_round(self) -> None:
         """Every cell once. Raises BenchRefused."""
         cells = [(load.id, crowd) for load in self._loads for crowd in self._list_crowds()]
-        cells += [(SCALED_BY, Crowd(f"{n} workers", self._all[:n], n)) for n in self._steps]
+        cells += [(SCALED_BY, CpuCrowd(f"{n} workers", self._all[:n], n)) for n in self._steps]
         cells += [("clock", self._draw_core()), ("system-call", self._draw_core())]
         self._rng.shuffle(cells)
         for work, crowd in cells:
@@ -147,20 +152,20 @@ class CpuBench:
         """What was measured until now does not count."""
         self._slices.clear()
 
-    def _list_crowds(self) -> tuple[Crowd, ...]:
+    def _list_crowds(self) -> tuple[CpuCrowd, ...]:
         return tuple(c for c in (self._draw_core(), self._cores, self._threads) if c is not None)
 
-    def _draw_core(self) -> Crowd:
+    def _draw_core(self) -> CpuCrowd:
         """One core, another one every time: a core that is slower must not stand for all."""
         cpus = (self._cores or self._single).cpus
-        return Crowd("one", (self._rng.choice(cpus),), 1)
+        return CpuCrowd("one", (self._rng.choice(cpus),), 1)
 
     @property
     def sustained_cpus(self) -> int:
         """CPUs that `measure_sustained` loads."""
         return len((self._cores or self._single).cpus)
 
-    async def measure_sustained(self) -> Clocked:
+    async def measure_sustained(self) -> ReachedClock:
         """All cores under load for two seconds, and what clock they have meanwhile: by the cycles of our workers,
         else as cpufreq tells it.
         """
@@ -180,12 +185,12 @@ class CpuBench:
             running.cancel()
             gigahertz, workers = counted.read_and_close()
         if gigahertz is not None:
-            return Clocked(reached_khz=round(gigahertz * 1e6), samples=workers, source=CYCLES)
+            return ReachedClock(reached_khz=round(gigahertz * 1e6), samples=workers, source=CYCLES)
         if clocks_khz:
-            return Clocked(reached_khz=sum(clocks_khz) // len(clocks_khz), samples=len(clocks_khz))
-        return Clocked(reached_khz=NO_CLOCK, samples=0, source=CYCLES)
+            return ReachedClock(reached_khz=sum(clocks_khz) // len(clocks_khz), samples=len(clocks_khz))
+        return ReachedClock(reached_khz=NO_CLOCK, samples=0, source=CYCLES)
 
-    def build_result(self, clocked: Clocked, seconds: float) -> CpuResult:
+    def build_result(self, clocked: ReachedClock, seconds: float) -> CpuResult:
         rows = [row for load in self._loads if (row := self._make_row(load)) is not None]
         return CpuResult(
             rows=tuple(rows),
@@ -211,13 +216,17 @@ class CpuBench:
             single_core=single_figure,
             cores=estimate_figure([_slice_value(load, s) for s in sums["cores"]]),
             threads=estimate_figure([_slice_value(load, s) for s in sums["threads"]]),
-            of_n=ratio([s.calm_rate for s in sums["cores"]], [s.calm_rate for s in single_slices], 1 / count),
+            of_n=ratio_figure(
+                [s.calm_rate for s in sums["cores"]], [s.calm_rate for s in single_slices], 1 / count
+            ),
         )
 
     def _scaling_efficiency_by_workers(self) -> dict[int, RoundsFigure]:
         single_rates = [s.calm_rate for s in self._slices[SCALED_BY, "one"]]
         figures = {
-            n: ratio([s.calm_rate for s in self._slices[SCALED_BY, f"{n} workers"]], single_rates, 1 / n)
+            n: ratio_figure(
+                [s.calm_rate for s in self._slices[SCALED_BY, f"{n} workers"]], single_rates, 1 / n
+            )
             for n in self._steps
         }
         return {n: f for n, f in figures.items() if f is not None}
@@ -234,8 +243,8 @@ class CpuBench:
         return {cpu: sum(shares) / len(shares) for cpu, shares in shares_by_cpu.items()}
 
 
-def _make_placement(crowd: Crowd) -> WorkerPlacement:
-    return WorkerPlacement(crowd.id, crowd.id, tuple(Seat((cpu,)) for cpu in crowd.cpus))
+def _make_placement(crowd: CpuCrowd) -> WorkerPlacement:
+    return WorkerPlacement(crowd.id, crowd.id, tuple(WorkerSeat((cpu,)) for cpu in crowd.cpus))
 
 
 def _worker_steps(count: int) -> tuple[int, ...]:

@@ -42,7 +42,9 @@ def estimate_figure(values: Sequence[float]) -> RoundsFigure | None:
     return RoundsFigure(math.exp(spread.estimate), math.exp(spread.low), math.exp(spread.high), len(logs))
 
 
-def ratio(values: Sequence[float], baseline: Sequence[float], factor: float = 1.0) -> RoundsFigure | None:
+def ratio_figure(
+    values: Sequence[float], baseline: Sequence[float], factor: float = 1.0
+) -> RoundsFigure | None:
     """`factor` times value over baseline, round by round; rounds in which one is missing are left out."""
     pairs = zip(values, baseline, strict=False)
     return estimate_figure([factor * value / base for value, base in pairs if value > 0 and base > 0])

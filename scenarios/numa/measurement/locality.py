@@ -15,9 +15,9 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.model import Run, own_directory
+from hostdx.scenarios.contract.model import Run, own_test_directory
 from hostdx.scenarios.contract.plan import PlannedWrite, Variant, Workload
-from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.files.variant_bench import StorageVariantBench, engine_workload
 from hostdx.scenarios.experiment.guards.watch import watch_for
@@ -138,7 +138,7 @@ async def measure_locality(
     def record_verdicts(experiment: LoadExperiment) -> None:
         verdicts[experiment.workload.id] = experiment.verdicts
 
-    async with own_directory(run, place.fit.directory) as private:
+    async with own_test_directory(run, place.fit.directory) as private:
         bench = StorageBench(
             run.host,
             place.fit.directory,
@@ -161,7 +161,7 @@ async def measure_locality(
                 ]
                 await variants[0].start_workers_and_rehearse()
                 entries.append(ScheduledLoad(BlockScheduler(run, load, variants, watch), record_verdicts))
-            await run_campaign(run, Budget(budget_s, run.clock), entries, family=family)
+            await run_campaign(run, TimeBudget(budget_s, run.clock), entries, family=family)
         finally:
             await bench.close()
             await crew.pool.close()

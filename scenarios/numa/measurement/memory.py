@@ -17,7 +17,7 @@ from hostdx.probes.system.nodes.memory import read_memory
 from hostdx.probes.system.nodes.numa import NumaTable
 from hostdx.probes.system.processor.caches import Cache
 from hostdx.scenarios.numa.measurement.figures import RoundsFigure, RoundValue, estimate_figure
-from hostdx.scenarios.numa.measurement.placement import PlacementBench, Seat, WorkerPlacement
+from hostdx.scenarios.numa.measurement.placement import PlacementBench, WorkerPlacement, WorkerSeat
 from hostdx.scenarios.triage.cpus.usable import UsableCpus
 
 MIB = 1 << 20
@@ -157,7 +157,7 @@ class MemoryBench:
         target = self._targets[at]
         node = target.memory_node if self._bind else None
         cpus = target.cpus[:MAX_COPIERS] if measurement == "all" else target.cpus[:1]
-        place = WorkerPlacement(measurement, measurement, tuple(Seat((cpu,), node) for cpu in cpus))
+        place = WorkerPlacement(measurement, measurement, tuple(WorkerSeat((cpu,), node) for cpu in cpus))
         copying = measurement in ("all", "one")
         size = self.copied if copying else self.chased
         page = measurement if measurement in ("small", "huge") else ""

@@ -27,7 +27,7 @@ BYTES = {
 CALLS = {"chase": CHASED, "clock": READINGS, "system-call": SYSTEM_CALLS}
 
 
-class Seat(msgspec.Struct, frozen=True):
+class WorkerSeat(msgspec.Struct, frozen=True):
     """Where one worker may run, and the node that its memory comes from (None: where the kernel likes). `peer`: where
     the process at the other end of its loopback connection may run. `store`: a worker has buffers of its own for each,
     where two placements on one node's memory must not find what the other left in a cache.
@@ -42,10 +42,10 @@ class Seat(msgspec.Struct, frozen=True):
 class WorkerPlacement(msgspec.Struct, frozen=True):
     id: str
     title: str
-    seats: tuple[Seat, ...]
+    seats: tuple[WorkerSeat, ...]
 
 
-class Served(msgspec.Struct, frozen=True):
+class WorkerSlice(msgspec.Struct, frozen=True):
     """One worker's slice. `quartile_ns`: the lower quartile of an operation's time, what it takes undisturbed."""
 
     operations: int
@@ -59,7 +59,7 @@ class PlacedSlice(msgspec.Struct, frozen=True):
     """All workers' slice of one placement."""
 
     work: str
-    served: tuple[Served, ...]
+    served: tuple[WorkerSlice, ...]
 
     @property
     def rate(self) -> float:
@@ -122,7 +122,7 @@ class PlacementBench:
         """Gives the workers' buffers back."""
         count = len(self._pool.workers)
         if count:
-            everywhere = WorkerPlacement("", "", (Seat(tuple(range(1 << 10))),) * count)
+            everywhere = WorkerPlacement("", "", (WorkerSeat(tuple(range(1 << 10))),) * count)
             await self.measure_slice("forget", everywhere, 0.001)
 
     @property
@@ -133,7 +133,7 @@ class PlacementBench:
         await self._pool.close()
 
     def _seat_spec(
-        self, work: str, seat: Seat, ends: list[float], size_bytes: int, page: str, stretch: float
+        self, work: str, seat: WorkerSeat, ends: list[float], size_bytes: int, page: str, stretch: float
     ) -> Spec:
         return {
             "kind": "call",
@@ -154,10 +154,10 @@ class PlacementBench:
         }
 
 
-def _served_slice(reply: BlockReply, onset: bool) -> Served:
+def _served_slice(reply: BlockReply, onset: bool) -> WorkerSlice:
     pieces: Sequence[Piece] = reply["slices"][1:] if onset else reply["slices"]
     parts = [piece for piece in pieces if piece["n"]]
-    return Served(
+    return WorkerSlice(
         operations=sum(int(part["n"]) for part in parts),
         seconds=sum(part["ns"] for part in parts) / 1e9,
         cpu_s=sum(part["cpu"] for part in parts),

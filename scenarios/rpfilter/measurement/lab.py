@@ -46,7 +46,7 @@ from hostdx.scenarios.rpfilter.measurement.lab_messages import (
 from hostdx.scenarios.rpfilter.measurement.route_set import copy_and_count_routes
 from hostdx.scenarios.rpfilter.measurement.scheduling_delay import HeldUp
 from hostdx.scenarios.rpfilter.measurement.sender import (
-    Stop,
+    StopRequest,
     send_packets,
     tcp_block,
     udp_block,
@@ -85,7 +85,7 @@ _CONF = Path("/proc/sys/net/ipv4/conf")
 _PROOF = 20  # packets sent to prove that a variant is what it says
 
 
-class Pair:
+class NamespacePair:
     """Two namespaces with what is in them now."""
 
     def __init__(self, namespaces: Namespaces) -> None:
@@ -175,8 +175,8 @@ class Lab:
     """The pairs of namespaces: one for each variant where they are measured in turn, else the first alone."""
 
     def __init__(self) -> None:
-        self.pairs = [Pair(Namespaces.make())]
-        self.stop = Stop()
+        self.pairs = [NamespacePair(Namespaces.make())]
+        self.stop = StopRequest()
         self.cpu = quietest_cpu()
         os.sched_setaffinity(0, {self.cpu})
         self.held_up = HeldUp(self.cpu)
@@ -190,7 +190,7 @@ class Lab:
         if isinstance(request, MeasureSlices):
             return self._measure_batch(request)
         if isinstance(request, SetUp) and request.pair == len(self.pairs) < MAX_PAIRS:
-            self.pairs.append(Pair(self.pairs[0].namespaces.make_another()))
+            self.pairs.append(NamespacePair(self.pairs[0].namespaces.make_another()))
         if isinstance(request, MeasureRequest):
             return self._send_and_count_packets(request, self.pairs[0])
         pair = self.pairs[request.pair]
@@ -205,7 +205,7 @@ class Lab:
             )
         return LabReady(spoofed=pair.make_active(request.treatment, offload=request.offload))
 
-    def _send_and_count_packets(self, request: MeasureRequest, pair: Pair) -> PacketsSent:
+    def _send_and_count_packets(self, request: MeasureRequest, pair: NamespacePair) -> PacketsSent:
         pair.namespaces.enter("receiver")
         treatment = pair.active_treatment(request.protocol)
         if request.load == "tcp":

@@ -13,7 +13,7 @@ from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
 from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
 
 
-class Sent(msgspec.Struct, frozen=True, kw_only=True):
+class SentPackets(msgspec.Struct, frozen=True, kw_only=True):
     """What one block moved. `others_s`: while other processes held the CPU; `cpu_s`: what the load took of it."""
 
     packets: int = 0
@@ -86,7 +86,7 @@ class LabReady(msgspec.Struct, frozen=True, kw_only=True, tag="ready"):
 
 
 class PacketsSent(msgspec.Struct, frozen=True, kw_only=True, tag="moved"):
-    sent: Sent
+    sent: SentPackets
     arrived: int = 0
 
 

@@ -8,7 +8,7 @@ from hostdx.probes.children.command import find_tool
 from hostdx.probes.system.firewall.reverse_path import Protocol, ReversePathRule
 from hostdx.probes.system.firewall.rp_filter import WORDS
 from hostdx.probes.types import Absent
-from hostdx.scenarios.rpfilter.facts import Facts
+from hostdx.scenarios.rpfilter.facts import RpFilterFacts
 from hostdx.scenarios.rpfilter.measurement.firewall_rules import Loader
 
 DEFAULT_FLAGS = ("saddr", "mark", "iif")
@@ -46,7 +46,7 @@ class MeasuredCheck(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.name}{HERE[self.here]}"
 
 
-def choose_check(facts: Facts) -> MeasuredCheck:
+def choose_check(facts: RpFilterFacts) -> MeasuredCheck:
     """Copies hook, priority, flags and tool of the host's check; the rest of its rule would match nothing elsewhere."""
     for rule in facts.effective_checks:
         for protocol in rule.protocols:
@@ -57,7 +57,7 @@ def choose_check(facts: Facts) -> MeasuredCheck:
     return _default_check(facts) if facts.ipv6 else _setting_check(facts)
 
 
-def _copy_own_check(facts: Facts, rule: ReversePathRule, protocol: Protocol) -> MeasuredCheck:
+def _copy_own_check(facts: RpFilterFacts, rule: ReversePathRule, protocol: Protocol) -> MeasuredCheck:
     left_out: list[str] = []
     loader: Loader = rule.form
     if loader != "nft" and _missing_tool(loader, protocol):
@@ -93,7 +93,7 @@ def _copy_own_check(facts: Facts, rule: ReversePathRule, protocol: Protocol) -> 
     )
 
 
-def _default_check(facts: Facts) -> MeasuredCheck:
+def _default_check(facts: RpFilterFacts) -> MeasuredCheck:
     """firewalld has a check for IPv6 alone."""
     flags: tuple[str, ...] = DEFAULT_FLAGS
     priority = 10
@@ -114,7 +114,7 @@ def _default_check(facts: Facts) -> MeasuredCheck:
     )
 
 
-def _setting_check(facts: Facts) -> MeasuredCheck:
+def _setting_check(facts: RpFilterFacts) -> MeasuredCheck:
     """Without IPv6 firewalld checks nothing: what is left is the kernel's own check, as it is set or strict."""
     modes = () if isinstance(facts.rp_filter, Absent) else tuple(facts.rp_filter.active_modes.values())
     mode = 1 if 1 in modes or not modes else 2
@@ -129,7 +129,7 @@ def _setting_check(facts: Facts) -> MeasuredCheck:
     )
 
 
-def describe_active_modes(facts: Facts) -> str:
+def describe_active_modes(facts: RpFilterFacts) -> str:
     """`loose on eth0, eth1`; empty where rp_filter checks nothing, or cannot be read."""
     if isinstance(facts.rp_filter, Absent):
         return ""

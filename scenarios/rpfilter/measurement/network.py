@@ -38,7 +38,7 @@ _ANSWER_S = 20.0
 _ARRIVE_AT_LEAST = 0.99  # of the packets sent; the private link loses none unless its queue overflows
 
 
-class Network:
+class LabNetwork:
     """The child process with its network namespaces. `name`: the process name that the undo journal knows."""
 
     def __init__(self, child: LineChild, ready: LabReady) -> None:
@@ -47,7 +47,7 @@ class Network:
         self._lock = asyncio.Lock()
 
     @classmethod
-    async def start(cls, name: str) -> Network:
+    async def start(cls, name: str) -> LabNetwork:
         """Start the child. Raise BenchRefused where no network namespace can be made."""
         child = await LineChild.start("hostdx.scenarios.rpfilter.measurement.lab", name)
         try:

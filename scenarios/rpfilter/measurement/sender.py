@@ -20,7 +20,7 @@ from hostdx.probes.children.bounded_wait import reap_or_kill
 from hostdx.probes.children.parent_death import die_with_parent
 from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.engine.namespaces import Namespaces
-from hostdx.scenarios.rpfilter.measurement.lab_messages import PacketSlice, Sent
+from hostdx.scenarios.rpfilter.measurement.lab_messages import PacketSlice, SentPackets
 from hostdx.scenarios.rpfilter.measurement.scheduling_delay import HeldUp
 
 MAX_SECONDS = 30.0
@@ -31,7 +31,7 @@ _PAYLOAD = b"\0" * 64
 _CHUNK = b"\0" * (128 << 10)
 
 
-class Stop:
+class StopRequest:
     """Set by SIGUSR1: a block that was cancelled ends within a batch."""
 
     def __init__(self) -> None:
@@ -58,7 +58,7 @@ def send_packets(sock: socket.socket, count: int) -> None:
         sock.send(_PAYLOAD)
 
 
-def udp_block(sock: socket.socket, seconds: float, stop: Stop, held_up: HeldUp) -> Sent:
+def udp_block(sock: socket.socket, seconds: float, stop: StopRequest, held_up: HeldUp) -> SentPackets:
     """64-byte payloads as fast as one CPU makes them, for `seconds_held_up`."""
     send, payload, packets = sock.send, _PAYLOAD, 0
     held = held_up.seconds_held_up()
@@ -71,7 +71,7 @@ def udp_block(sock: socket.socket, seconds: float, stop: Stop, held_up: HeldUp) 
         packets += _BATCH
         now = time.perf_counter()
     others = min(max(0.0, held_up.seconds_held_up() - held), now - began)
-    return Sent(
+    return SentPackets(
         packets=packets,
         bytes=packets * len(_PAYLOAD),
         seconds=now - began,
@@ -86,7 +86,7 @@ def udp_slices(
     order: Sequence[int],
     slice_s: float,
     onset_s: float,
-    stop: Stop,
+    stop: StopRequest,
     held_up: HeldUp,
 ) -> tuple[list[PacketSlice], dict[int, int]]:
     """64-byte payloads through one socket after the other; packets sent by socket, with those that do not count.
@@ -117,7 +117,7 @@ def udp_slices(
     return slices, total
 
 
-def _send_packets_until(send: Callable[[bytes], int], end: float, stop: Stop) -> tuple[int, float]:
+def _send_packets_until(send: Callable[[bytes], int], end: float, stop: StopRequest) -> tuple[int, float]:
     """Packets sent, a batch at least, and when the last one was."""
     payload, packets = _PAYLOAD, 0
     while True:
@@ -129,7 +129,7 @@ def _send_packets_until(send: Callable[[bytes], int], end: float, stop: Stop) ->
             return packets, now
 
 
-def tcp_block(namespaces: Namespaces, target: str, seconds: float, stop: Stop) -> Sent:
+def tcp_block(namespaces: Namespaces, target: str, seconds: float, stop: StopRequest) -> SentPackets:
     """One TCP stream; a child process in the receiving namespace drains it and counts."""
     namespaces.enter("receiver")
     family = socket.AF_INET6 if ":" in target else socket.AF_INET
@@ -166,7 +166,7 @@ def tcp_block(namespaces: Namespaces, target: str, seconds: float, stop: Stop) -
     if used is None:
         raise BenchRefused("the receiver of the TCP stream did not end")
     own = time.process_time() - cpu + used.ru_utime + used.ru_stime
-    return Sent(bytes=received, seconds=took, cpu_s=own, stopped=stop.asked)
+    return SentPackets(bytes=received, seconds=took, cpu_s=own, stopped=stop.asked)
 
 
 def _drain_stream(listener: socket.socket, writing: int, parent: int) -> None:

@@ -7,7 +7,7 @@ import msgspec
 from hostdx.probes.engine.batch_source import BatchSource, refuse_unfit_variants
 from hostdx.probes.engine.measured import Measured, MeasuredBatch, MeasurementInvalid, VariantsUnfit
 from hostdx.scenarios.contract.model import Clock
-from hostdx.scenarios.rpfilter.measurement.network import Network
+from hostdx.scenarios.rpfilter.measurement.network import LabNetwork
 from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
 from hostdx.scenarios.rpfilter.measurement.variants import ComparedVariant, Trial
 
@@ -17,7 +17,7 @@ _SETTLE_S = 0.02  # what the last variant freed through RCU is gone after a grac
 class NetworkVariantBench:
     """In blocks, one variant after the other in the first pair: for a stream, which first opens its window."""
 
-    def __init__(self, bench: Network, clock: Clock, trial: Trial, compared: ComparedVariant) -> None:
+    def __init__(self, bench: LabNetwork, clock: Clock, trial: Trial, compared: ComparedVariant) -> None:
         self._bench = bench
         self._clock = clock
         self._trial = trial
@@ -40,7 +40,7 @@ FIRST_SLICE_S = 0.02
 class Pairs:
     """Which pairs of namespaces are there; they are kept from one trial to the next."""
 
-    def __init__(self, bench: Network, routes: RouteSet, *, ipv6: bool) -> None:
+    def __init__(self, bench: LabNetwork, routes: RouteSet, *, ipv6: bool) -> None:
         """The first pair is set up already."""
         self._bench = bench
         self._routes = routes
@@ -56,7 +56,7 @@ class Pairs:
 class NetworkTrains(BatchSource[int]):
     """For small packets. A variant is the number of its pair of namespaces, loaded by `start_workers_and_rehearse`."""
 
-    def __init__(self, bench: Network, pairs: Pairs, trial: Trial) -> None:
+    def __init__(self, bench: LabNetwork, pairs: Pairs, trial: Trial) -> None:
         super().__init__({c.variant.id: n for n, c in enumerate(trial.compared)}, FIRST_SLICE_S)
         self._bench = bench
         self._pairs = pairs

@@ -7,7 +7,7 @@ import msgspec
 from hostdx.probes.files.safe_read import read_shipped_toml
 from hostdx.probes.system.firewall.reverse_path import Protocol
 from hostdx.scenarios.contract.plan import Metric, Variant, Workload
-from hostdx.scenarios.rpfilter.facts import Facts
+from hostdx.scenarios.rpfilter.facts import RpFilterFacts
 from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
 from hostdx.scenarios.rpfilter.measurement.measured_check import MeasuredCheck, choose_check
 
@@ -43,7 +43,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         return tuple((first, c.variant.id) for c in self.compared[1:])
 
 
-def build_trials(facts: Facts, *, everything: bool, again: bool, block_s: float) -> tuple[Trial, ...]:
+def build_trials(facts: RpFilterFacts, *, everything: bool, again: bool, block_s: float) -> tuple[Trial, ...]:
     """In the order of importance. `again`: no rule once more, which must not differ from itself."""
     main = choose_check(facts)
     planned_trials = [_main_trial(main, everything, again)]

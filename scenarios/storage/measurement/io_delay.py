@@ -100,7 +100,7 @@ async def _delay_by_pressure(host: Host, folder: str, seconds: float, clock: Rea
         return Absent(f"the control group {folder} ended while it was watched", "missing", folder)
     return JobIoWait(
         share=sum(shares) / len(shares),
-        ci95=interval(shares, 1e-6),
+        ci95=interval_of_shares(shares, 1e-6),
         samples=len(shares),
         seconds=at - began,
         source=f"{folder}/io.pressure",
@@ -142,7 +142,7 @@ async def _delay_by_tasks(
     values = [min(1.0, c) for c in counted] if by_counter else shares_in_d
     return JobIoWait(
         share=sum(values) / len(values),
-        ci95=interval(values, 0.01 if by_counter else 3 / looks),
+        ci95=interval_of_shares(values, 0.01 if by_counter else 3 / looks),
         samples=looks,
         seconds=clock.now() - began,
         source="delay accounting (/proc/PID/task/*/stat)"
@@ -175,7 +175,7 @@ def _delayed_s(before: Sequence[ProcessStat], after: Sequence[ProcessStat]) -> f
     return moved / float(os.sysconf("SC_CLK_TCK"))
 
 
-def interval(shares: Sequence[float], resolution: float) -> tuple[float, float] | None:
+def interval_of_shares(shares: Sequence[float], resolution: float) -> tuple[float, float] | None:
     """Student's 95 % interval of the mean over the seconds, within 0..1; not narrower than what could be seen."""
     count = len(shares)
     if count < 2:

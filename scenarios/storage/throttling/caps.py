@@ -169,8 +169,10 @@ def _is_credible(
         return abs(cap.rate * cap.period_s - workers) > max(1.0, IN_STEP * workers)
     others = [(other, there) for other, there in seen_caps.items() if other != name]
     alike = any(
-        is_near(cap.rate, there.rate, ALIKE)
-        or is_near(_rate_in_unit(name, cap.rate, "MB/s"), _rate_in_unit(other, there.rate, "MB/s"), ALIKE)
+        are_rates_near(cap.rate, there.rate, ALIKE)
+        or are_rates_near(
+            _rate_in_unit(name, cap.rate, "MB/s"), _rate_in_unit(other, there.rate, "MB/s"), ALIKE
+        )
         for other, there in others
     )
     return virtual and (alike or cap.burst_operations > 0)
@@ -182,7 +184,7 @@ def _cap_unit(name: str, held: Mapping[str, DiskCap]) -> str:
     for unit in ("MB/s", "IOPS"):
         value = _rate_in_unit(name, held[name].rate, unit)
         for other, cap in held.items():
-            if engine_load(other).block_bytes != own and is_near(
+            if engine_load(other).block_bytes != own and are_rates_near(
                 value, _rate_in_unit(other, cap.rate, unit), SAME
             ):
                 return unit
@@ -200,7 +202,7 @@ def _find_written_limit(
         limit
         for limit in limits
         if engine_load(name).kind in limit.kinds
-        and is_near(_rate_in_unit(name, rate, limit.unit), limit.value, within)
+        and are_rates_near(_rate_in_unit(name, rate, limit.unit), limit.value, within)
     ]
     return min(
         fitting,
@@ -229,7 +231,7 @@ def _find_reached_limit(
 def _merge_throttle(throttle_list: list[Throttle], throttle: Throttle) -> None:
     """Together with what was found at the same cap."""
     for at, existing in enumerate(throttle_list):
-        if existing.unit == throttle.unit and is_near(existing.value, throttle.value, SAME):
+        if existing.unit == throttle.unit and are_rates_near(existing.value, throttle.value, SAME):
             value = fmean([*[existing.value] * len(existing.loads), throttle.value])
             throttle_list[at] = msgspec.structs.replace(
                 existing, value=value, loads=(*existing.loads, *throttle.loads), caps=(*existing.caps, *throttle.caps),
@@ -239,5 +241,5 @@ def _merge_throttle(throttle_list: list[Throttle], throttle: Throttle) -> None:
     throttle_list.append(throttle)
 
 
-def is_near(value: float, other: float, within: float) -> bool:
+def are_rates_near(value: float, other: float, within: float) -> bool:
     return abs(value - other) <= within * max(value, other)

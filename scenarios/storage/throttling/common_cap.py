@@ -7,7 +7,7 @@ import msgspec
 from hostdx.probes.engine.measured import MeasuredBatch
 from hostdx.scenarios.contract.events import RunVerdict
 from hostdx.scenarios.contract.verdict.verdict import as_equal
-from hostdx.scenarios.storage.throttling.caps import SAME, Throttle, is_near
+from hostdx.scenarios.storage.throttling.caps import SAME, Throttle, are_rates_near
 from hostdx.scenarios.storage.throttling.detection import STEP_S, BlockCompletions
 from hostdx.scenarios.storage.throttling.findings import cap_words
 
@@ -39,9 +39,9 @@ def recast_verdict(verdict: RunVerdict, caps: Mapping[str, Throttle]) -> RunVerd
     base, other = caps.get(verdict.baseline), caps.get(verdict.variant)
     if base is None or other is None or not (verdict.is_equal or verdict.is_undecided):
         return verdict
-    if base.unit != other.unit or not is_near(base.value, other.value, SAME):
+    if base.unit != other.unit or not are_rates_near(base.value, other.value, SAME):
         return verdict
-    if verdict.ratio is None or not is_near(verdict.ratio, 1.0, NEARLY_EQUAL):
+    if verdict.ratio is None or not are_rates_near(verdict.ratio, 1.0, NEARLY_EQUAL):
         return verdict  # they had unlike shares of it: what lies under the cap is not known
     reason = f"both at the cap of {cap_words(base)}"
     figures = msgspec.structs.replace(

@@ -23,7 +23,7 @@ from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import count_noun, format_cpus, format_number, format_percent, join_names
 from hostdx.scenarios.contract.card import options_of_process
 from hostdx.scenarios.contract.finding import MAX_SHOWN_SUBJECTS, Evidence, Finding, Remedy
-from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable, require_readable
+from hostdx.scenarios.contract.rule import FactUnreadable, HostRule, RuleInapplicable, require_readable
 from hostdx.scenarios.triage.cpus import priority
 from hostdx.scenarios.triage.cpus.quota import (
     MIN_THROTTLED_SHARE,
@@ -68,7 +68,7 @@ def check_busy_kernel_threads(host: Host) -> Iterator[Finding]:
     table = host.compute_once(read_processes)
     listed = _threads_in_top(host)
     if not table.processes and not listed:
-        raise Unreadable("no process can be seen")
+        raise FactUnreadable("no process can be seen")
     threads_by_name = {thread.name: thread for thread in (*_busy_since_start(table), *listed)}
     for thread in sorted(threads_by_name.values(), key=lambda busy_thread: -busy_thread.share)[:MAX_SHOWN]:
         thread_kind = kernel_thread_entry(thread.name)
@@ -169,7 +169,7 @@ def check_pressure(host: Host) -> Iterator[Finding]:
     read = {kind: host.read_file_text(f"/proc/pressure/{kind}") for kind in ("cpu", "io", "memory")}
     reasons = [v.reason for v in read.values() if isinstance(v, Absent)]
     if len(reasons) == len(read):
-        raise Unreadable(f"pressure stall information: {reasons[0]} (boot with psi=1)")
+        raise FactUnreadable(f"pressure stall information: {reasons[0]} (boot with psi=1)")
     for kind, text in read.items():
         if not is_present(text):
             continue
@@ -249,9 +249,9 @@ def check_offline_cpus(host: Host) -> Iterator[Finding]:
     """
     cpus = read_cpu_topology(host)
     if not cpus.known_cpus:
-        raise Unreadable("no CPU is listed")
+        raise FactUnreadable("no CPU is listed")
     if isinstance(off := host.read_file_text(f"{ROOT}/offline"), Absent) and not cpus.offline:
-        raise Unreadable(f"{ROOT}/offline: {off.reason}")
+        raise FactUnreadable(f"{ROOT}/offline: {off.reason}")
     control = host.read_file_text(f"{ROOT}/smt/control")
     by_choice = is_present(control) and control.strip() in ("off", "forceoff")
     # On s390 what is not configured is spare, kept aside for this machine (admin-guide/s390, cpu/cpuN/configure).
@@ -364,14 +364,14 @@ def check_quota(host: Host) -> Iterator[Finding]:
     if (others := throttled_groups_finding(host, groups)) is not None:
         yield others
     if not complete:
-        raise Unreadable(f"CPU quota: of more than {MAX_GROUPS} control groups only so many were read")
+        raise FactUnreadable(f"CPU quota: of more than {MAX_GROUPS} control groups only so many were read")
     group = require_readable(host.compute_once(read_cgroup), "control group")
     if isinstance(group.cpu_cores, Absent) and not find_quota_files(host):
-        raise Unreadable(f"CPU quota: {group.cpu_cores.reason}")
+        raise FactUnreadable(f"CPU quota: {group.cpu_cores.reason}")
     if not has_counts and isinstance(group.cpu_cores, float):
-        raise Unreadable("a CPU quota is set, but no cpu.stat shows whether it stops tasks")
+        raise FactUnreadable("a CPU quota is set, but no cpu.stat shows whether it stops tasks")
     if not has_counts and not groups:
-        raise Inapplicable("no CPU quota is set for our control group, one above it or another one")
+        raise RuleInapplicable("no CPU quota is set for our control group, one above it or another one")
 
 
 def busy_kernel_thread_findings(host: Host) -> Iterator[Finding]:

@@ -2,7 +2,7 @@
 
 import re
 
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 
 
 class AtaQuirk(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
@@ -19,7 +19,7 @@ class AtaQuirk(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
 
 
 def quirks_of(model: str, controller: int | None) -> tuple[AtaQuirk, ...]:
-    entries = load("ata_quirks", "ata_quirk", AtaQuirk).entries
+    entries = load_entries("ata_quirks", "ata_quirk", AtaQuirk).entries
     return tuple(
         entry
         for entry in entries

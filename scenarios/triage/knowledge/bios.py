@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 
 Judgement: TypeAlias = Literal["as advised", "costs I/O", "not judged", "unknown"]
 VENDORS = {"dell": "Dell", "hpe": "HPE", "supermicro": "Supermicro", "lenovo": "Lenovo"}
@@ -73,7 +73,7 @@ class BiosReading(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def bios_settings() -> tuple[BiosSettingEntry, ...]:
-    return load("bios", "bios_setting", BiosSettingEntry).entries
+    return load_entries("bios", "bios_setting", BiosSettingEntry).entries
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 
 
 class KnownCounter(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
@@ -20,4 +20,4 @@ class KnownCounter(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
 
 
 def known_counters() -> tuple[KnownCounter, ...]:
-    return load("counters", "counter", KnownCounter).entries
+    return load_entries("counters", "counter", KnownCounter).entries

@@ -5,7 +5,7 @@ is worth a word.
 from functools import lru_cache
 from typing import Literal
 
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 
 WordPattern = tuple[str, tuple[str, ...]]  # a pattern, with the words of which a matching line has one
 
@@ -33,10 +33,10 @@ class DaemonLinePattern(KnowledgeEntry, frozen=True, forbid_unknown_fields=True)
 
 
 def logged_daemons() -> tuple[LoggedDaemon, ...]:
-    return load("daemons", "daemon", LoggedDaemon).entries
+    return load_entries("daemons", "daemon", LoggedDaemon).entries
 
 
 @lru_cache(maxsize=4)
 def daemon_line_patterns(kind: str) -> tuple[WordPattern, ...]:
-    entries = load("daemons", "daemon_words", DaemonLinePattern).entries
+    entries = load_entries("daemons", "daemon_words", DaemonLinePattern).entries
     return tuple((entry.pattern, entry.pattern_words) for entry in entries if entry.kind == kind)

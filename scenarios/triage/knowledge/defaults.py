@@ -7,7 +7,7 @@ import msgspec
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import is_present
-from hostdx.scenarios.contract.knowledge_file import load
+from hostdx.scenarios.contract.knowledge_file import load_entries
 
 BOOT_LINE = "/proc/cmdline"
 
@@ -68,7 +68,7 @@ class BootWord(msgspec.Struct, frozen=True):
 @lru_cache(maxsize=1)
 def boot_parameters() -> dict[str, BootParameter]:
     """By name, with `-` read as `_`: the kernel takes both."""
-    entries = load("boot_parameters", "boot_parameter", BootParameter).entries
+    entries = load_entries("boot_parameters", "boot_parameter", BootParameter).entries
     return {entry.name.replace("-", "_"): entry for entry in reversed(entries)}
 
 
@@ -79,7 +79,7 @@ def changed_settings(host: Host) -> tuple[ChangedSetting, ...]:
     """
     changed = []
     visited_paths: set[str] = set()
-    for setting in load("defaults", "setting", DefaultSetting).entries:
+    for setting in load_entries("defaults", "setting", DefaultSetting).entries:
         for path in host.glob_paths(setting.path) if "*" in setting.path else (setting.path,):
             if path in visited_paths:  # a site's own entry stands before ours
                 continue

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import msgspec
 
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, Loaded, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, LoadedEntries, load_entries
 
 OTHER = "other"  # the component of a fact that nobody knows anything about
 
@@ -44,17 +44,19 @@ class FactTolerance(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     share: float
 
 
-def load_components() -> Loaded[ChangeableComponent]:
-    return load("differences", "component", ChangeableComponent)
+def load_components() -> LoadedEntries[ChangeableComponent]:
+    return load_entries("differences", "component", ChangeableComponent)
 
 
-def load_fact_influences() -> Loaded[FactInfluence]:
-    return load("differences", "difference", FactInfluence)
+def load_fact_influences() -> LoadedEntries[FactInfluence]:
+    return load_entries("differences", "difference", FactInfluence)
 
 
 @lru_cache(maxsize=1)
 def _ignored_patterns() -> tuple[str, ...]:
-    return tuple(p for entry in load("differences", "ignored", IgnoredFacts).entries for p in entry.facts)
+    return tuple(
+        p for entry in load_entries("differences", "ignored", IgnoredFacts).entries for p in entry.facts
+    )
 
 
 def fact_influence_of(fact: str) -> FactInfluence | None:
@@ -68,7 +70,7 @@ def is_ignored(fact: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _fact_tolerances() -> tuple[FactTolerance, ...]:
-    return tuple(load("differences", "rounded", FactTolerance).entries)
+    return tuple(load_entries("differences", "rounded", FactTolerance).entries)
 
 
 def are_within_tolerance(fact: str, values: Iterable[object]) -> bool:
@@ -103,5 +105,5 @@ class DifferencePattern(KnowledgeEntry, frozen=True, forbid_unknown_fields=True,
     sources: tuple[str, ...]
 
 
-def load_difference_patterns() -> Loaded[DifferencePattern]:
-    return load("differences", "pattern", DifferencePattern)
+def load_difference_patterns() -> LoadedEntries[DifferencePattern]:
+    return load_entries("differences", "pattern", DifferencePattern)

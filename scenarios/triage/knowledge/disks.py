@@ -8,7 +8,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import BlockDevice
 from hostdx.probes.system.disk.drive.transport import is_virtual_disk
 from hostdx.probes.types import is_present
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 
 _FILL_BYTES_PER_S = 200e6
 DMI = "/sys/class/dmi/id"
@@ -80,7 +80,7 @@ class RatedEndurance(KnowledgeEntry, frozen=True):
 
 def disk_classes() -> tuple[DiskClass, ...]:
     """All that are known, in the file's order."""
-    return tuple(load("storage", "class", DiskClass).entries)
+    return tuple(load_entries("storage", "class", DiskClass).entries)
 
 
 def disk_class(device: BlockDevice) -> DiskClass | None:
@@ -91,7 +91,7 @@ def disk_class(device: BlockDevice) -> DiskClass | None:
         or not is_present(device.transport)
     ):
         return None
-    for entry in load("storage", "class", DiskClass).entries:
+    for entry in load_entries("storage", "class", DiskClass).entries:
         if entry.transport == device.transport and entry.rotational == device.rotational:
             return entry
     return None
@@ -112,7 +112,7 @@ def cloud_disks(host: Host, device: BlockDevice) -> tuple[CloudDisk, ...]:
 def cloud_disks_of_size(device: BlockDevice) -> tuple[CloudDisk, ...]:
     """Return what any cloud sells in this size; none for what is no virtual disk."""
     gib = _size_gib(device) if is_virtual_disk(device.transport, device.model) else 0.0
-    return tuple(d for d in load("storage", "offer", CloudDisk).entries if d.gib[0] < gib <= d.gib[1])
+    return tuple(d for d in load_entries("storage", "offer", CloudDisk).entries if d.gib[0] < gib <= d.gib[1])
 
 
 def _size_gib(device: BlockDevice) -> float:
@@ -121,7 +121,7 @@ def _size_gib(device: BlockDevice) -> float:
 
 def disk_uses() -> tuple[DiskUse, ...]:
     """Return what disks are used for, in the file's order."""
-    return load("storage", "job", DiskUse).entries
+    return load_entries("storage", "job", DiskUse).entries
 
 
 def matches_pattern(pattern: str, text: str) -> bool:
@@ -136,7 +136,7 @@ def endurance_share(device: BlockDevice, written_bytes: int) -> float | None:
     """Share (0..1) of the rated endurance that so many bytes take; None where the maker's figure is not known."""
     if not is_present(device.model) or not is_present(device.size_bytes) or not device.size_bytes:
         return None
-    for entry in load("storage", "endurance", RatedEndurance).entries:
+    for entry in load_entries("storage", "endurance", RatedEndurance).entries:
         if matches_pattern(entry.model, device.model):
             rated = entry.tbw_per_tb * device.size_bytes
             return written_bytes / rated

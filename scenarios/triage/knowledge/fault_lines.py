@@ -1,7 +1,7 @@
 """Lines by which the kernel or a daemon says itself what is wrong, with what it costs and what helps."""
 
 from hostdx.scenarios.contract.finding import Severity
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 
 KERNEL = "kernel"
 ANY = "*"  # any program of the system's log
@@ -30,4 +30,4 @@ class FaultLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
 
 
 def list_fault_lines() -> tuple[FaultLine, ...]:
-    return load("fault_lines", "fault_line", FaultLine).entries
+    return load_entries("fault_lines", "fault_line", FaultLine).entries

@@ -7,7 +7,7 @@ import msgspec
 
 from hostdx.probes.system.firewall.firewalld import Firewalld
 from hostdx.probes.types import Absent
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 
 Mode: TypeAlias = Literal["strict", "loose", "strict-forward", "loose-forward", "no"]
 
@@ -44,7 +44,7 @@ def version_numbers(version: str) -> tuple[int, ...]:
 
 
 def rp_filter_vocabularies() -> tuple[RpFilterVocabulary, ...]:
-    return load("firewalld", "firewalld", RpFilterVocabulary).entries
+    return load_entries("firewalld", "firewalld", RpFilterVocabulary).entries
 
 
 def rp_filter_vocabulary_of(version: str) -> RpFilterVocabulary | Absent:

@@ -3,7 +3,7 @@
 import re
 from typing import Literal
 
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 from hostdx.scenarios.triage.knowledge.kernels import release_numbers
 
 
@@ -66,12 +66,12 @@ class BoardEvent(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
 
 
 def known_board_event(text: str) -> BoardEvent | None:
-    entries = load("board_events", "board_event", BoardEvent).entries
+    entries = load_entries("board_events", "board_event", BoardEvent).entries
     return next((entry for entry in entries if re.search(entry.event, text)), None)
 
 
 def unfit_disk_models() -> tuple[UnfitDiskModel, ...]:
-    return load("disk_models", "disk_model", UnfitDiskModel).entries
+    return load_entries("disk_models", "disk_model", UnfitDiskModel).entries
 
 
 def unfit_disk_model_named(model: str) -> UnfitDiskModel | None:
@@ -79,7 +79,7 @@ def unfit_disk_model_named(model: str) -> UnfitDiskModel | None:
 
 
 def module_faults() -> tuple[ModuleFault, ...]:
-    return load("modules", "module_fault", ModuleFault).entries
+    return load_entries("modules", "module_fault", ModuleFault).entries
 
 
 def faults_of_module(module: str, version: str) -> tuple[ModuleFault, ...]:
@@ -98,7 +98,7 @@ def emulated_device(kind: str, driver: str) -> EmulatedDevice | None:
     return next(
         (
             e
-            for e in load("emulated", "emulated_device", EmulatedDevice).entries
+            for e in load_entries("emulated", "emulated_device", EmulatedDevice).entries
             if e.kind == kind and re.search(e.driver, driver)
         ),
         None,
@@ -110,7 +110,7 @@ def cloud_of_firmware_texts(texts: tuple[str, ...]) -> CloudVolumeLimits | None:
     return next(
         (
             cloud
-            for cloud in load("clouds", "cloud", CloudVolumeLimits).entries
+            for cloud in load_entries("clouds", "cloud", CloudVolumeLimits).entries
             for text in texts
             if re.search(cloud.vendor, text)
         ),

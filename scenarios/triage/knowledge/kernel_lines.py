@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Literal
 
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 
 
 class KernelLinePattern(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
@@ -27,7 +27,7 @@ class HarmlessKernelLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True
 @lru_cache(maxsize=1)
 def harmless_line_patterns() -> tuple[tuple[str, tuple[str, ...]], ...]:
     """Return each pattern with the words of which a matching line has one."""
-    entries = load("kernel_lines", "harmless", HarmlessKernelLine).entries
+    entries = load_entries("kernel_lines", "harmless", HarmlessKernelLine).entries
     return tuple((entry.pattern, entry.pattern_words) for entry in entries)
 
 
@@ -35,6 +35,6 @@ def kernel_line_patterns(*kinds: str) -> list[tuple[str, tuple[str, ...]]]:
     """Return the patterns of these kinds, as `harmless_line_patterns` does."""
     return [
         (entry.pattern, entry.pattern_words)
-        for entry in load("kernel_lines", "words", KernelLinePattern).entries
+        for entry in load_entries("kernel_lines", "words", KernelLinePattern).entries
         if entry.kind in kinds
     ]

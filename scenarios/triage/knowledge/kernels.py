@@ -6,7 +6,7 @@ from typing import Literal
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.software.kernel import read_kernel
 from hostdx.probes.types import is_present
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, Loaded, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, LoadedEntries, load_entries
 
 
 class KernelFault(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -89,9 +89,9 @@ def is_release_affected(release: str, fault: KernelFault, version: str = "") -> 
     return not fault.before or own < release_numbers(fault.before)
 
 
-def all_kernel_faults() -> Loaded[KernelFault]:
+def all_kernel_faults() -> LoadedEntries[KernelFault]:
     """Every known fault, a site's own first."""
-    return load("kernels", "kernel_fault", KernelFault)
+    return load_entries("kernels", "kernel_fault", KernelFault)
 
 
 def kernel_faults_of_host(host: Host, release: str = "") -> tuple[KernelFault, ...]:

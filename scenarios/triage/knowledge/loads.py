@@ -5,7 +5,7 @@ from functools import lru_cache
 
 import msgspec
 
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, Loaded, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, LoadedEntries, load_entries
 
 
 class LoadGroup(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -34,13 +34,13 @@ class CompositeScore(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw
     scale: float = 1.0
 
 
-def load_groups() -> Loaded[LoadGroup]:
+def load_groups() -> LoadedEntries[LoadGroup]:
     """A site's own first; our last one fits every load."""
-    return load("loads", "load_group", LoadGroup)
+    return load_entries("loads", "load_group", LoadGroup)
 
 
-def load_scores() -> Loaded[CompositeScore]:
-    return load("loads", "score", CompositeScore)
+def load_scores() -> LoadedEntries[CompositeScore]:
+    return load_entries("loads", "score", CompositeScore)
 
 
 @lru_cache(maxsize=1024)

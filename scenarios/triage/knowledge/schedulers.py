@@ -2,7 +2,7 @@
 
 from hostdx.probes.system.disk.block import BlockDevice
 from hostdx.probes.types import is_present
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 
 # The single-queue block layer's nearest relatives (kernels before 5.0; EL7).
 _LEGACY = {"mq-deadline": "deadline", "none": "noop", "bfq": "cfq"}
@@ -34,7 +34,9 @@ class DeviceClass(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_on
 
 def device_class_of(device: BlockDevice) -> DeviceClass:
     """The first class that meets the device; the last entry meets every one."""
-    return next(c for c in load("schedulers", "device_class", DeviceClass).entries if c.fits_device(device))
+    return next(
+        c for c in load_entries("schedulers", "device_class", DeviceClass).entries if c.fits_device(device)
+    )
 
 
 def schedulers_worth_trying(device: BlockDevice, active: str, offered: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,6 +1,6 @@
 """What a trim offers and what `fstrim -v` prints, by file system and kernel (trims.toml)."""
 
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 from hostdx.scenarios.triage.knowledge.kernels import release_numbers
 
 
@@ -20,7 +20,7 @@ class TrimBehaviour(KnowledgeEntry, frozen=True, forbid_unknown_fields=True, kw_
 
 
 def load_trim_behaviours() -> tuple[TrimBehaviour, ...]:
-    return load("trims", "trim", TrimBehaviour).entries
+    return load_entries("trims", "trim", TrimBehaviour).entries
 
 
 def trim_behaviour_of(fstype: str, release: str) -> TrimBehaviour | None:

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias
 
 import msgspec
 
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 
 WaitKind: TypeAlias = Literal["network", "fuse", "frozen", "memory", "block", "lock", "unknown"]
 
@@ -59,7 +59,7 @@ def wait_reason(functions: Iterable[str], modules: Mapping[str, str] | None = No
     for weak in (False, True):
         for name in names:
             module = of.get(name, "")
-            for wait in load("waits", "wait", WaitEntry).entries:
+            for wait in load_entries("waits", "wait", WaitEntry).entries:
                 meets = _matches_any(name, wait.functions) or (module and _matches_any(module, wait.modules))
                 if wait.weak is weak and meets:
                     return WaitReason(wait.kind, wait.waits_for, name, module, wait.advice, wait.commands)
@@ -99,7 +99,7 @@ class KernelThreadEntry(KnowledgeEntry, frozen=True, forbid_unknown_fields=True,
 
 
 def kernel_thread_entries() -> tuple[KernelThreadEntry, ...]:
-    return load("kernel_threads", "kernel_thread", KernelThreadEntry).entries
+    return load_entries("kernel_threads", "kernel_thread", KernelThreadEntry).entries
 
 
 def kernel_thread_entry(name: str) -> KernelThreadEntry | None:

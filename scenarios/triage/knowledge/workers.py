@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 
 
 class WorkerLimit(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
@@ -23,4 +23,4 @@ class WorkerLimit(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
 
 
 def worker_limits() -> tuple[WorkerLimit, ...]:
-    return load("workers", "worker_limit", WorkerLimit).entries
+    return load_entries("workers", "worker_limit", WorkerLimit).entries

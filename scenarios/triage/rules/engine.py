@@ -10,7 +10,7 @@ from hostdx.probes.reading.read_trace import ReadTrace
 from hostdx.probes.system.software.distribution import read_distribution
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy, Severity
-from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from hostdx.scenarios.contract.rule import FactUnreadable, HostRule, RuleInapplicable
 from hostdx.scenarios.triage.knowledge.fault_lines import KERNEL, list_fault_lines
 from hostdx.scenarios.triage.rules import services, settings
 from hostdx.scenarios.triage.rules.expression import Value, parse_expression
@@ -50,7 +50,7 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
     """Raises Unreadable and Inapplicable, after what was found."""
     rows = rows_to_check(text, host)
     if isinstance(rows, Absent):
-        raise Unreadable(rows.reason)
+        raise FactUnreadable(rows.reason)
     rows_by_severity: dict[Severity, list[SubjectRow]] = {}
     unknown: list[tuple[str, str]] = []
     is_applicable = False
@@ -67,9 +67,9 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
         for together in [[row] for row in same] if text.singly else [same]:
             yield rule_finding(text, host, severity, together)
     if unknown:
-        raise Unreadable(_unknown_reason(unknown))
+        raise FactUnreadable(_unknown_reason(unknown))
     if not is_applicable:
-        raise Inapplicable(text.otherwise or f"not on this host: {text.title}")
+        raise RuleInapplicable(text.otherwise or f"not on this host: {text.title}")
 
 
 def rows_to_check(text: RuleText, host: Host) -> list[SubjectRow] | Absent:

@@ -6,7 +6,7 @@ The tables that rules can look at, by name: every `NAME_rows` of the subjects, u
 from functools import lru_cache
 from pathlib import Path
 
-from hostdx.scenarios.contract.folders import SCENARIOS, paths_of
+from hostdx.scenarios.contract.folders import SCENARIOS, scenario_files_named
 from hostdx.scenarios.contract.knowledge_file import SITE, trusted_files
 from hostdx.scenarios.triage.rules.rule_file import RuleFile, RuleText, parse_rule_file
 from hostdx.scenarios.triage.rules.subjects import (
@@ -74,7 +74,7 @@ def load_written_rules(site: Path = SITE, *, tested: bool = True) -> RuleFile:
     rules: dict[str, RuleText] = {}
     site_files, distrusted = trusted_files(site)
     problems = list(distrusted)
-    for path in (*paths_of("rules*.toml"), *site_files):
+    for path in (*scenario_files_named("rules*.toml"), *site_files):
         parsed_file = parse_rule_file(path, tested=tested and path.is_relative_to(SCENARIOS))
         problems += parsed_file.problems
         for rule in parsed_file.rules:

@@ -32,7 +32,7 @@ def test_every_scenario_is_explained(name: str, capsys: pytest.CaptureFixture[st
     page = capsys.readouterr().out
     assert page.startswith(f"{name}:") and len(page) > 400
     assert run_command_line(["explain", name]) == 0
-    summary = summarize_page(read_page(registry.load(name)).rstrip("\n"), name)
+    summary = summarize_page(read_page(registry.load_scenario(name)).rstrip("\n"), name)
     assert capsys.readouterr().out.rstrip("\n") == summary
     assert max(map(len, page.splitlines())) <= 100 and not re.search(r"^#|\*\*|`", page, re.MULTILINE)
 

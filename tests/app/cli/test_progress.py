@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 from rich.live import Live
 
-from hostdx.app.cli.measuring.progress import Plain
-from hostdx.app.cli.measuring.progress_rich import Drawn
+from hostdx.app.cli.measuring.progress import PlainProgress
+from hostdx.app.cli.measuring.progress_rich import DrawnProgress
 from hostdx.app.recordings.reader import read_events
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulprit
@@ -23,7 +23,7 @@ OURS = re.compile(r"\x1b\[(?:[0-9;]*m|\d*A|2K|1A|\?25[lh])")
 @every_case("path", FIXTURES)
 def test_drawn(path: Path) -> None:
     screen = io.StringIO()
-    view = Drawn()
+    view = DrawnProgress()
     view._console = Console(file=screen, force_terminal=True, width=80, height=24, highlight=False)
     view._live = Live(console=view._console, auto_refresh=False, transient=True)
     with view:
@@ -34,7 +34,7 @@ def test_drawn(path: Path) -> None:
 
 
 def test_who_disturbs_all_along_is_told_once_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
-    view = Plain()
+    view = PlainProgress()
     for t in range(0, 120, 3):
         for kind in ("queue", "cpu"):
             view.show(ev.Guard(t=t, kind=kind, disturbance=Disturbance(kind, figure=4.0)))

@@ -34,7 +34,7 @@ def check(**options: Json) -> bool:
 
 
 def after_run() -> list[str]:
-    return list(several_runs.describe_progress(KernelScenario()))
+    return list(several_runs.describe_series_progress(KernelScenario()))
 
 
 def record(

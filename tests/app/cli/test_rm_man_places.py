@@ -31,7 +31,7 @@ def list_files(folder: Path) -> list[str]:
 def test_rm_deletes_the_recording_with_its_parts_and_nothing_without_a_yes(
     recordings: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert store.list_parts(recordings / "a.jsonl") == [recordings / "a.parts/1-null.jsonl"]
+    assert store.list_part_recordings(recordings / "a.jsonl") == [recordings / "a.parts/1-null.jsonl"]
     assert run_command_line(["rm", "a"]) == 3 and "add --yes" in capsys.readouterr().err
     assert len(list_files(recordings)) == 5
     assert run_command_line(["rm", "a", "--yes"]) == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.recordings.reader import read_events
-from hostdx.app.recordings.writer import Recorder, rescue_recording
+from hostdx.app.recordings.writer import RecordingWriter, rescue_recording
 from hostdx.scenarios.contract import events as ev
 from tests.app.launcher import run_hostdx
 from tests.needs import TMPFS, need
@@ -80,7 +80,7 @@ def test_a_disk_that_fills_up_in_between_costs_nothing_that_was_measured(small_d
         wall="2026-01-01T00:00:00Z", seed=1, pid=1, pid_start=1, boot_id="b",
     )  # fmt: skip
     events: list[ev.AnyEvent] = [head, *(ev.Note(t=float(t), text=f"event {t}") for t in range(300))]
-    recorder = Recorder(small_disk / "r.jsonl", warnings.append)
+    recorder = RecordingWriter(small_disk / "r.jsonl", warnings.append)
     for number, event in enumerate(events):
         recorder.write(event)
         if number == 100:

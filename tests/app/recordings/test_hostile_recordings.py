@@ -13,7 +13,7 @@ from hostdx.app.report import json_document
 from hostdx.app.report.delivery import summary_lines
 from hostdx.app.report.forms import html as document_html
 from hostdx.app.report.forms import markdown as document_markdown
-from hostdx.app.report.full_report import report
+from hostdx.app.report.full_report import make_report_document
 from hostdx.app.terminal.output import print_result
 from tests.every_case import every_case
 from tests.needs import some_always
@@ -48,7 +48,7 @@ def survives(path: Path) -> bool:
         assert "\n" not in error.text and re.search(r": line \d+: ", error.text)
         return False
     assert entry.state != "unreadable"
-    document = report(session, path.name)
+    document = make_report_document(session, path.name)
     assert "\x1b" not in document_markdown.render_markdown(document)
     assert "<b>" not in document_html.render_html(document)
     json.loads(json_document.document_json(session, path.name))

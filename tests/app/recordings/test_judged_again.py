@@ -6,13 +6,13 @@ import pytest
 from hostdx.app.recordings import store
 from hostdx.app.recordings.reader import read_events
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.values import with_difference_beside
-from hostdx.app.report.headline import find_answer
+from hostdx.app.recordings.values import with_difference_of_values
+from hostdx.app.report.headline import find_headline_answer
 from hostdx.probes.engine.measured import Measured
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.plan import Metric, Plan
 from hostdx.scenarios.contract.verdict.verdict import smallest_effect_of
-from hostdx.scenarios.experiment.budget import Pace
+from hostdx.scenarios.experiment.budget import GroupPace
 from hostdx.scenarios.experiment.groups import GroupBlocks, with_differences
 from hostdx.scenarios.experiment.judge import Judge
 from hostdx.scenarios.experiment.reference import judge_beside_reference
@@ -22,7 +22,7 @@ from hostdx.scenarios.experiment.wording import effect_words, explain_verdict
 from tests.every_case import every_case
 from tests.fakes import FakeClock
 
-EVENTS = {name: list(read_events(store.resolve_recording(name))) for name in store.list_demos()}
+EVENTS = {name: list(read_events(store.resolve_recording(name))) for name in store.list_example_names()}
 ALPHA = 0.05
 UNKNOWN_GROUPS = 400  # groups planned where no estimate tells how many: the early looks lie the same
 # Numbers in a recording have five digits, and a level follows the number of groups that were planned.
@@ -90,7 +90,7 @@ def judged_again(name: str, verdict: ev.RunVerdict) -> ev.RunVerdict:
         planned_groups=max(counts, default=0) or UNKNOWN_GROUPS, scope=verdict.scope,
         all_pairs=verdict.pairs,
     )  # fmt: skip
-    pace = Pace(FakeClock(), 1e9, 1.0)
+    pace = GroupPace(FakeClock(), 1e9, 1.0)
     for group in groups_of(name, verdict):
         judge.add(group, pace)
     cause = (verdict.reason or "").split("; ")[0] if undecided else ""
@@ -143,7 +143,7 @@ def test_a_run_and_its_replay_give_the_same_differences(name: str) -> None:
         recorded = next((v for v in events_of(name, ev.RunVerdict) if v.workload == load.id), None)
         groups = groups_of(name, recorded) if recorded is not None else []
         for verdict in with_differences(groups, load, of_load):
-            paired = with_difference_beside(session, verdict)
+            paired = with_difference_of_values(session, verdict)
             assert (verdict.delta or 0.0) == pytest.approx(paired.delta or 0.0, rel=1e-6)
             assert (verdict.delta_ci95 or ()) == pytest.approx(paired.delta_ci95 or (), rel=1e-6)
 
@@ -157,7 +157,7 @@ def test_the_headline_is_what_todays_code_says_of_it(name: str) -> None:
             seconds = event.seconds_to_decide
             event = msgspec.structs.replace(judged_again(name, event), seconds_to_decide=seconds)
         second.apply(event)
-    assert find_answer(second).sentence == find_answer(first).sentence
+    assert find_headline_answer(second).sentence == find_headline_answer(first).sentence
 
 
 @pytest.mark.parametrize("name", [name for name in EVENTS if events_of(name, ev.SeriesVerdict)])

@@ -13,7 +13,7 @@ from hostdx.app.recordings.session import CAPS, RunSession
 from hostdx.app.report import json_document
 from hostdx.app.report.delivery import summary_lines
 from hostdx.app.report.forms import markdown
-from hostdx.app.report.full_report import report
+from hostdx.app.report.full_report import make_report_document
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results import result as result_types
 from tests.fakes.streams import hostile
@@ -85,7 +85,7 @@ def test_what_is_not_kept_is_said_everywhere(tmp_path: Path) -> None:
     many = [ev.Note(t=1.0, text=f"note {n}") for n in range(CAPS[ev.Note].most + 7)]
     session = load_recording(write(path, [storage()[0], verdict, *many]))
     notice = "7 more notes"
-    assert notice in markdown.render_markdown(report(session, "r"))
+    assert notice in markdown.render_markdown(make_report_document(session, "r"))
     summary = " ".join(text.strip() for line in summary_lines(session, path) for text, _ in line)
     assert notice in " ".join(summary.split())
     assert json.loads(json_document.document_json(session, "r"))["left_out"] == {"notes": 7}

@@ -13,11 +13,11 @@ from msgspec import inspect
 
 from hostdx.app.recordings.reader import BrokenRecording, load_recording, read_events
 from hostdx.app.recordings.sides import read_run_summaries, read_run_summary
-from hostdx.app.recordings.store import examine_recording, list_demos, resolve_recording
+from hostdx.app.recordings.store import examine_recording, list_example_names, resolve_recording
 from hostdx.app.report import json_document
 from hostdx.app.report.delivery import summary_lines
 from hostdx.app.report.forms import markdown
-from hostdx.app.report.full_report import report
+from hostdx.app.report.full_report import make_report_document
 from hostdx.app.report.headline import read_recording
 from hostdx.app.tui.widgets.measuring.graphs import block_graph_lines
 from hostdx.scenarios.contract import events as ev
@@ -67,7 +67,7 @@ def test_the_edges_of_a_range_can_be_scaled_inverted_and_raised() -> None:
         assert abs(value) < 1e-300 or math.isfinite(1 / value)
 
 
-@every_case("path", [*TRUE_ONES, *map(resolve_recording, list_demos())])
+@every_case("path", [*TRUE_ONES, *map(resolve_recording, list_example_names())])
 def test_nothing_that_a_run_wrote_is_left_out(path: Path) -> None:
     assert not [event for event in read_events(path) if isinstance(event, ev.LeftOutLine)]
 
@@ -110,7 +110,9 @@ def test_a_line_out_of_range_is_left_out_counted_and_told_everywhere(tmp_path: P
         write_recording(tmp_path / "sound.jsonl", block(1.0), ev.RunEnded(t=3.0, status="done"))
     )
     assert len(summary_lines(session, path)) > len(summary_lines(without, path))
-    assert session.unsound_why in markdown.render_markdown(report(session, "r")).replace("\\", "")
+    assert session.unsound_why in markdown.render_markdown(make_report_document(session, "r")).replace(
+        "\\", ""
+    )
     assert [e.why.partition(": ")[0] for e in read_events(path) if isinstance(e, ev.LeftOutLine)] == [
         "line 3",
         "line 4",
@@ -160,7 +162,7 @@ def test_a_headline_that_cannot_be_made_ends_no_list(tmp_path: Path, monkeypatch
     def raise_overflow(_session: object) -> None:
         raise OverflowError("cannot convert float infinity to integer")
 
-    monkeypatch.setattr("hostdx.app.report.headline.find_answer", raise_overflow)
+    monkeypatch.setattr("hostdx.app.report.headline.find_headline_answer", raise_overflow)
     headline = read_recording(examine_recording(path))[0]
     assert headline is not None
     assert headline.weight == "unknown"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hostdx.app.recordings.limits import LINE_LIMIT
 from hostdx.app.recordings.reader import BrokenRecording, RecordingFollower, load_recording, read_events
-from hostdx.app.recordings.writer import Recorder, encode_event
+from hostdx.app.recordings.writer import RecordingWriter, encode_event
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
@@ -35,7 +35,7 @@ def block(t: float, value: float = 1.0) -> ev.Block:
 
 
 def write_recording(path: Path, *events: ev.AnyEvent) -> Path:
-    recorder = Recorder(path, fail_on_warning)
+    recorder = RecordingWriter(path, fail_on_warning)
     everything: list[ev.AnyEvent] = [HEAD, *events]
     for event in everything:
         recorder.write(event)
@@ -135,7 +135,7 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
 
     (tmp_path / "r.jsonl").write_text("mine")
     with pytest.raises(Failure, match="File exists"):
-        Recorder(tmp_path / "r.jsonl", fail_on_warning)
+        RecordingWriter(tmp_path / "r.jsonl", fail_on_warning)
     assert (tmp_path / "r.jsonl").read_text() == "mine"
 
 
@@ -143,14 +143,14 @@ def test_an_existing_file_is_not_overwritten(tmp_path: Path) -> None:
 def test_where_nothing_could_be_written_nothing_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_requested: bool
 ) -> None:
-    from hostdx.app.recordings.stream import Stream
+    from hostdx.app.recordings.stream import EventStream
     from hostdx.app.report.delivery import summary_lines
 
     def raise_full(descriptor: int, data: object) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     warnings: list[str] = []
-    stream = Stream(warnings.append)
+    stream = EventStream(warnings.append)
     monkeypatch.setattr("hostdx.app.recordings.writer.os.write", raise_full)
     monkeypatch.setattr("hostdx.app.recordings.writer.PLACES", ())
     monkeypatch.delenv("TMPDIR", raising=False)
@@ -197,7 +197,7 @@ def test_a_full_disk_costs_no_event(tmp_path: Path) -> None:
         filler = mountpoint / "filler"
         filler.write_bytes(b"x" * 8192)
         warnings: list[str] = []
-        recorder = Recorder(mountpoint / "r.jsonl", warnings.append)
+        recorder = RecordingWriter(mountpoint / "r.jsonl", warnings.append)
         events: list[ev.AnyEvent] = [HEAD, *(block(t) for t in range(200))]
         for event in events:
             recorder.write(event)

@@ -11,12 +11,12 @@ from typing import ClassVar
 import pytest
 
 from hostdx.app.recordings.reader import FORMER, decode_result, load_recording, read_events
-from hostdx.app.recordings.store import list_demos, resolve_recording
+from hostdx.app.recordings.store import list_example_names, resolve_recording
 from hostdx.app.recordings.writer import encode_event
 from hostdx.app.report import json_document
 from hostdx.app.report.delivery import summary_lines
 from hostdx.app.report.forms import html, markdown
-from hostdx.app.report.full_report import report
+from hostdx.app.report.full_report import make_report_document
 from hostdx.probes.reading import other_package
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results import result as result_types
@@ -28,7 +28,7 @@ from tests.soak.strategies import event_types
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "former"
 FORMER_FOLDERS = {"profile": "where"}  # a recorded name outlives the folder
-RECORDED = [*sorted(FIXTURES.glob("*.jsonl")), *map(resolve_recording, list_demos())]
+RECORDED = [*sorted(FIXTURES.glob("*.jsonl")), *map(resolve_recording, list_example_names())]
 KINDS = result_types.bundled_results()
 
 
@@ -47,7 +47,7 @@ def test_what_is_written_is_read_again_as_the_same_and_every_view_shows_it(tag: 
     path = write_recording(tmp_path / "r.jsonl", event, ev.RunEnded(t=2.0, status="done"))
     session = load_recording(path)
     assert session.find_result(KINDS[tag]) == event
-    page = report(session, "r.jsonl")
+    page = make_report_document(session, "r.jsonl")
     assert markdown.render_markdown(page) and html.render_html(page) and summary_lines(session, path)
     document = json.loads(json_document.document_json(session, None))
     assert document[event.name] == json.loads(json_document.encode_document(event.as_json))
@@ -98,7 +98,7 @@ def test_another_packages_scenario_brings_its_own(tmp_path: Path, monkeypatch: p
     add_other_package(monkeypatch, lambda: None)
     session = load_recording(write_recording(tmp_path / "r.jsonl", ThpResult(t=1.0, value="so")))
     assert session.find_result(ThpResult) == ThpResult(t=1.0, value="so")
-    assert "so" in markdown.render_markdown(report(session, "r.jsonl")).splitlines()
+    assert "so" in markdown.render_markdown(make_report_document(session, "r.jsonl")).splitlines()
 
 
 def test_a_figure_that_is_none_unmasks_no_secret() -> None:

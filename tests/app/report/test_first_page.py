@@ -11,7 +11,7 @@ from hostdx.app.report.figures.interval_chart import scale_for_bars
 from hostdx.app.report.figures.verdict_table import VerdictRow, list_verdict_rows, make_bars
 from hostdx.app.report.forms import html
 from hostdx.app.report.forms.svg import bar_svg, chart_svg
-from hostdx.app.report.full_report import report
+from hostdx.app.report.full_report import make_report_document
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results.document import Axis, Chart, ChartSeries
 
@@ -48,7 +48,7 @@ def test_blocks_have_a_form_of_their_own_for_each_side() -> None:
 
 
 def test_the_page_is_made_for_paper_too() -> None:
-    page = html.render_html(report(load_recording(DEMOS / "storage.jsonl"), "storage.jsonl"))
+    page = html.render_html(make_report_document(load_recording(DEMOS / "storage.jsonl"), "storage.jsonl"))
     assert "@media print" in page and "size: A4" in page and "prefers-color-scheme: dark" in page
     assert page.count('<details class="first"') == 1
 

@@ -12,9 +12,9 @@ from hostdx.app.recordings.session import RunSession
 from hostdx.app.report import json_document
 from hostdx.app.report.forms import html as document_html
 from hostdx.app.report.forms import markdown as document_markdown
-from hostdx.app.report.full_report import report
-from hostdx.app.report.headline import find_answer
-from hostdx.app.report.short_forms import MAX_LINES, cut_to_first_page, shorten
+from hostdx.app.report.full_report import make_report_document
+from hostdx.app.report.headline import find_headline_answer
+from hostdx.app.report.short_forms import MAX_LINES, cut_to_first_page, shorten_document
 from hostdx.app.report.wording import is_measured, too_few_groups_text
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
@@ -77,19 +77,20 @@ def test_the_result_document_is_pinned() -> None:
 @pytest.mark.parametrize("name", ["storage", "interrupted"])
 def test_the_report_is_pinned(name: str) -> None:
     session = load_recording(FIXTURES / f"{name}.jsonl")
-    compare(f"{name}.md", document_markdown.render_markdown(report(session, f"{name}.jsonl")))
+    compare(f"{name}.md", document_markdown.render_markdown(make_report_document(session, f"{name}.jsonl")))
 
 
 @every_case("path", sorted(DEMOS.glob("*.jsonl")))
 def test_the_report_of_a_bundled_recording_is_pinned(path: Path) -> None:
     compare(
-        f"demo-{path.stem}.md", document_markdown.render_markdown(report(load_recording(path), path.name))
+        f"demo-{path.stem}.md",
+        document_markdown.render_markdown(make_report_document(load_recording(path), path.name)),
     )
 
 
 @every_case("path", RECORDINGS)
 def test_every_recording_has_a_report(path: Path) -> None:
-    document = report(load_recording(path), path.name)
+    document = make_report_document(load_recording(path), path.name)
     tokens = MarkdownIt("gfm-like", {"html": True}).parse(document_markdown.render_markdown(document))
     inner = {inner.type for token in tokens for inner in (token.children or [token])}
     assert not inner & {"html_inline", "html_block", "image"}
@@ -100,11 +101,11 @@ def test_every_recording_has_a_report(path: Path) -> None:
     ]
     assert "How it was measured" in headings
     assert "<script" not in document_html.render_html(document)
-    assert find_answer(load_recording(path)).sentence
+    assert find_headline_answer(load_recording(path)).sentence
 
 
 def test_the_answer_comes_first() -> None:
-    lines = document_markdown.render_markdown(report(small_session(), "r.jsonl")).splitlines()
+    lines = document_markdown.render_markdown(make_report_document(small_session(), "r.jsonl")).splitlines()
     assert lines[0].startswith("# randread-4k-qd1: B is 27 % slower than A in IOPS (95 % CI 24 to 29 %)")
 
 
@@ -114,7 +115,7 @@ def test_a_truncated_recording_says_so(tmp_path: Path) -> None:
     for cut in range(1, len(lines), 25):
         path.write_bytes(b"".join(lines[:cut]))
         session = load_recording(path)
-        assert "has no end" in document_markdown.render_markdown(report(session, "r.jsonl"))
+        assert "has no end" in document_markdown.render_markdown(make_report_document(session, "r.jsonl"))
         assert json_document.make_document(session, "r.jsonl")["status"] == "failed"
 
 
@@ -126,10 +127,10 @@ def test_an_own_commands_arguments_are_shown_only_where_asked_for() -> None:
     plan = Plan(scenario="fstrim", title="t", question="q?", workloads=(load_,), commands=(command,))
     session = small_session()
     session.apply(ev.Planned(t=0, plan=plan))
-    short = document_markdown.render_markdown(report(session, "r"))
+    short = document_markdown.render_markdown(make_report_document(session, "r"))
     assert "/opt/job" in short and "--account" not in short
     assert "/opt/job --account=7" in document_markdown.render_markdown(
-        report(session, "r", with_arguments=True)
+        make_report_document(session, "r", with_arguments=True)
     )
 
 
@@ -144,10 +145,10 @@ def test_what_a_rule_could_not_read_is_unknown_and_not_fine() -> None:
 @every_case("path", sorted(DEMOS.glob("*.jsonl")))
 def test_a_run_has_at_most_200_lines_of_markdown_and_a_first_page_that_stands_alone(path: Path) -> None:
     session = load_recording(path)
-    document = report(session, path.name)
-    short, page = shorten(document, "all"), cut_to_first_page(document, "all")
+    document = make_report_document(session, path.name)
+    short, page = shorten_document(document, "all"), cut_to_first_page(document, "all")
     assert document_markdown.render_markdown(short).count("\n") <= MAX_LINES
-    assert page.title == short.title == find_answer(session).sentence
+    assert page.title == short.title == find_headline_answer(session).sentence
     parts = [part for section in page.sections for part in section.parts]
     assert not any(section.appendix for section in page.sections)
     assert any(isinstance(part, Table | Effects) for part in parts) or session.series
@@ -171,5 +172,5 @@ def test_a_first_page_of_hundreds_of_rows_is_cut_and_its_commands_are_not() -> N
     table = Table(("load", "value"), tuple((f"load {n}", str(n)) for n in range(900)))
     commands = Code(tuple(f"command {n}" for n in range(40)), "sh")
     report_document = ReportDocument("t", ("q",), (ReportSection("Result", (table, commands)),))
-    text = document_markdown.render_markdown(shorten(report_document, "all"))
+    text = document_markdown.render_markdown(shorten_document(report_document, "all"))
     assert text.count("\n") <= MAX_LINES and "command 39" in text and "| load 0 |" in text

@@ -6,7 +6,7 @@ import pytest
 from hostdx.app.recordings import store
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.headline import DISTRUST, find_answer
+from hostdx.app.report.headline import DISTRUST, find_headline_answer
 from hostdx.app.report.wording import verdict_role
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
@@ -55,7 +55,7 @@ def headline_of(own_variant: str, ratio: float, controls: tuple[str, ...]) -> st
         event = make_verdict(workload, verdict, ratio_of, variant=variant, control=variant == "trivial")
         session.apply(msgspec.structs.replace(event, metric="ns/packet", baseline="none"))
     session.apply(ev.RunEnded(t=2, status="done"))
-    return find_answer(session).sentence
+    return find_headline_answer(session).sentence
 
 
 @pytest.mark.parametrize("word", ["not measured", "not applicable"])
@@ -63,7 +63,7 @@ def test_a_run_that_could_compare_nothing_is_not_said_to_have_stopped_early(word
     session = RunSession()
     session.apply(make_verdict("read", word))
     session.apply(ev.RunEnded(t=2, status="skipped", reason="none: served by a cache", exit=3))
-    answer = find_answer(session)
+    answer = find_headline_answer(session)
     assert answer.sentence == "skipped: none: served by a cache" and answer.weight == "warning"
 
 
@@ -72,7 +72,7 @@ def test_a_control_that_moved_is_the_headline_of_an_undecided_run_too() -> None:
     session.apply(make_verdict("read", "inconclusive", 0.9, ci95=(0.7, 1.2)))
     session.apply(make_verdict("cpu", "slower", 0.9, ci95=(0.85, 0.94), control=True))
     session.apply(ev.RunEnded(t=2, status="done"))
-    answer = find_answer(session)
+    answer = find_headline_answer(session)
     assert answer.sentence.startswith(
         f"{DISTRUST}: in the control load cpu, B is 10 % slower than A; the two must not differ. read"
     )
@@ -83,7 +83,7 @@ def test_where_nothing_was_measured_no_verdict_came_before_the_end() -> None:
     session = RunSession()
     session.apply(make_verdict("B", "not measured"))
     session.apply(ev.RunEnded(t=2, status="skipped", reason="why"))
-    assert find_answer(session)[:3] == ("skipped: why", "warning", None)
+    assert find_headline_answer(session)[:3] == ("skipped: why", "warning", None)
 
 
 def test_several_undecided_workloads_share_one_sentence() -> None:
@@ -92,29 +92,29 @@ def test_several_undecided_workloads_share_one_sentence() -> None:
         open_one = make_verdict(workload, "inconclusive")
         session.apply(msgspec.structs.replace(open_one, groups=6, smallest_effect=smallest))
     session.apply(ev.RunEnded(t=2, status="done"))
-    assert find_answer(session)[:2] == (
+    assert find_headline_answer(session)[:2] == (
         "inconclusive for read and write (a difference below 30 % could be missed)",
         "unknown",
     )
     session.apply(make_verdict("metadata", "no material difference", 1.0))
-    assert find_answer(session).sentence == (
+    assert find_headline_answer(session).sentence == (
         "B against A: no material difference for metadata; "
         "inconclusive for read and write (a difference below 30 % could be missed)"
     )
     session.apply(msgspec.structs.replace(make_verdict("open", "inconclusive"), groups=6))
-    assert "; inconclusive for 3 of 4 comparisons (" in find_answer(session).sentence
+    assert "; inconclusive for 3 of 4 comparisons (" in find_headline_answer(session).sentence
     remark = Finding(id="a.b", severity="notice", confidence="measured", title="all of it: inconclusive")
     session.apply(ev.Found(t=3, finding=remark))
     assert (
-        "no material difference for metadata" in find_answer(session).sentence
+        "no material difference for metadata" in find_headline_answer(session).sentence
     )  # what was decided comes first
 
 
-@pytest.mark.parametrize("demo", sorted(store.list_demos()))
+@pytest.mark.parametrize("demo", sorted(store.list_example_names()))
 def test_no_answer_is_green_above_a_red_row(demo: str) -> None:
     session = load_recording(store.resolve_recording(demo))
     red = [v for v in session.verdicts.values() if not v.control and verdict_role(v) == "critical"]
-    assert not (red and find_answer(session).weight == "ok")
+    assert not (red and find_headline_answer(session).weight == "ok")
 
 
 def test_a_remark_on_one_side_does_not_answer_for_both() -> None:
@@ -127,4 +127,4 @@ def test_a_remark_on_one_side_does_not_answer_for_both() -> None:
         session.findings.clear()
         session.apply(ev.Found(t=3, finding=remark))
         session.apply(ev.RunEnded(t=4, status="done"))
-        assert (find_answer(session).finding == remark) is is_answer
+        assert (find_headline_answer(session).finding == remark) is is_answer

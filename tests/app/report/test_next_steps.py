@@ -8,7 +8,7 @@ import pytest
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report import next_steps
-from hostdx.app.report.headline import find_answer
+from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.next_steps import checkup_command, list_remedies, next_steps_for
 from hostdx.app.report.wording import verdict_role
 from hostdx.app.state import recordings_dir
@@ -16,7 +16,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.finding import Finding, Remedy
 from hostdx.scenarios.contract.plan import Metric, Plan, PlannedWrite
-from hostdx.scenarios.kernel.findings import Figures, build_findings
+from hostdx.scenarios.kernel.findings import BenchmarkFigures, build_findings
 from tests.every_case import every_case
 
 IOPS = Metric("IOPS", "IOPS", "more")
@@ -65,7 +65,7 @@ def test_a_run_that_stopped_itself_is_run_again_as_it_was_when_it_is_quiet() -> 
     step = next_steps_for(ended_run(plan_event(**{"most-bytes": None}), judged, STOPPED))[0]
     assert (step.command, step.seconds) == ("hostdx run storage", 75.0)
     decided = ended_run(plan_event(), verdict("faster", ratio=1.5), STOPPED)
-    answer = find_answer(decided)
+    answer = find_headline_answer(decided)
     assert answer.weight == "warning" and answer.sentence.startswith(STOPPED.guard_sentence)
 
 
@@ -79,7 +79,7 @@ def test_on_one_file_system_no_difference_is_expected(word: Any, ratio: float, c
     )
     session = ended_run(plan_event(**{"most-bytes": None}), judged)
     assert [step.command for step in next_steps_for(session)] == [command]
-    assert find_answer(session).weight in ("warning", "unknown")
+    assert find_headline_answer(session).weight in ("warning", "unknown")
     assert verdict_role(judged) in ("warning", "unknown")
 
 
@@ -164,7 +164,7 @@ def test_a_battery_is_followed_by_its_comparison_and_by_what_is_suspected_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    finding = build_findings(Plan(scenario="kernel", title="", question=""), Figures())[0]
+    finding = build_findings(Plan(scenario="kernel", title="", question=""), BenchmarkFigures())[0]
     busy = Finding(
         id="host.pressure-cpu",
         severity="notice",

@@ -52,7 +52,7 @@ def disturbance_signs(
     looks: list[tuple[MeasuredSurroundings, tuple[Disturbance, ...]]],
     bad_groups: int = 0,
     devices: tuple[str, ...] = ("vda",),
-) -> list[validity.Sign]:
+) -> list[validity.TrustSign]:
     """What the trust line says of a run whose guards saw that, of 20 groups."""
     session = RunSession()
     session.apply(make_verdict("reads", variant="B", verdict="inconclusive"))

@@ -11,7 +11,7 @@ from hostdx.app.run.earlier_answer import read_line_rates, resolution_sentence
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.fullstack.results import FullstackFigures, SideRate, Streams
+from hostdx.scenarios.fullstack.results import FullstackFigures, SideRate, StreamsResult
 from hostdx.scenarios.null.results import LeastEffect, NullAnswer, Resolution
 
 
@@ -63,7 +63,7 @@ def write_streams(folder: Path, name: str, wall: str, rate: float) -> None:
             t=0, schema=ev.SCHEMA, version="1", scenario="fullstack", command=["hostdx"], host=os.uname().nodename,
             wall=wall, seed=1, pid=1, pid_start=1, boot_id="none",
         ),
-        Streams(t=1, value=figures),
+        StreamsResult(t=1, value=figures),
         ev.RunEnded(t=2, status="done"),
     ]  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)

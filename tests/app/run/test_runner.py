@@ -15,7 +15,7 @@ from hostdx.app.run.runner import CANCELLED, Runner
 from hostdx.app.run.signals import StopRequests, finish_despite_cancel
 from hostdx.app.state import journal_dir
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.terminal.process import identity_of
+from hostdx.app.terminal.process import process_identity
 from hostdx.app.undo import effects
 from hostdx.app.undo.changes import HostChanges
 from hostdx.app.undo.journal import SCHEMA, JournalHeader, UndoOutcome, list_journals
@@ -24,9 +24,9 @@ from hostdx.probes.engine.measured import BenchRefused
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.processes import Process
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.action import Action, private_directory_action
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.model import Options, Prepared, Run, RunRefused, UsageError
+from hostdx.scenarios.contract.model import Options, PreparedRun, Run, RunRefused, UsageError
 from hostdx.scenarios.contract.plan import Plan
 from tests.app.fake_scenario import Fake
 from tests.fakes import FakeClock
@@ -52,14 +52,14 @@ class RunnerBench:
         self.saved: list[BaseException] = []
         plan = Plan(scenario="fake", title="t", question="q", actions=actions)
         head = JournalHeader(
-            schema=SCHEMA, run="r", who=identity_of(), command=["hostdx"], recording="", began_s=0.0
+            schema=SCHEMA, run="r", who=process_identity(), command=["hostdx"], recording="", began_s=0.0
         )
         self.changes: Any = HostChanges(
             plan=plan, consented=True, header=head, lies_on=lambda _: "", warn=lambda _: None
         )
         self.runner = Runner(
             scenario=Fake.id, host=Host("/nonexistent"), clock=FakeClock(), options=Options({}), seed=7,
-            prepared=Prepared(plan, work),
+            prepared=PreparedRun(plan, work),
             changes=self.changes, began_s=0.0, publish=self._emit, save_bug=self._save,
         )  # fmt: skip
 
@@ -205,7 +205,10 @@ async def test_stopped_with_everything_undone(tmp_path: Path, number: int, code:
     action = Action(kind="attribute", title="set", target=str(target), new="new", consent=True)
 
     async def work(run: Run) -> None:
-        async with run.apply_change(private_directory(str(tmp_path))) as journal, run.apply_change(action):
+        async with (
+            run.apply_change(private_directory_action(str(tmp_path))) as journal,
+            run.apply_change(action),
+        ):
             assert Path(journal.value).is_dir() and target.read_text() == "new\n"
             bench.stops.request_stop(number)
             bench.stops.request_stop(signal.SIGINT)
@@ -233,7 +236,7 @@ async def test_stopped_while_a_change_is_made(tmp_path: Path) -> None:
             return applied
 
         bench.changes.apply_action = apply_slowly
-        async with run.apply_change(private_directory(str(tmp_path))):
+        async with run.apply_change(private_directory_action(str(tmp_path))):
             raise AssertionError("never reached")
 
     loop = asyncio.get_running_loop()
@@ -256,7 +259,7 @@ async def test_cancelled_again_while_it_is_undone(tmp_path: Path) -> None:
             return outcome
 
         bench.changes.revert_action = revert_slowly
-        async with run.apply_change(private_directory(str(tmp_path))):
+        async with run.apply_change(private_directory_action(str(tmp_path))):
             pass
 
     loop = asyncio.get_running_loop()
@@ -292,7 +295,7 @@ def fail_undo(monkeypatch: pytest.MonkeyPatch, times: int) -> None:
 
 async def test_what_cannot_be_undone_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def work(run: Run) -> None:
-        async with run.apply_change(private_directory(str(tmp_path))):
+        async with run.apply_change(private_directory_action(str(tmp_path))):
             run.emit(ev.Note(t=run.elapsed_s(), text="measured"))
         run.emit(ev.Note(t=run.elapsed_s(), text="went on"))
 
@@ -311,7 +314,7 @@ async def test_what_can_be_undone_at_the_end_only_is_no_finding(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work(run: Run) -> None:
-        async with run.apply_change(private_directory(str(tmp_path))):
+        async with run.apply_change(private_directory_action(str(tmp_path))):
             pass
 
     fail_undo(monkeypatch, 1)
@@ -327,7 +330,7 @@ async def test_a_stop_stays_a_stop_where_something_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def work(run: Run) -> None:
-        async with run.apply_change(private_directory(str(tmp_path))):
+        async with run.apply_change(private_directory_action(str(tmp_path))):
             bench.stops.request_stop(signal.SIGINT)
             await asyncio.sleep(3600)
 

@@ -10,7 +10,7 @@ import pytest
 from hostdx.app import locks
 from hostdx.app.cli.entry import run_command_line
 from hostdx.app.recordings import events_output
-from hostdx.app.recordings.events_output import Tee
+from hostdx.app.recordings.events_output import EventsOutput
 from hostdx.app.terminal.failure import Failure
 from hostdx.app.terminal.output_file import deliver_text, open_output, write_bytes
 from hostdx.scenarios.contract import events as ev
@@ -85,14 +85,14 @@ def test_a_reader_that_pauses_keeps_neither_the_run_nor_its_lock(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(events_output, "PATIENCE_S", 0.05)
-    close_tee, free = Tee.close, []
+    close_tee, free = EventsOutput.close, []
 
-    def close(tee: Tee, *, hurry: bool) -> None:
+    def close(tee: EventsOutput, *, hurry: bool) -> None:
         locks.lock_measuring("another", "now", print).release_lock()
         free.append(True)
         close_tee(tee, hurry=hurry)
 
-    monkeypatch.setattr(Tee, "close", close)
+    monkeypatch.setattr(EventsOutput, "close", close)
     assert run_command_line(["run", "fake", "--fast", "--events", str(full_pipe(tmp_path))]) == 0
     assert free and "its reader pauses; the recording has all of it" in capsys.readouterr().err
 
@@ -100,7 +100,7 @@ def test_a_reader_that_pauses_keeps_neither_the_run_nor_its_lock(
 def test_what_waits_for_a_reader_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events_output, "WAITING_LIMIT", 10_000)
     warnings: list[str] = []
-    tee = Tee(str(full_pipe(tmp_path)), warnings.append)
+    tee = EventsOutput(str(full_pipe(tmp_path)), warnings.append)
     for _ in range(200):
         tee.write(ev.Note(t=0, text="x" * 100))
     assert len(warnings) == 1 and tee._lines.qsize() < 200

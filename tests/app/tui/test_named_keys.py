@@ -18,7 +18,7 @@ from tests.fakes.terminals.screen import fake_plan, keys, run_app, settle
 from tests.needs import one_always
 
 KEYS_BY_NAME = {name: key for key, name in NAMES.items()}
-RUNS = (*map(store.resolve_recording, store.list_demos()), *RECORDINGS.glob("checkup*.jsonl"))
+RUNS = (*map(store.resolve_recording, store.list_example_names()), *RECORDINGS.glob("checkup*.jsonl"))
 both = pytest.mark.parametrize("size", one_always("narrow", "wide"))
 
 

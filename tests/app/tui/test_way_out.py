@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from textual.css.query import NoMatches
 
-from hostdx.app.terminal.process import identity_of
+from hostdx.app.terminal.process import process_identity
 from hostdx.app.tui.app import open_app
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.home import HomeScreen
@@ -25,7 +25,7 @@ from tests.fakes.terminals.screen import grid, keys, run_app, settle
 
 def running_feed(tmp_path: Path, story: list[ev.AnyEvent], until: float, *, alive: bool = True) -> RunFeed:
     """The first seconds of a run whose runner is this process, or one that is gone."""
-    me = identity_of()
+    me = process_identity()
     assert isinstance(story[0], ev.Began)
     if alive:
         story[0] = msgspec.structs.replace(story[0], pid=me.pid, pid_start=me.start, boot_id=me.boot_id)

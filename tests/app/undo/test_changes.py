@@ -10,8 +10,8 @@ import pytest
 
 from hostdx.app import locks
 from hostdx.app.state import journal_dir
-from hostdx.app.terminal.failure import Failure, NotUndone
-from hostdx.app.terminal.process import identity_of
+from hostdx.app.terminal.failure import Failure, UndoIncomplete
+from hostdx.app.terminal.process import process_identity
 from hostdx.app.undo import changes as changes_module
 from hostdx.app.undo import effects, undo
 from hostdx.app.undo.changes import HostChanges
@@ -19,7 +19,7 @@ from hostdx.app.undo.journal import SCHEMA, JournalHeader, UndoOutcome, list_jou
 from hostdx.app.undo.kinds import attribute
 from hostdx.app.undo.kinds.attribute import AttributeTrouble
 from hostdx.app.undo.supervisor import SupervisorProcess
-from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.action import Action, private_directory_action
 from hostdx.scenarios.contract.plan import Plan
 
 
@@ -39,7 +39,7 @@ def make_setting(tmp_path: Path, new: str | None = "new") -> Action:
 
 def make_changes(*actions: Action, consented: bool = True, lies_on: str = "", run: str = "r") -> HostChanges:
     head = JournalHeader(
-        schema=SCHEMA, run=run, who=identity_of(), command=["hostdx", "run"], recording="", began_s=0.0
+        schema=SCHEMA, run=run, who=process_identity(), command=["hostdx", "run"], recording="", began_s=0.0
     )
     plan = Plan(scenario="fake", title="t", question="q", actions=actions)
     return HostChanges(
@@ -49,7 +49,7 @@ def make_changes(*actions: Action, consented: bool = True, lies_on: str = "", ru
 
 def test_a_private_directory_needs_no_consent(tmp_path: Path) -> None:
     changes = make_changes(consented=False)
-    applied = changes.apply_action(private_directory(str(tmp_path / "data")))
+    applied = changes.apply_action(private_directory_action(str(tmp_path / "data")))
     assert Path(applied.value).is_dir()
     assert len(list_journals(journal_dir())) == 1
     assert changes.revert_action(applied.id).state == "reverted"
@@ -91,7 +91,7 @@ def test_the_second_is_told_who_is_at_it(tmp_path: Path, monkeypatch: pytest.Mon
     first, second = make_changes(make_setting(tmp_path)), make_changes(make_setting(tmp_path), run="s")
     applied = first.apply_action(make_setting(tmp_path))
     monkeypatch.setattr(locks, "is_running_hostdx", lambda pid: True)
-    with pytest.raises(locks.LockHeld, match=rf"pid {identity_of().pid} \(hostdx run fake, since r\)"):
+    with pytest.raises(locks.LockHeld, match=rf"pid {process_identity().pid} \(hostdx run fake, since r\)"):
         second.apply_action(make_setting(tmp_path))
     nested = first.apply_action(make_setting(tmp_path))  # the same run may change it again
     first.revert_action(nested.id)
@@ -140,7 +140,7 @@ class Hung:
     def write(self, *arguments: Any) -> Any:
         if self.hangs:
             self.hangs = False
-            raise AttributeTrouble(errno.ETIMEDOUT, "the device is stuck", identity_of(self.process.pid))
+            raise AttributeTrouble(errno.ETIMEDOUT, "the device is stuck", process_identity(self.process.pid))
         return self._write(*arguments)
 
     def finishes(self, path: Path, text: str) -> None:
@@ -162,7 +162,7 @@ def test_a_switch_that_hangs_stays_open_and_is_undone_when_it_has_happened(
     tmp_path: Path, hung: Hung
 ) -> None:
     changes = make_changes(make_setting(tmp_path))
-    with pytest.raises(NotUndone, match="stuck; it may still happen") as error:
+    with pytest.raises(UndoIncomplete, match="stuck; it may still happen") as error:
         changes.apply_action(make_setting(tmp_path))
     assert (
         changes.revert_action(error.value.identifier).state == "failed"
@@ -179,7 +179,7 @@ def test_a_switch_that_hangs_stays_open_and_is_undone_when_it_has_happened(
 @pytest.mark.parametrize("after", ["old", "new"])
 def test_a_switch_that_hung_is_undone_by_the_journal(tmp_path: Path, hung: Hung, after: str) -> None:
     changes = make_changes(make_setting(tmp_path))
-    with pytest.raises(NotUndone):
+    with pytest.raises(UndoIncomplete):
         changes.apply_action(make_setting(tmp_path))
     assert len(changes.close_journal()) == 1
     for state in ("failed", "reverted"):

@@ -7,7 +7,7 @@ import pytest
 
 from hostdx.app.undo import effects
 from hostdx.app.undo.journal import JournalEntry
-from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.action import Action, private_directory_action
 from tests.every_case import every_case
 
 
@@ -99,12 +99,12 @@ def test_a_value_that_is_not_taken() -> None:
 def test_a_star_in_the_users_own_folder_stays(tmp_path: Path) -> None:
     folder = tmp_path / "a*b"
     folder.mkdir()
-    folder_made = Path(apply(private_directory(str(folder))).value)
+    folder_made = Path(apply(private_directory_action(str(folder))).value)
     assert folder_made.parent == folder and folder_made.is_dir() and "*" not in folder_made.name
 
 
 def test_private_directory(tmp_path: Path) -> None:
-    entry = apply(private_directory(str(tmp_path)))
+    entry = apply(private_directory_action(str(tmp_path)))
     path = Path(entry.value)
     assert (
         path.parent == tmp_path and path.name.startswith(".hostdx-") and path.stat().st_mode & 0o777 == 0o700
@@ -127,14 +127,16 @@ def test_what_does_not_carry_our_mark_is_never_removed(tmp_path: Path, name: str
     (tmp_path / "precious").mkdir()
     (tmp_path / ".hostdx-x").mkdir()
     entry = msgspec.structs.replace(
-        effects.prepare_entry(private_directory(str(tmp_path)), "x"), value=f"{tmp_path}/{name}", made=True
+        effects.prepare_entry(private_directory_action(str(tmp_path)), "x"),
+        value=f"{tmp_path}/{name}",
+        made=True,
     )
     assert effects.revert_entry(entry).state == "failed"
     assert (tmp_path / "precious").exists()
 
 
 def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
-    entry = apply(private_directory(str(tmp_path)))
+    entry = apply(private_directory_action(str(tmp_path)))
     Path(entry.value).rmdir()
     (tmp_path / "precious").mkdir()
     Path(entry.value).symlink_to(tmp_path / "precious")
@@ -143,7 +145,7 @@ def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
 
 
 def test_another_directory_of_that_name_is_not_emptied(tmp_path: Path) -> None:
-    entry = apply(private_directory(str(tmp_path)))
+    entry = apply(private_directory_action(str(tmp_path)))
     path = Path(entry.value)
     path.rename(tmp_path / "moved")
     path.mkdir(mode=0o700)

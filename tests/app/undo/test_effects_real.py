@@ -12,7 +12,7 @@ from hostdx.app.undo import effects
 from hostdx.app.undo.journal import JournalEntry
 from hostdx.app.undo.kinds import attribute
 from hostdx.app.undo.kinds.attribute import AttributeTrouble
-from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.action import Action, private_directory_action
 from tests.needs import LOOP, ROOT, need, not_here, program
 from tests.real.own_disk import detach_loop, unmount
 
@@ -25,7 +25,7 @@ def apply_action(action: Action) -> JournalEntry:
 
 def test_a_file_system_mounted_in_a_directory_is_not_crossed(tmp_path: Path) -> None:
     need(ROOT, program("mount"))
-    entry = apply_action(private_directory(str(tmp_path)))
+    entry = apply_action(private_directory_action(str(tmp_path)))
     mountpoint = Path(entry.value, "mnt")
     mountpoint.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "none", str(mountpoint)], check=True)

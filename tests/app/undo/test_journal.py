@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.terminal.process import identity_of
+from hostdx.app.terminal.process import process_identity
 from hostdx.app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader, read_content, read_unlocked
 from hostdx.scenarios.contract.action import Action
 
@@ -13,7 +13,9 @@ from hostdx.scenarios.contract.action import Action
 def test_a_line_is_on_the_disk_before_anything_is_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    header = JournalHeader(schema=SCHEMA, run="r", who=identity_of(), command=[], recording="", began_s=0.0)
+    header = JournalHeader(
+        schema=SCHEMA, run="r", who=process_identity(), command=[], recording="", began_s=0.0
+    )
     book = Journal.create_new(tmp_path / "r.jsonl", header)
     synced: list[bytes] = []
     fsync = os.fsync

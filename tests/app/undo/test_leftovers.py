@@ -9,30 +9,30 @@ import pytest
 from hostdx.app.cli.entry import run_command_line
 from hostdx.app.cli.telling import triage
 from hostdx.app.state import journal_dir, make_private
-from hostdx.app.terminal.process import Identity, identity_of
+from hostdx.app.terminal.process import ProcessIdentity, process_identity
 from hostdx.app.undo import leftovers
 from hostdx.app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader
 from hostdx.app.undo.undo import Leftover
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
-from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.action import Action, private_directory_action
 from hostdx.scenarios.contract.plan import Plan, PlannedWrite
 
 TARGET = "/sys/block/sdz/queue/scheduler"
 SWITCH = Action(kind="attribute", title="switch sdz", target=TARGET, new="bfq", consent=True)
-DEAD = Identity(2**22 + 1, 1, identity_of().boot_id)
+DEAD = ProcessIdentity(2**22 + 1, 1, process_identity().boot_id)
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
-def leave_journal(action: Action = SWITCH, owner: Identity = DEAD) -> None:
+def leave_journal(action: Action = SWITCH, owner: ProcessIdentity = DEAD) -> None:
     header = JournalHeader(schema=SCHEMA, run="r", who=owner, command=["hostdx"], recording="", began_s=0.0)
     book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", header)
     book.record_intent(JournalEntry(id="1", action=action, value="bfq", old="mq-deadline"))
     os.close(book.descriptor)
 
 
-def make_leftover(action: Action = SWITCH, owner: Identity = DEAD) -> Leftover:
+def make_leftover(action: Action = SWITCH, owner: ProcessIdentity = DEAD) -> Leftover:
     header = JournalHeader(schema=SCHEMA, run="r", who=owner, command=["hostdx"], recording="", began_s=0.0)
     return Leftover(Path("r"), header, (JournalEntry(id="1", action=action, value="bfq", old="none"),), False)
 
@@ -55,12 +55,12 @@ def test_said_in_one_line() -> None:
 
 
 def test_said_of_a_run_under_way_too() -> None:
-    leave_journal(owner=identity_of())
+    leave_journal(owner=process_identity())
     assert f"a run is under way (r, pid {os.getpid()}) and holds 1 change" in leftovers.leftover_lines()[0]
 
 
 def test_after_a_reboot_no_setting_is_named() -> None:
-    leave_journal(owner=Identity(1, 1, "another boot"))
+    leave_journal(owner=ProcessIdentity(1, 1, "another boot"))
     assert "a reboot undid the settings" in leftovers.leftover_lines()[0]
 
 
@@ -69,15 +69,19 @@ def test_after_a_reboot_no_setting_is_named() -> None:
     [
         (make_leftover(), plan(), False),  # a watch, as for tasks in D
         (make_leftover(), plan(SWITCH), True),
-        (make_leftover(), plan(private_directory("/data"), writes=("sdz",)), True),
-        (make_leftover(), plan(private_directory("/data"), writes=("sdy",)), False),
-        (make_leftover(private_directory("/data")), plan(SWITCH), False),  # a directory bears on nothing
-        (make_leftover(owner=Identity(1, 1, "another boot")), plan(SWITCH), False),
+        (make_leftover(), plan(private_directory_action("/data"), writes=("sdz",)), True),
+        (make_leftover(), plan(private_directory_action("/data"), writes=("sdy",)), False),
+        (
+            make_leftover(private_directory_action("/data")),
+            plan(SWITCH),
+            False,
+        ),  # a directory bears on nothing
+        (make_leftover(owner=ProcessIdentity(1, 1, "another boot")), plan(SWITCH), False),
         (
             make_leftover(
                 Action(kind="attribute", title="t", target="/proc/sys/vm/swappiness", new="1", consent=True)
             ),
-            plan(private_directory("/data"), writes=("sdy",)),
+            plan(private_directory_action("/data"), writes=("sdy",)),
             True,
         ),
     ],
@@ -92,7 +96,9 @@ def test_stopped_where_it_lies_on_the_device_or_may(
     monkeypatch: pytest.MonkeyPatch, under: dict[str, str] | Absent
 ) -> None:
     monkeypatch.setattr(leftovers, "devices_directly_under", lambda *_: under)
-    assert leftovers.is_in_the_way(Host("/nonexistent"), make_leftover(), plan(private_directory("/data")))
+    assert leftovers.is_in_the_way(
+        Host("/nonexistent"), make_leftover(), plan(private_directory_action("/data"))
+    )
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from hostdx.app.undo.kinds.resources import end_holders, find_namespace_holders
 from hostdx.probes.engine.measured import BenchRefused
-from hostdx.scenarios.rpfilter.measurement.network import Network
+from hostdx.scenarios.rpfilter.measurement.network import LabNetwork
 from tests.needs import not_here
 from tests.real.network_state import namespaces_in_use
 from tests.real.polled import happens
@@ -24,7 +24,7 @@ async def test_the_holder_is_ended_and_a_bystander_is_not() -> None:
     bystander = subprocess.Popen([sys.executable, "-c", "input()", name], stdin=subprocess.PIPE)
     try:
         try:
-            network = await Network.start(name)
+            network = await LabNetwork.start(name)
         except BenchRefused as error:
             not_here(f"no network namespace can be made here: {error}")
         namespace = str(Path(f"/proc/{network.process_id}/ns/net").readlink())

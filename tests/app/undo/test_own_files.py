@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from hostdx.app.state import journal_dir, make_private
 from hostdx.app.terminal.failure import ChangeNotMade
-from hostdx.app.terminal.process import Identity, boot_id, identity_of, is_living
+from hostdx.app.terminal.process import ProcessIdentity, boot_id, is_living, process_identity
 from hostdx.app.undo import effects, undo
 from hostdx.app.undo.journal import SCHEMA, FileSystemId, Journal, JournalEntry, JournalHeader, list_journals
 from hostdx.app.undo.kinds import bounded_child, file_system_identity, own_files
 from hostdx.app.undo.kinds.file_system_identity import file_system_of, is_device_gone, is_on_file_system
-from hostdx.scenarios.contract.action import private_directory
+from hostdx.scenarios.contract.action import private_directory_action
 from tests.every_case import every_case
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh, unmount
@@ -51,7 +51,7 @@ def child(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[
 
 
 def apply_private(directory: Path) -> JournalEntry:
-    return effects.carry_out_entry(effects.prepare_entry(private_directory(str(directory)), "x"), ())
+    return effects.carry_out_entry(effects.prepare_entry(private_directory_action(str(directory)), "x"), ())
 
 
 def test_a_removal_that_hangs_is_given_up_and_tried_again(
@@ -78,7 +78,7 @@ def test_what_cannot_be_ended_is_known(
     monkeypatch.setattr(subprocess.Popen, "kill", lambda self: children.append(self))
     outcome = effects.revert_entry(entry)
     assert outcome.writer is not None and is_living(outcome.writer)
-    assert outcome.writer == identity_of(children[0].pid)
+    assert outcome.writer == process_identity(children[0].pid)
     monkeypatch.undo()
     hanging = replace(entry, writers=(outcome.writer,))
     retried = effects.revert_entry(hanging)
@@ -90,7 +90,7 @@ def test_what_cannot_be_ended_is_known(
 
 
 def test_making_it_may_hang_too(tmp_path: Path, child: Callable[[str], None]) -> None:
-    entry = effects.prepare_entry(private_directory(str(tmp_path)), "x")
+    entry = effects.prepare_entry(private_directory_action(str(tmp_path)), "x")
     child(HANGS)
     with pytest.raises(ChangeNotMade, match="no answer within"):
         effects.carry_out_entry(entry, ())
@@ -154,11 +154,11 @@ def test_unmounted_kept_and_removed_when_it_is_mounted_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    nobody = Identity(2**22 + 1, 1, identity_of().boot_id)
+    nobody = ProcessIdentity(2**22 + 1, 1, process_identity().boot_id)
     header = JournalHeader(schema=SCHEMA, run="r", who=nobody, command=["hostdx"], recording="", began_s=0.0)
     with LoopDisk(tmp_path, "256M") as disk:
         book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", header)
-        entry = effects.prepare_entry(private_directory(str(disk.directory)), "1")
+        entry = effects.prepare_entry(private_directory_action(str(disk.directory)), "1")
         book.record_intent(entry)
         book.record_made(effects.carry_out_entry(entry, ()))
         os.close(book.descriptor)

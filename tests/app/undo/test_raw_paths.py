@@ -8,10 +8,10 @@ import pytest
 
 from hostdx.app.cli.entry import run_command_line
 from hostdx.app.state import journal_dir, make_private
-from hostdx.app.terminal.process import Identity, identity_of
+from hostdx.app.terminal.process import ProcessIdentity, process_identity
 from hostdx.app.undo import effects, undo
 from hostdx.app.undo.journal import SCHEMA, Journal, JournalHeader, read_unlocked
-from hostdx.scenarios.contract.action import private_directory
+from hostdx.scenarios.contract.action import private_directory_action
 from tests.app.launcher import run_hostdx
 
 pytestmark = pytest.mark.usefixtures("own_state")
@@ -26,10 +26,10 @@ def test_undo_removes_that_path_and_no_other(tmp_path: Path, name: bytes) -> Non
     for folder in folders:
         folder.mkdir()
     (folder,) = (folder for folder in folders if os.fsencode(folder.name) == name)
-    nobody = Identity(2**22 + 1, 1, identity_of().boot_id)
+    nobody = ProcessIdentity(2**22 + 1, 1, process_identity().boot_id)
     head = JournalHeader(schema=SCHEMA, run="r", who=nobody, command=[str(folder)], recording="", began_s=0.0)
     book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
-    entry = effects.prepare_entry(private_directory(str(folder)), "1")
+    entry = effects.prepare_entry(private_directory_action(str(folder)), "1")
     book.record_intent(entry)
     book.record_made(effects.carry_out_entry(entry, ()))
     os.close(book.descriptor)

@@ -11,17 +11,19 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.state import journal_dir, make_private
-from hostdx.app.terminal.process import Identity, identity_of
+from hostdx.app.terminal.process import ProcessIdentity, process_identity
 from hostdx.app.undo import effects, supervisor, undo
-from hostdx.app.undo.journal import SCHEMA, Busy, Journal, JournalHeader, UndoOutcome
-from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.app.undo.journal import SCHEMA, Journal, JournalHeader, JournalLocked, UndoOutcome
+from hostdx.scenarios.contract.action import Action, private_directory_action
 
 pytestmark = pytest.mark.usefixtures("own_state")
 
 
 def test_it_waits_for_a_child_that_still_changes_something(monkeypatch: pytest.MonkeyPatch) -> None:
     """The lock is held for a moment longer than the runner lives: by its last thread, or by a child that writes."""
-    head = JournalHeader(schema=SCHEMA, run="r", who=identity_of(), command=[], recording="", began_s=0.0)
+    head = JournalHeader(
+        schema=SCHEMA, run="r", who=process_identity(), command=[], recording="", began_s=0.0
+    )
     book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
     waits: list[float] = []
 
@@ -37,9 +39,11 @@ def test_it_waits_for_a_child_that_still_changes_something(monkeypatch: pytest.M
 
 
 def test_it_gives_up_in_the_end() -> None:
-    head = JournalHeader(schema=SCHEMA, run="r", who=identity_of(), command=[], recording="", began_s=0.0)
+    head = JournalHeader(
+        schema=SCHEMA, run="r", who=process_identity(), command=[], recording="", began_s=0.0
+    )
     book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
-    with pytest.raises(Busy):
+    with pytest.raises(JournalLocked):
         undo.lock_journal(book.path, 0.0)
     assert book.path.exists()  # for `hostdx undo`
     book.close()
@@ -49,7 +53,7 @@ def test_it_sleeps_as_long_as_a_change_hangs_and_undoes_it_then(tmp_path: Path) 
     """Who hangs at a change holds the lock; that may take hours."""
     target = tmp_path / "attribute"
     target.write_text("old\n")
-    nobody = Identity(2**22 + 1, 1, identity_of().boot_id)
+    nobody = ProcessIdentity(2**22 + 1, 1, process_identity().boot_id)
     head = JournalHeader(schema=SCHEMA, run="r", who=nobody, command=[], recording="", began_s=0.0)
     book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
     action = Action(kind="attribute", title="set", target=str(target), new="new", consent=True)
@@ -70,11 +74,11 @@ def test_it_sleeps_as_long_as_a_change_hangs_and_undoes_it_then(tmp_path: Path) 
 
 def test_what_gave_no_answer_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the child that hung could be ended, nothing holds the lock that would wake it up."""
-    nobody = Identity(2**22 + 1, 1, identity_of().boot_id)
+    nobody = ProcessIdentity(2**22 + 1, 1, process_identity().boot_id)
     head = JournalHeader(schema=SCHEMA, run="r", who=nobody, command=[], recording="", began_s=0.0)
     book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", head)
     (tmp_path / "data").mkdir()
-    entry = effects.prepare_entry(private_directory(str(tmp_path / "data")), "1")
+    entry = effects.prepare_entry(private_directory_action(str(tmp_path / "data")), "1")
     book.record_intent(entry)
     book.record_made(effects.carry_out_entry(entry, ()))
     os.close(book.descriptor)
@@ -113,7 +117,7 @@ def test_goodbye_and_death(
     if not pidfd:
         monkeypatch.setattr(supervisor, "_open_pidfd", lambda _: None)  # kernels before 5.3
         monkeypatch.setattr(supervisor, "POLL_S", 0.01)
-    identity: Identity = identity_of(runner)
+    identity: ProcessIdentity = process_identity(runner)
     try:
         os.dup2(reader, 0)
         if message:

@@ -15,10 +15,10 @@ import pytest
 
 from hostdx.app import locks
 from hostdx.app.state import journal_dir, make_private
-from hostdx.app.terminal.process import Identity, identity_of
+from hostdx.app.terminal.process import ProcessIdentity, process_identity
 from hostdx.app.undo import effects
 from hostdx.app.undo.journal import SCHEMA, Journal, JournalHeader
-from hostdx.scenarios.contract.action import private_directory
+from hostdx.scenarios.contract.action import private_directory_action
 from tests.app.launcher import run_hostdx
 from tests.needs import ROOT, needs
 from tests.real.iosched_kill import list_journals
@@ -131,11 +131,11 @@ def test_nothing_is_made_where_a_link_leads(tmp_path: Path, folder: Path, precio
 def abandon_run(folder: Path, *, is_recorded: bool) -> Path:
     """What a killed run left: a directory, and its journal with or without the line that says which one."""
     header = JournalHeader(
-        schema=SCHEMA, run="r", who=Identity(2**22 + 1, 1, identity_of().boot_id), command=["hostdx"],
+        schema=SCHEMA, run="r", who=ProcessIdentity(2**22 + 1, 1, process_identity().boot_id), command=["hostdx"],
         recording="", began_s=0.0,
     )  # fmt: skip
     book = Journal.create_new(make_private(journal_dir()) / "r.jsonl", header)
-    entry = effects.prepare_entry(private_directory(str(folder)), "r#1")
+    entry = effects.prepare_entry(private_directory_action(str(folder)), "r#1")
     book.record_intent(entry)
     action = effects.carry_out_entry(entry, ())
     if is_recorded:
@@ -212,7 +212,7 @@ def test_a_users_claim_in_roots_name_is_nobodys(
 ) -> None:
     """Any text in a shared temporary directory, about a process that lives."""
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
-    me = identity_of()
+    me = process_identity()
     claim = tmp_path / "measuring.json"
     claim.write_text(f'{{"pid":{me.pid},"start":{me.start},"scenario":"null","since":"now"}}')
     os.chown(claim, USER, USER)

@@ -11,19 +11,19 @@ from msgspec.structs import replace
 from hostdx.app.cli.telling import undo as cli_undo
 from hostdx.app.state import journal_dir, make_private
 from hostdx.app.terminal.failure import Failure
-from hostdx.app.terminal.process import Identity, identity_of
+from hostdx.app.terminal.process import ProcessIdentity, process_identity
 from hostdx.app.undo import effects, killed_ending, undo
 from hostdx.app.undo.journal import (
     SCHEMA,
-    Busy,
     Journal,
     JournalEntry,
     JournalHeader,
+    JournalLocked,
     UndoOutcome,
     list_journals,
     read_unlocked,
 )
-from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.action import Action, private_directory_action
 from tests.needs import TMPFS, need, not_here
 from tests.real.own_disk import unmount
 
@@ -37,12 +37,12 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "data").mkdir()
 
 
-def make_header(owner: Identity | None = None) -> JournalHeader:
-    owner = owner or Identity(2**22 + 1, 1, identity_of().boot_id)  # nobody
+def make_header(owner: ProcessIdentity | None = None) -> JournalHeader:
+    owner = owner or ProcessIdentity(2**22 + 1, 1, process_identity().boot_id)  # nobody
     return JournalHeader(schema=SCHEMA, run="r", who=owner, command=["hostdx"], recording="", began_s=0.0)
 
 
-def make_journal(owner: Identity | None = None) -> Journal:
+def make_journal(owner: ProcessIdentity | None = None) -> Journal:
     return Journal.create_new(make_private(journal_dir()) / "r.jsonl", make_header(owner))
 
 
@@ -65,7 +65,7 @@ def set_attribute(tmp_path: Path, old: str = "old", new: str = "new") -> Action:
 
 def test_in_reverse_order_and_the_file_goes(tmp_path: Path) -> None:
     book = make_journal()
-    apply(book, private_directory(str(tmp_path / "data")), "1")
+    apply(book, private_directory_action(str(tmp_path / "data")), "1")
     action = set_attribute(tmp_path)
     apply(book, action, "2")
     apply(book, Action(kind="attribute", title="again", target=action.target, new="newer", consent=True), "3")
@@ -85,9 +85,9 @@ def test_in_reverse_order_and_the_file_goes(tmp_path: Path) -> None:
 
 
 def test_the_lock_tells_that_somebody_is_at_it(tmp_path: Path) -> None:
-    book = make_journal(identity_of())
-    apply(book, private_directory(str(tmp_path / "data")), "1")
-    with pytest.raises(Busy):
+    book = make_journal(process_identity())
+    apply(book, private_directory_action(str(tmp_path / "data")), "1")
+    with pytest.raises(JournalLocked):
         undo.lock_journal(book.path)
     (leftover,) = undo.find_leftovers()[0]
     assert leftover.living
@@ -98,8 +98,8 @@ def test_the_lock_tells_that_somebody_is_at_it(tmp_path: Path) -> None:
 
 def test_after_a_reboot(tmp_path: Path) -> None:
     """What the reboot undid is struck out and not touched: the value there now is the new boot's own."""
-    book = make_journal(Identity(1, 1, "another-boot"))
-    apply(book, private_directory(str(tmp_path / "data")), "1")
+    book = make_journal(ProcessIdentity(1, 1, "another-boot"))
+    apply(book, private_directory_action(str(tmp_path / "data")), "1")
     apply(book, set_attribute(tmp_path), "2")
     path = abandon_journal(book)
     (leftover,) = undo.find_leftovers()[0]
@@ -117,7 +117,7 @@ def test_after_a_reboot(tmp_path: Path) -> None:
 
 def test_half_a_line_was_never_acted_upon(tmp_path: Path) -> None:
     book = make_journal()
-    apply(book, private_directory(str(tmp_path / "data")), "1")
+    apply(book, private_directory_action(str(tmp_path / "data")), "1")
     path = abandon_journal(book)
     with path.open("ab") as file:
         file.write(b'{"line":"intend","id":"2","action":{"kind":"comm')
@@ -196,7 +196,7 @@ def test_on_a_full_disk_nothing_is_changed(tmp_path: Path) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k,mode=700", "tmpfs", str(state)], check=True)
     try:
         book = make_journal()
-        apply(book, private_directory(str(tmp_path / "data")), "1")
+        apply(book, private_directory_action(str(tmp_path / "data")), "1")
         filler = state / "filler"
         try:
             filler.write_bytes(b"x" * (1 << 20))
@@ -223,7 +223,7 @@ def test_on_a_full_disk_nothing_is_changed(tmp_path: Path) -> None:
 
 def test_one_bad_entry_does_not_keep_the_others(tmp_path: Path) -> None:
     book = make_journal()
-    apply(book, private_directory(str(tmp_path / "data")), "1")
+    apply(book, private_directory_action(str(tmp_path / "data")), "1")
     foreign = Action(kind="resource", resource="namespace", title="n", target="x")  # not a name of ours
     book.record_intent(JournalEntry(id="2", action=foreign, value="x"))
     path = abandon_journal(book)
@@ -237,7 +237,7 @@ def test_one_bad_entry_does_not_keep_the_others(tmp_path: Path) -> None:
 
 def test_a_journal_of_the_same_name_is_another_run_s(tmp_path: Path) -> None:
     book = make_journal()
-    apply(book, private_directory(str(tmp_path / "data")), "1")
+    apply(book, private_directory_action(str(tmp_path / "data")), "1")
     with pytest.raises(Failure, match="nothing was changed"):
         make_journal()
     path = abandon_journal(book)
@@ -248,7 +248,7 @@ def test_one_that_is_held_does_not_keep_the_others(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = Journal.create_new(make_private(journal_dir()) / "a.jsonl", make_header())
-    apply(other, private_directory(str(tmp_path / "data")), "1")
+    apply(other, private_directory_action(str(tmp_path / "data")), "1")
     book = make_journal()
     apply(book, set_attribute(tmp_path), "1")
     abandon_journal(book)
@@ -262,7 +262,7 @@ def test_one_that_is_held_does_not_keep_the_others(
 def test_what_hangs_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     journal = make_journal()
     apply(journal, set_attribute(tmp_path), "1")
-    journal.record_hanging("1", identity_of())
+    journal.record_hanging("1", process_identity())
     assert cli_undo.undo.main([], standalone_mode=False) == 3
     assert f"hangs on a stuck device (pid {os.getpid()}, see dmesg)" in capsys.readouterr().err
     assert (tmp_path / "attribute").read_text() == "new\n"
@@ -272,15 +272,17 @@ def test_what_hangs_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_every_line_is_read_as_it_was_written(tmp_path: Path) -> None:
     book = make_journal()
     apply(book, set_attribute(tmp_path), "1")
-    apply(book, private_directory(str(tmp_path / "data")), "2")
+    apply(book, private_directory_action(str(tmp_path / "data")), "2")
     book.record_undoing("1")
     book.record_back("1", {"/a": "7"})
-    book.record_hanging("1", identity_of())
-    book.record_hanging("2", identity_of())
-    book.record_hanging("no such entry", identity_of())
+    book.record_hanging("1", process_identity())
+    book.record_hanging("2", process_identity())
+    book.record_hanging("no such entry", process_identity())
     entries = book.open_entries
     (first, second) = entries
-    assert first.undoing and first.back and first.left == {"/a": "7"} and first.writers == (identity_of(),)
+    assert (
+        first.undoing and first.back and first.left == {"/a": "7"} and first.writers == (process_identity(),)
+    )
     assert second.place is not None and second.made
     assert read_unlocked(abandon_journal(book))[1] == entries
 
@@ -289,7 +291,7 @@ def test_a_journal_of_an_earlier_version_removes_only_what_is_empty(tmp_path: Pa
     """It does not tell which directory was made: name and owner are no proof."""
     book = make_journal()
     for number in ("1", "2"):
-        apply(book, private_directory(str(tmp_path / "data")), number)
+        apply(book, private_directory_action(str(tmp_path / "data")), number)
     full = Path(book.find_entry("2").value)
     (full / "file").write_text("x")
     path = abandon_journal(book)
@@ -306,7 +308,9 @@ def test_a_journal_of_an_earlier_version_removes_only_what_is_empty(tmp_path: Pa
 
 def test_a_directory_of_another_birth_is_not_the_one_that_was_made(tmp_path: Path) -> None:
     """An inode's number is given again; a device has another one after a reboot, then the birth time vouches."""
-    entry = effects.carry_out_entry(effects.prepare_entry(private_directory(str(tmp_path / "data")), "1"), ())
+    entry = effects.carry_out_entry(
+        effects.prepare_entry(private_directory_action(str(tmp_path / "data")), "1"), ()
+    )
     assert entry.inode is not None and entry.place is not None
     (Path(entry.value) / "file").write_text("x")
     if entry.inode.born_ns is None:
@@ -322,7 +326,7 @@ def test_a_directory_of_another_birth_is_not_the_one_that_was_made(tmp_path: Pat
 def test_one_entry_or_a_whole_run_is_struck_out_by_hand(tmp_path: Path) -> None:
     book = make_journal()
     for number in ("r#1", "r#2", "r#3"):
-        apply(book, private_directory(str(tmp_path / "data")), number)
+        apply(book, private_directory_action(str(tmp_path / "data")), number)
     path = abandon_journal(book)
     command = CliRunner().invoke
     assert "would stay as it is now" in command(cli_undo.undo, ["--forget", "r#2", "--dry-run"]).output

@@ -11,7 +11,7 @@ from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import Options
 from hostdx.scenarios.experiment.guards.watch import InterferenceWatch
 from hostdx.scenarios.rpfilter import scenario as rpfilter
-from hostdx.scenarios.rpfilter.results import AtLineRate, CheckCost, Cost, LineRate
+from hostdx.scenarios.rpfilter.results import AtLineRate, CheckCost, CostResult, LineRate
 from hostdx.scenarios.rpfilter.scenario import Rpfilter
 from tests.fakes.answering import Answering
 from tests.fakes.bench_network import FakeNetwork
@@ -89,7 +89,7 @@ class Story:
 
     @property
     def cost_value(self) -> CheckCost:
-        (event,) = self.fake.of(Cost)
+        (event,) = self.fake.of(CostResult)
         return event.value
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.action import Action, private_directory
+from hostdx.scenarios.contract.action import Action, private_directory_action
 from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulprit
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
 from hostdx.scenarios.contract.plan import Metric, Plan, PlannedStep, PlannedWrite, Variant, Workload
@@ -107,7 +107,7 @@ def storage_plan() -> Plan:
             *(PlannedStep(w.id, w.title, 30) for w in STORAGE_WORKLOADS),
         ),
         reads=("/sys/block/*/queue", "/proc/self/mountinfo", "/proc/diskstats"),
-        actions=(private_directory("/scratch"), private_directory("/data")),
+        actions=(private_directory_action("/scratch"), private_directory_action("/data")),
         writes=(PlannedWrite("nvme0n1", 4 << 30, "/scratch", 0.0001), PlannedWrite("sda", 4 << 30, "/data")),
         differs=("file system: ext4 / xfs", "scheduler: none / mq-deadline"),
         seconds=132,
@@ -327,7 +327,7 @@ def iosched_plan() -> Plan:
             Workload(id="readers", title="many readers", metrics=(Metric("IOPS", "IOPS"),), block_s=3),
         ),
         steps=(PlannedStep("readers", "many readers", 200),),
-        actions=(switch, msgspec.structs.replace(switch, new="none"), private_directory("/data")),
+        actions=(switch, msgspec.structs.replace(switch, new="none"), private_directory_action("/data")),
         rights=("root",),
         seconds=240,
         measuring_s=200,

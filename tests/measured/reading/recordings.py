@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from hostdx.app.recordings.reader import RecordingFollower, load_recording, read_events
-from hostdx.app.recordings.writer import Recorder
+from hostdx.app.recordings.writer import RecordingWriter
 from hostdx.scenarios.contract import events as ev
 
 
@@ -42,7 +42,7 @@ def main() -> None:
         path = Path(directory) / "r.jsonl"
         events = list(make_stream(count))
         began = time.perf_counter()
-        recorder = Recorder(path, print)
+        recorder = RecordingWriter(path, print)
         for event in events:
             recorder.write(event)
         recorder.close()

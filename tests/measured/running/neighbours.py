@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.validity import MARKS, Sign, list_trust_signs
+from hostdx.app.report.validity import MARKS, TrustSign, list_trust_signs
 from tests.measured.running.storage_runs import two_directories
 
 PYTHON = sys.executable
@@ -56,7 +56,7 @@ class NeighbourResult(NamedTuple):
     is_named: bool
     is_told: bool
     false: int
-    signs: Sequence[Sign]
+    signs: Sequence[TrustSign]
     trouble: str = ""
 
 

@@ -28,6 +28,6 @@ class SlowerDisk(Storage):
 PLANTED = {Slower.id: Slower, SlowerDisk.id: SlowerDisk}
 
 if __name__ == "__main__":
-    load = registry.load
-    registry.load = lambda name: PLANTED[name]() if name in PLANTED else load(name)
+    load = registry.load_scenario
+    registry.load_scenario = lambda name: PLANTED[name]() if name in PLANTED else load(name)
     sys.exit(main())

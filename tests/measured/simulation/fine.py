@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-from hostdx.scenarios.experiment.places import PlaceVisits
+from hostdx.scenarios.experiment.places import FileSetVisits
 from hostdx.scenarios.experiment.schedule.slices import MIN_SLICE_OPERATIONS, MIN_SLICE_S
 from hostdx.scenarios.experiment.sequential import SequentialComparison, draw_orders
 from hostdx.scenarios.experiment.statistics.stats import group_value
@@ -87,7 +87,7 @@ def measure(
         for v in variants[1:]
     }  # fmt: skip
     fast = {v: [math.exp(rng.gauss(0.0, place_sd)) for _ in range(places)] for v in variants}
-    visits = PlaceVisits(places, rng)
+    visits = FileSetVisits(places, rng)
     outcomes: dict[str, Outcome] = {}
     for index, order in enumerate(draw_orders(variants, rng), 1):
         values: dict[str, list[float]] = {v: [] for v in variants}

@@ -20,9 +20,9 @@ from hostdx.app.features.health.node_class import (
     LoadKey,
     NodeClass,
     deviation_below,
-    level_of,
-    make_load,
-    rounds_of,
+    level_of_logs,
+    make_class_load,
+    undisturbed_rounds,
 )
 from hostdx.app.features.health.speed import (
     FULL_ROUNDS,
@@ -63,7 +63,7 @@ def series_draw(name: str, block_s: float) -> Draw:
 
 
 def recorded_draws(folder: Path) -> dict[LoadKey, Draw]:
-    runs = [rounds_of(load_recording(path)) for path in sorted(folder.glob("*.jsonl"))]
+    runs = [undisturbed_rounds(load_recording(path)) for path in sorted(folder.glob("*.jsonl"))]
 
     def draw_of(key: LoadKey) -> Draw:
         of_load = [run[key] for run in runs if len(run.get(key, ())) >= MIN_ROUNDS]
@@ -96,8 +96,8 @@ def make_class(simulated: SimulatedClass, rng: random.Random) -> NodeClass:
     loads = []
     for key, draw in simulated.draws.items():
         nodes = [draw(rng, True) for _ in range(CLASS_NODES)]
-        levels = [level_of(rounds) + rng.gauss(0, simulated.node_spread[key]) for rounds in nodes]
-        loads.append(make_load(key, levels, [deviation_below(rounds) for rounds in nodes]))
+        levels = [level_of_logs(rounds) + rng.gauss(0, simulated.node_spread[key]) for rounds in nodes]
+        loads.append(make_class_load(key, levels, [deviation_below(rounds) for rounds in nodes]))
     return NodeClass(schema=SCHEMA, name=simulated.name, loads=tuple(loads))
 
 

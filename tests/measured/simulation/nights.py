@@ -18,7 +18,7 @@ from typing import NamedTuple
 from hostdx.scenarios.analysis.nights.cusum import (
     BASELINE_NIGHTS,
     MARGIN,
-    Reference,
+    BaselineReference,
     baseline_references,
     cusum_after_night,
     cusum_of_nights,
@@ -72,7 +72,7 @@ def watch_nights(
 ) -> list[list[float]]:
     """The figures of the nights that follow, after the baseline's; of the first load so much less."""
     logs: list[list[float]] = [[] for _ in loads]
-    references: list[Reference] = []
+    references: list[BaselineReference] = []
     sums = [0.0] * len(loads)
     for night in range(BASELINE_NIGHTS + nights):
         first, second = draw_losses(rng, noise)
@@ -96,7 +96,7 @@ def watch_nights(
 
 
 def is_retested(
-    values: list[float], sums: list[float], references: list[Reference], lasts: list[float | None]
+    values: list[float], sums: list[float], references: list[BaselineReference], lasts: list[float | None]
 ) -> bool:
     return any(
         night_score(v, to, last) < RETEST_SCORE and cusum_after_night(total, v, to, last) >= RETEST_SUM

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
-from hostdx.scenarios.storage.measurement.io_delay import JobIoWait, RealClock, interval, watch_job
+from hostdx.scenarios.storage.measurement.io_delay import JobIoWait, RealClock, interval_of_shares, watch_job
 from tests.fakes.hosts.tree import Tree
 
 HZ = os.sysconf("SC_CLK_TCK")
@@ -170,7 +170,7 @@ async def test_a_group_that_is_none(tree: Tree, name: str) -> None:
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=40))
 def test_the_interval_holds_the_mean_within_0_and_1(shares: list[float]) -> None:
-    bounds = interval(shares, 0.01)
+    bounds = interval_of_shares(shares, 0.01)
     assert bounds is not None
     mean = sum(shares) / len(shares)
     assert 0 <= bounds[0] <= mean + 1e-12

@@ -11,7 +11,7 @@ from hostdx.probes.engine.loads.memory_policy import MemoryNotPlaceable, bind_me
 from hostdx.probes.engine.loads.pinned_loads import LINE, PointerChain, _successor_addresses
 from hostdx.probes.engine.pool import WorkerFailed
 from hostdx.probes.reading.process_stat import is_running
-from hostdx.scenarios.numa.measurement.placement import PlacementBench, Seat, WorkerPlacement
+from hostdx.scenarios.numa.measurement.placement import PlacementBench, WorkerPlacement, WorkerSeat
 from tests.needs import not_here
 from tests.real.polled import happens
 
@@ -66,7 +66,7 @@ def test_memory_on_a_node_that_is_there_and_on_one_that_is_not() -> None:
 async def test_every_load_runs_where_it_is_put(work: str) -> None:
     bench = PlacementBench(1)
     try:
-        seat = WorkerPlacement("one", "", (Seat((ALLOWED[-1],)),))
+        seat = WorkerPlacement("one", "", (WorkerSeat((ALLOWED[-1],)),))
         measured = await bench.measure_slice(work, seat, 0.005, size_bytes=1 << 20)
         assert measured.rate > 0 and measured.calm_rate > 0 and measured.cpu_per_operation_s is not None
         assert os.sched_getaffinity(bench.all_pids[-1]) == {ALLOWED[-1]}
@@ -82,7 +82,7 @@ async def test_both_ends_of_a_connection_are_where_they_are_put(work: str) -> No
     try:
         for peer in (ALLOWED[0], ALLOWED[-1], ALLOWED[0]):
             measured = await bench.measure_slice(
-                work, WorkerPlacement("one", "", (Seat((ALLOWED[0],), peer=(peer,)),)), 0.005
+                work, WorkerPlacement("one", "", (WorkerSeat((ALLOWED[0],), peer=(peer,)),)), 0.005
             )
             assert measured.rate > 0
             worker = bench.all_pids[-1]
@@ -91,7 +91,7 @@ async def test_both_ends_of_a_connection_are_where_they_are_put(work: str) -> No
             assert os.sched_getaffinity(worker) == {ALLOWED[0]}
         with pytest.raises(WorkerFailed):
             await bench.measure_slice(
-                work, WorkerPlacement("gone", "", (Seat((ALLOWED[0],), peer=(100_000,)),)), 0.005
+                work, WorkerPlacement("gone", "", (WorkerSeat((ALLOWED[0],), peer=(100_000,)),)), 0.005
             )
     finally:
         await bench.close()
@@ -103,7 +103,9 @@ async def test_a_placement_that_cannot_be_is_refused() -> None:
     bench = PlacementBench(1)
     try:
         with pytest.raises(WorkerFailed):
-            await bench.measure_slice("integer", WorkerPlacement("gone", "", (Seat((100_000,)),)), 0.005)
+            await bench.measure_slice(
+                "integer", WorkerPlacement("gone", "", (WorkerSeat((100_000,)),)), 0.005
+            )
     finally:
         await bench.close()
 

@@ -24,7 +24,7 @@ from hostdx.probes.system.disk.topology import find_placement
 from hostdx.probes.types import is_present
 from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.contract.verdict.verdict import GroupVerdict
-from hostdx.scenarios.experiment.places import PlaceVisits
+from hostdx.scenarios.experiment.places import FileSetVisits
 from hostdx.scenarios.experiment.schedule.train_scheduler import batch_groups
 from hostdx.scenarios.experiment.sequential import SequentialComparison, draw_orders
 from tests.fakes.held import open_private
@@ -152,7 +152,7 @@ async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -
         comparison = SequentialComparison(
             "A", "B", load.metric, planned_groups=GROUPS, all_pairs=trains.places
         )
-        visits, draw = PlaceVisits(trains.places, rng), draw_orders("AB", rng)
+        visits, draw = FileSetVisits(trains.places, rng), draw_orders("AB", rng)
         while len(comparison.log_ratios) < GROUPS:
             places = visits.next(12)
             order = ["AB".index(v) for _ in places for v in next(draw)]

@@ -8,8 +8,8 @@ import pytest
 from hostdx.probes.files import path_ownership as module
 from hostdx.probes.files.path_ownership import describe_exposure_of_root
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.contract.action import private_directory
-from hostdx.scenarios.contract.model import directory_action
+from hostdx.scenarios.contract.action import private_directory_action
+from hostdx.scenarios.contract.model import make_directory_action
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,7 @@ def test_only_root_and_only_this_host(tmp_path: Path, monkeypatch: pytest.Monkey
     folder.chmod(0o777)
     assert describe_exposure_of_root(str(folder))
     host = Host(str(tmp_path))
-    assert directory_action(host, str(folder)) == private_directory(str(folder))
+    assert make_directory_action(host, str(folder)) == private_directory_action(str(folder))
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert not describe_exposure_of_root(str(folder))
     assert not describe_exposure_of_root(str(tmp_path / "missing"))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.undo.kinds.command import CommandFailed, run_changing_command
+from hostdx.app.undo.kinds.command import ChangingCommandFailed, run_changing_command
 from hostdx.probes.children import command as module
 from hostdx.probes.children.command import find_tool, run_command
 from hostdx.probes.reading.host import Host
@@ -46,7 +46,7 @@ def test_root_runs_nothing_that_others_could_have_put_there(
     os.chown(path, 0, 0)
     os.chown(tmp_path, 1234, 1234)
     assert find_tool("hostdx-trap") is None
-    with pytest.raises(CommandFailed, match="not installed"):
+    with pytest.raises(ChangingCommandFailed, match="not installed"):
         run_changing_command(["hostdx-trap"])
 
 

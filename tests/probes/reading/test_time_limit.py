@@ -70,5 +70,5 @@ def test_an_imported_file_that_is_read_for_ever_is_one_line(
     monkeypatch.setattr(imported, "MAX_READ_S", 0.05)
     monkeypatch.setattr(imported, "parse", lambda *_: ENDLESS.fullmatch("a" * 60))
     with pytest.raises(Failure, match=r"^import: .*/a: took longer than 0 s to read; import the parts"):
-        imported.read(tmp_path / "a")
+        imported.read_foreign_result(tmp_path / "a")
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)

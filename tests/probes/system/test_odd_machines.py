@@ -12,7 +12,7 @@ from hostdx.probes.system.nodes.numa import read_numa
 from hostdx.probes.system.processor.cpu import read_cpu
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.contract.model import Options
-from hostdx.scenarios.contract.rule import Inapplicable, Unreadable
+from hostdx.scenarios.contract.rule import FactUnreadable, RuleInapplicable
 from hostdx.scenarios.numa.rules import RULES
 from hostdx.scenarios.numa.scenario import NumaScenario
 from tests.fakes.hosts import odd_machines as odd
@@ -153,7 +153,7 @@ def test_what_is_said_of_it(odd_machine: tuple[Odd, Tree]) -> None:
     for rule in RULES:
         try:
             ids += [finding.id for finding in rule.check(host)]
-        except (Inapplicable, Unreadable):
+        except (RuleInapplicable, FactUnreadable):
             continue
     assert tuple(ids) == odd.rules
 

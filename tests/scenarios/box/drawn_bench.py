@@ -4,7 +4,7 @@ import random
 from collections.abc import Mapping
 
 from hostdx.probes.engine.measured import Measured, WriteBudgetSpent
-from hostdx.scenarios.box.measurement.bench import Cached, DirectoryListing
+from hostdx.scenarios.box.measurement.bench import DirectoryListing, ReadsServedByCache
 from hostdx.scenarios.box.measurement.corner import CORNERS, CornerTest
 from hostdx.scenarios.contract.model import Clock
 from tests.fakes.clock import FakeClock
@@ -72,7 +72,7 @@ class DrawnBench:
         assert corner in CORNERS
         self.order.append((self._cycle, corner.id))
         if corner.id in self._cached:
-            raise Cached("cached: 100 % of the pages stayed in this host's memory")
+            raise ReadsServedByCache("cached: 100 % of the pages stayed in this host's memory")
         self._left -= 1
         if self._left < 0:
             raise self._last

@@ -4,8 +4,8 @@ import random
 
 import msgspec
 
-from hostdx.scenarios.box.bounds import THIS, boxes_with_outliers, odd_findings, same_setup_runs
-from hostdx.scenarios.box.results import CornerFigures, CornerLevel, Corners
+from hostdx.scenarios.box.bounds import THIS, boxes_with_outliers, outlier_run_findings, same_setup_runs
+from hostdx.scenarios.box.results import CornerFigures, CornerLevel, CornersResult
 from tests.every_case import every_case
 from tests.scenarios.box.drawn_bench import USUAL
 
@@ -36,7 +36,7 @@ def past_runs(seed: int, count: int = 7) -> list[tuple[str, CornerFigures]]:
 def test_the_corner_that_got_slower_is_the_one_named(corner: str, seed: int) -> None:
     now = draw_corners(seed, corner, 3.0)
     _, odd = boxes_with_outliers(now, past_runs(seed))
-    assert [f.id for f in odd_findings(now, odd)] == [f"box.odd.{corner}"]
+    assert [f.id for f in outlier_run_findings(now, odd)] == [f"box.odd.{corner}"]
 
 
 def test_the_box_has_all_like_runs_and_marks_the_odd_corner() -> None:
@@ -56,5 +56,5 @@ def test_only_the_same_file_system_with_as_many_workers_is_its_past() -> None:
         msgspec.structs.replace(now, file_system="ext4"),
         now,
     ]
-    recorded = [(f"run {n}", Corners(t=1.0, value=corners)) for n, corners in enumerate(others)]
+    recorded = [(f"run {n}", CornersResult(t=1.0, value=corners)) for n, corners in enumerate(others)]
     assert [name for name, _ in same_setup_runs(now, recorded)] == ["run 3"]

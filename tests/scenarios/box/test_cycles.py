@@ -6,9 +6,9 @@ from collections import Counter
 import msgspec
 import pytest
 
-from hostdx.scenarios.box.cycles import MIN_GROUPS, PILOTS, Cycles
+from hostdx.scenarios.box.cycles import MIN_GROUPS, PILOTS, BoxCycles
 from hostdx.scenarios.box.findings import box_findings
-from hostdx.scenarios.box.measurement.corner import CORNERS, of_load
+from hostdx.scenarios.box.measurement.corner import CORNERS, corners_of_load
 from hostdx.scenarios.box.plan import box_workloads
 from hostdx.scenarios.box.results import CornerFigures
 from hostdx.scenarios.contract import events as ev
@@ -34,7 +34,7 @@ class Sizes(msgspec.Struct):
 
 class BoxRun(msgspec.Struct):
     run: FakeRun
-    cycles: Cycles
+    cycles: BoxCycles
     bench: DrawnBench
 
     @property
@@ -60,7 +60,7 @@ def run_box(
     run = watch.run if watch is not None else FakeRun(seed=seed, clock=clock)
     assert isinstance(run, FakeRun) and isinstance(run.clock, FakeClock)
     bench = DrawnBench(run.clock, seed, **more)  # type: ignore[arg-type]
-    cycles = Cycles(run, bench, box_workloads(Sizes()), watch, "this file system (xfs)")
+    cycles = BoxCycles(run, bench, box_workloads(Sizes()), watch, "this file system (xfs)")
     asyncio.run(cycles.measure(StepInProgress(run, "corners", "corners"), budget_s, WORKERS))
     return BoxRun(run, cycles, bench)
 
@@ -188,7 +188,7 @@ def test_what_the_order_decides_is_measured_anew_after_settling_or_not_at_all(fl
         assert verdict.is_not_measured and verdict.ratio is None
         assert verdict.order.second == pytest.approx(2.5, rel=0.1)
         levels = {corner_level.corner: corner_level for corner_level in done.cycles.corner_levels()}
-        for corner in of_load("ior-write"):  # no level either: the order decides it
+        for corner in corners_of_load("ior-write"):  # no level either: the order decides it
             assert levels[corner.id].median is None and levels[corner.id].reason
         return
     assert verdict.is_slower and verdict.ratio == pytest.approx(1 / 2.25, rel=0.1)

@@ -3,9 +3,9 @@
 import msgspec
 import pytest
 
-from hostdx.scenarios.analysis.compare.odd import Apart, OddLoad, OddRuns
+from hostdx.scenarios.analysis.compare.odd import LoadWithOutliers, OutlierRun, RunOutliers
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey
-from hostdx.scenarios.box.bounds import THIS, odd_findings
+from hostdx.scenarios.box.bounds import THIS, outlier_run_findings
 from hostdx.scenarios.box.findings import box_findings
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.plan import Metric
@@ -57,12 +57,12 @@ def test_an_odd_run_is_alone_or_the_newest_of_those_since_when_it_lasts(
     odd_indices: tuple[int, ...], is_named: bool
 ) -> None:
     runs = (*(f"run {n}" for n in range(7)), THIS)
-    load = OddLoad(
+    load = LoadWithOutliers(
         key=FigureKey("ior-hard-write", "bandwidth"), metric=Metric("bandwidth", "B/s"), runs=8, core=("run 1",),
         centre=1e8, low=9e7, high=1.1e8, groups=len(odd_indices) > 1,
-        apart=tuple(Apart(run=runs[n], index=n, value=3e7, ratio=0.3, ci95=(0.2, 0.4)) for n in odd_indices),
+        apart=tuple(OutlierRun(run=runs[n], index=n, value=3e7, ratio=0.3, ci95=(0.2, 0.4)) for n in odd_indices),
     )  # fmt: skip
-    findings = list(odd_findings(draw_corners(1), OddRuns(runs=runs, loads=1, found=(load,))))
+    findings = list(outlier_run_findings(draw_corners(1), RunOutliers(runs=runs, loads=1, found=(load,))))
     assert [finding.id for finding in findings] == (["box.odd.ior-hard-write"] if is_named else [])
 
 

@@ -10,8 +10,8 @@ from hostdx.app.recordings.reader import load_recording
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.analysis.compare.bounding_box import (
     AccessPattern,
+    ApplicationPoint,
     BoxCorner,
-    Placed,
     log_position,
     place_applications,
 )
@@ -42,7 +42,7 @@ def darshan_text(**counters: float) -> str:
     )
 
 
-def placing_findings(points: Sequence[Placed], share: float = 0.1) -> list[Finding]:
+def placing_findings(points: Sequence[ApplicationPoint], share: float = 0.1) -> list[Finding]:
     """In a box of 4 workers whose corners are known to that share of themselves."""
     figures = draw_corners(1)
     levels = tuple(
@@ -86,7 +86,7 @@ def test_each_direction_comes_from_what_was_counted(
     change: dict[str, float], processes: int, count: int
 ) -> None:
     pattern = AccessPattern(mean_bytes=47_008, small=1.0, unaligned=1.0, shared_files=1, files=1)
-    point = Placed(
+    point = ApplicationPoint(
         name="job", direction="write", bandwidth=450 * MB, processes=processes,
         pattern=msgspec.structs.replace(pattern, **change),
     )  # fmt: skip
@@ -95,7 +95,9 @@ def test_each_direction_comes_from_what_was_counted(
 
 
 def test_near_the_easy_corner_nothing_is_advised() -> None:
-    [finding] = placing_findings([Placed(name="job", direction="write", bandwidth=880 * MB, processes=4)])
+    [finding] = placing_findings(
+        [ApplicationPoint(name="job", direction="write", bandwidth=880 * MB, processes=4)]
+    )
     assert finding.severity == "ok" and not finding.remedy
 
 

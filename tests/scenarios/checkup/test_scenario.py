@@ -14,14 +14,19 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.topology import read_disk_topology
 from hostdx.probes.types import Json
 from hostdx.scenarios.checkup import parts
-from hostdx.scenarios.checkup.parts import CheckupPart, enough_seconds, share_seconds, sort_by_suspicion
+from hostdx.scenarios.checkup.parts import (
+    CheckupPart,
+    seconds_for_each_part,
+    seconds_that_suffice,
+    sort_by_suspicion,
+)
 from hostdx.scenarios.checkup.results import CheckupAnswer
 from hostdx.scenarios.checkup.scenario import NOT_NEEDED_REASON, Checkup
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.card import Card
 from hostdx.scenarios.contract.finding import Finding, Remedy, SuggestedStep
-from hostdx.scenarios.contract.model import Options, OtherRunOutcome, Prepared, Run, Scenario
+from hostdx.scenarios.contract.model import Options, OtherRunOutcome, PreparedRun, Run, Scenario
 from hostdx.scenarios.contract.plan import Option
 from tests.fakes.hosts.tree import Tree
 from tests.fakes.run import FakeRun, conduct_fake
@@ -50,7 +55,7 @@ class FakePart(Scenario):
     def blocking_reason(self, host: Host) -> str:
         return self._why_not
 
-    def prepare(self, host: Host, options: Options) -> Prepared:
+    def prepare(self, host: Host, options: Options) -> PreparedRun:
         change = Action(kind="attribute", title="switch it", target="/x", new="1", consent=True)
         budget = options.as_number("budget")
         plan = self.make_plan(
@@ -59,7 +64,7 @@ class FakePart(Scenario):
             actions=(change,) if self._asks else (),
             options=options.values,
         )
-        return Prepared(plan, self._run)
+        return PreparedRun(plan, self._run)
 
     async def _run(self, run: Run) -> None:
         raise AssertionError("a part is run by another process")
@@ -148,9 +153,12 @@ async def test_a_budget_too_short_for_all_leaves_the_last_ones_out(offer: Any) -
     plan = Checkup().prepare(Host(), Options({"budget": 32.0}, Checkup.options)).plan
     assert [step.id for step in plan.steps] == ["triage", "null"] and len(plan.left_out) == 2
     parts = [CheckupPart(scenario) for scenario in (NULL, STORAGE, WALL)]
-    enough_s = enough_seconds(parts)
-    assert len(share_seconds(parts, enough_s)) == 3 and len(share_seconds(parts, enough_s - 0.1)) < 3
-    assert not share_seconds([CheckupPart(STORAGE)], 1.0)
+    enough_s = seconds_that_suffice(parts)
+    assert (
+        len(seconds_for_each_part(parts, enough_s)) == 3
+        and len(seconds_for_each_part(parts, enough_s - 0.1)) < 3
+    )
+    assert not seconds_for_each_part([CheckupPart(STORAGE)], 1.0)
 
 
 async def test_a_suspect_of_triage_is_measured_first_and_a_clear_answer_ends_it(offer: Any) -> None:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.cli.measuring.run import run as run_command
-from hostdx.app.cli.scenario_command import Scenarios
+from hostdx.app.cli.scenario_command import ScenarioGroup
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract.model import Options, RunRefused, Scenario, UsageError, missing_attributes
 from hostdx.scenarios.contract.plan import Plan
-from hostdx.scenarios.contract.registry import load, scenario_names
+from hostdx.scenarios.contract.registry import load_scenario, scenario_names
 
 ROOT = Path(__file__).parents[3]
 TEXTS = ("id", "title", "question", "why", "answers")
@@ -33,7 +33,7 @@ def plan_of(scenario: Scenario, host: Host) -> Plan | None:
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_it_declares_all_that_hostdx_asks(name: str) -> None:
-    scenario = load(name)
+    scenario = load_scenario(name)
     assert not missing_attributes(scenario) and scenario.id == name
     for text in (getattr(scenario, attribute) for attribute in TEXTS):
         assert text and one_line(text)
@@ -49,8 +49,8 @@ def test_it_declares_all_that_hostdx_asks(name: str) -> None:
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_its_options_do_not_hide_those_of_every_run(name: str) -> None:
-    assert isinstance(run_command, Scenarios)
-    command = run_command._make_command(name, load(name))
+    assert isinstance(run_command, ScenarioGroup)
+    command = run_command._make_command(name, load_scenario(name))
     spelled = [word for parameter in command.params for word in parameter.opts]
     assert len(set(spelled)) == len(spelled)
 
@@ -58,15 +58,15 @@ def test_its_options_do_not_hide_those_of_every_run(name: str) -> None:
 @pytest.mark.parametrize("name", scenario_names())
 def test_on_a_tree_that_holds_nothing_it_says_why_not_in_one_line(name: str, tmp_path: Path) -> None:
     host = Host(str(tmp_path))
-    assert one_line(load(name).blocking_reason(host))
-    plan = plan_of(load(name), host)
-    assert plan is None or plan.refusal or load(name).blocking_reason(host)
+    assert one_line(load_scenario(name).blocking_reason(host))
+    plan = plan_of(load_scenario(name), host)
+    assert plan is None or plan.refusal or load_scenario(name).blocking_reason(host)
 
 
 @pytest.mark.parametrize("name", scenario_names())
 def test_its_plan_here_is_its_own_and_always_the_same(name: str) -> None:
-    scenario = load(name)
-    first, second = plan_of(scenario, Host()), plan_of(load(name), Host())
+    scenario = load_scenario(name)
+    first, second = plan_of(scenario, Host()), plan_of(load_scenario(name), Host())
     if first is None or second is None:
         assert first is second
         return

@@ -8,7 +8,7 @@ import pytest
 from hostdx.scenarios.contract.declared_options import COMMON_OPTIONS, apply_declaration, declared_options
 from hostdx.scenarios.contract.knowledge_file import read_tables
 from hostdx.scenarios.contract.plan import Option
-from hostdx.scenarios.contract.registry import load, scenario_names
+from hostdx.scenarios.contract.registry import load_scenario, scenario_names
 from tests.every_case import every_case
 
 ROOT = Path(__file__).parents[3] / "scenarios"
@@ -52,7 +52,7 @@ def test_a_class_gets_what_its_file_says_and_keeps_the_rest(tmp_path: Path) -> N
 
 
 def test_every_option_of_ours_has_its_bounds_and_its_default_within_them() -> None:
-    options = [option for name in scenario_names() for option in load(name).options]
+    options = [option for name in scenario_names() for option in load_scenario(name).options]
     assert len(options) > 60
     for option in options:
         assert "{" not in option.help and option.help, option.name

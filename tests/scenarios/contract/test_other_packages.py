@@ -50,13 +50,13 @@ def test_what_no_command_could_take_is_refused(
     module.Foreign = type("Foreign", (Thp,), {**members, "id": "foreign"})
     entries.append(metadata.EntryPoint("foreign", f"{name}:Foreign", GROUP))
     with pytest.raises(ImportError):
-        registry.load("foreign")
+        registry.load_scenario("foreign")
     assert card.card_of.__wrapped__("foreign").id == "foreign"
 
 
 def test_a_sound_one_is_loaded(entries: list[metadata.EntryPoint]) -> None:
     entries.append(metadata.EntryPoint("thp", "tests.plugin.hostdx_thp:Thp", GROUP))
-    assert registry.load("thp").id == "thp" and "thp" in registry.scenario_names()
+    assert registry.load_scenario("thp").id == "thp" and "thp" in registry.scenario_names()
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_a_package_that_leaves_the_program_does_not_end_it(
     (tmp_path / f"{name}.py").write_text(f"{indent}{ending}\n")
     entries.append(metadata.EntryPoint("leaves", f"{name}:X", GROUP))
     with pytest.raises(ImportError):
-        registry.load("leaves")
+        registry.load_scenario("leaves")
     assert card.card_of.__wrapped__("leaves") == Card(id="leaves")
     assert result_tagged.__wrapped__("leaves.x/1") is None
 
@@ -87,7 +87,7 @@ def test_a_users_interrupt_ends_what_imports_a_package(
     entries.append(metadata.EntryPoint("interrupted", "interrupted:X", GROUP))
     try:
         with pytest.raises(KeyboardInterrupt):
-            registry.load("interrupted")
+            registry.load_scenario("interrupted")
         assert signal.getsignal(signal.SIGINT) is before
     finally:
         signal.signal(signal.SIGINT, outside)

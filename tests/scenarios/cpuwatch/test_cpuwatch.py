@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hostdx.app.terminal.process import identity_of
+from hostdx.app.terminal.process import process_identity
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look
 from hostdx.probes.system.running.processes import owner_of
@@ -20,7 +20,7 @@ from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import Options, RunRefused, UsageError
 from hostdx.scenarios.cpuwatch import scenario
 from hostdx.scenarios.cpuwatch.findings import WatchedJob, cpuwatch_findings, users_finding
-from hostdx.scenarios.cpuwatch.scenario import Cpuwatch, _find_busiest
+from hostdx.scenarios.cpuwatch.scenario import Cpuwatch, _find_busiest_target
 from hostdx.scenarios.triage.cpus import priority
 from hostdx.scenarios.triage.cpus.quota import throttling_sentence
 from hostdx.scenarios.triage.cpus.usable import usable_cpus
@@ -161,13 +161,13 @@ async def test_without_a_job_the_busiest_process_is_watched(
     run.clock.sleep = sleep  # type: ignore[method-assign]
     put_times(100, 1.0)
     if busiest:
-        target, users = await _find_busiest(run)
+        target, users = await _find_busiest_target(run)
         assert target.value == busiest and [user.rate for user in users] == pytest.approx([0.25])
         finding = users_finding(users, 2.0)
         assert len(finding.evidence) == len(users) and all(row.source for row in finding.evidence)
         return
     with pytest.raises(RunRefused):
-        await _find_busiest(run)
+        await _find_busiest_target(run)
 
 
 async def test_many_small_processes_are_watched_as_their_control_group(tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ async def test_many_small_processes_are_watched_as_their_control_group(tmp_path:
 
     run.clock.sleep = sleep  # type: ignore[method-assign]
     put_times(100, 8)
-    target, users = await _find_busiest(run)
+    target, users = await _find_busiest_target(run)
     assert (target, users) == (JobTarget("cgroup", "/job.slice/a"), [])
 
 
@@ -274,9 +274,9 @@ def busy() -> Iterator[int]:
 @pytest.mark.noisy("where the CPUs are full the job gets no more than it asked for", false_failures="0 of 4")
 @pytest.mark.real("cpu")
 async def test_a_planted_job(busy: int) -> None:
-    from hostdx.app.run.runner import Monotonic
+    from hostdx.app.run.runner import MonotonicClock
 
-    run = FakeRun(host=Host(), clock=Monotonic(), options={"pid": busy, "expect": 1.0, "seconds": 3.0})
+    run = FakeRun(host=Host(), clock=MonotonicClock(), options={"pid": busy, "expect": 1.0, "seconds": 3.0})
     await conduct_fake(Cpuwatch(), run)
     events = [e for e in run.events if getattr(e, "finding", None) is not None]
     first = events[0].finding  # type: ignore[union-attr]
@@ -285,7 +285,7 @@ async def test_a_planted_job(busy: int) -> None:
 
 def test_another_process_with_the_number_is_refused() -> None:
     """`--started` goes with `--pid`: the number alone may belong to a newer process."""
-    me = identity_of()
+    me = process_identity()
     target = {"pid": str(me.pid), "started": me.start}
     assert Cpuwatch().prepare(Host(), Options(target)).plan.steps
     with pytest.raises(RunRefused):

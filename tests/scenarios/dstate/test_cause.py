@@ -5,7 +5,14 @@ from pathlib import Path
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.tasks import Task
 from hostdx.probes.types import Absent
-from hostdx.scenarios.dstate.cause import Cause, DeviceLimit, Sleep, StuckTaskDetails, TaskSleeps, cause_of
+from hostdx.scenarios.dstate.cause import (
+    DeviceLimit,
+    Sleep,
+    StuckTaskDetails,
+    TaskSleeps,
+    TaskWaitCause,
+    wait_cause_of,
+)
 from hostdx.scenarios.dstate.findings import group_by_cause, stuck_group_finding
 from hostdx.scenarios.dstate.location import (
     DeviceActivity,
@@ -77,97 +84,135 @@ def device(
 TOP = device("sdb1", scheduler="none")
 ROWS = [
     # a file server: by its functions, or by the file system of what it has open
-    (stuck("rpc_wait_bit_killable", "nfs4_proc_getattr"), [], Cause("network", "", "rpc_wait_bit_killable")),
-    (stuck("folio_wait_bit_common", place=NFS), [], Cause("network", "srv:/export", "folio_wait_bit_common")),
-    (stuck("request_wait_answer"), [], Cause("fuse", "", "request_wait_answer")),
+    (
+        stuck("rpc_wait_bit_killable", "nfs4_proc_getattr"),
+        [],
+        TaskWaitCause("network", "", "rpc_wait_bit_killable"),
+    ),
+    (
+        stuck("folio_wait_bit_common", place=NFS),
+        [],
+        TaskWaitCause("network", "srv:/export", "folio_wait_bit_common"),
+    ),
+    (stuck("request_wait_answer"), [], TaskWaitCause("fuse", "", "request_wait_answer")),
     # a frozen file system: sure with the caller in the stack, or with an idle device; else a hint
     (
         stuck("percpu_rwsem_wait", "__percpu_down_read", "mnt_want_write", place=XFS),
         [],
-        Cause("frozen", "/data", "percpu_rwsem_wait"),
+        TaskWaitCause("frozen", "/data", "percpu_rwsem_wait"),
     ),
-    (stuck("percpu_rwsem_wait", place=XFS), [TOP, device()], Cause("frozen", "/data", "percpu_rwsem_wait")),
-    (stuck("percpu_rwsem_wait"), [], Cause("frozen", "", "percpu_rwsem_wait", False)),
+    (
+        stuck("percpu_rwsem_wait", place=XFS),
+        [TOP, device()],
+        TaskWaitCause("frozen", "/data", "percpu_rwsem_wait"),
+    ),
+    (stuck("percpu_rwsem_wait"), [], TaskWaitCause("frozen", "", "percpu_rwsem_wait", False)),
     (
         stuck("percpu_rwsem_wait", place=XFS),
         [TOP, device(quiet_s=0.5)],
-        Cause("frozen", "/data", "percpu_rwsem_wait", False),
+        TaskWaitCause("frozen", "/data", "percpu_rwsem_wait", False),
     ),
     # the device holds requests and completes none
-    (stuck("io_schedule", place=XFS), [TOP, device(holds=31)], Cause("device", "sdb", "io_schedule")),
+    (stuck("io_schedule", place=XFS), [TOP, device(holds=31)], TaskWaitCause("device", "sdb", "io_schedule")),
     # the driver holds nothing and nothing moves: the scheduler has it only where it is seen to
-    (stuck("blk_mq_get_tag", place=XFS), [TOP, device(tags=12)], Cause("scheduler", "sdb", "blk_mq_get_tag")),
-    (stuck("io_schedule", place=XFS), [TOP, device(quiet_s=60)], Cause("idle", "sdb", "io_schedule", False)),
-    (stuck("io_schedule", place=XFS), [TOP, device(tags=0)], Cause("idle", "sdb", "io_schedule", False)),
-    (stuck("wbt_wait", place=XFS), [TOP, device(scheduler="none")], Cause("idle", "sdb", "wbt_wait", False)),
+    (
+        stuck("blk_mq_get_tag", place=XFS),
+        [TOP, device(tags=12)],
+        TaskWaitCause("scheduler", "sdb", "blk_mq_get_tag"),
+    ),
+    (
+        stuck("io_schedule", place=XFS),
+        [TOP, device(quiet_s=60)],
+        TaskWaitCause("idle", "sdb", "io_schedule", False),
+    ),
+    (
+        stuck("io_schedule", place=XFS),
+        [TOP, device(tags=0)],
+        TaskWaitCause("idle", "sdb", "io_schedule", False),
+    ),
+    (
+        stuck("wbt_wait", place=XFS),
+        [TOP, device(scheduler="none")],
+        TaskWaitCause("idle", "sdb", "wbt_wait", False),
+    ),
     # its control group has a limit for the disk: also where a request is let through now and then
     (
         stuck("io_schedule", place=XFS, limits=(LIMIT,)),
         [TOP, device(quiet_s=20)],
-        Cause("throttled", "sdb", "io_schedule", False),
+        TaskWaitCause("throttled", "sdb", "io_schedule", False),
     ),
     (
         stuck("io_schedule", place=XFS, limits=(LIMIT,)),
         [TOP, device(quiet_s=1)],
-        Cause("throttled", "sdb", "io_schedule", False),
+        TaskWaitCause("throttled", "sdb", "io_schedule", False),
     ),
     # a limit does not excuse a device that holds what it was given
     (
         stuck("io_schedule", place=XFS, limits=(LIMIT,)),
         [TOP, device(holds=3)],
-        Cause("device", "sdb", "io_schedule"),
+        TaskWaitCause("device", "sdb", "io_schedule"),
     ),
     # multipath over idle paths
     (
         stuck("io_schedule", place=LVM),
         [device("dm-0", multipath=True), device(scheduler="mq-deadline")],
-        Cause("paths", "dm-0", "io_schedule", False),
+        TaskWaitCause("paths", "dm-0", "io_schedule", False),
     ),
     # a layer between the top and the disk is suspended
     (
         stuck("io_schedule", place=MD),
         [device("dm-1"), device("md0", suspended=True), device()],
-        Cause("suspended", "md0", "io_schedule"),
+        TaskWaitCause("suspended", "md0", "io_schedule"),
     ),
     # it completes requests: slow
     (
         stuck("xfs_buf_iowait", place=XFS),
         [TOP, device(quiet_s=0.1, holds=31)],
-        Cause("busy", "sdb", "xfs_buf_iowait"),
+        TaskWaitCause("busy", "sdb", "xfs_buf_iowait"),
     ),
     # something in the middle is suspended
     (
         stuck("io_schedule", place=LVM),
         [device("dm-0", suspended=True), device()],
-        Cause("suspended", "dm-0", "io_schedule"),
+        TaskWaitCause("suspended", "dm-0", "io_schedule"),
     ),
-    (stuck("throttle_direct_reclaim", "shrink_node"), [], Cause("memory", "", "throttle_direct_reclaim")),
-    (stuck("rwsem_down_write_slowpath", place=XFS), [], Cause("lock", "/data", "rwsem_down_write_slowpath")),
-    (stuck("my_driver_wait"), [], Cause("unknown", "", "my_driver_wait")),
-    (stuck(), [], Cause("unknown", "", "")),
+    (
+        stuck("throttle_direct_reclaim", "shrink_node"),
+        [],
+        TaskWaitCause("memory", "", "throttle_direct_reclaim"),
+    ),
+    (
+        stuck("rwsem_down_write_slowpath", place=XFS),
+        [],
+        TaskWaitCause("lock", "/data", "rwsem_down_write_slowpath"),
+    ),
+    (stuck("my_driver_wait"), [], TaskWaitCause("unknown", "", "my_driver_wait")),
+    (stuck(), [], TaskWaitCause("unknown", "", "")),
     # the driver's count cannot be read: no guess
-    (stuck("io_schedule", place=XFS), [TOP, device(holds=NO)], Cause("block", "sdb", "io_schedule")),
+    (stuck("io_schedule", place=XFS), [TOP, device(holds=NO)], TaskWaitCause("block", "sdb", "io_schedule")),
 ]
 
 
 @every_case(("details", "devices", "expected"), ROWS)
 def test_a_stuck_task_gets_its_cause(
-    details: StuckTaskDetails, devices: list[DeviceState], expected: Cause
+    details: StuckTaskDetails, devices: list[DeviceState], expected: TaskWaitCause
 ) -> None:
-    assert cause_of(details, {d.name: d for d in devices}) == expected
+    assert wait_cause_of(details, {d.name: d for d in devices}) == expected
 
 
 def test_without_a_place_a_single_silent_device_is_a_hint() -> None:
     silent = device(holds=3)
-    assert cause_of(stuck("io_schedule"), {}, [silent]) == Cause("device", "sdb", "io_schedule", False)
-    assert cause_of(stuck("io_schedule"), {}, [silent, device("sdc", holds=1)]).kind == "block"
+    assert wait_cause_of(stuck("io_schedule"), {}, [silent]) == TaskWaitCause(
+        "device", "sdb", "io_schedule", False
+    )
+    assert wait_cause_of(stuck("io_schedule"), {}, [silent, device("sdc", holds=1)]).kind == "block"
 
 
 def test_the_kernels_fault_is_not_claimed_for_one_queue_or_another_scheduler() -> None:
     for state in (device(hw_queues=1, tags=3), device(scheduler="mq-deadline", tags=3)):
         states = {d.name: d for d in (TOP, state)}
         details = stuck("blk_mq_get_tag", place=XFS)
-        (group,) = group_by_cause([(details, cause_of(details, states))])
+        (group,) = group_by_cause([(details, wait_cause_of(details, states))])
         finding = stuck_group_finding(group, states, kernel_faults_of_release("4.18.0-348.el8.x86_64"))
         assert finding.id == "dstate.scheduler" and not finding.references
 
@@ -191,7 +236,7 @@ def test_the_kernels_fault_is_not_claimed_for_one_queue_or_another_scheduler() -
 )
 def test_every_cause_says_what_to_do_with_names_quoted(kind: str) -> None:
     place = MountedDirectory(mountpoint="/a b;reboot", fstype="xfs", how="fd")
-    cause = Cause(kind, "/a b;reboot")  # type: ignore[arg-type]
+    cause = TaskWaitCause(kind, "/a b;reboot")  # type: ignore[arg-type]
     (group,) = group_by_cause([(stuck("x", place=place), cause)])
     finding = stuck_group_finding(group, {})
     assert finding.remedy
@@ -203,7 +248,7 @@ def test_every_cause_says_what_to_do_with_names_quoted(kind: str) -> None:
 @every_case("active", ["mq-deadline", "bfq", "none", "kyber"])
 def test_no_remedy_sets_what_is_set_already(active: str) -> None:
     state = device(scheduler=active, tags=4)
-    (group,) = group_by_cause([(stuck("io_schedule", place=XFS), Cause("scheduler", "sdb"))])
+    (group,) = group_by_cause([(stuck("io_schedule", place=XFS), TaskWaitCause("scheduler", "sdb"))])
     for remedy in stuck_group_finding(group, {"sdb": state}).remedy:
         assert not any(f'scheduler}}="{active}"' in line for line in remedy.persistent)
 

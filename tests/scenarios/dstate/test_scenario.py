@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.run.runner import Monotonic
+from hostdx.app.run.runner import MonotonicClock
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.tasks import Task
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Options, UsageError
-from hostdx.scenarios.contract.rule import Unreadable
-from hostdx.scenarios.dstate.location import place_of
-from hostdx.scenarios.dstate.results import InD
+from hostdx.scenarios.contract.rule import FactUnreadable
+from hostdx.scenarios.dstate.location import directory_waited_for
+from hostdx.scenarios.dstate.results import TasksInDResult
 from hostdx.scenarios.dstate.rules import find_tasks_stuck_in_d
 from hostdx.scenarios.dstate.scenario import Dstate
 from tests.every_case import every_case
@@ -61,7 +61,7 @@ def test_nothing_is_well_where_tasks_are_hidden(tmp_path: Path, monkeypatch: pyt
     assert hidden.reason in event.finding.evidence[-1].text
     (absent,) = run.of(ev.AbsentFact)[-1:]
     assert (absent.name, absent.reason) == ("of other users", hidden.reason)
-    with pytest.raises(Unreadable, match="are hidden"):
+    with pytest.raises(FactUnreadable, match="are hidden"):
         list(find_tasks_stuck_in_d(run.host))
 
 
@@ -100,7 +100,7 @@ def test_a_place_is_told_from_the_arguments(
 ) -> None:
     host = make_host(tmp_path, (20, comm, "D", "x"))
     (tmp_path / "proc/20/cmdline").write_text(cmdline)
-    place = place_of(host, Task(20, 20, comm, 20, False, "x", 1))
+    place = directory_waited_for(host, Task(20, 20, comm, 20, False, "x", 1))
     assert not isinstance(place, Absent)
     assert (place.mountpoint, place.how) == (mountpoint, way)
     host.close()
@@ -113,7 +113,7 @@ def test_a_loop_devices_worker_waits_for_the_file_below(tmp_path: Path) -> None:
     (folder / "backing_file").write_text("/data/image\n")
     (tmp_path / "sys/class/block").mkdir(parents=True)
     (tmp_path / "sys/class/block/loop3").symlink_to("../../block/loop3")
-    place = place_of(host, Task(20, 20, "kworker/u8:4+loop3", 20, True, "percpu_rwsem_wait", 1))
+    place = directory_waited_for(host, Task(20, 20, "kworker/u8:4+loop3", 20, True, "percpu_rwsem_wait", 1))
     assert not isinstance(place, Absent)
     assert (place.mountpoint, place.how) == ("/data", "name")
     host.close()
@@ -132,7 +132,7 @@ def test_a_journal_on_a_loop_device_waits_for_that_device(tmp_path: Path) -> Non
         (tmp_path / "sys" / place).mkdir(parents=True)
         name = "7:6" if place == "dev/block" else "loop6"
         (tmp_path / "sys" / place / name).symlink_to("/sys/devices/virtual/block/loop6")
-    place = place_of(host, Task(20, 20, "jbd2/loop6-8", 20, True, "x", 1))
+    place = directory_waited_for(host, Task(20, 20, "jbd2/loop6-8", 20, True, "x", 1))
     assert not isinstance(place, Absent)
     assert (place.mountpoint, place.device, place.devices) == ("/image", "loop6", ("loop6",))
     host.close()
@@ -168,7 +168,7 @@ def test_stacks_and_pressure_are_recorded(tmp_path: Path) -> None:
         text = "some avg10=0.00 avg60=0.00 avg300=0.00 total=5000000\n"
         (tmp_path / "proc/pressure" / name).write_text(text)
     run = watch(host, seconds=5)
-    *_, stuck_tasks = run.of(InD)  # the list at the end; before it the table as it stood
+    *_, stuck_tasks = run.of(TasksInDResult)  # the list at the end; before it the table as it stood
     assert stuck_tasks.value[0].stack == ("io_schedule", "bio_wait")
     evidence = run.of(ev.Found)[-1].finding.evidence
     assert any(e.text == "dd (20): io_schedule <- bio_wait" and e.source.endswith("/stack") for e in evidence)
@@ -180,7 +180,7 @@ def test_stacks_and_pressure_are_recorded(tmp_path: Path) -> None:
 def test_the_root_file_system_says_nothing(tmp_path: Path) -> None:
     host = make_host(tmp_path, (20, "sh", "D", "x"))
     (tmp_path / "proc/20/task/20/cwd").symlink_to("/home/me")
-    assert isinstance(place_of(host, Task(20, 20, "sh", 20, False, "x", 1)), Absent)
+    assert isinstance(directory_waited_for(host, Task(20, 20, "sh", 20, False, "x", 1)), Absent)
     host.close()
 
 
@@ -225,7 +225,7 @@ def test_a_device_that_completes_nothing_is_told_from_a_frozen_file_system(froze
             try:
                 run = FakeRun(
                     host=Host(),
-                    clock=Monotonic(),  # type: ignore[arg-type]
+                    clock=MonotonicClock(),  # type: ignore[arg-type]
                     options={"seconds": 6.5},
                     declared=Dstate.options,
                 )
@@ -245,7 +245,7 @@ def test_a_task_on_a_really_frozen_file_system_is_caught(frozen: Path) -> None:
         try:
             run = FakeRun(
                 host=Host(),
-                clock=Monotonic(),
+                clock=MonotonicClock(),
                 options={"seconds": 4.5},
                 declared=Dstate.options,  # type: ignore[arg-type]
             )

@@ -9,7 +9,7 @@ import pytest
 
 from hostdx.scenarios.experiment.carry_over import CarryOver, choose_carry_over_action, estimate_carry_over
 from hostdx.scenarios.experiment.sequential import draw_orders
-from hostdx.scenarios.experiment.statistics.stats import Spread
+from hostdx.scenarios.experiment.statistics.stats import EstimateWithInterval
 
 Groups = tuple[list[tuple[str, ...]], list[list[float]]]
 
@@ -52,7 +52,7 @@ def test_few_groups_tell_nothing() -> None:
 
 def test_slices_grow_with_what_is_carried_over_up_to_a_block() -> None:
     def action_after(bias: float, slice_s: float) -> tuple[str, float]:
-        carried = CarryOver(Spread(bias, bias - 0.01, bias + 0.01), 100, True)
+        carried = CarryOver(EstimateWithInterval(bias, bias - 0.01, bias + 0.01), 100, True)
         action = choose_carry_over_action(carried, slice_s=slice_s, block_s=0.5, margin=0.05)
         return action.todo, pytest.approx(action.seconds)
 
@@ -60,5 +60,5 @@ def test_slices_grow_with_what_is_carried_over_up_to_a_block() -> None:
     assert action_after(0.02, 0.02) == ("lengthen", 0.04)
     assert action_after(-0.05, 0.2) == ("blocks", 0.5)
     assert action_after(-0.05, 0.9) == ("blocks", 0.9)  # slow operations: already longer than a block
-    clean = CarryOver(Spread(0.0, -0.01, 0.01), 100, False)
+    clean = CarryOver(EstimateWithInterval(0.0, -0.01, 0.01), 100, False)
     assert choose_carry_over_action(clean, slice_s=0.02, block_s=0.5, margin=0.05) == ("nothing", 0.02, clean)

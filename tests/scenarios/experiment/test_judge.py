@@ -2,7 +2,7 @@
 
 from hostdx.probes.engine.measured import Measured
 from hostdx.scenarios.contract.plan import Metric, Workload
-from hostdx.scenarios.experiment.budget import Pace
+from hostdx.scenarios.experiment.budget import GroupPace
 from hostdx.scenarios.experiment.groups import GroupBlocks
 from hostdx.scenarios.experiment.judge import Judge
 from tests.every_case import every_case
@@ -25,7 +25,7 @@ def group(index: int, ratio: float) -> GroupBlocks:
 )
 def test_more_than_half_of_the_groups_must_have_been_disturbed(first: bool, ratio: float, word: str) -> None:
     judge = Judge(READS, IOPS, ("A", "B"), family=1, margin=0.05, planned_groups=20)
-    pace = Pace(FakeClock(), 60.0, 2.0)
+    pace = GroupPace(FakeClock(), 60.0, 2.0)
     for index in range(20):
         blocks = group(index, ratio + 0.03 * (index % 4 - 1.5))
         blocks.loud = index % 2 == 1 or (first and index == 0)

@@ -9,7 +9,7 @@ import pytest
 from hostdx.probes.engine.measured import Measured
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.plan import Metric, Workload
-from hostdx.scenarios.contract.verdict.order import apply_order_guard, word_by_order
+from hostdx.scenarios.contract.verdict.order import apply_order_guard, word_held_to_order
 from hostdx.scenarios.contract.verdict.verdict import GroupVerdict, OrderEffect, Word
 from hostdx.scenarios.experiment.load_schedule import measure_workload
 from hostdx.scenarios.experiment.order import baseline_first, hold_to_shared_orders, order_effect
@@ -72,7 +72,7 @@ def test_too_few_groups_or_one_order_alone_say_nothing(logs: list[float], firsts
 def test_a_verdict_stands_where_each_order_alone_gives_it(
     effect: float, second: float, word: Word, expected: Word
 ) -> None:
-    assert word_by_order(word, draw(effect, second, sigma=0.01), 0.05) == expected
+    assert word_held_to_order(word, draw(effect, second, sigma=0.01), 0.05) == expected
 
 
 def test_without_an_established_effect_both_orders_must_lie_on_the_verdicts_side() -> None:
@@ -80,9 +80,9 @@ def test_without_an_established_effect_both_orders_must_lie_on_the_verdicts_side
         ratios=(0.7, 1.1), ci95=((0.5, 0.9), (0.8, 1.5)), groups=(15, 5), second=0.8,
         second_ci=(0.6, 1.05), is_established=False,
     )  # fmt: skip
-    assert word_by_order(Word.SLOWER, order, 0.05) == Word.UNDECIDED
-    assert word_by_order(Word.EQUAL, order, 0.05) == Word.EQUAL
-    assert word_by_order(Word.SLOWER, None, 0.05) == Word.SLOWER
+    assert word_held_to_order(Word.SLOWER, order, 0.05) == Word.UNDECIDED
+    assert word_held_to_order(Word.EQUAL, order, 0.05) == Word.EQUAL
+    assert word_held_to_order(Word.SLOWER, None, 0.05) == Word.SLOWER
 
 
 def verdict_with(variant: str, word: Word, order: OrderEffect | None) -> ev.RunVerdict:

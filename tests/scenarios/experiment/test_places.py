@@ -8,19 +8,19 @@ import pytest
 
 from hostdx.scenarios.contract.verdict.verdict import GroupVerdict
 from hostdx.scenarios.experiment.places import (
-    PlaceScatter,
-    PlaceVisits,
+    FileSetScatter,
+    FileSetVisits,
     estimate_scatter,
-    place_means_and_weights,
+    file_set_means_and_weights,
 )
 from hostdx.scenarios.experiment.sequential import SequentialComparison
 from tests.every_case import every_case
 
 
 def test_means_by_place_and_their_weights() -> None:
-    means, sums = place_means_and_weights([0.1, 0.4, 0.2, 0.6], None, [7, 3, 7, 3])
+    means, sums = file_set_means_and_weights([0.1, 0.4, 0.2, 0.6], None, [7, 3, 7, 3])
     assert means == pytest.approx([0.15, 0.5]) and sums == [2.0, 2.0]
-    means, sums = place_means_and_weights([0.1, 0.4, 0.2], [1.0, 5.0, 3.0], [7, 3, 7])
+    means, sums = file_set_means_and_weights([0.1, 0.4, 0.2], [1.0, 5.0, 3.0], [7, 3, 7])
     assert means == pytest.approx([(0.1 + 0.6) / 4, 0.4]) and sums == [4.0, 5.0]
 
 
@@ -46,7 +46,7 @@ def two_levels(
 ) -> tuple[list[float], list[float], list[int]]:
     """Log ratios of alike sides, what their slices scatter, and where: places of each side differ by `place`."""
     pair = [rng.gauss(0, place) - rng.gauss(0, place) for _ in range(pairs)]
-    visits = PlaceVisits(pairs, rng)
+    visits = FileSetVisits(pairs, rng)
     ratios, scatters, places = [], [], []
     for _ in range(groups):
         [place_number] = visits.next(1)
@@ -61,7 +61,7 @@ def two_levels(
 @every_case("all_pairs", [16, 64])
 @every_case("place", [0.0, 0.01, 0.021])
 def test_so_many_groups_narrow_the_interval(place: float, all_pairs: int) -> None:
-    place_scatter = PlaceScatter(place, 0.1, 0.1, all_pairs, all_pairs, 2 * all_pairs)
+    place_scatter = FileSetScatter(place, 0.1, 0.1, all_pairs, all_pairs, 2 * all_pairs)
     assert place_scatter.error(10 * all_pairs) == pytest.approx(
         math.sqrt(2 * place**2 / all_pairs + 0.1**2 / (10 * all_pairs))
     )

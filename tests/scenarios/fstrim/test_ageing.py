@@ -12,7 +12,7 @@ from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.loads.metadata import NewFiles
 from hostdx.probes.engine.measured import MeasurementInvalid
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.fstrim.ageing import STEP_BYTES, WORKERS, ChurnBench, least_bytes
+from hostdx.scenarios.fstrim.ageing import STEP_BYTES, WORKERS, ChurnBench, least_churn_bytes
 from tests.fakes.held import open_private
 
 MIB = 1 << 20
@@ -74,7 +74,7 @@ async def test_a_block_ends_with_its_bytes_and_leaves_files(bench_directory: Pat
 
 
 async def test_a_spent_budget_writes_nothing_more(bench_directory: Path) -> None:
-    bench = ChurnBench(Host(), open_private(bench_directory), (), 1, WriteBudget(least_bytes() - 1))
+    bench = ChurnBench(Host(), open_private(bench_directory), (), 1, WriteBudget(least_churn_bytes() - 1))
     try:
         with pytest.raises(MeasurementInvalid, match="write limit is reached"):
             await bench.measure_block(1.0, MIB)

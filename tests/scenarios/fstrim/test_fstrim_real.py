@@ -15,7 +15,7 @@ from hostdx.probes import units
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.fstrim.ageing import ChurnBench
-from hostdx.scenarios.fstrim.measurement.trim import Discards, parse_claim, read_discards
+from hostdx.scenarios.fstrim.measurement.trim import DiscardCounters, parse_claim, read_discards
 from tests.app.launcher import argv, own_env, run_hostdx, start_hostdx
 from tests.fakes.held import open_private
 from tests.needs import need, one_always, program
@@ -60,7 +60,7 @@ def trim_and_count(disk: TrimDisk) -> tuple[int, int, int]:
     discarded = -1
     for _ in range(100):  # XFS hands them over without waiting
         after = read_discards(Host(), (disk.device,))
-        assert isinstance(before, Discards) and isinstance(after, Discards)
+        assert isinstance(before, DiscardCounters) and isinstance(after, DiscardCounters)
         assert before.bytes is not None and after.bytes is not None
         if after.in_flight == 0 and after.bytes - before.bytes == discarded:
             break
@@ -184,7 +184,7 @@ def test_a_command_that_writes_too_much_is_stopped_at_the_bound(tmp_path: Path, 
     assert f"at most {units.format_size(bound)} " in plan, plan
     done = run_hostdx(tmp_path, *arguments_, "--quiet", timeout=90)
     after = read_discards(Host(), (disk.device,))
-    assert isinstance(before, Discards) and isinstance(after, Discards)
+    assert isinstance(before, DiscardCounters) and isinstance(after, DiscardCounters)
     wrote = after.written - before.written
     print(f"{wrote >> 20} MiB of a bound of {bound >> 20} MiB")
     assert done.returncode == 3 and "dd was stopped before" in done.stderr, done.stderr

@@ -6,10 +6,10 @@ import pytest
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
-from hostdx.scenarios.fstrim.ledger import Ledger
+from hostdx.scenarios.fstrim.ledger import TrimLedgerKeeper
 from hostdx.scenarios.fstrim.measurement.trim import (
-    Discards,
-    Trimmed,
+    DiscardCounters,
+    TrimOutcome,
     TrimPattern,
     parse_claim,
     read_discards,
@@ -67,13 +67,15 @@ class TypedSetup(TrimSetup):
         return self._total
 
 
-def make_trim(claimed: int | None, requested: int | None, rest_s: float | None = 0.0) -> Trimmed:
-    return Trimmed(claimed, "said", requested, 3, rest_s)
+def make_trim(claimed: int | None, requested: int | None, rest_s: float | None = 0.0) -> TrimOutcome:
+    return TrimOutcome(claimed, "said", requested, 3, rest_s)
 
 
-def ledger(tmp_path: Path, fstype: str, release: str, *steps: Trimmed, deleted: int = 0) -> list[LedgerRow]:
+def ledger(
+    tmp_path: Path, fstype: str, release: str, *steps: TrimOutcome, deleted: int = 0
+) -> list[LedgerRow]:
     run = FakeRun(host=Tree(tmp_path).host())
-    book = Ledger(run, TypedSetup(run.host, fstype), release)
+    book = TrimLedgerKeeper(run, TypedSetup(run.host, fstype), release)
     for step in steps:
         book.begin_row()
         book.end_row("deleting", deleted=deleted)
@@ -104,7 +106,7 @@ def test_the_answer_agrees_with_the_rows(
 ) -> None:
     """Never the free space for a number that the same run calls the size of the file system."""
     run = FakeRun(host=Tree(tmp_path).host())
-    book = Ledger(run, TypedSetup(run.host, fstype, free=16 * GIB, total=16 * GIB), release)
+    book = TrimLedgerKeeper(run, TypedSetup(run.host, fstype, free=16 * GIB, total=16 * GIB), release)
     for _ in range(3):
         book.begin_row()
         book.end_row("trim", trimmed=make_trim(16 * GIB, counted * GIB))
@@ -153,7 +155,7 @@ class Draining(FakeClock):
         put_diskstats(self.tree, self.done, in_flight=int(self.now() <= max(self.busy_s, self.others_s)))
 
 
-async def run_trim(tmp_path: Path, busy_s: float, others_s: float = 0.0) -> tuple[Trimmed, float]:
+async def run_trim(tmp_path: Path, busy_s: float, others_s: float = 0.0) -> tuple[TrimOutcome, float]:
     """What it found, and how long it waited."""
     tree = Tree(tmp_path)
     run = FakeRun(host=tree.host(), clock=Draining(tree, busy_s, others_s))
@@ -175,6 +177,6 @@ async def test_what_is_in_flight_is_waited_for_too_all_five_seconds(tmp_path: Pa
 def test_old_counters_have_no_discards(tmp_path: Path) -> None:
     tree = Tree(tmp_path).put("/proc/diskstats", "   8 0 sda 10 0 80 5 10 0 80 5 0 9 10\n")
     discards = read_discards(tree.host(), ("sda",))
-    assert isinstance(discards, Discards) and discards.bytes is None and discards.written == 80 * 512
+    assert isinstance(discards, DiscardCounters) and discards.bytes is None and discards.written == 80 * 512
     missing = read_discards(tree.host(), ("sda", "sdb"))
     assert isinstance(missing, Absent) and "sdb" in missing.reason

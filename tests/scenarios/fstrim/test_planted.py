@@ -9,12 +9,12 @@ import pytest
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.trim.trim_timer import trim_timer
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.action import private_directory
+from hostdx.scenarios.contract.action import private_directory_action
 from hostdx.scenarios.contract.model import Options
 from hostdx.scenarios.contract.plan import Plan
 from hostdx.scenarios.experiment.treated_trend import TreatedTrend
 from hostdx.scenarios.fstrim.findings import idling_finding
-from hostdx.scenarios.fstrim.ledger import Ledger
+from hostdx.scenarios.fstrim.ledger import TrimLedgerKeeper
 from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer
 from hostdx.scenarios.fstrim.measurement.trim import TrimPattern
 from hostdx.scenarios.fstrim.plan import load_and_control_workloads, parse_request, trim_action
@@ -71,11 +71,11 @@ async def planted_session(seed: int, name: str, loss: float, no_trim: str = "") 
         title="",
         question="",
         workloads=load_and_control_workloads(request, setup, PATTERN),
-        actions=(private_directory("/data"), trim_action(setup), trim_action(setup)),
+        actions=(private_directory_action("/data"), trim_action(setup), trim_action(setup)),
     )
     drive = Drive(run.clock, replay_any(name, seed), lambda: 1.0 if run.applied else 1.0 - loss)
     blocks = PhaseMeasurer(run, drive, plan.workloads, PATTERN, 1 << 20, None)
-    ledger = Ledger(run, setup, "6.1.0")
+    ledger = TrimLedgerKeeper(run, setup, "6.1.0")
     setup.no_trim, setup.to_trim = no_trim, "run it with sudo" if no_trim else ""
     await TrimSession(run, plan, setup, PATTERN, blocks, ledger, trim_timer(run.host)).run_phases()
     return run

@@ -17,7 +17,7 @@ from hostdx.scenarios.contract.model import Options, RunRefused
 from hostdx.scenarios.fstrim.measurement.phase import PhaseMeasurer
 from hostdx.scenarios.fstrim.measurement.trim import TrimPattern
 from hostdx.scenarios.fstrim.plan import load_and_control_workloads, parse_request
-from hostdx.scenarios.fstrim.results import Round, Rounds
+from hostdx.scenarios.fstrim.results import Round, TrimRoundsResult
 from hostdx.scenarios.fstrim.rounds import (
     append_round,
     file_system_id,
@@ -176,5 +176,5 @@ async def test_a_round_that_cannot_be_kept_is_judged_and_said(
     ):
         await measure_one_round(run, layout, request, blocks, trim_timer(run.host))
     assert [verdict.rounds for verdict in run.of(ev.SeriesVerdict)] == [1]
-    assert [len(e.value) for e in run.of(Rounds)] == [1]
+    assert [len(e.value) for e in run.of(TrimRoundsResult)] == [1]
     assert [e.finding.id for e in run.of(ev.Found)] == ["fstrim.degradation"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hostdx.scenarios.contract.rule import Unreadable
+from hostdx.scenarios.contract.rule import FactUnreadable
 from hostdx.scenarios.fstrim.remedies import timer_service_remedy
 from hostdx.scenarios.fstrim.rules import (
     RULES,
@@ -96,7 +96,7 @@ def test_the_admins_own_choice_is_respected(tree: Tree, timer: bool) -> None:
 def test_an_unknown_timer_is_not_guessed(tree: Tree) -> None:
     put_ssd(tree)
     (tree.root / UNIT.lstrip("/")).unlink()
-    with pytest.raises(Unreadable):
+    with pytest.raises(FactUnreadable):
         list(untrimmed_findings(tree.host()))
 
 
@@ -155,5 +155,5 @@ def test_a_mirror_is_not_told_of_parity(tree: Tree, level: str, by_parity: bool)
 def test_whether_discards_are_taken_is_unknown_not_fine(tree: Tree) -> None:
     host = put_ssd(tree, rotational=0).host()
     for rule in (swallowed_findings, untrimmed_findings):
-        with pytest.raises(Unreadable, match="discard"):
+        with pytest.raises(FactUnreadable, match="discard"):
             list(rule(host))

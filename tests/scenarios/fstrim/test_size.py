@@ -8,7 +8,12 @@ from hostdx.scenarios.contract.model import Options
 from hostdx.scenarios.experiment.before_after import MIN_BLOCKS
 from hostdx.scenarios.fstrim.measurement.load import CHURN_ID
 from hostdx.scenarios.fstrim.measurement.phase import PhaseMeasurer
-from hostdx.scenarios.fstrim.measurement.trim import BlockSize, TrimPattern, after_warm_up, max_repeats
+from hostdx.scenarios.fstrim.measurement.trim import (
+    ChosenBlockSize,
+    TrimPattern,
+    block_size_after_warm_up,
+    max_repeated_blocks,
+)
 from hostdx.scenarios.fstrim.plan import load_and_control_workloads, parse_request
 from hostdx.scenarios.fstrim.trim_setup import MAX_BLOCK_BYTES, MAX_WRITTEN_BYTES, TrimSetup
 from tests.fakes import FakeRun
@@ -28,12 +33,12 @@ class SizedSetup(TrimSetup):
 
 def size_at(
     bytes_per_s: float, *, phases: int = 3, amplified: float = 1.0, free: int = 500 * GIB
-) -> BlockSize:
+) -> ChosenBlockSize:
     budget = WriteBudget(MAX_WRITTEN_BYTES)
     budget.charge(360 * MIB, int(360 * MIB * amplified), CHURN_ID)
-    size = after_warm_up(SizedSetup(free), budget, TrimPattern(), phases, bytes_per_s)
+    size = block_size_after_warm_up(SizedSetup(free), budget, TrimPattern(), phases, bytes_per_s)
     blocks = size.pattern.blocks
-    written = phases * (blocks + max_repeats(blocks)) * size.bytes
+    written = phases * (blocks + max_repeated_blocks(blocks)) * size.bytes
     assert written * budget.write_amplification(CHURN_ID) <= budget.left_bytes
     return size
 

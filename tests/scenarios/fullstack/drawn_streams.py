@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.measured import Measured, MeasuredBatch, MeasurementInvalid
 from hostdx.scenarios.fullstack.measurement.bench import METRIC, StreamCost
-from hostdx.scenarios.fullstack.measurement.messages import Open, Side, StreamsReady
+from hostdx.scenarios.fullstack.measurement.messages import OpenStreams, Side, StreamsReady
 from tests.fakes.clock import FakeClock
 
 
@@ -30,13 +30,13 @@ class DrawnStreams:
         self.direct = direct
         self.budget = WriteBudget()
         self.costs: dict[Side, StreamCost] = {}
-        self.opened: list[tuple[str, Open]] = []
+        self.opened: list[tuple[str, OpenStreams]] = []
         self.closed = 0
 
     async def prepare_files(self, progress: Callable[[int, int], None] | None) -> None:
         self.clock.advance(1.0)
 
-    async def open(self, name: str, request: Open) -> StreamsReady:
+    async def open(self, name: str, request: OpenStreams) -> StreamsReady:
         self.opened.append((name, request))
         return StreamsReady()
 

@@ -7,7 +7,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.verdict.verdict import OPEN, Word
 from hostdx.scenarios.fullstack.findings import fullstack_findings
 from hostdx.scenarios.fullstack.limits import stream_limit
-from hostdx.scenarios.fullstack.machine import Bound, StreamBounds
+from hostdx.scenarios.fullstack.machine import RateBound, StreamBounds
 from hostdx.scenarios.fullstack.results import FullstackFigures, SideRate, StreamLimit
 from tests.every_case import every_case
 
@@ -60,10 +60,10 @@ def test_the_whole_interval_counts(
 
 
 def test_of_several_bounds_the_lowest_that_it_comes_near_to() -> None:
-    cap, line = Bound("network cap", 2.1e9, "tc", "tc"), Bound("line rate", 2.2e9, "eth0", "sysfs")
+    cap, line = RateBound("network cap", 2.1e9, "tc", "tc"), RateBound("line rate", 2.2e9, "eth0", "sysfs")
     assert limit_named(FAR, NEAR, StreamBounds(disk={}, network=(line, cap))) == "network cap"
     assert limit_named(FAR, NEAR, StreamBounds(disk={}, network=(line,))) == "line rate"
-    far = Bound("line rate", 12.5e9, "eth0", "sysfs")
+    far = RateBound("line rate", 12.5e9, "eth0", "sysfs")
     assert limit_named(FAR, NEAR, StreamBounds(disk={}, network=(far,))) == "network"
 
 

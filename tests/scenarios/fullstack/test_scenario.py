@@ -13,10 +13,10 @@ from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Options, UsageError
 from hostdx.scenarios.fullstack import plan as plan_module
-from hostdx.scenarios.fullstack.machine import Bound, StreamBounds
-from hostdx.scenarios.fullstack.measurement.messages import Open
+from hostdx.scenarios.fullstack.machine import RateBound, StreamBounds
+from hostdx.scenarios.fullstack.measurement.messages import OpenStreams
 from hostdx.scenarios.fullstack.measurement.remote import PeerLine, RemotePeer
-from hostdx.scenarios.fullstack.results import FullstackFigures, StreamLimit, Streams
+from hostdx.scenarios.fullstack.results import FullstackFigures, StreamLimit, StreamsResult
 from hostdx.scenarios.fullstack.scenario import Fullstack
 from tests.fakes.clock import FakeClock
 from tests.fakes.run import FakeRun
@@ -39,7 +39,7 @@ class StreamStory(msgspec.Struct):
 
     @property
     def figures(self) -> FullstackFigures:
-        (event,) = self.fake.of(Streams)
+        (event,) = self.fake.of(StreamsResult)
         return event.value
 
     @property
@@ -116,13 +116,13 @@ def test_it_is_named_four_times_of_four(tmp_path: Path) -> None:
 
 
 def test_a_cap_that_is_known_is_named_where_the_rate_comes_near_to_it(tmp_path: Path) -> None:
-    cap = Bound("disk cap", 1.02e9, "io.max", "/sys/fs/cgroup/x")
-    far = Bound("disk link", 8e9, "pcie 8.0 GT/s x8", "sysfs")
+    cap = RateBound("disk cap", 1.02e9, "io.max", "/sys/fs/cgroup/x")
+    far = RateBound("disk link", 8e9, "pcie 8.0 GT/s x8", "sysfs")
     capped = StreamBounds(disk={"out": (far, cap), "in": ()})
     assert play(tmp_path, ALIKE, machine=capped).limits["out"].what == "disk cap"
     loose = StreamBounds(disk={"out": (far,), "in": ()})
     assert play(tmp_path, ALIKE, machine=loose).limits["out"].what == "disk"
-    line = StreamBounds(disk={}, network=(Bound("line rate", 1.25e9, "eth0: 10000 Mbit/s", "sysfs"),))
+    line = StreamBounds(disk={}, network=(RateBound("line rate", 1.25e9, "eth0: 10000 Mbit/s", "sysfs"),))
     rates = ALIKE | {"disk": 4000.0, "network": 1180.0, "sendfile": 1170.0}
     assert play(tmp_path, rates, machine=line).limits["out"].what == "line rate"
 
@@ -183,7 +183,9 @@ def test_a_peer_is_asked_for_and_its_token_handed_on(tmp_path: Path) -> None:
     done = play(tmp_path, ALIKE, {"peer": "node2"}, peer=peer)
     (_, request), *more = done.bench.opened
     assert not more
-    assert request == Open(where="peer", address="node2", port=4711, token="a" * 32, links=request.links)
+    assert request == OpenStreams(
+        where="peer", address="node2", port=4711, token="a" * 32, links=request.links
+    )
     assert not done.figures.private and "mtu" not in {v.workload for v in done.fake.of(ev.RunVerdict)}
     assert [action.resource for action in done.fake.applied] == ["directory"]  # no name space
 
@@ -205,7 +207,7 @@ def test_wrong_requests_are_told(tmp_path: Path, options: dict[str, Json]) -> No
 
 
 def test_a_bench_that_cannot_begin_refuses_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def refuse_open(self: object, name: str, request: Open) -> None:
+    async def refuse_open(self: object, name: str, request: OpenStreams) -> None:
         raise BenchRefused("no peer answers")
 
     monkeypatch.setattr(DrawnStreams, "open", refuse_open)

@@ -8,7 +8,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.scheduler_origin import SchedulerOrigin
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.iosched.findings import verdict_finding
-from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, throughput_of_bfq, udev_rule
+from hostdx.scenarios.iosched.remedies import bfq_throughput_remedy, make_scheduler_remedy, udev_rule
 from tests.every_case import every_case
 from tests.scenarios.iosched.test_scenario import host_of, target_on
 
@@ -93,5 +93,5 @@ def test_a_remedy_is_whole_and_names_who_would_undo_it(tmp_path: Path) -> None:
 
 
 def test_bfqs_settings_can_be_taken_back() -> None:
-    remedy = throughput_of_bfq("sdb")
+    remedy = bfq_throughput_remedy("sdb")
     assert len(remedy.commands) == len(remedy.undo) == 2

@@ -9,11 +9,17 @@ from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placemen
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Options, UsageError
-from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.iosched import scheduler_setup as iosched_layout
 from hostdx.scenarios.iosched.plan import _format_needed_seconds, _left_out, _list_switch_effects
 from hostdx.scenarios.iosched.scenario import Iosched
-from hostdx.scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, layout, needed_seconds, pace_of
+from hostdx.scenarios.iosched.scheduler_setup import (
+    PairLoad,
+    SchedulerSetup,
+    choose_scheduler_setup,
+    needed_seconds,
+    pace_factor_of,
+)
 from hostdx.scenarios.iosched.target import ScheduledDisks, find_scheduled_disks
 from tests.fakes import FakeRun
 from tests.scenarios.iosched.test_scenario import host_of, target_on
@@ -39,7 +45,7 @@ def plan_setup(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
     monkeypatch.setattr(iosched_layout, "find_refusal", lambda *args, **more: "")
 
     def plan(**values: object) -> SchedulerSetup:
-        return layout(host, Options({"dir": "/d", **values}, Iosched.options), has_root=True)  # type: ignore[dict-item]
+        return choose_scheduler_setup(host, Options({"dir": "/d", **values}, Iosched.options), has_root=True)  # type: ignore[dict-item]
 
     return plan
 
@@ -65,11 +71,13 @@ def test_a_host_that_switches_slowly_keeps_more_for_the_loads_behind(plan_setup)
     blocks = [
         ev.Block(t=0.0, workload="w", variant="a", group=n, index=n, seconds=1.0, values={}) for n in range(8)
     ]
-    pace = pace_of(first.workload, blocks, 3.0 * needed_s)
+    pace = pace_factor_of(first.workload, blocks, 3.0 * needed_s)
     assert pace == pytest.approx(1.5), "eight groups in three times what four need"
-    assert pace_of(first.workload, blocks[:3], 999.0) == 0.0, "too few groups tell nothing"
+    assert pace_factor_of(first.workload, blocks[:3], 999.0) == 0.0, "too few groups tell nothing"
     clock = FakeRun().clock
-    shares = [Iosched._share_seconds(Budget(900.0, clock), [last, last], None, pace) for pace in (1.0, pace)]  # type: ignore[arg-type]
+    shares = [
+        Iosched._share_seconds(TimeBudget(900.0, clock), [last, last], None, pace) for pace in (1.0, pace)
+    ]  # type: ignore[arg-type]
     assert shares[0] - shares[1] == pytest.approx(0.5 * needed_seconds(last.workload))
 
 

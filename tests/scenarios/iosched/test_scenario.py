@@ -15,11 +15,11 @@ from hostdx.probes.system.disk.scheduler import Scheduling, read_scheduling
 from hostdx.probes.system.disk.topology import DirectoryPlacement
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.model import Applied, Options, RunRefused, UsageError
+from hostdx.scenarios.contract.model import AppliedChange, Options, RunRefused, UsageError
 from hostdx.scenarios.experiment.guards.system_disks import system_leaves
 from hostdx.scenarios.experiment.schedule.switch import scheduler_change
 from hostdx.scenarios.iosched.findings import OnsetComparison, onset_finding, throttling_finding
-from hostdx.scenarios.iosched.measurement.mixed import MIXES, Mix
+from hostdx.scenarios.iosched.measurement.mixed import MIXES, WorkerMix
 from hostdx.scenarios.iosched.scenario import Iosched
 from hostdx.scenarios.iosched.scheduler_setup import PairLoad, SchedulerSetup, build_workload
 from hostdx.scenarios.iosched.switch import QueueFileTracker, Switcher, queue_files
@@ -66,7 +66,7 @@ class TreeRun(FakeRun):
         return self._write(action) if action.kind == "attribute" else super().apply_change(action)
 
     @asynccontextmanager
-    async def _write(self, action: Action) -> AsyncIterator[Applied]:
+    async def _write(self, action: Action) -> AsyncIterator[AppliedChange]:
         assert self.host.root is not None and action.new is not None and action.old is not None
         path = Path(self.host.root + action.target)
         depth = path.parent / "nr_requests"
@@ -75,7 +75,7 @@ class TreeRun(FakeRun):
             path.write_text(bracket_active(action.new))
         depth.write_text("256")
         self.applied.append(action)
-        applied = Applied(id="a", action=action, value=action.new)
+        applied = AppliedChange(id="a", action=action, value=action.new)
         try:
             yield applied
         finally:
@@ -100,7 +100,7 @@ class FakeMixed:
         assert isinstance(state, Scheduling) and isinstance(state.active, str)
         return state.active
 
-    async def measure_block(self, mix: Mix, seconds: float, onset_s: float = 0.0) -> Measured:
+    async def measure_block(self, mix: WorkerMix, seconds: float, onset_s: float = 0.0) -> Measured:
         factor = self.noise(self.run.clock.now()) * (1.0 if mix.control else self.speed[self.active()])
         await self.run.clock.sleep(seconds)
         values = {role.load.metric: 1000.0 * factor for role in mix.roles}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.terminal.failure import NotUndone
-from hostdx.app.terminal.process import identity_of
+from hostdx.app.terminal.failure import UndoIncomplete
+from hostdx.app.terminal.process import process_identity
 from hostdx.app.undo import changes
 from hostdx.app.undo.journal import SCHEMA, JournalHeader
 from hostdx.app.undo.kinds import attribute
@@ -102,7 +102,7 @@ def test_a_switch_that_hangs_is_not_taken_for_undone(
     before = disk.queue()
     action = scheduler_change(disk.device, "mq-deadline", "bfq")
     header = JournalHeader(
-        schema=SCHEMA, run="r", who=identity_of(), command=["hostdx"], recording="", began_s=0.0
+        schema=SCHEMA, run="r", who=process_identity(), command=["hostdx"], recording="", began_s=0.0
     )
     host_changes = changes.HostChanges(
         plan=Plan(scenario="s", title="t", question="q", actions=(action,)),
@@ -113,7 +113,7 @@ def test_a_switch_that_hangs_is_not_taken_for_undone(
     )
     stuck.freeze()
     assert happens(lambda: in_flight(disk))
-    with pytest.raises(NotUndone, match="stuck; it may still happen"):
+    with pytest.raises(UndoIncomplete, match="stuck; it may still happen"):
         host_changes.apply_action(action)
     assert "[mq-deadline]" in disk.read("scheduler")
     assert [change.outcome.state for change in host_changes.retry_open()] == ["failed"]

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hostdx.app.run.execution import Execution, RunRequest
+from hostdx.app.run.execution import RunExecution, RunRequest
 from hostdx.probes.engine.battery_loads import Slot
 from hostdx.probes.engine.measured import Measured
 from hostdx.probes.reading.host import Host
@@ -15,14 +15,14 @@ from hostdx.scenarios.analysis.compare.run_summary import summarise_run
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Options, UsageError
 from hostdx.scenarios.contract.plan import Plan
-from hostdx.scenarios.kernel.findings import Figures, build_findings
+from hostdx.scenarios.kernel.findings import BenchmarkFigures, build_findings
 from hostdx.scenarios.kernel.fingerprint import read_fingerprint
 from hostdx.scenarios.kernel.plan import KernelSetup
 from hostdx.scenarios.kernel.scenario import KernelScenario
 
 
-def _make_rounds(*rates: float, load: str = "syscall", slot: Slot = "one") -> Figures:
-    figures = Figures()
+def _make_rounds(*rates: float, load: str = "syscall", slot: Slot = "one") -> BenchmarkFigures:
+    figures = BenchmarkFigures()
     for rate in rates:
         measured = Measured(seconds=0.04, values={"calls/s": rate})
         figures.add([(load, slot, measured)], disturbed=rate < 0)
@@ -92,7 +92,7 @@ def test_a_run_records_every_load_and_a_planted_delay_is_found(
         events: list[ev.AnyEvent] = []
         scenario = KernelScenario(stretch)
         request = RunRequest(options={"budget": 1.0}, declared=scenario.options, command=["test"])
-        execution = Execution(scenario, Host(), request, events.append, lambda text: None)
+        execution = RunExecution(scenario, Host(), request, events.append, lambda text: None)
         ended = execution.run_to_end()
         assert ended.status == "done", ended.reason
         runs.append(summarise_run(events, str(number)))

@@ -1,6 +1,6 @@
 """A comparison across reboots: which boot comes next, and when the next series begins."""
 
-from hostdx.scenarios.kernel.reboots import Boot, Letter, open_series, series_of
+from hostdx.scenarios.kernel.reboots import Boot, Letter, boot_series_of, unfinished_series
 from tests.every_case import every_case
 
 
@@ -37,6 +37,6 @@ def _make_runs(text: str, order: str = "ABBA") -> list[Boot]:
     ],
 )
 def test_what_is_still_to_do(runs: str, order: str, done: str, remaining: str) -> None:
-    (series,) = series_of(_make_runs(runs, order))
+    (series,) = boot_series_of(_make_runs(runs, order))
     assert (series.measured_variants, series.remaining_variants) == (done, remaining)
-    assert (open_series(_make_runs(runs, order)) is None) == (remaining == "")
+    assert (unfinished_series(_make_runs(runs, order)) is None) == (remaining == "")

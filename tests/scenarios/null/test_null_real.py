@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.run.runner import Monotonic
+from hostdx.app.run.runner import MonotonicClock
 from hostdx.probes.engine.workloads import file_set_count
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.processes import find_with_descendants
@@ -47,7 +47,7 @@ async def test_cancelled_in_a_train_it_leaves_neither_file_nor_process(disk: Pat
     scenario = Null()
     options: dict[str, Json] = {"dir": str(disk), "size": 64 << 20}
     before = running_children(Host())
-    run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
+    run = FakeRun(host=Host(), clock=MonotonicClock(), options=options, declared=scenario.options)
     plan = scenario.prepare(run.host, run.options).plan
     if plan.refusal:
         not_here(plan.refusal)

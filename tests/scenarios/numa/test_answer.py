@@ -9,7 +9,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import Options
 from hostdx.scenarios.contract.plan import Plan, Workload
-from hostdx.scenarios.numa.plan import NumaSetup, lay_out
+from hostdx.scenarios.numa.plan import NumaSetup, make_numa_setup
 from hostdx.scenarios.numa.tables import describe_undecided, with_answer
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
@@ -42,7 +42,7 @@ def test_what_stayed_open(words: dict[str, list[str]], text: str) -> None:
 
 
 def _layout(tmp_path: Path) -> NumaSetup:
-    return lay_out(Host(str(Tree(tmp_path).root)), Options({}))
+    return make_numa_setup(Host(str(Tree(tmp_path).root)), Options({}))
 
 
 def test_the_headline_names_what_stayed_open(tmp_path: Path) -> None:

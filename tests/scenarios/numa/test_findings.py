@@ -9,8 +9,8 @@ from hostdx.probes.system.running.culprit import BusyProcess
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.numa.findings import cpu_findings, device_findings
-from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, Clocked, CpuLoad, CpuResult, CpuRow
-from hostdx.scenarios.numa.measurement.figures import RoundsFigure, estimate_figure, ratio
+from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, CpuLoad, CpuResult, CpuRow, ReachedClock
+from hostdx.scenarios.numa.measurement.figures import RoundsFigure, estimate_figure, ratio_figure
 from hostdx.scenarios.numa.measurement.memory import MemoryResult, NodeReach
 from hostdx.scenarios.numa.measurement.surroundings import CpuConditions
 from hostdx.scenarios.numa.memory_findings import memory_findings
@@ -39,7 +39,7 @@ def _cpu(of_n: float = 0.99, share: float = 1.0, reached: int | None = None) -> 
         system_call_ns=None,
         share={0: share, 1: 1.0},
         seconds=10.0,
-        clocked=Clocked(reached_khz=NO_CLOCK if reached is None else reached, samples=8),
+        clocked=ReachedClock(reached_khz=NO_CLOCK if reached is None else reached, samples=8),
     )
 
 
@@ -227,5 +227,5 @@ def test_figures_over_rounds() -> None:
     assert figure is not None and (figure.value, figure.low) == (pytest.approx(5.0), None)
     several = estimate_figure([1.0, 1.1, 0.9, 1.0, 1.05, 0.95])
     assert several is not None and several.low is not None and several.low < 1.0 < (several.high or 0)
-    quotient = ratio([2.0, 4.0, 6.0], [1.0, 2.0, 3.0], 0.5)
+    quotient = ratio_figure([2.0, 4.0, 6.0], [1.0, 2.0, 3.0], 0.5)
     assert quotient is not None and quotient.value == pytest.approx(1.0)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.run.runner import Monotonic
+from hostdx.app.run.runner import MonotonicClock
 from hostdx.probes.engine.disk.refusals import check_suitability
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
@@ -41,7 +41,7 @@ async def test_both_sides_are_measured_where_they_were_put(
         cpu_sets.append(self._cpus)
 
     monkeypatch.setattr(locality.LocalityVariantBench, "make_active", activate_and_check)
-    run = FakeRun(host=host, clock=Monotonic())
+    run = FakeRun(host=host, clock=MonotonicClock())
     verdicts = await locality.measure_locality(run, place, 9.0, family=2)
     assert set(cpu_sets) == {place.near, place.far}
     assert set(verdicts) == {"disk-randread-4k-qd1", "disk-read-1m-qd8"}

@@ -12,8 +12,8 @@ from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Options, RunRefused, UsageError
 from hostdx.scenarios.numa.measurement import locality
-from hostdx.scenarios.numa.measurement.placement import Seat
-from hostdx.scenarios.numa.plan import lay_out
+from hostdx.scenarios.numa.measurement.placement import WorkerSeat
+from hostdx.scenarios.numa.plan import make_numa_setup
 from hostdx.scenarios.numa.scenario import NumaScenario
 from hostdx.scenarios.triage.cpus.usable import usable_cpus
 from tests.fakes.hosts.tree import Tree
@@ -41,9 +41,9 @@ def _two_nodes(tmp_path: Path) -> Host:
     return tree.host()
 
 
-def _memory_sides(host: Host, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[tuple[Seat, ...]]]:
+def _memory_sides(host: Host, monkeypatch: pytest.MonkeyPatch) -> dict[str, list[tuple[WorkerSeat, ...]]]:
     monkeypatch.setattr(host, "live", True)
-    entries = lay_out(host, Options({})).entries
+    entries = make_numa_setup(host, Options({})).entries
     return {w.id: [s.placement.seats for s in sides] for w, _, sides in entries if w.id.startswith("memory-")}
 
 

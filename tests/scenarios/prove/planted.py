@@ -11,7 +11,7 @@ from hostdx.probes.engine.measured import Measured
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract.action import Action
-from hostdx.scenarios.contract.model import Applied, Run
+from hostdx.scenarios.contract.model import AppliedChange, Run
 from hostdx.scenarios.experiment.schedule.switch import attribute_change
 from hostdx.scenarios.prove.kinds import ProvableSetting
 from hostdx.scenarios.prove.loads import ProofLoad
@@ -59,13 +59,13 @@ class MadeRun(FakeRun):
         return self._written(action) if action.kind == "attribute" else super().apply_change(action)
 
     @asynccontextmanager
-    async def _written(self, action: Action) -> AsyncIterator[Applied]:
+    async def _written(self, action: Action) -> AsyncIterator[AppliedChange]:
         before = self.settings.values[action.target]
         self.settings.values[action.target] = action.new or ""
         self.settings.switches += 1
         self.applied.append(action)
         try:
-            yield Applied(id="a", action=action, value=action.new or "")
+            yield AppliedChange(id="a", action=action, value=action.new or "")
         finally:
             self.settings.values[action.target] = before
             self.reverted.append(action)

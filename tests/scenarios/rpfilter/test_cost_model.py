@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hostdx.scenarios.rpfilter.cost_model import PacketCost, at_line_rate, gbit_per_s_at_full_core
+from hostdx.scenarios.rpfilter.cost_model import PacketCost, cost_at_line_rate, gbit_per_s_at_full_core
 
 
 def test_one_core_holds_what_its_nanoseconds_allow() -> None:
@@ -15,7 +15,7 @@ def test_one_core_holds_what_its_nanoseconds_allow() -> None:
 
 @given(st.floats(1e8, 1e12), st.floats(1.0, 1e4), st.floats(1.0, 1e5))
 def test_none_merged_and_all_merged_are_bounds(bits: float, ns: float, path: float) -> None:
-    lines = at_line_rate(PacketCost(ns, (ns, ns), path), bits)
+    lines = cost_at_line_rate(PacketCost(ns, (ns, ns), path), bits)
     assert [(x.mtu, x.merged) for x in lines] == [(1500, False), (1500, True), (9000, False), (9000, True)]
     by = {(x.mtu, x.merged): x for x in lines}
     assert by[(1500, False)].check.cores > by[(9000, False)].check.cores > by[(9000, True)].check.cores

@@ -8,7 +8,7 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import Options
 from hostdx.scenarios.rpfilter import cost
-from hostdx.scenarios.rpfilter.facts import read
+from hostdx.scenarios.rpfilter.facts import read_rp_filter_facts
 from hostdx.scenarios.rpfilter.plan import trials_of
 from tests.every_case import every_case
 from tests.fakes.streams.rpfilter_story import Story
@@ -18,7 +18,7 @@ LOADS = ("udp-ipv4", "tcp-offload-off")
 
 def other_costs(root: Path, words: tuple[Any, ...], **more: Any) -> Finding:
     """One verdict of each load, in these words."""
-    facts = read(Story(root).host)
+    facts = read_rp_filter_facts(Story(root).host)
     trials = {trial.workload.id: trial for trial in trials_of(facts, Options({"all": True}))}
     trials_judged = []
     for load, word in zip(LOADS, words, strict=True):

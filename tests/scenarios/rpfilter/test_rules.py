@@ -10,7 +10,7 @@ import pytest
 from hostdx.probes.system.firewall.firewalld import CONF
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.rule import Unreadable
+from hostdx.scenarios.contract.rule import FactUnreadable
 from hostdx.scenarios.rpfilter.rules import (
     RULES,
     check_firewalld,
@@ -194,7 +194,7 @@ def test_not_root_is_unreadable_and_the_configuration_still_speaks(tmp_path: Pat
         "nft exited with status 1: Operation not permitted (you must be root)", "permission", "nft"
     )
     host_ = host(tmp_path, denied, firewalld("1.3.4", "IPv6_rpfilter=yes"))
-    with pytest.raises(Unreadable, match="must be root"):
+    with pytest.raises(FactUnreadable, match="must be root"):
         list(check_loaded_reverse_path_rules(host_))
     (finding,) = check_firewalld(host_)
     assert (finding.id, finding.confidence) == ("rpfilter.firewalld-asks", "hint")

@@ -11,7 +11,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import BlockDevice
 from hostdx.probes.system.disk.drive.ebs import COUNTED
 from hostdx.scenarios.contract.finding import Finding, Remedy, Severity
-from hostdx.scenarios.contract.knowledge_file import load
+from hostdx.scenarios.contract.knowledge_file import load_entries
 from hostdx.scenarios.storage.findings import build_level
 from hostdx.scenarios.storage.first_answer import first_answer, rank_classes, suspicion_findings
 from hostdx.scenarios.storage.results import DirectoryLevel
@@ -130,7 +130,7 @@ def test_a_clouds_volume_is_compared_with_what_is_published_of_it_and_is_no_ssd_
 
 def test_every_class_offer_and_use_is_dated_and_sourced() -> None:
     for key, kind in (("class", DiskClass), ("offer", CloudDisk), ("job", DiskUse)):
-        entries = load("storage", key, kind).entries
+        entries = load_entries("storage", key, kind).entries
         assert entries
         for entry in entries:
             assert entry.source and entry.dated <= datetime.date.today()

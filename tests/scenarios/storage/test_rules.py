@@ -13,7 +13,7 @@ from hostdx.probes.system.disk import smart
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.events import Checked, Found
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from hostdx.scenarios.contract.rule import FactUnreadable, HostRule, RuleInapplicable
 from hostdx.scenarios.storage import rules as storage
 from hostdx.scenarios.triage.rules.engine import check_rule
 from hostdx.scenarios.triage.rules.known import load_written_rules
@@ -129,14 +129,14 @@ def test_one_of_two_like_disks_without_its_write_cache(
         write_file(tmp_path, "proc/cpuinfo", "flags : fpu hypervisor\n")
         write_file(tmp_path, "sys/class/dmi/id/sys_vendor", "QEMU\n")
     if off is None:
-        with pytest.raises(Inapplicable):
+        with pytest.raises(RuleInapplicable):
             list(storage.find_differing_caches(Host(str(tmp_path))))
         return
     assert [f.subject for f in storage.find_differing_caches(Host(str(tmp_path)))] == off
 
 
 def test_a_queue_that_cannot_be_read_is_unreadable(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable):
+    with pytest.raises(FactUnreadable):
         list(asked_ncq(sata_host(tmp_path)))
 
 
@@ -184,7 +184,7 @@ def with_smartctl(folder: Path, answer: str, status: int, monkeypatch: pytest.Mo
 def test_an_answer_without_health_is_unreadable_and_not_healthy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str, reason: str
 ) -> None:
-    with pytest.raises(Unreadable, match=reason):
+    with pytest.raises(FactUnreadable, match=reason):
         list(asked_smart(with_smartctl(tmp_path, answer, 2, monkeypatch)))
 
 
@@ -220,14 +220,14 @@ def test_every_disk_is_asked_and_one_that_does_not_answer_is_not_fine(
 def test_a_parallel_disk_has_no_queue_to_miss(tmp_path: Path, driver: str) -> None:
     base = "sys/devices/pci0000:00/0000:00:1f.2/ata1/host0"
     write_file(tmp_path, f"{base}/scsi_host/host0/proc_name", f"{driver}\n")
-    with pytest.raises(Inapplicable):
+    with pytest.raises(RuleInapplicable):
         list(asked_ncq(sata_host(tmp_path, queue_depth="1\n")))
 
 
 def test_a_link_of_which_one_end_is_silent_is_unknown(tmp_path: Path) -> None:
     sata_host(tmp_path)
     write_file(tmp_path, "sys/class/ata_link/link1/sata_spd", "6.0 Gbps\n")
-    with pytest.raises(Unreadable, match="sda: one end of its link"):
+    with pytest.raises(FactUnreadable, match="sda: one end of its link"):
         list(asked_sata_link(Host(str(tmp_path))))
 
 
@@ -252,9 +252,9 @@ def test_a_link_that_never_came_down_is_not_accused_and_one_without_a_count_unre
     tmp_path: Path,
 ) -> None:
     assert list(asked_downshifts(ata_link(tmp_path / "a", "0"))) == []
-    with pytest.raises(Unreadable):
+    with pytest.raises(FactUnreadable):
         list(asked_downshifts(ata_link(tmp_path / "b", "")))
-    with pytest.raises(Inapplicable):
+    with pytest.raises(RuleInapplicable):
         list(asked_downshifts(nvme_host(tmp_path / "c", "4")))
 
 

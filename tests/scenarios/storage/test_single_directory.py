@@ -8,7 +8,7 @@ from hostdx.probes.engine.disk.storage import StorageBench
 from hostdx.probes.engine.measured import Measured, MeasurementInvalid, WriteBudgetSpent
 from hostdx.probes.engine.workloads import engine_load
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.storage.plan import build_workloads
 from hostdx.scenarios.storage.scenario import StorageMeasurement
 from tests.fakes.clock import FakeClock
@@ -45,7 +45,7 @@ async def test_why_a_load_ended_is_one_line(blocks: int, error: Exception | None
     watch = FakeWatch(run, stop_after=None if error else max(1, blocks))
     bench = cast(StorageBench, RaisingBench(clock, blocks, error))
     measurement = StorageMeasurement(run, [target()], [load], {"A": bench}, watch)
-    await measurement.measure_loads(Budget(60.0, clock))
+    await measurement.measure_loads(TimeBudget(60.0, clock))
     [_, ended] = run.of(ev.RunStep)
     assert len(measurement.levels) == (blocks > 0) == (ended.state == "done")
     assert len(run.of(ev.Note)) == (blocks > 0) and bool(ended.reason) == (blocks == 0)
@@ -59,6 +59,6 @@ async def test_a_block_that_ends_late_leaves_no_time_below_none() -> None:
     load = build_workloads(1 << 30, "/data", 1)[0]
     benches = {"A": cast(StorageBench, bench)}
     measurement = StorageMeasurement(run, [target()], [load], benches, FakeWatch(run))
-    await measurement.measure_loads(Budget(6.0, clock))
+    await measurement.measure_loads(TimeBudget(6.0, clock))
     left = [progress.seconds_left for progress in run.of(ev.Progress)]
     assert left[-1] == 0.0 and min(filter(None, left)) > 0

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.run.runner import Monotonic
+from hostdx.app.run.runner import MonotonicClock
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.block import block_devices
 from hostdx.probes.system.disk.topology import find_placement
@@ -72,7 +72,7 @@ def block_leaves(directory: str) -> tuple[str, ...]:
 
 def run_of(scenario: Storage, directories: list[str], budget: float) -> FakeRun:
     options: dict[str, Json] = {"dir": list(directories), "budget": budget, "size": 64 << 20}
-    return FakeRun(seed=7, host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
+    return FakeRun(seed=7, host=Host(), clock=MonotonicClock(), options=options, declared=scenario.options)
 
 
 async def test_one_directory_is_measured_and_nothing_is_left(disk: str) -> None:
@@ -137,7 +137,7 @@ async def test_no_space_is_one_line_and_refused() -> None:
     with mounted_file(100) as folder:
         scenario = Storage()
         options: dict[str, Json] = {"dir": [folder]}
-        run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
+        run = FakeRun(host=Host(), clock=MonotonicClock(), options=options, declared=scenario.options)
         with pytest.raises(RunRefused, match="too little space") as error:
             await conduct_fake(scenario, run)
         assert "\n" not in str(error.value) and "name " in str(error.value)
@@ -181,7 +181,7 @@ async def test_a_loop_device_without_direct_io_wins_nothing(tmp_path: Path) -> N
 async def test_bad_directories_are_refused_in_one_line(directory: str, reason: str) -> None:
     scenario = Storage()
     options: dict[str, Json] = {"dir": [directory]}
-    run = FakeRun(host=Host(), clock=Monotonic(), options=options, declared=scenario.options)
+    run = FakeRun(host=Host(), clock=MonotonicClock(), options=options, declared=scenario.options)
     with pytest.raises(RunRefused, match=reason) as error:
         await conduct_fake(scenario, run)
     assert "\n" not in str(error.value)

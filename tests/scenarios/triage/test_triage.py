@@ -12,7 +12,7 @@ from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract import registry
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.rule import HostRule, Inapplicable, Unreadable
+from hostdx.scenarios.contract.rule import FactUnreadable, HostRule, RuleInapplicable
 from hostdx.scenarios.triage import triage
 from hostdx.scenarios.triage.triage import examine_host
 from tests.every_case import every_case
@@ -28,11 +28,11 @@ def find_nothing(host: Host) -> Iterator[Finding]:
 
 
 def raise_unreadable(host: Host) -> Iterator[Finding]:
-    raise Unreadable("needs root")
+    raise FactUnreadable("needs root")
 
 
 def raise_inapplicable(host: Host) -> Iterator[Finding]:
-    raise Inapplicable("no disk")
+    raise RuleInapplicable("no disk")
 
 
 def break_halfway(host: Host) -> Iterator[Finding]:

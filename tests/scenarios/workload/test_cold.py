@@ -13,9 +13,9 @@ from hostdx.probes.engine.measured import MeasurementInvalid, WriteBudgetSpent
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Options
-from hostdx.scenarios.contract.registry import load
-from hostdx.scenarios.workload.cold import WHOLE, Cold, paths
-from hostdx.scenarios.workload.variant_bench import Allowance
+from hostdx.scenarios.contract.registry import load_scenario
+from hostdx.scenarios.workload.cold import WHOLE, CacheDropper, paths_to_drop
+from hostdx.scenarios.workload.variant_bench import WriteAllowance
 from hostdx.scenarios.workload.variants import parse_variant
 from tests.fakes.run import FakeRun
 from tests.needs import ROOT, needs
@@ -80,7 +80,7 @@ def test_anothers_link_is_refused_and_the_plan_says_who_rules(tmp_path: Path) ->
     os.chown(tmp_path / "alice", 65534, 65534)
     with pytest.raises(SystemExit, match="link is a link in a folder that others may write to"):
         drop_cache.main([str(tmp_path / "alice/link")])
-    scenario = load("workload")
+    scenario = load_scenario("workload")
 
     def cold_sentences(name: str) -> tuple[str, ...]:
         values = {"cmd": "true", "variant": ["a:", "b: X=1"], "cold": [str(tmp_path / name)]}
@@ -96,7 +96,7 @@ def test_what_is_no_file_is_refused_before_anything_runs(tmp_path: Path) -> None
     os.mkfifo(tmp_path / "pipe")
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to("/dev/null")
-    scenario = load("workload")
+    scenario = load_scenario("workload")
 
     def is_refused(*names: str) -> bool:
         cold = [str(tmp_path / name) for name in names]
@@ -109,36 +109,36 @@ def test_what_is_no_file_is_refused_before_anything_runs(tmp_path: Path) -> None
 
 def test_the_files_are_the_variants_own(tmp_path: Path, supervisors: Supervisors) -> None:
     variant = parse_variant(f"a: WHERE={tmp_path}", "true", "/")
-    assert paths(("$WHERE/data", "all", "tmp/x"), variant) == (f"{tmp_path}/data", "/tmp/x")
+    assert paths_to_drop(("$WHERE/data", "all", "tmp/x"), variant) == (f"{tmp_path}/data", "/tmp/x")
     (tmp_path / "data").write_bytes(b"x" * 2048)
     run = FakeRun()
-    cold = Cold(run, variant, supervisors, ("$WHERE/data",))
+    cold = CacheDropper(run, variant, supervisors, ("$WHERE/data",))
     for _ in range(2):
         asyncio.run(cold.drop_caches(60.0))
     assert [note.text for note in run.of(ev.Note)] == [
         "a: dropped from the cache before each run: 2 KiB in 1 file"
     ]
     with pytest.raises(MeasurementInvalid, match="No such file"):
-        asyncio.run(Cold(run, variant, supervisors, ("$WHERE/none",)).drop_caches(60.0))
+        asyncio.run(CacheDropper(run, variant, supervisors, ("$WHERE/none",)).drop_caches(60.0))
 
 
 def test_the_whole_cache_is_dropped_with_consent_only(
     supervisors: Supervisors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)  # nothing is dropped: the run is a fake
-    scenario = load("workload")
+    scenario = load_scenario("workload")
     values = {"cmd": "true", "variant": ["a:", "b: X=1"]}
     plan = scenario.prepare(Host(), Options(values, scenario.options)).plan
     assert not plan.needs_consent
     cold = scenario.prepare(Host(), Options(values | {"cold": ["all"]}, scenario.options)).plan
     assert cold.needs_consent and WHOLE in cold.actions
     run = FakeRun()
-    asyncio.run(Cold(run, parse_variant("a:", "true", "/"), supervisors, ("all",)).drop_caches(60.0))
+    asyncio.run(CacheDropper(run, parse_variant("a:", "true", "/"), supervisors, ("all",)).drop_caches(60.0))
     assert run.applied == [WHOLE]
 
 
 def test_what_is_written_by_all_of_them_is_bounded() -> None:
-    allowance = Allowance(100)
+    allowance = WriteAllowance(100)
     allowance.charge_run(make_run(60))
     allowance.check()
     assert allowance.left_bytes == 40
@@ -146,7 +146,7 @@ def test_what_is_written_by_all_of_them_is_bounded() -> None:
         allowance.charge_run(make_run(45, "bytes"))
     with pytest.raises(WriteBudgetSpent, match="--most-bytes"):
         allowance.check()
-    free = Allowance()
+    free = WriteAllowance()
     free.charge_run(make_run(1 << 40))
     free.check()
     assert free.left_bytes == 0

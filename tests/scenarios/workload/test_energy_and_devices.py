@@ -20,7 +20,7 @@ from hostdx.scenarios.workload.variant_bench import (
     WALL,
     BytesMoved,
     LeafBytes,
-    values_of,
+    window_values_of,
 )
 from tests.fakes import FakeRun
 from tests.fakes.clock import FakeClock
@@ -34,10 +34,12 @@ def make_run(package_j: float | None, dram_j: float | None) -> JobRun:
 
 
 def test_energy_is_packages_and_memory_and_never_nothing() -> None:
-    assert values_of(make_run(20.0, 3.0))[ENERGY] == 23.0
-    assert values_of(make_run(20.0, None))[ENERGY] == 20.0
-    assert ENERGY not in values_of(make_run(None, None))
-    assert values_of(make_run(0.0, None))[ENERGY] == MIN_ENERGY_J  # ended before the counters moved: no stall
+    assert window_values_of(make_run(20.0, 3.0))[ENERGY] == 23.0
+    assert window_values_of(make_run(20.0, None))[ENERGY] == 20.0
+    assert ENERGY not in window_values_of(make_run(None, None))
+    assert (
+        window_values_of(make_run(0.0, None))[ENERGY] == MIN_ENERGY_J
+    )  # ended before the counters moved: no stall
 
 
 class Burning:

@@ -11,7 +11,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.model import Options
 from hostdx.scenarios.workload import group
-from hostdx.scenarios.workload.group import carry_limits, explain_missing, group_action, parse_limit
+from hostdx.scenarios.workload.group import explain_missing, group_action, limits_to_carry_over, parse_limit
 from hostdx.scenarios.workload.scenario import CommandUnderVariants, _make_group_and_get_path
 from hostdx.scenarios.workload.variants import parse_variant
 from tests.every_case import every_case
@@ -119,7 +119,7 @@ def test_a_variant_has_the_limits_of_the_callers_own_group(limited_host: Host) -
     plan = scenario.prepare(limited_host, Options(values, scenario.options)).plan
     first, second = (action.parameters for action in plan.actions if action.resource == "cgroup")
     assert first == OWN and second == OWN | {"cpu.max": "max"} and not plan.refusal
-    limits = carry_limits(limited_host, "/sys/fs/cgroup")
+    limits = limits_to_carry_over(limited_host, "/sys/fs/cgroup")
     assert limits.limits_sentence in plan.sentences and limits.group == "/batch.slice/job"
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.run.runner import Monotonic
+from hostdx.app.run.runner import MonotonicClock
 from hostdx.probes.engine.command.supervised import Supervisors
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent, Json
@@ -261,7 +261,7 @@ def test_a_command_that_fails_half_the_time(tmp_path: Path) -> None:
         "budget": 8.0,
     }
     scenario = CommandUnderVariants()
-    run = FakeRun(options=options, declared=scenario.options, clock=Monotonic())
+    run = FakeRun(options=options, declared=scenario.options, clock=MonotonicClock())
     run.plan = Plan(scenario="workload", title="", question="", measuring_s=8.0)
     asyncio.run(conduct_fake(scenario, run))
     texts = [note.text for note in run.of(ev.Note) if "status 1" in note.text]

@@ -8,14 +8,14 @@ import pytest
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.secrecy.secrets import hash_of_text
 from hostdx.scenarios.contract.model import Options, UsageError
-from hostdx.scenarios.contract.registry import load
+from hostdx.scenarios.contract.registry import load_scenario
 from hostdx.scenarios.workload.request import parse_request
 
 VALUES = {"cmd": "echo 'a b'", "prepare": "true", "variant": ["a:", "b: PGPASSWORD=hunter2 wrap='env -u X'"]}
 
 
 def test_a_secret_is_masked_where_a_variant_is_named() -> None:
-    scenario = load("workload")
+    scenario = load_scenario("workload")
     plan = scenario.prepare(Host(), Options(VALUES, scenario.options)).plan
     assert [v.id for v in plan.variants] == ["a", "b"]
     assert "hunter2" not in str(plan.variants) and "PGPASSWORD" in plan.variants[1].label
@@ -26,7 +26,7 @@ def test_a_secret_is_masked_where_a_variant_is_named() -> None:
 )
 def test_the_runs_that_must_fit_are_in_the_plan(series: int, variants: list[str], runs: int) -> None:
     """Two runs a group of each of three variants, four groups; a series has no groups."""
-    scenario = load("workload")
+    scenario = load_scenario("workload")
     options = Options({"cmd": "true", "variant": variants, "series": series or None}, scenario.options)
     request = parse_request(options, "/")
     assert request.fewest_runs == runs == 2 * len(request.jobs) * (0 if series else request.load.min_groups)
@@ -35,7 +35,7 @@ def test_the_runs_that_must_fit_are_in_the_plan(series: int, variants: list[str]
 
 
 def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
-    scenario = load("workload")
+    scenario = load_scenario("workload")
     private = {"cmd": "echo tiger7", "cleanup": "true tiger7", "private": True}
     values = private | {"variant": ["a:", "b: CODE=tiger7 nice=3 wrap='env X=tiger7'"]}
     plan = scenario.prepare(Host(), Options(values, scenario.options)).plan

@@ -5,7 +5,7 @@ import math
 import msgspec
 import pytest
 
-from hostdx.scenarios.analysis.profile.waits import Waited
+from hostdx.scenarios.analysis.profile.waits import WaitTotal
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.workload.difference import (
     REST,
@@ -104,11 +104,11 @@ def test_reclaim_that_each_task_told_is_memory_and_not_system_cpu_as_well() -> N
     assert divide_wall_time(seconds, (USER, SYSTEM))[SYSTEM] == 1.0  # memory is not known of all runs
 
 
-def make_waits(**seconds: float) -> tuple[Waited, ...]:
+def make_waits(**seconds: float) -> tuple[WaitTotal, ...]:
     """In D on a directory lock, asleep for a socket."""
     return (
-        Waited("directory-lock", True, {"unlink": seconds["lock"]}, seconds["lock"], 0.0),
-        Waited("network", False, {"recvfrom": 1.0}, 9.0, seconds["socket"]),
+        WaitTotal("directory-lock", True, {"unlink": seconds["lock"]}, seconds["lock"], 0.0),
+        WaitTotal("network", False, {"recvfrom": 1.0}, 9.0, seconds["socket"]),
     )
 
 
@@ -162,7 +162,9 @@ def test_two_threads_at_one_lock_wait_for_it_and_use_no_more() -> None:
     """A thread always runs, so nothing of the tree is ever asleep alone: the lock is a part of its own."""
     blocks = [block("A", g, wall=1.0, user=2.0, system=0.0, mutex=0.0) for g in range(4)]
     blocks += [block("B", g, wall=2.0 + g / 100, user=2.0, system=0.0, mutex=2.0) for g in range(4)]
-    waits = {(b.variant, b.values[WALL]): (Waited(MUTEX, False, {"futex": 2.0}, 2.0, 0.0),) for b in blocks}
+    waits = {
+        (b.variant, b.values[WALL]): (WaitTotal(MUTEX, False, {"futex": 2.0}, 2.0, 0.0),) for b in blocks
+    }
     time_split = split_wall_time(blocks, "A", "B", waits)
     assert time_split is not None and MUTEX not in {wait.name for wait in time_split.waits}
     parts = {part.name: part for part in time_split.parts}
@@ -237,7 +239,9 @@ def test_a_rest_that_holds_the_waiting_for_a_cpu_is_not_all_of_the_waits() -> No
             run = block(variant, group, wall=0.7 + slept + noise, user=0.4, system=0.1)
             run.values[OTHER_D] = 0.0
             blocks.append(run)
-            waits[variant, run.values[WALL]] = (Waited("sleep", False, {"nanosleep": slept}, slept, slept),)
+            waits[variant, run.values[WALL]] = (
+                WaitTotal("sleep", False, {"nanosleep": slept}, slept, slept),
+            )
     time_split = split_wall_time(blocks, "A", "B", waits)
     assert time_split is not None
     by_name = {wait.name: wait for wait in time_split.waits}

@@ -98,4 +98,4 @@ def _save_class(name: str, judgement: FleetJudgement) -> None:
                 with suppress(BrokenRecording):
                     yield node, load_recording(Path(file))
 
-    print_note(f"class: {node_class.save_class(name, read_runs())}")
+    print_note(f"class: {node_class.save_node_class(name, read_runs())}")

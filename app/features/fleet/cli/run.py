@@ -2,7 +2,7 @@
 
 import click
 
-from hostdx.app.cli.scenario_command import Scenarios
+from hostdx.app.cli.scenario_command import ScenarioGroup
 from hostdx.app.features.fleet.cli.launch_options import launch_parameters, make_campaign, report_outcome
 from hostdx.probes.types import Json
 from hostdx.scenarios.contract.model import Scenario
@@ -22,7 +22,7 @@ def triage(**values: object) -> int:
 
 
 def _run(scenario: Scenario, _options: tuple[Option, ...], chosen: dict[str, Json], **values: object) -> int:
-    from hostdx.app.features.fleet.launch.rounds import margin_of, retest_suspects
+    from hostdx.app.features.fleet.launch.rounds import margin_of_options, retest_suspects
 
     if scenario.remembers:
         chosen.pop("state", None)  # a directory of this host's
@@ -31,7 +31,7 @@ def _run(scenario: Scenario, _options: tuple[Option, ...], chosen: dict[str, Jso
     plans = fleet.agreed_plans(fleet.fetch_plans(fleet.unanswered_nodes(fleet.head.nodes, 0), words))
     fleet.measure_nodes(0, plans, words)
     retest_suspects(fleet, scenario.options, plans)
-    return report_outcome(fleet, margin_of(chosen))
+    return report_outcome(fleet, margin_of_options(chosen))
 
 
 def _extra_options() -> list[click.Parameter]:
@@ -53,7 +53,7 @@ def _extra_options() -> list[click.Parameter]:
     ]  # fmt: skip
 
 
-run: click.Group = Scenarios(
+run: click.Group = ScenarioGroup(
     name="run",
     action=_run,
     extra=_extra_options,

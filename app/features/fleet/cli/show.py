@@ -4,12 +4,12 @@ from pathlib import Path
 
 import click
 
-from hostdx.app.cli.look import look_options
+from hostdx.app.cli.look import appearance_options
 from hostdx.app.cli.screen import open_screen
 from hostdx.app.terminal.failure import USAGE, Failure
 
 
-@click.command("show", params=look_options(), short_help="The app on a folder of many nodes.")
+@click.command("show", params=appearance_options(), short_help="The app on a folder of many nodes.")
 @click.argument("folder", metavar="DIR")
 def open_fleet(folder: str, **look: object) -> int:
     """Every node a dot in a strip a measure, and a table to sort and filter (node[001-020]); Enter opens a node's own

@@ -14,7 +14,7 @@ import msgspec
 
 from hostdx.app.features.fleet.folder import NodeAnswer, State
 from hostdx.app.features.fleet.launch.agent import MARK
-from hostdx.app.features.fleet.launch.errand import Errand
+from hostdx.app.features.fleet.launch.errand import NodeOrder
 from hostdx.probes.units import format_size
 
 Phase: TypeAlias = Literal["waiting", "connecting", "looking", "sending", "ready", "running", "over"]
@@ -75,7 +75,7 @@ class NodeCall:
     def __init__(
         self,
         node: str,
-        errand: Errand,
+        errand: NodeOrder,
         into: Path,
         judge: Callable[[Path, int], tuple[State, str]],
         now: Callable[[], float],

@@ -11,7 +11,7 @@ from hostdx.app.features.fleet.folder import TRIAGE, FleetFolder, FleetRunHead, 
 from hostdx.app.features.fleet.launch.agreement import ask_consent, read_plan
 from hostdx.app.features.fleet.launch.call import NodeCall
 from hostdx.app.features.fleet.launch.engine import ConnectionEngine, fold_nodes, groups_by_node
-from hostdx.app.features.fleet.launch.errand import Errand, Parcel
+from hostdx.app.features.fleet.launch.errand import NodeBundle, NodeOrder
 from hostdx.app.features.fleet.summary import summarise_answer
 from hostdx.app.recordings.reader import BrokenRecording, read_events
 from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
@@ -29,7 +29,7 @@ LONGEST_S = 86400.0
 LEAD_S = 30.0  # until nodes that begin together have their bundles
 
 
-class Manner(msgspec.Struct, frozen=True, kw_only=True):
+class LaunchManner(msgspec.Struct, frozen=True, kw_only=True):
     """How the nodes are reached and how many of them at once. `at_once` 0: as many as load nothing that they share.
 
     `per`: a source of groups, of each of which `at_once` (else one) measure at a time.
@@ -47,14 +47,16 @@ class Manner(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FleetCampaign:
-    def __init__(self, folder: FleetFolder, head: FleetRunHead, parcel: Parcel, manner: Manner) -> None:
+    def __init__(
+        self, folder: FleetFolder, head: FleetRunHead, parcel: NodeBundle, manner: LaunchManner
+    ) -> None:
         self.folder, self.head, self.manner = folder, head, manner
         self._engine = ConnectionEngine(
             manner.rsh, manner.connect_s, self._take_answer, self._report_if_due, shared=bool(parcel.shared)
         )
         self._racks = groups_by_node(head.nodes, manner.per) if manner.per else {}
         self._answers = folder.read_answers()
-        self._errand = Errand(
+        self._errand = NodeOrder(
             **structs.asdict(parcel), argv=(), python=manner.python, become=manner.become, connect_s=manner.connect_s
         )  # fmt: skip
         self._round = 0
@@ -147,7 +149,7 @@ class FleetCampaign:
             )
         in_turn = at_once < len(nodes) and not self.head.together and not self._engine.tree
 
-        def errand_for(node: str) -> Errand:
+        def errand_for(node: str) -> NodeOrder:
             plan = plans[node]
             return structs.replace(
                 self._errand,
@@ -173,7 +175,7 @@ class FleetCampaign:
         shared_name = "measurement" if round == 0 else f"retest {round}"
         self._make_calls(shared_name, nodes, round, errand_for, at_once, judge)
 
-    def _look_errand(self, argv: tuple[str, ...]) -> Errand:
+    def _look_errand(self, argv: tuple[str, ...]) -> NodeOrder:
         most_s = self.manner.most_s or LOOK_S
         return structs.replace(  # what it says comes at its end
             self._errand, argv=argv, most_bytes=MAX_LOOK_BYTES, most_s=most_s, silence_s=most_s
@@ -184,7 +186,7 @@ class FleetCampaign:
         stage_name: str,
         nodes: Sequence[str],
         round: int,
-        errand: Callable[[str], Errand],
+        errand: Callable[[str], NodeOrder],
         at_once: int,
         judge: Callable[[Path, int], tuple[State, str]],
     ) -> None:

@@ -27,7 +27,7 @@ from hostdx.probes.files.safe_read import read_trusted_file
 TREE = Path(__file__).parents[4]
 
 
-class Parcel(msgspec.Struct, frozen=True, kw_only=True):
+class NodeBundle(msgspec.Struct, frozen=True, kw_only=True):
     """`data` is empty where the nodes read it from `shared`. `parts`: Pythons and machines that it is for."""
 
     data: bytes = b""
@@ -37,7 +37,7 @@ class Parcel(msgspec.Struct, frozen=True, kw_only=True):
     parts: frozenset[str] = frozenset()
 
 
-def make_parcel(shared: str) -> Parcel:
+def make_node_bundle(shared: str) -> NodeBundle:
     """Raises Failure."""
     path = Path(shared or read_variable(STARTED_AS) or _bundle_of_tree())
     try:
@@ -51,7 +51,7 @@ def make_parcel(shared: str) -> Parcel:
         raise Failure(
             f"fleet: {path}: is no bundle of hostdx; `hostdx bundle -o {path}` makes one", USAGE
         ) from None
-    return Parcel(
+    return NodeBundle(
         data=b"" if shared else data,
         shared=shared,
         size=len(data),
@@ -95,7 +95,7 @@ _EXECUTE = (
 MARKED = "#hostdx-fleet"
 
 
-class Errand(Parcel, frozen=True, kw_only=True):
+class NodeOrder(NodeBundle, frozen=True, kw_only=True):
     """The same for many nodes, with the bundle. `silence_s`: how long a run that goes on says nothing at most.
     `begin_s`: by the nodes' clocks, seconds since 1970. `ahead`: what makes a node ready while others measure; it waits
     for its turn.

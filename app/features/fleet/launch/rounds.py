@@ -27,14 +27,16 @@ def retest_suspects(fleet: FleetCampaign, declared: Sequence[Option], plans: dic
     answered = fleet.answered_nodes()
     if not answered or fleet.was_interrupted:
         return
-    screened = screen_nodes(_read_nodes(fleet, answered, 0), margin_of(fleet.head.options))
+    screened = screen_nodes(_read_nodes(fleet, answered, 0), margin_of_options(fleet.head.options))
     rounds: list[Round] = []
     chosen = fleet.head.options
     silent: list[str] = []
     while suspects := next_suspects(screened, rounds, silent):
         number = len(rounds) + 1
         together = fleet.head.together
-        names = answered if together else draw_nodes(screened, suspects, fleet.head.seed + number)
+        names = (
+            answered if together else shuffle_suspects_and_peers(screened, suspects, fleet.head.seed + number)
+        )
         if missing := [name for name in fleet.unanswered_nodes(names, number) if name not in plans]:
             plans |= fleet.agreed_plans(fleet.fetch_plans(missing, command_arguments(chosen), number), number)
         asked = {name: plans[name] for name in names if name in plans}
@@ -70,12 +72,12 @@ def shorten_run(
     return command_arguments(own), len(loads)
 
 
-def margin_of(options: Mapping[str, Json]) -> float:
+def margin_of_options(options: Mapping[str, Json]) -> float:
     margin = options.get("margin")
     return float(margin) if isinstance(margin, int | float) else MARGIN
 
 
-def draw_nodes(screened: Screen, suspects: Sequence[str], seed: int) -> list[str]:
+def shuffle_suspects_and_peers(screened: Screen, suspects: Sequence[str], seed: int) -> list[str]:
     """Suspects and peers in a drawn order: where they run one after another, none comes first for what it is."""
     names = [*suspects, *peers_for(screened, suspects, seed)]
     random.Random(seed).shuffle(names)

@@ -80,7 +80,7 @@ class BookWriter:
     def _remove_oldest_segments(self) -> None:
         """The newest segments stay, up to the limit, with room for one more."""
         room = self._max_bytes - self._max_bytes // 32
-        for path in reversed(segments(self.folder)):
+        for path in reversed(segment_files(self.folder)):
             with contextlib.suppress(OSError):
                 room -= path.stat().st_size
                 if room < 0:
@@ -92,7 +92,7 @@ class BookWriter:
             self._fd = -1
 
 
-def segments(folder: Path) -> list[Path]:
+def segment_files(folder: Path) -> list[Path]:
     """The files of the book, the oldest first. Raises OSError."""
     return sorted(path for path in folder.iterdir() if _SEGMENT.fullmatch(path.name))
 
@@ -116,7 +116,7 @@ def read_book(folder: Path) -> Book:
     """The times of a boot follow its last clock: a clock that was set in between moves no look. Raises OSError."""
     boots: defaultdict[str, list[HostLook | BlockedTasksLook]] = defaultdict(list)
     unreadable = 0
-    for path in segments(folder):
+    for path in segment_files(folder):
         for look in read_looks(path):
             if look is None:
                 unreadable += 1

@@ -71,7 +71,7 @@ class PressureTriggers:
         self._files.clear()
 
 
-class Recorder:
+class IncidentRecorder:
     """Waiting, the clock (monotonic, in seconds) and the readers are given by tests."""
 
     def __init__(

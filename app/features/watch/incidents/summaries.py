@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from hostdx.app.features.watch.incidents.book import read_looks, segments
+from hostdx.app.features.watch.incidents.book import read_looks, segment_files
 from hostdx.app.terminal.output_file import write_bytes
 from hostdx.probes.files.safe_read import read_regular
 from hostdx.probes.number_text import parse_unsigned
@@ -46,7 +46,7 @@ def update_summaries(folder: Path) -> None:
     """
     earlier_summaries = read_summaries(folder)
     last_s = earlier_summaries[-1].hour_s if earlier_summaries else 0
-    *complete, under_way = segments(folder)
+    *complete, under_way = segment_files(folder)
     looks: defaultdict[int, list[HostLook]] = defaultdict(list)
     for path in complete:
         if _begun_s(path) + 2 * HOUR_S < last_s:

@@ -122,9 +122,9 @@ class Suspects(Picker):
         session = self._session()
         self.headline = None
         if self._answered:  # the first screen is not, and does without what judges a run
-            from hostdx.app.report.headline import find_answer
+            from hostdx.app.report.headline import find_headline_answer
 
-            self.headline = find_answer(session).finding
+            self.headline = find_headline_answer(session).finding
         checks = list(session.checks.values())
         unreadable = sum(c.state == "unreadable" for c in checks)
         if not self._is_own_run:  # a run's own checks are not what it was asked

@@ -19,7 +19,7 @@ BAR, _NAME = 25, 24
 ENDS = f"{'◂ slower':<{BAR // 2}}1{'faster ▸':>{BAR // 2}}"
 
 
-def interval(ratio: float | None, ci95: tuple[float, float] | None, role: str) -> Line:
+def interval_line(ratio: float | None, ci95: tuple[float, float] | None, role: str) -> Line:
     """On the scale of all rows; nothing where there is none."""
     if not ratio:
         return []
@@ -30,7 +30,7 @@ def interval(ratio: float | None, ci95: tuple[float, float] | None, role: str) -
 
 def recording_line(example: Example, width: int) -> Line:
     """Name, what it found, and its interval on the scale of all rows."""
-    drawn = interval(example.ratio, example.ci95, example.weight)
+    drawn = interval_line(example.ratio, example.ci95, example.weight)
     room = width - BAR - 2 if drawn else width
     head: Line = [
         *pad_line(text_line(example.name, "strong"), _NAME),

@@ -22,7 +22,7 @@ from hostdx.app.terminal.lines import (
     shorten_middle,
     text_line,
 )
-from hostdx.app.tui.widgets.measuring.load_cards import title
+from hostdx.app.tui.widgets.measuring.load_cards import card_title
 from hostdx.app.tui.widgets.measuring.standing import margin_of, pairs_of, planned_words
 from hostdx.app.tui.widgets.panel import SessionPanel
 from hostdx.scenarios.contract.results.document import Bar, Intervals
@@ -36,10 +36,12 @@ def forest_lines(session: RunSession, width: int, height: int) -> list[Line]:
     for load, load_standings in pairs_of(session):
         target = load_target(load.id) if load.id in session.blocks else ""
         rows += [
-            (f"{title(load)} {standing.name}".strip(), _brief(standing.words), standing.bar, target)
+            (f"{card_title(load)} {standing.name}".strip(), _brief(standing.words), standing.bar, target)
             for standing in load_standings
         ]
-        rows += [] if load_standings else [(title(load), _brief(planned_words(session, load)), None, target)]
+        rows += (
+            [] if load_standings else [(card_title(load), _brief(planned_words(session, load)), None, target)]
+        )
     if len(rows) > height - 1:
         drawn = sorted(
             (r for r in rows if r[2] is not None), key=lambda r: -abs(math.log(r[2].ratio if r[2] else 1))

@@ -6,7 +6,7 @@ from statistics import fmean, median
 from typing import NamedTuple
 
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.recordings.values import shown_value
+from hostdx.app.recordings.values import shown_variant_value
 from hostdx.app.tui.widgets.measuring.variants import leading_metric_and_unit, variant_marks
 from hostdx.probes import units
 from hostdx.probes.units import DisplayQuantity
@@ -51,7 +51,7 @@ def variant_levels(session: RunSession, workload: str, room: int) -> list[Varian
         own = values.get(variant, [])
         drawn = bin_values(own, room) if under_way else spread_values(own, room)
         shares = tuple(max(0.0, v / top) for v in drawn) if top > 0 else ()
-        level = shown_value(session, workload, metric, variant)
+        level = shown_variant_value(session, workload, metric, variant)
         level = median(own) if level is None and own else level  # the warm-up, as long as it is all there is
         shown = None if level is None else units.metric_quantity(level, unit)
         ends = (

@@ -6,7 +6,7 @@ from itertools import product
 
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.figures.verdict_table import short_size
-from hostdx.app.terminal.glyphs import bar_columns, clean_text
+from hostdx.app.terminal.glyphs import bar_rows, clean_text
 from hostdx.app.terminal.lines import (
     Line,
     Span,
@@ -60,7 +60,7 @@ _MARKS = ("✓", "?", "▶")
 Pairs = Sequence[tuple[Workload, list[Standing]]]
 
 
-def title(load: Workload) -> str:
+def card_title(load: Workload) -> str:
     return clean_text(title_of_workload(load.title, control=load.control))
 
 
@@ -215,7 +215,7 @@ def level_line_rows(shares: Sequence[float | None], width: int, height: int) -> 
     graph.
     """
     if height == 1 or not shares:
-        return bar_columns(shares, height) or [""]
+        return bar_rows(shares, height) or [""]
     points = [(n + 0.5, math.nan if share is None else share) for n, share in enumerate(shares)]
     cells = min(width, len(shares))
     return dot_rows(points, Scale(0.0, 1.0), len(shares), cells, height)
@@ -333,7 +333,7 @@ def row_lines(
         if not has_values
         else max(14, width * 3 // 10 if effects else width - 2 * (VALUE_CELLS + 2 + _MIN_TRACE_CELLS) - 4)
     )
-    names = min(max((len(title(load)) for load, _ in pairs), default=0), most)
+    names = min(max((len(card_title(load)) for load, _ in pairs), default=0), most)
     under_way = session.workload if session.ended is None else ""
     at = next((n for n, (load, _) in enumerate(pairs) if load.id == under_way), 0)
     room = height if len(pairs) <= height else height - 1
@@ -393,7 +393,7 @@ def _load_row(
     trace: int,
 ) -> Line:
     now = load_state(session, load, pair_standings)[1]
-    name = next((form for form in shorter_titles(session, load) if len(form) <= names), title(load))
+    name = next((form for form in shorter_titles(session, load) if len(form) <= names), card_title(load))
     head: Line = [
         ("▶ " if now else "  ", "accent"),
         *pad_line(text_line(name, "strong" if now else "text"), names),
@@ -402,7 +402,7 @@ def _load_row(
     levels = variant_levels(session, load.id, trace)[:2]
     for side, shares in zip(levels, spread_shares([level.shares for level in levels]), strict=True):
         value = "" if side.level is None else format_short(side.level, VALUE_CELLS - 2)
-        (drawn,) = bar_columns(shares, 1)
+        (drawn,) = bar_rows(shares, 1)
         body += [
             ("  ", "text"),
             (f"{value:>{VALUE_CELLS - 2}} ", "text"),

@@ -127,9 +127,9 @@ def _answer_line(session: RunSession, width: int) -> Line:
     """Once it is over: what it found, in the place of the bar."""
     if session.ended is None:
         return []
-    from hostdx.app.report.headline import find_answer  # not for the first screen
+    from hostdx.app.report.headline import find_headline_answer  # not for the first screen
 
-    run_answer = find_answer(session)
+    run_answer = find_headline_answer(session)
     role = run_answer.weight if run_answer.weight != "ok" else "strong"
     return crop_line(
         [(f"{SIGNS.get(run_answer.weight, '?')} ", run_answer.weight), (run_answer.sentence, role)], width

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from hostdx.probes.number_text import parse_hexadecimal, parse_unsigned
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load
+from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entries
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.table import SubjectRow
 
@@ -33,7 +33,7 @@ class KernelLimit(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
 def limit_rows(host: Host) -> list[SubjectRow]:
     """One row per limit of which this host tells both numbers."""
     rows = []
-    for limit in load("limits", "limit", KernelLimit).entries:
+    for limit in load_entries("limits", "limit", KernelLimit).entries:
         most = limit.constant if limit.constant else _read_number(host, limit.most, r"(\d+)")
         for path, used in _limit_uses(host, limit) if most is not None else ():
             columns: dict[str, Value] = {

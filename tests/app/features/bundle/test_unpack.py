@@ -13,8 +13,8 @@ from hostdx.app.features.bundle.unpack import (
     START,
     Bundle,
     UnfitBundle,
-    candidate_places,
-    make_and_check_place,
+    candidate_unpack_folders,
+    make_and_check_unpack_folder,
     unpack_if_needed,
 )
 from tests.every_case import every_case
@@ -53,7 +53,7 @@ def fetch_small_package(into: Path) -> list[Path]:
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    return Path(make_and_check_place(next(candidate_places())))
+    return Path(make_and_check_unpack_folder(next(candidate_unpack_folders())))
 
 
 def test_it_is_unpacked_once_and_for_its_owner_alone(bundle: Path, place: Path) -> None:
@@ -142,10 +142,10 @@ def test_a_directory_that_others_rule_is_refused(tmp_path: Path, monkeypatch: py
     (tmp_path / "link").symlink_to(loose)
     for path in (loose, open_folder / "hostdx", tmp_path / "link"):
         with pytest.raises(UnfitBundle):
-            make_and_check_place(str(path))
+            make_and_check_unpack_folder(str(path))
     monkeypatch.setattr(unpack.os, "ST_NOEXEC", os.statvfs(tmp_path).f_flag or 4096)
     with pytest.raises(UnfitBundle, match="noexec"):
-        make_and_check_place(str(tmp_path / "fine"))
+        make_and_check_unpack_folder(str(tmp_path / "fine"))
 
 
 @needs(ROOT)
@@ -156,7 +156,7 @@ def test_another_users_directory_is_refused(tmp_path: Path) -> None:
     os.chown(tmp_path / "above", 1234, -1)
     for path in (tmp_path / "own", tmp_path / "above/hostdx"):
         with pytest.raises(UnfitBundle):
-            make_and_check_place(str(path))
+            make_and_check_unpack_folder(str(path))
 
 
 @needs(ROOT)
@@ -175,10 +175,10 @@ def test_nothing_is_made_where_another_user_rules_the_way(
     before = sorted(tmp_path.rglob("*"))
     for variable in ("XDG_CACHE_HOME", "TMPDIR"):
         monkeypatch.setenv(variable, str(home / ".cache"))
-    first, _, last = candidate_places()
+    first, _, last = candidate_unpack_folders()
     for place in (first, last):
         with pytest.raises(UnfitBundle):
-            make_and_check_place(place)
+            make_and_check_unpack_folder(place)
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -191,19 +191,19 @@ def test_no_link_in_a_folder_for_everybody_is_followed(tmp_path: Path, owner: in
     (everybody / "link").symlink_to(tmp_path / "absent")
     os.chown(everybody / "link", owner, -1, follow_symlinks=False)
     with pytest.raises(UnfitBundle):
-        make_and_check_place(f"{everybody}/link/hostdx")
-    assert make_and_check_place(f"{everybody}/new/folder/hostdx") == f"{everybody}/new/folder/hostdx"
+        make_and_check_unpack_folder(f"{everybody}/link/hostdx")
+    assert make_and_check_unpack_folder(f"{everybody}/new/folder/hostdx") == f"{everybody}/new/folder/hostdx"
     assert not (tmp_path / "absent").exists()
 
 
 def test_a_way_of_our_own_is_made_over_our_own_links(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("a/b")
     (tmp_path / "loop").symlink_to("loop")
-    assert make_and_check_place(f"{tmp_path}/link/c/hostdx") == f"{tmp_path}/a/b/c/hostdx"
-    assert make_and_check_place(f"{tmp_path}/link/../hostdx") == f"{tmp_path}/a/hostdx"
+    assert make_and_check_unpack_folder(f"{tmp_path}/link/c/hostdx") == f"{tmp_path}/a/b/c/hostdx"
+    assert make_and_check_unpack_folder(f"{tmp_path}/link/../hostdx") == f"{tmp_path}/a/hostdx"
     for path in ("absent/../hostdx", "loop/hostdx"):
         with pytest.raises((OSError, UnfitBundle)):
-            make_and_check_place(f"{tmp_path}/{path}")
+            make_and_check_unpack_folder(f"{tmp_path}/{path}")
     assert not (tmp_path / "absent").exists() and not (tmp_path / "hostdx").exists()
 
 
@@ -211,7 +211,9 @@ def test_where_none_will_do_one_line_says_why(
     bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
-    monkeypatch.setattr(unpack, "candidate_places", lambda: iter([f"{tmp_path}/file/hostdx", "relative"]))
+    monkeypatch.setattr(
+        unpack, "candidate_unpack_folders", lambda: iter([f"{tmp_path}/file/hostdx", "relative"])
+    )
     monkeypatch.setattr(unpack, "__file__", f"{bundle}/hostdx_unpack.py")
     with (tmp_path / "said").open("w+") as error_file:
         with pytest.raises(SystemExit) as end:

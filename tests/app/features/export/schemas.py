@@ -14,7 +14,7 @@ from hostdx.app.report.figures.latency import LatencySummary
 from hostdx.app.undo.change_report import ChangeReport
 from hostdx.probes.imports.model import ImportResult
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
-from hostdx.scenarios.analysis.compare.snapshot import Imported
+from hostdx.scenarios.analysis.compare.snapshot import ImportedSource
 from hostdx.scenarios.analysis.nights.history import HostHistory
 from hostdx.scenarios.analysis.peers.judgement import FleetJudgement
 from hostdx.scenarios.contract import events as ev
@@ -80,7 +80,11 @@ def _make_lists() -> dict[str, tuple[str, Any]]:
     # No document has the samples themselves; `detail` is what the program's own file says, of many forms.
     result = [f for f in _all_fields(ImportResult) if f[0] not in ("series", "detail")]
     result_document = msgspec.defstruct("ResultDocument", [*result, ("detail", dict[str, Any] | None, None)])
-    file += [("findings", list[Finding]), ("result", result_document), *_fields_of(Imported, "timeline")]
+    file += [
+        ("findings", list[Finding]),
+        ("result", result_document),
+        *_fields_of(ImportedSource, "timeline"),
+    ]
     refusal = msgspec.defstruct("RefusedFile", [("file", str), ("reason", str)])
     file_fields: Fields = [("together", str | None), ("pile", list[Finding]), ("refused", list[refusal])]  # type: ignore[valid-type]
     return {

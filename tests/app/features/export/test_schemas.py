@@ -12,7 +12,7 @@ import pytest
 from hostdx.app.cli.entry import run_command_line
 from hostdx.app.features.export.schema import RESULTS, document_names, document_schema
 from hostdx.app.features.health.check import Answer, HealthCheck, UnfitReason
-from hostdx.app.features.health.forms import spell_check
+from hostdx.app.features.health.forms import format_check
 from hostdx.app.features.health.speed import LoadStanding
 from hostdx.app.recordings import store
 from hostdx.app.recordings.reader import FORMER
@@ -57,7 +57,7 @@ def shape_of(value: object) -> object:
 def test_reports_and_events_of_bundled_recordings(capsys: pytest.CaptureFixture[str]) -> None:
     """An event of each shape: the same keys with values of the same types."""
     shapes: set[object] = set()
-    for name in store.list_demos():
+    for name in store.list_example_names():
         validator("report").validate(read_printed(capsys, "report", name, "--format", "json"))
         types = Counter[str]()
         for line in store.resolve_recording(name).read_bytes().splitlines():
@@ -76,7 +76,7 @@ def test_checks_of_nodes(answer: Answer) -> None:
     check = HealthCheck(
         reasons=[UnfitReason("speed", answer, "text", "source")], standings=[standing], notes=["note"]
     )
-    validator("health").validate(json.loads(spell_check(check, "json")))
+    validator("health").validate(json.loads(format_check(check, "json")))
 
 
 def test_other_documents(capsys: pytest.CaptureFixture[str]) -> None:

@@ -3,7 +3,7 @@
 import math
 
 from hostdx.app.features.fleet.report import lead_sentences
-from hostdx.app.features.fleet.together import sum_words, together_sections
+from hostdx.app.features.fleet.together import total_rate_sections, total_rate_sentences
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey, PlannedLoad
 from hostdx.scenarios.analysis.peers.facts import FactTable
 from hostdx.scenarios.analysis.peers.judge import judge_fleet
@@ -30,9 +30,9 @@ def test_rates_add_up_and_times_do_not() -> None:
         {"n1": PeerNode(name="n1", logs={rate: math.log(200)})},  # without one of them it is another sum
     ]
     fleet = judge_fleet(nodes, FactTable(), loads, later_rounds, together=True)
-    (section,) = together_sections(fleet.sums)
+    (section,) = total_rate_sections(fleet.sums)
     (table,) = (part for part in section.parts if isinstance(part, Table))
     assert table.rows == (("easy", "2", "400 /s", "300 /s", "75 %", "25 %"),)
-    assert len(sum_words(fleet.sums)) == 1 and "400 /s" in " ".join(lead_sentences(fleet))
+    assert len(total_rate_sentences(fleet.sums)) == 1 and "400 /s" in " ".join(lead_sentences(fleet))
     without_start = judge_fleet(nodes, FactTable(), loads)
-    assert not without_start.sums and not together_sections(without_start.sums)
+    assert not without_start.sums and not total_rate_sections(without_start.sums)

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from hostdx.app.features.health.check import Answer, HealthCheck, UnfitReason
-from hostdx.app.features.health.forms import spell_check
+from hostdx.app.features.health.forms import format_check
 from hostdx.app.features.health.metrics import metrics_of_session
 from hostdx.app.features.health.speed import LoadStanding
 from hostdx.app.features.watch.nights import history_of_recordings
@@ -103,7 +103,7 @@ def test_a_process_name_is_no_command_for_nhc(tmp_path: Path) -> None:
     subprocess.run(["bash", "-c", script], env=environment, timeout=30, check=False)
     assert not (tmp_path / "run").exists()
     check = HealthCheck(reasons=[UnfitReason("left behind", Answer.NOT_FIT, "x';reboot;'")])
-    assert "'" not in spell_check(check, "nhc")
+    assert "'" not in format_check(check, "nhc")
 
 
 @needs(program("timeout"))
@@ -120,7 +120,7 @@ def test_condor(tmp_path: Path, status: int, fit: str) -> None:
 
 def test_the_dashboard_asks_for_gauges_that_are_written() -> None:
     standing = LoadStanding("cpu-integer", "one", 0.9, 0.8, 12, True)
-    health = spell_check(HealthCheck(standings=[standing]), "openmetrics")
+    health = format_check(HealthCheck(standings=[standing]), "openmetrics")
     report = metrics_of_session(load_recording(store.resolve_recording("demo:storage")), "demo:storage")
     nights = history_of_recordings([store.resolve_recording(f"demo:kernel{name}") for name in ("", "-6-1")])
     assert nights is not None

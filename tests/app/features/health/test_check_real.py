@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from hostdx.app.features.health import check, leftovers
-from hostdx.app.features.health.node_class import NodeClass, make_load, read_class
+from hostdx.app.features.health.node_class import NodeClass, make_class_load, read_node_class
 from hostdx.probes.reading.host import Host
 from tests.needs import ROOT, needs
 from tests.real.dead_mount import dead_mount
@@ -23,7 +23,9 @@ KEY = ("cpu-integer", "one")
 
 
 def write_class(path: Path, level: float, spread: float) -> str:
-    load = make_load(KEY, [level + spread * n for n in (-2, -1, -1, 0, 0, 0, 0, 1, 1, 2)], [spread] * 10)
+    load = make_class_load(
+        KEY, [level + spread * n for n in (-2, -1, -1, 0, 0, 0, 0, 1, 1, 2)], [spread] * 10
+    )
     path.write_bytes(msgspec.json.encode(NodeClass(schema="hostdx-class/1", name="c", loads=(load,))))
     return str(path)
 
@@ -107,13 +109,13 @@ def test_what_a_job_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     pid = int(orphan.stdout)
     try:
         time.sleep(0.2)
-        remains = [leftover for leftover in leftovers.find_leftovers(Host()) if "uid 6500" in leftover.text]
+        remains = [leftover for leftover in leftovers.find_left_behind(Host()) if "uid 6500" in leftover.text]
     finally:
         os.kill(pid, signal.SIGKILL)
     assert [(leftover.kind, leftover.grave) for leftover in remains] == [("processes", True), ("files", True)]
     assert f"[{pid}]" in remains[0].text and "65001" in remains[1].text
     time.sleep(0.2)
-    assert not [leftover for leftover in leftovers.find_leftovers(Host()) if f"[{pid}]" in leftover.text]
+    assert not [leftover for leftover in leftovers.find_left_behind(Host()) if f"[{pid}]" in leftover.text]
 
 
 @pytest.mark.real("cpu")
@@ -135,7 +137,7 @@ def test_children_that_never_answer_nor_end_are_given_up(
     monkeypatch.setattr(check, "_start_child", start_deaf_child)
     write_class(tmp_path / "c.json", 8.0, 0.01)
     began = time.monotonic()
-    node = check.check_node(began, 6.0, read_class(str(tmp_path / "c.json")), "")
+    node = check.check_node(began, 6.0, read_node_class(str(tmp_path / "c.json")), "")
     assert time.monotonic() - began < 6.0
     assert node.answer is check.Answer.NOT_SURE and len(children) == 3
     assert all(child.poll() is not None for child in children)

@@ -7,7 +7,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from hostdx.app.cli.entry import run_command_line
 from hostdx.app.features.health.check import Answer, HealthCheck, UnfitReason
-from hostdx.app.features.health.forms import FORMS, MAX_REASON, Form, exit_status_of, spell_check
+from hostdx.app.features.health.forms import FORMS, MAX_REASON, Form, exit_status_of, format_check
 from hostdx.app.features.health.speed import LoadStanding
 from hostdx.app.recordings import store
 from hostdx.app.recordings.reader import load_recording
@@ -37,20 +37,20 @@ def test_answers_and_statuses(answers: tuple[Answer, ...], answer: str, status: 
     assert {form: exit_status_of(result, form) for form in FORMS} == {
         form: nagios if form == "nagios" else status for form in FORMS
     }
-    document = json.loads(spell_check(result, "json"))
+    document = json.loads(format_check(result, "json"))
     assert document["answer"] == answer and len(document["reasons"]) == len(answers)
     assert document["loads"][0]["ratio"] == 0.7512
 
 
 @pytest.mark.parametrize("form", ["slurm", "nhc"])
 def test_batch_systems_get_one_line_only_where_something_is_wrong(form: Form) -> None:
-    assert spell_check(check(), form) == ""
-    text = spell_check(check(Answer.NOT_FIT, Answer.NOT_SURE), form)
+    assert format_check(check(), form) == ""
+    text = format_check(check(Answer.NOT_FIT, Answer.NOT_SURE), form)
     assert "\n" not in text and "\x1b" not in text and len(text) <= MAX_REASON + 10
 
 
 def test_nagios_has_one_line_with_figures() -> None:
-    text = spell_check(check(Answer.NOT_FIT), "nagios")
+    text = format_check(check(Answer.NOT_FIT), "nagios")
     words, bar, figures = text.partition(" | ")
     assert bar and "|" not in figures and "|" not in words and "\n" not in text
     assert "'cpu-integer one'=0.7512;;0.8800:;0" in figures and "'time'=4.25s" in figures
@@ -72,7 +72,7 @@ def test_a_usage_error_is_unknown_to_nagios(capsys: pytest.CaptureFixture[str]) 
 
 def test_openmetrics_is_read_by_prometheus() -> None:
     families = {
-        f.name: f for f in text_string_to_metric_families(spell_check(check(Answer.NOT_FIT), "openmetrics"))
+        f.name: f for f in text_string_to_metric_families(format_check(check(Answer.NOT_FIT), "openmetrics"))
     }
     answers = {s.labels["answer"]: s.value for s in families["hostdx_health_answer"].samples}
     assert answers == {"fit": 0, "not fit": 1, "not sure": 0}
@@ -80,7 +80,7 @@ def test_openmetrics_is_read_by_prometheus() -> None:
     assert (ratio.labels, ratio.value) == ({"load": "cpu-integer", "slot": "one"}, 0.7512)
 
 
-@pytest.mark.parametrize("name", store.list_demos())
+@pytest.mark.parametrize("name", store.list_example_names())
 def test_findings_of_a_recording_are_read_by_prometheus(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

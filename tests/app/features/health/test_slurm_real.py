@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from hostdx.app.features.health.node_class import NodeClass, make_load
+from hostdx.app.features.health.node_class import NodeClass, make_class_load
 from tests.needs import ROOT, need, needs, not_here, program
 from tests.syntax import ROOT as TREE
 
@@ -162,7 +162,9 @@ def measured_level(folder: Path) -> float:
     """What this machine gives now, at least: the level of a class that it is fit for."""
     spread = [0.0, 0.01, -0.01] * 30
     node_class = NodeClass(
-        schema="hostdx-class/1", name="t", loads=(make_load(("cpu-integer", "one"), spread, [0.01] * 90),)
+        schema="hostdx-class/1",
+        name="t",
+        loads=(make_class_load(("cpu-integer", "one"), spread, [0.01] * 90),),
     )
     (folder / "probe.json").write_bytes(msgspec.json.encode(node_class))
     command = [sys.executable, "-c", WITHOUT_RULES, "health", "--format", "json"]
@@ -185,7 +187,7 @@ def test_a_slowed_node_is_drained_and_resumed(tmp_path: Path, monkeypatch: pytes
         monkeypatch.setenv(name, str(tmp_path / name))
     level = measured_level(tmp_path) - 0.3  # a busy machine may give less for a while
     spread = [level + 0.01 * (n % 3 - 1) for n in range(90)]
-    load = make_load(("cpu-integer", "one"), spread, [0.01] * 90)
+    load = make_class_load(("cpu-integer", "one"), spread, [0.01] * 90)
     (tmp_path / "t.json").write_bytes(
         msgspec.json.encode(NodeClass(schema="hostdx-class/1", name="t", loads=(load,)))
     )

@@ -14,9 +14,9 @@ from hostdx.app.features.health.node_class import (
     MIN_RUNS,
     NodeClass,
     class_of_own_baseline,
-    make_load,
-    read_class,
-    save_class,
+    make_class_load,
+    read_node_class,
+    save_node_class,
 )
 from hostdx.app.features.health.speed import (
     FALSE_DRAINS,
@@ -38,7 +38,9 @@ KEY = ("cpu-integer", "one")
 def node_class(spread: float, *, nodes: int = 30, scatter: float = 0.01) -> NodeClass:
     rng = random.Random(1)
     levels = [5 + rng.gauss(0, spread) for _ in range(nodes)]
-    return NodeClass(schema="hostdx-class/1", name="c", loads=(make_load(KEY, levels, [scatter] * nodes),))
+    return NodeClass(
+        schema="hostdx-class/1", name="c", loads=(make_class_load(KEY, levels, [scatter] * nodes),)
+    )
 
 
 def rounds_at(ratio: float, count: int = FULL_ROUNDS) -> dict[tuple[str, str], list[float]]:
@@ -85,21 +87,21 @@ def test_a_class_is_kept_and_read(tmp_path: Path) -> None:
     session = load_recording(store.resolve_recording("demo:kernel"))
     runs = [(f"n{number}", session) for number in range(MIN_RUNS)]
     for name in ("wn", str(tmp_path / "wn.json")):
-        save_class(name, runs)
-        speed_class = read_class(name)
+        save_node_class(name, runs)
+        speed_class = read_node_class(name)
         assert {load.load for load in speed_class.loads} == set(LOADS) and all(
             load.runs == MIN_RUNS for load in speed_class.loads
         )
     with pytest.raises(Failure):
-        save_class("few", [("n1", session)] * MIN_RUNS)  # one node
+        save_node_class("few", [("n1", session)] * MIN_RUNS)  # one node
     for name in ("absent", "../x y"):
         with pytest.raises(Failure):
-            read_class(name)
+            read_node_class(name)
     (tmp_path / "bad.json").write_text(
         '{"schema": "hostdx-class/1", "name": "x", "loads": [{"level": 1e999}]}'
     )
     with pytest.raises(Failure):
-        read_class(str(tmp_path / "bad.json"))
+        read_node_class(str(tmp_path / "bad.json"))
     assert class_of_own_baseline() is None
 
 
@@ -127,7 +129,7 @@ def test_a_fleet_makes_a_class(tmp_path: Path) -> None:
     (tmp_path / "rubbish.jsonl").write_text("no\n")
     judge = ["fleet", "judge", "-o", str(tmp_path / "out.md"), "--save-class"]
     assert run_command_line([*judge, "wn", str(tmp_path)]) == 0
-    assert {load.runs for load in read_class("wn").loads} == {10}
+    assert {load.runs for load in read_node_class("wn").loads} == {10}
     assert run_command_line(["health", "--class", "wn", "--explain"]) == 0
     few = [str(tmp_path / f"n{n}.jsonl") for n in range(3)]
     assert run_command_line([*judge, "few", *few]) == 3

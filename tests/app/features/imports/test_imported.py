@@ -9,7 +9,7 @@ import pytest
 from hostdx.app.cli.entry import run_command_line
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report.forms import html, markdown
-from hostdx.app.report.full_report import report
+from hostdx.app.report.full_report import make_report_document
 from hostdx.app.report.results.result_parts import result_parts
 from hostdx.scenarios.analysis.compare.bounding_box import BoundingBoxFigures, BoxCorner
 from hostdx.scenarios.analysis.imported.results import Boxes, Histories, HistoriesResult, WorkloadHistory
@@ -37,7 +37,7 @@ def test_every_kind_becomes_a_recording_that_loads_and_reports(kind: str, tmp_pa
     session = load_recording(Path("r.jsonl"))
     assert session.ended is not None and session.ended.status == "done"
     assert session.began is not None and session.began.scenario == "import"
-    document = report(session, "r.jsonl")
+    document = make_report_document(session, "r.jsonl")
     assert "Nothing was measured on this host" in markdown.render_markdown(document)
     assert "</html>" in html.render_html(document)
     assert session.facts or session.blocks
@@ -58,7 +58,7 @@ def test_each_file_has_its_own_recording_and_all_have_one_together(
 def test_the_odd_runs_are_the_answer_and_the_box_is_drawn(tmp_path: Path) -> None:
     rows = "".join(f"0.9\t{0.47 if n % 2 else 1.9}\t11\t130\n" for n in range(9))
     assert run_command_line(["import", "-o", "r.jsonl", *write_files(tmp_path, t=TABLE + rows)]) == 0
-    document = report(load_recording(Path("r.jsonl")), "r.jsonl")
+    document = make_report_document(load_recording(Path("r.jsonl")), "r.jsonl")
     text, page = markdown.render_markdown(document), html.render_html(document)
     assert "IOR easy lies below IOR hard in 4 of 9 runs: runs 2, 4, 6, 8" in text.splitlines()[0]
     assert "| ior-easy |" in text
@@ -117,7 +117,7 @@ def test_hostile_names_in_a_file_reach_no_terminal(
     text = texts.fio(texts.fio_job(name)).replace("3.33", "3.33\\u001b[2J")
     assert run_command_line(["import", "-o", "r.jsonl", *write_files(tmp_path, f=text)]) == 0
     out, err = capsys.readouterr()
-    document = report(load_recording(Path("r.jsonl")), "r.jsonl")
+    document = make_report_document(load_recording(Path("r.jsonl")), "r.jsonl")
     page = html.render_html(document)
     for output in (out, err, markdown.render_markdown(document), page):
         assert "\x1b" not in output and "\x07" not in output and "\u202e" not in output

@@ -12,7 +12,7 @@ import pytest
 
 from hostdx.app import locks
 from hostdx.app.features.watch import night as nights
-from hostdx.app.features.watch.battery import WatchSettings
+from hostdx.app.features.watch.battery import NightSettings
 from hostdx.app.features.watch.nights import Nights
 from hostdx.app.features.watch.openmetrics import metrics_text
 from hostdx.app.recordings import baselines
@@ -51,13 +51,13 @@ class Clocked:
         recording.write_bytes(b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
         return ev.RunEnded(t=2.0, status=ended["status"], reason=ended.get("reason"))
 
-    def night(self, keep: int = 100, textfile: str = "") -> nights.Tonight:
+    def night(self, keep: int = 100, textfile: str = "") -> nights.NightOutcome:
         return nights.measure_night(
-            WatchSettings(keep=keep, textfile=textfile), self.measure, lambda text: None,
+            NightSettings(keep=keep, textfile=textfile), self.measure, lambda text: None,
             busy=lambda: self.busy, now=lambda: self.now,
         )  # fmt: skip
 
-    def nights(self, count: int, **changes: Any) -> nights.Tonight:
+    def nights(self, count: int, **changes: Any) -> nights.NightOutcome:
         for _ in range(count):
             night = self.night(**changes)
             self.now += timedelta(days=1)
@@ -220,10 +220,10 @@ def test_a_run_under_way_is_not_disturbed_and_the_next_night_runs(host: Clocked)
     lock = locks.lock_measuring("storage", "02:29:00 UTC", lambda text: None)
     try:
         measure = nights.make_battery_measure(
-            WatchSettings(), ["hostdx", "watch", "--night"], lambda event: None, lambda text: None
+            NightSettings(), ["hostdx", "watch", "--night"], lambda event: None, lambda text: None
         )
         night = nights.measure_night(
-            WatchSettings(), measure, lambda text: None, busy=lambda: "", now=lambda: host.now
+            NightSettings(), measure, lambda text: None, busy=lambda: "", now=lambda: host.now
         )
     finally:
         lock.release_lock()

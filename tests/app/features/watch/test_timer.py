@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.app.features.watch import timer as timers
-from hostdx.app.features.watch.battery import WatchSettings
+from hostdx.app.features.watch.battery import NightSettings
 from hostdx.app.features.watch.incidents import recorder as service
 from hostdx.app.features.watch.incidents.recorder import NAME as INCIDENTS
 from hostdx.app.features.watch.incidents.recorder import REMOVE as REMOVE_INCIDENTS
@@ -37,7 +37,7 @@ def timer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WatchTimer:
     monkeypatch.setattr("sys.argv", ["hostdx"])
     return WatchTimer(
         at="02:05",
-        wanted=WatchSettings(directory=str(tmp_path), textfile="/var/lib/a b/100%.prom", fleet="/srv/nights"),
+        wanted=NightSettings(directory=str(tmp_path), textfile="/var/lib/a b/100%.prom", fleet="/srv/nights"),
     )
 
 

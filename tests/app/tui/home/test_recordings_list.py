@@ -42,7 +42,7 @@ async def test_the_list_tells_results_and_deletes_only_what_was_agreed_to(size: 
         assert len(list(recordings.iterdir())) == 2 and "deleted" in grid(app)
         await keys(pilot, "end", "D")
         assert isinstance(app.screen, RecordingsScreen)  # an example belongs to the program
-        assert len(store.list_demos()) > 5
+        assert len(store.list_example_names()) > 5
 
 
 async def test_of_two_marks_the_older_is_a_and_the_next_are_b(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from hostdx.app.recordings import store
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.headline import find_answer
+from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.next_steps import next_steps_for
 from hostdx.app.terminal.lines import Line
 from hostdx.app.tui.children.feed import RunFeed
@@ -120,10 +120,13 @@ def test_a_watch_that_was_stopped_still_says_what_it_found_and_what_to_do() -> N
         title="touch waits for /mnt to be thawed",
         remedy=(Remedy(title="thaw it", commands=("fsfreeze -u /mnt",)),),
     )
-    answer = find_answer(stopped_run(frozen))
+    answer = find_headline_answer(stopped_run(frozen))
     assert frozen.title in answer.sentence and answer.weight == "warning"
     assert [step.command for step in next_steps_for(stopped_run(frozen))] == ["fsfreeze -u /mnt"]
-    assert (find_answer(stopped_run()).weight, find_answer(stopped_run()).finding) == ("warning", None)
+    assert (find_headline_answer(stopped_run()).weight, find_headline_answer(stopped_run()).finding) == (
+        "warning",
+        None,
+    )
     assert [step.command for step in next_steps_for(stopped_run())] == ["hostdx run dstate"]
 
 

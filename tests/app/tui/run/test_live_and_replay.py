@@ -12,7 +12,7 @@ from hostdx.app.recordings import store
 from hostdx.app.recordings.progress import time_left
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.glyphs import ascii_text, clean_text, wants_ascii
-from hostdx.app.terminal.process import identity_of
+from hostdx.app.terminal.process import process_identity
 from hostdx.app.tui.app import prepare_environment
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.live import LiveScreen
@@ -38,7 +38,7 @@ async def test_a_replay_at_full_speed_ends_on_the_live_screen_cell_for_cell(
     story: object, size: str, tmp_path: Path
 ) -> None:
     run: list[ev.AnyEvent] = story()  # type: ignore[operator]
-    me = identity_of()
+    me = process_identity()
     assert isinstance(run[0], ev.Began)
     run[0] = msgspec.structs.replace(run[0], pid=me.pid, pid_start=me.start, boot_id=me.boot_id)
     path = tmp_path / "r.jsonl"

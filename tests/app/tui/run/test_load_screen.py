@@ -8,7 +8,7 @@ import pytest
 
 from hostdx.app.recordings import store
 from hostdx.app.terminal.lines import load_target, process_target, target_of
-from hostdx.app.terminal.process import identity_of
+from hostdx.app.terminal.process import process_identity
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.groups import GroupsScreen
 from hostdx.app.tui.screens.live import LiveScreen
@@ -94,7 +94,7 @@ async def test_a_card_is_opened_by_a_click_and_by_tab_and_enter(tmp_path: Path) 
         assert isinstance(app.screen, LoadScreen) and load_target(app.screen.workload) == panel.targets[0]
 
 
-ME = identity_of()
+ME = process_identity()
 WATCHED = ("cpuwatch", ("--pid", str(ME.pid), "--started", str(ME.start)))
 
 

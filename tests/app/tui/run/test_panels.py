@@ -7,7 +7,7 @@ import pytest
 
 from hostdx.app.recordings import store
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.report.headline import find_answer
+from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.terminal.lines import Line
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.facts import FactsScreen
@@ -46,7 +46,7 @@ def feed_of(demo: str) -> RunFeed:
 
 
 @pytest.mark.parametrize(
-    "demo", some_always(("storage",), (name.removeprefix("demo:") for name in store.list_demos()))
+    "demo", some_always(("storage",), (name.removeprefix("demo:") for name in store.list_example_names()))
 )
 async def test_both_screens_are_filled_at_every_moment_of_a_replay(demo: str, tmp_path: Path) -> None:
     """Up to 28 of 40 rows were blank in the first seconds of live, 20 of one load's chart, 31 of a verdict so far."""
@@ -96,7 +96,7 @@ async def test_a_replay_in_the_middle_is_under_way_too(tmp_path: Path) -> None:
     run.playback.seek(15.0)
     async with run_app(tmp_path, run=run, size="wide") as (app, pilot):
         await keys(pilot, "v")
-        assert find_answer(run.session, growing=True).sentence[:60] in " ".join(grid(app).split())
+        assert find_headline_answer(run.session, growing=True).sentence[:60] in " ".join(grid(app).split())
 
 
 async def test_what_is_proposed_does_not_flip_with_every_pulse(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import msgspec
 
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report.forms.cells import document_lines
-from hostdx.app.report.full_report import report
+from hostdx.app.report.full_report import make_report_document
 from hostdx.app.terminal.lines import cell_width, wrap_text
 from hostdx.scenarios.contract.results.document import (
     Bullets,
@@ -67,7 +67,7 @@ def count_letters(document: ReportDocument) -> Counter[str]:
 @every_case("width", [40, 57, 78, 118])
 @every_case("demo", ["storage", "rpfilter", "dstate", ""])
 def test_words_survive_the_folding(demo: str, width: int) -> None:
-    document = report(load_recording(DEMOS / f"{demo}.jsonl"), demo) if demo else WIDE
+    document = make_report_document(load_recording(DEMOS / f"{demo}.jsonl"), demo) if demo else WIDE
     decoded = msgspec.json.decode(msgspec.json.encode(document), type=ReportDocument)
     assert decoded == document
     lines = document_lines(document, width)

@@ -44,8 +44,8 @@ async def test_a_run_is_started_followed_left_and_stopped(
         "path=sys.argv[sys.argv.index('--recording')+1]\n"
         'signal.signal(signal.SIGINT, lambda *a: (open(path,\'a\').write(\'{"type":"end","t":1.5,"status":'
         '"interrupted","reason":"stopped (Ctrl-C)","exit":130}\\n\'), sys.exit(130)))\n'
-        "from hostdx.app.terminal.process import identity_of\n"
-        "me=identity_of()\n"
+        "from hostdx.app.terminal.process import process_identity\n"
+        "me=process_identity()\n"
         "held=open(path,'w')\n"
         "held.write(open(sys.argv[1]).read().replace('4194304',str(me.pid)).replace('\"pid_start\":1,',"
         "f'\"pid_start\":{me.start},').replace('0'*8+'-0000-0000-0000-'+'0'*12, me.boot_id))\n"

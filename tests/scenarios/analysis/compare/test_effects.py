@@ -9,7 +9,12 @@ import pytest
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.imports.storage.io500_table import read_columns
 from hostdx.scenarios.analysis.compare.comparison import match_pattern, score_effects
-from hostdx.scenarios.analysis.compare.effects import Effect, differs_here, effects_between, is_within_margin
+from hostdx.scenarios.analysis.compare.effects import (
+    Effect,
+    effects_between,
+    is_different_in_these_runs,
+    is_within_margin,
+)
 from hostdx.scenarios.analysis.compare.snapshot import summarise_import
 from tests.fakes.streams.takes import boots, key, summary
 
@@ -54,21 +59,21 @@ def test_what_one_boot_a_side_shows_differs_here() -> None:
         for n, rate in (("a", 1000.0), ("b", 900.0), ("c", 990.0))
     )
     (effect,) = effects_between([a], [slow], margin=0.05)
-    assert effect.is_undecided and effect.unrepeated == "boot" and differs_here(effect)
+    assert effect.is_undecided and effect.unrepeated == "boot" and is_different_in_these_runs(effect)
     (effect,) = effects_between([a], [near], margin=0.05)
-    assert is_within_margin(effect) and not differs_here(effect)
+    assert is_within_margin(effect) and not is_different_in_these_runs(effect)
     rerun = summary({"fsync-4k": 900.0}, name="d", boot="a", within=1e-8)
     (effect,) = effects_between([a], [rerun], margin=0.05)
-    assert effect.is_undecided and effect.unrepeated == "run" and differs_here(effect)
+    assert effect.is_undecided and effect.unrepeated == "run" and is_different_in_these_runs(effect)
     wide = summary({"fsync-4k": 900.0}, name="e", boot="e", within=1.0)
     (effect,) = effects_between([a], [wide], margin=0.05)
-    assert effect.is_undecided and not differs_here(effect)
+    assert effect.is_undecided and not is_different_in_these_runs(effect)
     sides = [
         [summary({"syscall": rate * (1 + n / 5)}, name=f"{n}{rate}", boot=f"{n}{rate}") for n in range(3)]
         for rate in (1000.0, 900.0)
     ]
     (effect,) = effects_between(*sides, margin=0.05)
-    assert effect.is_undecided and effect.unrepeated is None and not differs_here(effect)
+    assert effect.is_undecided and effect.unrepeated is None and not is_different_in_these_runs(effect)
 
 
 @pytest.mark.parametrize(("times", "is_called"), [(0.5, False), (0.05, True), (2.0, False), (20.0, True)])
@@ -78,7 +83,7 @@ def test_what_other_programs_took_is_no_difference_between_two_runs(times: float
     busy = [msgspec.structs.replace(run, others_cpu=0.75) for run in runs]
     for sides, expected in ((runs, True), (busy, is_called), ([runs[0], busy[1]], is_called)):
         (effect,) = effects_between(sides[:1], sides[1:], margin=0.05)
-        assert (effect.is_different or differs_here(effect)) is expected
+        assert (effect.is_different or is_different_in_these_runs(effect)) is expected
     pairs = [
         [msgspec.structs.replace(run, name=f"{run.name}{n}", boot=f"{run.name}{n}") for n in range(4)]
         for run in busy

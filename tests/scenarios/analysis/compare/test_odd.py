@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from hostdx.scenarios.analysis.compare.odd import Member, find_outliers
+from hostdx.scenarios.analysis.compare.odd import ComparedRun, find_outliers
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey
 from hostdx.scenarios.contract.plan import Metric
 
@@ -14,11 +14,11 @@ RATE = Metric("IOPS", "IOPS")
 SECONDS = Metric("wall time", "s", better="less")
 
 
-def make_member(name: str, values: Mapping[str, float], metric: Metric = RATE, **facts: str) -> Member:
+def make_member(name: str, values: Mapping[str, float], metric: Metric = RATE, **facts: str) -> ComparedRun:
     keys = {load: FigureKey(load, metric.name) for load in values}
     sign = 1 if metric.better == "more" else -1
     logs = {keys[load]: sign * math.log(value) for load, value in values.items()}
-    return Member(
+    return ComparedRun(
         name, logs, dict.fromkeys(keys.values(), metric), {("kernel", n): v for n, v in facts.items()}
     )
 

@@ -7,7 +7,7 @@ import pytest
 
 from hostdx.scenarios.analysis.compare.spread import (
     MAX_BORROWED_FREEDOM,
-    Observed,
+    ObservedVariance,
     digamma,
     moderate_variances,
     trigamma,
@@ -22,8 +22,12 @@ def test_the_special_functions_are_scipys(x: float) -> None:
     assert trigamma(x) == pytest.approx(special.polygamma(1, x), rel=1e-7)
 
 
-def _draw_spread(rng: random.Random, true: float, freedom: int, within: float | None = None) -> Observed:
-    return Observed(true * math.fsum(rng.gauss(0, 1) ** 2 for _ in range(freedom)) / freedom, freedom, within)
+def _draw_spread(
+    rng: random.Random, true: float, freedom: int, within: float | None = None
+) -> ObservedVariance:
+    return ObservedVariance(
+        true * math.fsum(rng.gauss(0, 1) ** 2 for _ in range(freedom)) / freedom, freedom, within
+    )
 
 
 def test_equal_spreads_are_worth_many_runs() -> None:
@@ -49,13 +53,13 @@ def test_unlike_spreads_that_the_blocks_explain_borrow_again() -> None:
 
 
 def test_a_few_loads_borrow_nothing() -> None:
-    assert moderate_variances([Observed(1e-4, 2, None)] * 3)[0].freedom == 2
+    assert moderate_variances([ObservedVariance(1e-4, 2, None)] * 3)[0].freedom == 2
 
 
 def test_never_less_than_the_blocks_say() -> None:
-    assert moderate_variances([Observed(1e-9, 3, 1e-4)])[0].value == pytest.approx(1e-4)
+    assert moderate_variances([ObservedVariance(1e-9, 3, 1e-4)])[0].value == pytest.approx(1e-4)
 
 
 def test_runs_that_agree_to_the_last_digit_still_vary() -> None:
-    variances = moderate_variances([Observed(0.0, 1, None), Observed(4e-4, 1, None)])
+    variances = moderate_variances([ObservedVariance(0.0, 1, None), ObservedVariance(4e-4, 1, None)])
     assert variances[0].value == pytest.approx(1e-4)

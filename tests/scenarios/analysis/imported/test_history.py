@@ -5,15 +5,15 @@ import random
 from collections.abc import Sequence
 
 from hostdx.probes.imports.model import ImportedMeasure
-from hostdx.scenarios.analysis.compare.snapshot import Snapshot
+from hostdx.scenarios.analysis.compare.snapshot import RunSnapshot
 from hostdx.scenarios.analysis.imported.cross_run import history_findings
 from hostdx.scenarios.analysis.imported.pile import make_histories
 
 
-def make_results(**courses: Sequence[float]) -> list[Snapshot]:
+def make_results(**courses: Sequence[float]) -> list[RunSnapshot]:
     count = len(next(iter(courses.values())))
     return [
-        Snapshot(
+        RunSnapshot(
             name=f"r{n}",
             kind="hepscore",
             began=f"2024-01-{n + 1:02}",

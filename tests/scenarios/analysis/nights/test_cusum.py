@@ -8,14 +8,14 @@ import pytest
 from hostdx.scenarios.analysis.nights.cusum import (
     BASELINE_NIGHTS,
     LIMIT,
-    Reference,
+    BaselineReference,
     baseline_references,
     cusum_of_nights,
     night_score,
     shift_of_nights,
 )
 
-OWN = Reference(centre=0.0, deviation=0.01, alike=0.0, nights=BASELINE_NIGHTS)
+OWN = BaselineReference(centre=0.0, deviation=0.01, alike=0.0, nights=BASELINE_NIGHTS)
 
 
 def test_a_shift_within_the_margin_is_none_however_long_it_lasts() -> None:
@@ -59,7 +59,7 @@ def test_what_follows_the_night_before_is_expected() -> None:
 
 
 def test_a_low_night_before_a_shift_is_not_its_first() -> None:
-    to = Reference(0.0, 0.02, 0.0, 28)
+    to = BaselineReference(0.0, 0.02, 0.0, 28)
     logs = [-0.06, 0.0, *[-0.1] * 6]  # the sum begins with the first and does not come back to nothing
     ((_, shift),) = cusum_of_nights(logs, to, 1).shifts
     assert shift.since == 2

@@ -2,7 +2,7 @@
 
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.run_summary import FactKey
-from hostdx.scenarios.analysis.peers.node import hardware_of
+from hostdx.scenarios.analysis.peers.node import hardware_of_facts
 
 GIB = 1 << 30
 FACTS: dict[FactKey, Json] = {
@@ -26,4 +26,4 @@ def test_settings_kernels_and_device_names_make_no_other_hardware() -> None:
     }
     other |= {("cpu", "threads"): 48, ("kernel", "release"): "6.12.0", ("nic:eno1", "speed"): 100}
     other[("memory", "total")] = 248 * GIB  # a crash kernel
-    assert hardware_of(other) == hardware_of(FACTS)
+    assert hardware_of_facts(other) == hardware_of_facts(FACTS)

@@ -2,8 +2,8 @@
 
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.run_summary import FactKey
-from hostdx.scenarios.analysis.peers.facts import MAX_FACTS, FactTable, spell_facts, value_of
-from hostdx.scenarios.analysis.peers.setting import find_partings, suspect_settings
+from hostdx.scenarios.analysis.peers.facts import MAX_FACTS, FactTable, spell_facts, value_of_spelling
+from hostdx.scenarios.analysis.peers.setting import facts_that_tell_levels_apart, suspect_settings
 from tests.fakes.many_nodes import table_of
 
 NAMES = [f"n{n}" for n in range(60)]
@@ -33,11 +33,11 @@ def test_the_sole_setting_leads_and_names_of_nodes_are_none() -> None:
 
 def test_what_parts_two_populations() -> None:
     table = table_of(NAMES, facts_of)
-    (parting,) = find_partings(table, range(20), range(20, 60))
+    (parting,) = facts_that_tell_levels_apart(table, range(20), range(20, 60))
     assert (parting.subject, parting.name, parting.right) == ("disk:sda", "scheduler", 1.0)
     assert parting.lower == (("none", 20),) and parting.upper == (("mq-deadline", 40),)
-    assert find_partings(table, range(4), range(4, 8)) == ()  # too few nodes to tell
-    partings = find_partings(table, range(55), range(55, 60))
+    assert facts_that_tell_levels_apart(table, range(4), range(4, 8)) == ()  # too few nodes to tell
+    partings = facts_that_tell_levels_apart(table, range(55), range(55, 60))
     assert ("machine", "serial") not in [(setting.subject, setting.name) for setting in partings]
 
 
@@ -62,5 +62,5 @@ def test_long_and_raw_values_are_kept_short() -> None:
     key = ("x", "y")
     assert len(spell_facts({key: "a" * 10_000})[key]) < 200
     assert spell_facts({key: "caf\udce9"})[key]
-    assert value_of(spell_facts({key: "a" * 10_000})[key])
+    assert value_of_spelling(spell_facts({key: "a" * 10_000})[key])
     assert spell_facts({("memory", "available"): 1, ("host", "name"): "a"}) == {}

@@ -2,7 +2,7 @@
 
 import random
 
-from hostdx.scenarios.analysis.peers.screen import part_in_two
+from hostdx.scenarios.analysis.peers.screen import split_into_two_levels
 
 
 def draw_levels(rng: random.Random, count: int, share: float, gap: float) -> dict[str, float]:
@@ -13,7 +13,7 @@ def test_one_is_one() -> None:
     rng = random.Random(3)
     kinds = (lambda: rng.gauss(0, 1), rng.random, lambda: rng.expovariate(1))
     wrong = sum(
-        part_in_two({str(i): 0.05 * draw() for i in range(count)}) is not None
+        split_into_two_levels({str(i): 0.05 * draw() for i in range(count)}) is not None
         for count in (10, 30, 100, 300)
         for draw in kinds
         for _ in range(25)
@@ -22,5 +22,5 @@ def test_one_is_one() -> None:
 
 
 def test_a_few_odd_nodes_are_none() -> None:
-    assert part_in_two(draw_levels(random.Random(1), 100, 0.05, 0.5)) is None
-    assert part_in_two(draw_levels(random.Random(1), 5, 0.4, 0.5)) is None
+    assert split_into_two_levels(draw_levels(random.Random(1), 100, 0.05, 0.5)) is None
+    assert split_into_two_levels(draw_levels(random.Random(1), 5, 0.4, 0.5)) is None

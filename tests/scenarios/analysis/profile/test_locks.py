@@ -7,7 +7,7 @@ import pytest
 from hostdx.probes.engine.command.supervised import KernelLockWaits
 from hostdx.probes.profile.symbols import FrameNames
 from hostdx.scenarios.analysis.profile import results
-from hostdx.scenarios.analysis.profile.locks import LockWaitSample, kind_words, lock_table, waits_by_lock
+from hostdx.scenarios.analysis.profile.locks import LockWaitSample, lock_kind_words, lock_table, waits_by_lock
 from tests.every_case import every_case
 
 DIRECTORY, LOG = ("rwsem (write)", "path_openat"), ("spinlock", "xlog_commit")
@@ -53,7 +53,7 @@ def test_one_group_tells_nothing() -> None:
     ],
 )
 def test_a_locks_kind_is_what_the_kernel_says(flags: int, kind: str) -> None:
-    assert kind_words(flags) == kind
+    assert lock_kind_words(flags) == kind
 
 
 def test_the_place_is_who_wanted_the_lock(tmp_path: object) -> None:

@@ -4,10 +4,10 @@ from hostdx.probes.profile.syscall_names import system_call_names
 from hostdx.probes.profile.wait_samples import WaitSample
 from hostdx.scenarios.analysis.profile.waits import (
     PLACE,
-    kind_of,
     load_wait_kinds,
     longest_calls,
     summarise_waits,
+    wait_kind_of,
     words_for_wait,
 )
 from tests.every_case import every_case
@@ -37,7 +37,7 @@ from tests.every_case import every_case
     ],
 )
 def test_each_has_its_kind(state: str, call: str, place: str, kind: str) -> None:
-    assert kind_of(state, call, place) == kind
+    assert wait_kind_of(state, call, place) == kind
     assert words_for_wait(kind)
 
 

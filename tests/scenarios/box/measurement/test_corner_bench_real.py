@@ -14,7 +14,7 @@ from hostdx.probes.engine import residency
 from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.measured import WriteBudgetSpent
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.box.measurement.bench import Cached, CornerBench
+from hostdx.scenarios.box.measurement.bench import CornerBench, ReadsServedByCache
 from hostdx.scenarios.box.measurement.corner import BY_ID, CORNERS, HARD_BYTES
 from tests.fakes.held import open_private
 from tests.needs import one_always
@@ -106,7 +106,7 @@ def test_reads_of_pages_that_cannot_be_dropped_are_refused_ten_of_ten(disk: Trim
                     assert sum(mapped[:: mmap.PAGESIZE]) > 0
                     try:
                         await bench.measure_block(BY_ID["ior-hard-read"])
-                    except Cached:
+                    except ReadsServedByCache:
                         refused += 1
             assert refused == 10
             assert (await bench.measure_block(BY_ID["ior-hard-read"])).operations > 0

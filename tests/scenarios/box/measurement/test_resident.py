@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from hostdx.scenarios.box.measurement.bench import RESIDENT, Cached, CornerBench
+from hostdx.scenarios.box.measurement.bench import RESIDENT, CornerBench, ReadsServedByCache
 from hostdx.scenarios.box.measurement.corner import CORNERS
 from tests.every_case import every_case
 
@@ -24,7 +24,7 @@ def test_what_is_in_memory_is_no_reading_of_the_disk(share: float, is_refused: b
     reads = next(corner for corner in CORNERS if corner.operation == "read")
     drop = bench._drop_caches(reads, [{"fds": [3]}])  # type: ignore[typeddict-item]
     if is_refused:
-        with pytest.raises(Cached):
+        with pytest.raises(ReadsServedByCache):
             asyncio.run(drop)
     else:
         asyncio.run(drop)

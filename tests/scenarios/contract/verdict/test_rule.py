@@ -14,14 +14,14 @@ from hostdx.scenarios.contract.verdict.verdict import (
     IntervalWithin,
     UndecidedReason,
     Word,
-    decide,
-    hold_word,
+    rule_on_effect,
+    word_that_still_holds,
 )
 from hostdx.scenarios.experiment.before_after import conclude_before_after
 from hostdx.scenarios.experiment.carry_over import restrict_word
 from hostdx.scenarios.experiment.sequential import SequentialComparison
 from hostdx.scenarios.experiment.statistics.least_squares import Coefficient as Line
-from hostdx.scenarios.experiment.statistics.stats import Spread
+from hostdx.scenarios.experiment.statistics.stats import EstimateWithInterval
 from hostdx.scenarios.experiment.trend import MATTERS_A_ROUND, trend_estimate
 from tests.every_case import every_case
 from tests.fakes.streams.takes import summary
@@ -33,15 +33,15 @@ SLOWER, FASTER, EQUAL, UNDECIDED = Word.SLOWER, Word.FASTER, Word.EQUAL, Word.UN
 
 
 def by_rule(effect: float, half: float) -> Word:
-    return decide(EffectEstimate(effect, effect - half, effect + half, EDGE)).word
+    return rule_on_effect(EffectEstimate(effect, effect - half, effect + half, EDGE)).word
 
 
 def by_groups(effect: float, half: float) -> Word:
     """Ten groups at the last look, whose interval is given."""
 
     class Given(SequentialComparison):
-        def current_spread(self, final: bool = False) -> Spread:
-            return Spread(effect, effect - half, effect + half)
+        def current_spread(self, final: bool = False) -> EstimateWithInterval:
+            return EstimateWithInterval(effect, effect - half, effect + half)
 
     comparison = Given("A", "B", "IOPS", margin=MARGIN)
     for _ in range(10):
@@ -58,7 +58,7 @@ def by_rounds(effect: float, half: float) -> Word:
     scale = rule.margin_edge(0.01) / EDGE
     line = Line(effect * scale, half * scale / Line(0.0, 1.0, 8, 0.6, 1.0).half_width(0.01), 8, 0.6, 1.0)
     ends = [end / EDGE * MATTERS_A_ROUND for end in (effect - half, effect + half)]
-    return decide(trend_estimate(line, (ends[0], ends[1]), 2, 2)).word
+    return rule_on_effect(trend_estimate(line, (ends[0], ends[1]), 2, 2)).word
 
 
 def by_runs(effect: float, half: float) -> Word:
@@ -79,7 +79,7 @@ def by_runs(effect: float, half: float) -> Word:
 def beside_carry_over(effect: float, half: float) -> Word:
     """A word given before, of which half of the interval's width is only what one side may leave to the other."""
     ci95 = (math.exp(effect - half / 2), math.exp(effect + half / 2))
-    bias = Spread(half / 4, 0.0, half / 2)
+    bias = EstimateWithInterval(half / 4, 0.0, half / 2)
     word = SLOWER if effect < -EDGE else FASTER if effect > EDGE else EQUAL
     return restrict_word(word, math.exp(effect), ci95, bias, MARGIN)
 
@@ -181,7 +181,7 @@ EXACT: dict[str, Case] = {
 
 @every_case("case", EXACT)
 def test_on_the_boundaries(case: str) -> None:
-    assert decide(EXACT[case].estimate) == (EXACT[case].word, EXACT[case].why)
+    assert rule_on_effect(EXACT[case].estimate) == (EXACT[case].word, EXACT[case].why)
 
 
 def test_one_group_tells_nothing() -> None:
@@ -223,17 +223,17 @@ def _less_sure(e: EffectEstimate, more: float) -> Iterator[EffectEstimate]:
 
 @given(_draw_estimate(), st.integers(0, 40))
 def test_with_less_known_no_verdict_is_surer(e: EffectEstimate, eighths: int) -> None:
-    word = decide(e).word
+    word = rule_on_effect(e).word
     for doubtful in _less_sure(e, eighths / 8):
-        assert decide(doubtful).word in (word, UNDECIDED)
-        assert hold_word(word, doubtful) is decide(doubtful).word
+        assert rule_on_effect(doubtful).word in (word, UNDECIDED)
+        assert word_that_still_holds(word, doubtful) is rule_on_effect(doubtful).word
 
 
 @given(_draw_estimate())
 def test_exchanged_sides_mirror_it(e: EffectEstimate) -> None:
     within = None if e.within is None else e.within._replace(low=-e.within.high, high=-e.within.low)
-    mirrored = decide(e._replace(effect=-e.effect, low=-e.high, high=-e.low, within=within))
-    ruling = decide(e)
+    mirrored = rule_on_effect(e._replace(effect=-e.effect, low=-e.high, high=-e.low, within=within))
+    ruling = rule_on_effect(e)
     assert mirrored == ({SLOWER: FASTER, FASTER: SLOWER}.get(ruling.word, ruling.word), ruling.why)
 
 
@@ -244,12 +244,12 @@ def test_another_unit_changes_nothing(e: EffectEstimate, power: int) -> None:
         None if e.within is None else IntervalWithin(*(x * scale for x in e.within[:3]), e.within.telling)
     )
     scaled = [x * scale for x in e[:4]]
-    assert decide(EffectEstimate(*scaled, *e[4:8], within)) == decide(e)
+    assert rule_on_effect(EffectEstimate(*scaled, *e[4:8], within)) == rule_on_effect(e)
 
 
 @given(_draw_estimate())
 def test_what_is_decided_names_no_reason_and_what_is_not_names_one(e: EffectEstimate) -> None:
-    ruling = decide(e)
+    ruling = rule_on_effect(e)
     assert ruling.is_decided == (ruling.word is not UNDECIDED) == (ruling.why is UndecidedReason.DECIDED)
     if ruling.word.is_different:
         assert ruling.word is (FASTER if e.effect > 0 else SLOWER) and abs(e.effect) > e.edge

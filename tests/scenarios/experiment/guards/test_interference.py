@@ -14,9 +14,9 @@ from hostdx.probes.system.processor.throttle import ThrottleCounters
 from hostdx.probes.system.pulse import HostCounters
 from hostdx.scenarios.contract.surroundings import MeasuredSurroundings
 from hostdx.scenarios.experiment.guards.interference import (
-    Excess,
+    HostReading,
+    InterferenceExcess,
     OthersUse,
-    Reading,
     compute_surroundings,
     foreign_operations,
     is_worth_repeating,
@@ -48,7 +48,7 @@ def reads(rate: float, *, foreign: float = 0.0, each: float = 1.0, cpu: float = 
     )
 
 
-def excesses_of(series: Sequence[MeasuredSurroundings]) -> list[list[Excess]]:
+def excesses_of(series: Sequence[MeasuredSurroundings]) -> list[list[InterferenceExcess]]:
     return [list_excesses(series[:at], now) for at, now in enumerate(series)]
 
 
@@ -196,16 +196,16 @@ def test_cpu_of_processes_that_cannot_be_read_is_told_and_not_measured_again(bli
     assert list_excesses([busy], msgspec.structs.replace(busy, cpu=0.2)) == []
 
 
-def reading(time_s: float, bytes_: dict[str, int]) -> Reading:
+def reading(time_s: float, bytes_: dict[str, int]) -> HostReading:
     disks = {n: DiskCounters(1, b, 0, 0, 0, 0.0, 0.0) for n, b in bytes_.items()}
-    return Reading(HostCounters(time_s, cpus=2, disks=disks), 0.0, ThrottleCounters())
+    return HostReading(HostCounters(time_s, cpus=2, disks=disks), 0.0, ThrottleCounters())
 
 
 def test_our_own_cpu_time_is_not_others() -> None:
     """Two CPUs for a second: 1.5 s of work, of which our processes had 1.0, and 0.1 s that the hypervisor took."""
 
-    def reading(time_s: float, cpu: CpuTimes, ours_s: float) -> Reading:
-        return Reading(HostCounters(time_s, cpu=cpu, cpus=2), ours_s, ThrottleCounters())
+    def reading(time_s: float, cpu: CpuTimes, ours_s: float) -> HostReading:
+        return HostReading(HostCounters(time_s, cpu=cpu, cpus=2), ours_s, ThrottleCounters())
 
     before = reading(10.0, CpuTimes(5.0, 2.0, 13.0, 0.0, 0.0, 0.0, 0.0), 3.0)
     after = reading(11.0, CpuTimes(6.2, 2.3, 13.4, 0.0, 0.0, 0.0, 0.1), 4.0)

@@ -11,7 +11,7 @@ from hostdx.probes.engine.measured import MeasuredBatch, MeasurementInvalid
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance
 from hostdx.scenarios.contract.plan import Metric, Workload
-from hostdx.scenarios.experiment.budget import Budget
+from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.guards.watch import watch_for
 from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
@@ -75,7 +75,7 @@ async def test_all_loads_of_a_slow_disk_are_measured_within_the_budget() -> None
         trains = FakeTrains(run.clock, rates, noise=white(number, 0.05), cold=0.1)
         return ScheduledLoad(BatchScheduler(run, workload, trains), lambda _: None)
 
-    await run_campaign(run, Budget(60.0, run.clock), [entry(number) for number in range(7)], family=7)
+    await run_campaign(run, TimeBudget(60.0, run.clock), [entry(number) for number in range(7)], family=7)
     assert {verdict.verdict for verdict in run.of(ev.RunVerdict)} == {"slower"}
     assert run.clock.now() <= 61
     assert "budget" in {length.why for length in run.of(ev.SliceLengthChosen)}
@@ -168,7 +168,7 @@ async def test_what_is_too_slow_for_the_budget_is_left_out_and_the_others_are_me
         trains = FakeTrains(run.clock, dict.fromkeys("AB", rates[name]), noise=white(5, 0.02))
         return ScheduledLoad(BatchScheduler(run, workload, trains), lambda _: None)
 
-    await run_campaign(run, Budget(20.0, run.clock), [entry(name) for name in rates], family=2)
+    await run_campaign(run, TimeBudget(20.0, run.clock), [entry(name) for name in rates], family=2)
     slow, quick = run.of(ev.RunVerdict)
     assert slow.verdict == "not measured" and "raise --budget" in (slow.reason or "")
     assert quick.verdict == "no material difference"

@@ -13,7 +13,7 @@ from hostdx.probes.files.private_directory import PrivateDirectory, inode_of
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.process_stat import read_own_stat
 from hostdx.scenarios.fullstack.measurement.bench import StreamBench
-from hostdx.scenarios.fullstack.measurement.messages import Open, OwnLink, Side
+from hostdx.scenarios.fullstack.measurement.messages import OpenStreams, OwnLink, Side
 from hostdx.scenarios.fullstack.measurement.own_links import FLOWS, cpu_mask_text
 from tests.needs import NET_NAMESPACE, ROOT, needs, program
 from tests.scenarios.fullstack.test_fullstack_real import STATION, pids_of
@@ -49,7 +49,7 @@ async def measure_links(directory: Path) -> tuple[list[dict[str, str]], StreamBe
     links = (OwnLink(), OwnLink(mtu=9000), OwnLink(spread="rfs"), OwnLink(spread="xps"))
     try:
         await bench.prepare_files(None)
-        await bench.open("hostdx-test-links", Open(where="namespaces", links=links))
+        await bench.open("hostdx-test-links", OpenStreams(where="namespaces", links=links))
         seen_settings = read_settings()
         network = [Side(job="network", link=number) for number in range(len(links))]
         await bench.measure_batch([*network, Side(job="direct"), Side(job="zerocopy")], range(6), 0.1)

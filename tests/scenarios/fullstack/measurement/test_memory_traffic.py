@@ -7,7 +7,11 @@ import pytest
 
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.fullstack.measurement import memory_traffic
-from hostdx.scenarios.fullstack.measurement.memory_traffic import Counter, MemoryTraffic, list_counters
+from hostdx.scenarios.fullstack.measurement.memory_traffic import (
+    MemoryTraffic,
+    TrafficCounter,
+    find_traffic_counters,
+)
 
 IMC = {
     "type": "23",
@@ -35,8 +39,8 @@ def make_host(root: Path, devices: dict[str, dict[str, str]]) -> Host:
 
 
 def test_a_driver_without_named_events_is_asked_for_the_known_ones(tmp_path: Path) -> None:
-    counters = list_counters(make_host(tmp_path, {"amd_umc_0": UMC}))
-    assert counters == (Counter(40, 0x10A, 0, 64.0), Counter(40, 0x20A, 0, 64.0))
+    counters = find_traffic_counters(make_host(tmp_path, {"amd_umc_0": UMC}))
+    assert counters == (TrafficCounter(40, 0x10A, 0, 64.0), TrafficCounter(40, 0x20A, 0, 64.0))
 
 
 def test_where_nothing_can_be_counted_it_is_said_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

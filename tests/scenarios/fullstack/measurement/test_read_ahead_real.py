@@ -13,7 +13,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.diskstats import moved_bytes
 from hostdx.probes.system.disk.topology import DirectoryPlacement, find_placement
 from hostdx.scenarios.fullstack.measurement.bench import StreamBench
-from hostdx.scenarios.fullstack.measurement.messages import Job, Open, Side
+from hostdx.scenarios.fullstack.measurement.messages import Job, OpenStreams, Side
 from tests.needs import ROOT, needs
 from tests.real.trim_disk import TrimDisk
 
@@ -30,7 +30,7 @@ async def read_ratios(directory: Path) -> dict[Job, float]:
     by_job: dict[Job, float] = {}
     try:
         await bench.prepare_files(None)
-        await bench.open("hostdx-test-streams", Open(where="loopback"))
+        await bench.open("hostdx-test-streams", OpenStreams(where="loopback"))
         jobs: tuple[Job, ...] = ("copy", "sendfile", "direct")
         for job in jobs:
             before = moved_bytes(Host(), place.leaves, "read")

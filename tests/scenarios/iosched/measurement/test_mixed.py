@@ -11,7 +11,7 @@ from hostdx.probes.engine.disk.budget import WriteBudget
 from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
 from hostdx.probes.files.private_directory import PrivateDirectory
 from hostdx.probes.reading.host import Host
-from hostdx.scenarios.iosched.measurement.mixed import MIXES, Mix, MixedBench, files_bytes
+from hostdx.scenarios.iosched.measurement.mixed import MIXES, MixedBench, WorkerMix, files_bytes
 from tests.fakes.held import open_private
 
 MIX = {mix.id: mix for mix in MIXES}
@@ -60,7 +60,7 @@ async def test_files_that_do_not_fit_the_budget_are_not_written(tmp_path: Path) 
 @pytest.mark.parametrize("name", ["readers", "streams", "ioprio", "cpu"])
 async def test_loads_without_writers(tmp_path: Path, name: str) -> None:
     bench = make_bench(tmp_path)
-    mix: Mix = msgspec.structs.replace(MIX[name], block_s=0.6)
+    mix: WorkerMix = msgspec.structs.replace(MIX[name], block_s=0.6)
     try:
         await bench.prepare_files([mix])
         measured = await bench.measure_block(

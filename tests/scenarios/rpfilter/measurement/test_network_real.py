@@ -13,7 +13,7 @@ import pytest
 from hostdx.probes.engine.measured import BenchRefused, MeasurementInvalid
 from hostdx.probes.reading.process_stat import is_running, read_own_stat
 from hostdx.scenarios.rpfilter.measurement.firewall_rules import Treatment
-from hostdx.scenarios.rpfilter.measurement.network import Network
+from hostdx.scenarios.rpfilter.measurement.network import LabNetwork
 from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
 from tests.needs import NOT_INIT, ROOT, need, needs, not_here, program
 from tests.real.network_state import namespaces_in_use, network_state
@@ -26,10 +26,10 @@ ROUTES = RouteSet(ipv6=(("::/0", "eth0"), ("2001:db8::/32", "eth1")), ipv4=(("0.
 
 
 @pytest.fixture
-async def network() -> AsyncIterator[Network]:
+async def network() -> AsyncIterator[LabNetwork]:
     need(program("nft"))
     try:
-        private = await Network.start(f"hostdx-test-{os.getpid()}")
+        private = await LabNetwork.start(f"hostdx-test-{os.getpid()}")
     except BenchRefused as error:
         not_here(f"no network namespace can be made here: {error}")
     try:
@@ -47,7 +47,7 @@ async def test_the_check_costs_and_the_live_system_is_as_before() -> None:
     before = network_state()
     name = f"hostdx-live-{os.getpid()}"
     try:
-        network = await Network.start(name)
+        network = await LabNetwork.start(name)
     except BenchRefused as error:
         not_here(f"no network namespace can be made here: {error}")
     try:
@@ -80,7 +80,7 @@ async def test_the_check_costs_and_the_live_system_is_as_before() -> None:
     ],
     ids=lambda t: f"{t.rule_kind}-{t.protocol}-{t.hook}-{t.priority}-{len(t.flags)}-{t.rp_filter}",
 )
-async def test_every_variant_is_proved(network: Network, treatment: Treatment) -> None:
+async def test_every_variant_is_proved(network: LabNetwork, treatment: Treatment) -> None:
     ready = await network.make_active(treatment)
     assert ready.spoofed == (20 if treatment.catches else 0)
     measured = await network.measure("udp", treatment.protocol, 0.05)
@@ -89,7 +89,9 @@ async def test_every_variant_is_proved(network: Network, treatment: Treatment) -
 
 
 @pytest.mark.parametrize("loader", ["iptables-nft", "iptables-legacy"])
-async def test_the_forms_of_iptables_and_no_trace_of_them_afterwards(network: Network, loader: str) -> None:
+async def test_the_forms_of_iptables_and_no_trace_of_them_afterwards(
+    network: LabNetwork, loader: str
+) -> None:
     command = f"ip6tables-{loader.removeprefix('iptables-')}"
     need(program(command))
     treatment = Treatment(rule_kind="check", protocol="IPv6", loader=loader, table="raw")  # type: ignore[arg-type]
@@ -100,7 +102,7 @@ async def test_the_forms_of_iptables_and_no_trace_of_them_afterwards(network: Ne
     assert (await network.make_active(NONE)).spoofed == 0
 
 
-async def test_a_variant_that_is_not_what_it_says_is_not_applicable(network: Network) -> None:
+async def test_a_variant_that_is_not_what_it_says_is_not_applicable(network: LabNetwork) -> None:
     with pytest.raises(MeasurementInvalid, match="spoofed packets arrived"):
         await network.make_active(Treatment(rule_kind="none", protocol="IPv6", catches=True))
     with pytest.raises(MeasurementInvalid, match="not active"):
@@ -111,7 +113,7 @@ async def test_a_variant_that_is_not_what_it_says_is_not_applicable(network: Net
 @needs(program("nft"))
 async def test_without_ipv6_the_ipv4_variants_work_and_the_others_say_why() -> None:
     try:
-        network = await Network.start(f"hostdx-four-{os.getpid()}")
+        network = await LabNetwork.start(f"hostdx-four-{os.getpid()}")
     except BenchRefused as error:
         not_here(f"no network namespace can be made here: {error}")
     try:
@@ -123,14 +125,14 @@ async def test_without_ipv6_the_ipv4_variants_work_and_the_others_say_why() -> N
         await network.close()
 
 
-async def test_tcp_with_and_without_offloads(network: Network) -> None:
+async def test_tcp_with_and_without_offloads(network: LabNetwork) -> None:
     for offload in (False, True):
         await network.make_active(CHECK, offload=offload)
         measured = await network.measure("tcp", "IPv6", 0.2)
         assert measured.values["MB/s"] > 1
 
 
-async def test_a_cancelled_block_stops_at_once_and_the_next_one_works(network: Network) -> None:
+async def test_a_cancelled_block_stops_at_once_and_the_next_one_works(network: LabNetwork) -> None:
     await network.make_active(NONE)
     block = asyncio.ensure_future(network.measure("udp", "IPv6", 60.0))
     while not cpu_ticks(network.process_id):
@@ -146,8 +148,8 @@ def cpu_ticks(pid: int) -> int:
     return stat.system_ticks
 
 
-async def test_two_at_once_do_not_collide(network: Network) -> None:
-    other = await Network.start(f"hostdx-other-{os.getpid()}")
+async def test_two_at_once_do_not_collide(network: LabNetwork) -> None:
+    other = await LabNetwork.start(f"hostdx-other-{os.getpid()}")
     try:
         await other.set_up(ROUTES, ipv6=True)
         await asyncio.gather(network.make_active(CHECK), other.make_active(NONE))
@@ -167,9 +169,9 @@ def test_killed_with_the_parent() -> None:
         """
         import asyncio, sys
         from hostdx.scenarios.rpfilter.measurement.route_set import RouteSet
-        from hostdx.scenarios.rpfilter.measurement.network import Network
+        from hostdx.scenarios.rpfilter.measurement.network import LabNetwork
         async def main():
-            network = await Network.start("hostdx-orphan")
+            network = await LabNetwork.start("hostdx-orphan")
             await network.set_up(RouteSet(), ipv6=True)
             print(network.process_id, flush=True)
             await asyncio.sleep(60)

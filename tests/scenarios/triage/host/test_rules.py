@@ -10,7 +10,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running import quota_groups
 from hostdx.probes.system.running.processes import ProcessTable, read_process_table
 from hostdx.probes.types import Absent
-from hostdx.scenarios.contract.rule import Inapplicable, Unreadable
+from hostdx.scenarios.contract.rule import FactUnreadable, RuleInapplicable
 from hostdx.scenarios.numa import remedies as numa_remedies
 from hostdx.scenarios.triage.cpus import priority
 from hostdx.scenarios.triage.cpus.quota import SessionQuota, one_thread_cost_sentence
@@ -201,7 +201,7 @@ def test_a_quota_of_our_group_or_of_one_above_it(tree: Tree, file: str) -> None:
     tree.files(group, **{"cpu.max": "400000 100000"})
     assert list(rules.check_quota(tree.host())) == []  # as many as there are
     (tree.root / group.lstrip("/") / "cpu.stat").unlink()
-    with pytest.raises(Unreadable, match="a CPU quota is set"):
+    with pytest.raises(FactUnreadable, match="a CPU quota is set"):
         list(rules.check_quota(tree.host()))
 
 
@@ -296,7 +296,7 @@ def test_more_groups_than_are_read_is_said(tree: Tree, monkeypatch: pytest.Monke
         _group(tree, f"/sys/fs/cgroup/{n}", "50000 100000", 0, 1000)
     assert list(rules.check_quota(tree.host())) == []
     _group(tree, "/sys/fs/cgroup/3", "50000 100000", 0, 1000)
-    with pytest.raises(Unreadable, match="control groups"):
+    with pytest.raises(FactUnreadable, match="control groups"):
         list(rules.check_quota(tree.host()))
 
 
@@ -304,5 +304,5 @@ def test_no_quota_is_not_applicable(tree: Tree) -> None:
     tree.put("/proc/self/cgroup", "0::/a\n").put("/sys/fs/cgroup/a/cgroup.procs", "")
     tree.put("/proc/self/mountinfo", "30 1 0:25 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n")
     tree.files("/sys/fs/cgroup/a", **{"cpu.max": "max 100000"})
-    with pytest.raises(Inapplicable, match="no CPU quota"):
+    with pytest.raises(RuleInapplicable, match="no CPU quota"):
         list(rules.check_quota(tree.host()))

@@ -7,7 +7,7 @@ import pytest
 
 from hostdx.probes.reading.host import Host
 from hostdx.scenarios.contract.finding import Finding, fold_alike_findings
-from hostdx.scenarios.contract.rule import Inapplicable
+from hostdx.scenarios.contract.rule import RuleInapplicable
 from hostdx.scenarios.triage.knowledge.fault_lines import ANY, KERNEL, FaultLine, list_fault_lines
 from hostdx.scenarios.triage.rules.engine import check_rule
 from hostdx.scenarios.triage.rules.known import load_written_rules
@@ -27,7 +27,7 @@ def severities(root: Path, entry: FaultLine, lines: list[str]) -> list[str]:
     host = Host(str(root))
     host.is_static = True
     severities_of_findings = []
-    with suppress(Inapplicable):  # raised after what was found
+    with suppress(RuleInapplicable):  # raised after what was found
         severities_of_findings += [finding.severity for finding in check_rule(RULE, host)]
     return severities_of_findings
 
@@ -59,7 +59,7 @@ def findings_of(root: Path, *lines: tuple[str, str]) -> list[Finding]:
     )
     host = Host(str(root))
     host.is_static = True
-    with suppress(Inapplicable):
+    with suppress(RuleInapplicable):
         return fold_alike_findings(check_rule(RULE, host))
     return []
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from hostdx.scenarios.contract.knowledge_file import load
+from hostdx.scenarios.contract.knowledge_file import load_entries
 from hostdx.scenarios.triage.knowledge.kernels import KernelFault, all_kernel_faults, kernel_faults_of_release
 from tests.every_case import every_case
 
@@ -132,6 +132,6 @@ sources = ["ticket 12"]
 def test_a_sites_mistake_is_said_and_costs_nothing_else(tmp_path: Path, text: str, problem: str) -> None:
     (tmp_path / "10-bad.toml").write_text(text)
     (tmp_path / "20-good.toml").write_text(SITE_ENTRY)
-    table = load("kernels", "kernel_fault", KernelFault, site=tmp_path)
+    table = load_entries("kernels", "kernel_fault", KernelFault, site=tmp_path)
     assert table.entries[0].id == "our-own"
     assert problem in table.problems[0]

@@ -20,7 +20,7 @@ from hostdx.app.features.fleet.launch.agent import (
     make_locked_folder,
     sweep_leftovers,
 )
-from hostdx.app.features.fleet.launch.errand import Errand
+from hostdx.app.features.fleet.launch.errand import NodeOrder
 from tests.every_case import every_case
 
 ECHO = b"import sys, os; print(os.path.dirname(__file__)); print(sys.argv[1:]); sys.stderr.write('words'); sys.exit(3)"
@@ -31,20 +31,20 @@ while True: signal.pause()
 """
 
 
-def make_errand(program: bytes, **fields: object) -> Errand:
+def make_errand(program: bytes, **fields: object) -> NodeOrder:
     defaults = {
         "argv": ("a b", "$x"),
         "size": len(program),
         "sha256": hashlib.sha256(program).hexdigest(),
         **fields,
     }
-    return Errand(**{"python": sys.executable, **defaults})  # type: ignore[arg-type]
+    return NodeOrder(**{"python": sys.executable, **defaults})  # type: ignore[arg-type]
 
 
 class Agent:
     """One at work, as a login shell starts it."""
 
-    def __init__(self, errand: Errand, *, send: bytes, shell: str = "sh") -> None:
+    def __init__(self, errand: NodeOrder, *, send: bytes, shell: str = "sh") -> None:
         self.process = subprocess.Popen(
             [shell, "-c", errand.shell_command()],
             stdin=subprocess.PIPE,

@@ -10,9 +10,9 @@ import pytest
 from hostdx.app.features.fleet.folder import NodeAnswer
 from hostdx.app.features.fleet.launch.agent import MARK
 from hostdx.app.features.fleet.launch.call import LOGIN_S, PATIENCE_S, SIGNS_S, START_S, NodeCall, State
-from hostdx.app.features.fleet.launch.errand import Errand
+from hostdx.app.features.fleet.launch.errand import NodeOrder
 
-ERRAND = Errand(
+ERRAND = NodeOrder(
     argv=("triage",), size=3, sha256="", data=b"zip", parts=frozenset({"cp311-x86_64"}), most_bytes=1000,
     most_s=200.0, silence_s=40.0, connect_s=5.0,
 )  # fmt: skip
@@ -36,7 +36,7 @@ class Wire:
 class Node:
     """A node as a test has it talk; `t` is the time."""
 
-    def __init__(self, into: Path, errand: Errand = ERRAND) -> None:
+    def __init__(self, into: Path, errand: NodeOrder = ERRAND) -> None:
         self.t = 0.0
         self.wire = Wire()
         self.judged: list[int] = []

@@ -1,6 +1,6 @@
 """Who is measured again: suspects and peers in an order that is drawn."""
 
-from hostdx.app.features.fleet.launch.rounds import draw_nodes, shorten_run
+from hostdx.app.features.fleet.launch.rounds import shorten_run, shuffle_suspects_and_peers
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.peers.screen import screen_nodes
 from hostdx.scenarios.contract.action import Action
@@ -13,10 +13,12 @@ def test_suspects_do_not_all_run_first() -> None:
     nodes.slow(["node0001", "node0002"], 0.5)
     screening = screen_nodes(nodes.all())
     suspects = tuple(screening.suspects)
-    orders = [draw_nodes(screening, suspects, seed) for seed in range(20)]
+    orders = [shuffle_suspects_and_peers(screening, suspects, seed) for seed in range(20)]
     assert all(set(suspects) < set(names) for names in orders)
     assert any(set(names[: len(suspects)]) != set(suspects) for names in orders)
-    assert draw_nodes(screening, suspects, 3) == draw_nodes(screening, suspects, 3)
+    assert shuffle_suspects_and_peers(screening, suspects, 3) == shuffle_suspects_and_peers(
+        screening, suspects, 3
+    )
 
 
 ONLY = Option(name="only", kind="choice", help="", multiple=True, choices=("a", "b", "c", "d"), loads=True)

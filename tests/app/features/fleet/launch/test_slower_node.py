@@ -30,8 +30,8 @@ def prepare_recordings(place: Path, slower: float) -> None:
 
 
 def run(fleet: FakeFleet, *, together: bool = False) -> Path:
-    from hostdx.app.features.fleet.launch.campaign import FleetCampaign, Manner
-    from hostdx.app.features.fleet.launch.errand import make_parcel
+    from hostdx.app.features.fleet.launch.campaign import FleetCampaign, LaunchManner
+    from hostdx.app.features.fleet.launch.errand import make_node_bundle
     from hostdx.app.features.fleet.launch.rounds import retest_suspects
 
     head = FleetRunHead(
@@ -43,8 +43,8 @@ def run(fleet: FakeFleet, *, together: bool = False) -> Path:
         together=together,
     )
     fleet_campaign = FleetCampaign(
-        FleetFolder.make_new(fleet.place / "answers", head), head, make_parcel(str(fleet.bundle)),
-        Manner(rsh=str(fleet.ssh), python=sys.executable),
+        FleetFolder.make_new(fleet.place / "answers", head), head, make_node_bundle(str(fleet.bundle)),
+        LaunchManner(rsh=str(fleet.ssh), python=sys.executable),
     )  # fmt: skip
     plans = fleet_campaign.agreed_plans(fleet_campaign.fetch_plans(NODES, []))
     fleet_campaign.measure_nodes(0, plans, [])
