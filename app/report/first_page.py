@@ -73,7 +73,7 @@ def _ending_parts(session: RunSession) -> list[Part]:
 def _result_parts(session: RunSession, *, narrow: bool) -> list[Part]:
     parts = checkup_parts(session)
     compared = [v for v in session.verdicts.values() if not v.control]
-    sections = [top for result in session.results.values() if (top := result.on_top(session.time))]
+    sections = [top for result in session.results.values() if (top := result.section_on_top(session.time))]
     tables = [part for section in sections for part in section.parts if isinstance(part, Table)]
     if not tables and (texts := evidence_texts_of_single_variant(session)):
         parts.append(Bullets(tuple((text,) for text in texts)))

@@ -46,7 +46,7 @@ class EarlierResults(msgspec.Struct, frozen=True):
 
 
 class ShellCommands(Protocol):
-    """What panels draw and what keys ask for; fields are explained where `Shell` and `Errands` set them."""
+    """What panels draw and what keys ask for; fields are explained where `Shell` and `AppRequests` set them."""
 
     ascii_only: bool
     earlier_results: EarlierResults

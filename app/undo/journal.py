@@ -170,7 +170,9 @@ class Journal:
 
     @classmethod
     def lock_existing(cls, path: Path, lock_flag: int = fcntl.LOCK_NB) -> Journal | None:
-        """A dead run's journal; None when it is gone meanwhile. Raises Busy, or Failure where it is not trusted."""
+        """A dead run's journal; None when it is gone meanwhile. Raises JournalLocked, or Failure where it is not
+        trusted.
+        """
         try:
             descriptor = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
         except FileNotFoundError:
@@ -406,7 +408,7 @@ def read_legible_entries(path: Path) -> list[JournalEntry]:
 
 
 def discard_journal(path: Path) -> None:
-    """Raises Failure where it is not ours, Busy where somebody holds it."""
+    """Raises Failure where it is not ours, JournalLocked where somebody holds it."""
     descriptor = open_trusted(path)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -26,7 +26,7 @@ class _Last(msgspec.Struct):
 
 
 def undo_killed_run(path: Path) -> list[UndoneEntry]:
-    """All that a dead run left in this journal, undone, and the end of its recording. Raises Busy, Failure."""
+    """All that a dead run left in this journal, undone, and the end of its recording. Raises JournalLocked, Failure."""
     journal = lock_journal(path, PATIENCE_S)
     if journal is None:
         return []

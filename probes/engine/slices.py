@@ -33,7 +33,7 @@ from hostdx.probes.engine.spec import Spec
 _START = struct.Struct("=q")
 
 
-class SliceStart:
+class SliceBarrier:
     """One for all workers of a fork server; one train at a time.
 
     Two pipes for the starts, used in turn: a worker that is served late must find its own start there, not have it
@@ -158,7 +158,7 @@ class _CpuWait:
 
 
 def run_slice_batch(
-    spec: Spec, source: WorkerState, meeting: SliceStart, ready: Callable[[], int]
+    spec: Spec, source: WorkerState, meeting: SliceBarrier, ready: Callable[[], int]
 ) -> dict[str, Any]:
     """`ready` says that all is prepared and gives the common start (perf_counter_ns).
 

@@ -19,7 +19,7 @@ from hostdx.probes.children.parent_death import die_with_parent, make_first_oom_
 from hostdx.probes.engine import residency
 from hostdx.probes.engine.loads import corners
 from hostdx.probes.engine.operations import POOL_BYTES, WorkerState, run_block
-from hostdx.probes.engine.slices import SliceStart, run_slice_batch
+from hostdx.probes.engine.slices import SliceBarrier, run_slice_batch
 from hostdx.probes.engine.spec import WorkerCommand
 
 LOOKED_AT = 64  # small files whose residency is asked, a worker
@@ -57,7 +57,7 @@ def main() -> None:
     gc.disable()
     gc.freeze()
     own = os.getpid()
-    meeting = SliceStart()
+    meeting = SliceBarrier()
     with socket.socket(fileno=0) as control:
         while True:
             data, fds, _, _ = socket.recv_fds(control, 1, 1)
@@ -76,7 +76,7 @@ def main() -> None:
             os.close(fds[0])
 
 
-def run_worker(meeting: SliceStart) -> None:
+def run_worker(meeting: SliceBarrier) -> None:
     """A worker's life, until its socket closes."""
     incoming = read_commands()
     source = WorkerState()
@@ -95,7 +95,7 @@ def serve_command(
     command: WorkerCommand,
     incoming: Iterator[WorkerCommand],
     source: WorkerState,
-    meeting: SliceStart,
+    meeting: SliceBarrier,
     answer: Callable[..., None],
 ) -> None:
     to = command["id"]

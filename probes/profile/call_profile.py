@@ -184,7 +184,7 @@ class CallProfile:
     """Opened and started before the command is forked, of which it is from execve(2) on."""
 
     def __init__(self, cpus: Sequence[int], command_pids: set[int]) -> None:
-        """`command_pids`: as of `Maps`."""
+        """`command_pids`: as of `ProcessMaps`."""
         hertz = max(1, min(HERTZ, MAX_HERTZ // len(cpus)))
         flags = perf_ring.MAPS | perf_ring.NAMES | perf_ring.TASKS | perf_ring.FREQUENCY
         clock = (perf_ring.SOFTWARE, perf_ring.CPU_CLOCK, hertz)

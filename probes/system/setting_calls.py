@@ -39,7 +39,7 @@ def write_setting(target: str, value: str) -> None:
     _KINDS[kind].write(name, value)
 
 
-def pin_target_to_its_start(target: str) -> str:
+def unambiguous_target(target: str) -> str:
     """Return the target with what tells its object from a later one of the same name: a process by its start.
 
     Raises OSError where there is none.

@@ -103,7 +103,7 @@ class JobsResult(Result, frozen=True, tag="box.jobs/1"):
     def appendix_parts(self) -> tuple[Part, ...]:
         return ()
 
-    def on_top(self, now: float) -> ReportSection | None:
+    def section_on_top(self, now: float) -> ReportSection | None:
         from hostdx.scenarios.analysis.compare.placing import jobs_table
 
         return ReportSection("jobs in the box", (jobs_table(self.value),))

@@ -161,7 +161,7 @@ class ScalingCurves(Result, frozen=True, tag="contention.curves/1"):
     def appendix_parts(self) -> tuple[Part, ...]:
         return (_steps_table(self.value), _details_table(self.value), *_speedup_charts(self.value))
 
-    def on_top(self, now: float) -> ReportSection | None:
+    def section_on_top(self, now: float) -> ReportSection | None:
         if not self.value:
             return None
         levels = sorted({level.workers for curve in self.value for level in curve.levels})

@@ -23,7 +23,7 @@ class RuleInapplicable(Exception):
 
 
 def require_readable(fact: T | Absent, subject: str = "") -> T:
-    """Return `fact` where it was read. Raises Unreadable with the reason of its absence, after `subject`."""
+    """Return `fact` where it was read. Raises FactUnreadable with the reason of its absence, after `subject`."""
     if isinstance(fact, Absent):
         raise FactUnreadable(f"{subject}: {fact.reason}" if subject else fact.reason)
     return fact

@@ -35,7 +35,7 @@ class TasksInDResult(Result, frozen=True, tag="dstate.stuck/1"):
     def appendix_parts(self) -> tuple[Part, ...]:
         return ()
 
-    def on_top(self, now: float) -> ReportSection | None:
+    def section_on_top(self, now: float) -> ReportSection | None:
         """Longest first; the seconds of a task that was still stuck when it was told go on until now."""
         since = max(0.0, now - self.t)
         rows_by_seconds = sorted(

@@ -128,7 +128,7 @@ class StreamsResult(Result, frozen=True, tag="fullstack.streams/1"):
                 rate_texts[device] = f"alone it gave {', '.join(words)}"
         return rate_texts
 
-    def on_top(self, now: float) -> ReportSection | None:
+    def section_on_top(self, now: float) -> ReportSection | None:
         return (
             ReportSection("what limits the streams", (_limits_table(self.value),))
             if self.value.limits

@@ -116,7 +116,7 @@ class CpuRates(Result, frozen=True, tag="numa.cpu/1"):
     name: ClassVar[str] = "cpu"
     value: tuple[CpuRate, ...]
 
-    def on_top(self, now: float) -> ReportSection | None:
+    def section_on_top(self, now: float) -> ReportSection | None:
         """What one core gives, and how much of n times that all cores give together."""
         rows = tuple(
             (

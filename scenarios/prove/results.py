@@ -81,7 +81,7 @@ class ProofResult(Result, frozen=True, tag="prove.settings/1"):
         )
         return {self.value.finding: effects}
 
-    def on_top(self, now: float) -> ReportSection | None:
+    def section_on_top(self, now: float) -> ReportSection | None:
         return ReportSection("the settings", (_settings_table(self.value),))
 
 

@@ -22,7 +22,7 @@ class TimeSplitsResult(Result, frozen=True, tag="workload.where/1"):
 
         return tuple(part for time_split in self.value for part in build_table(time_split))
 
-    def on_top(self, now: float) -> ReportSection | None:
+    def section_on_top(self, now: float) -> ReportSection | None:
         from hostdx.scenarios.workload.difference import LIKELY, MIN_NAMED_SHARE, build_views
 
         tables = [t for split in self.value if split.parts for t in build_views(split, MIN_NAMED_SHARE)]

@@ -27,7 +27,7 @@ from hostdx.scenarios.contract.plan import PlannedStep
 from hostdx.scenarios.experiment.guards.watch import watch_for
 from hostdx.scenarios.experiment.load_schedule import measure_workload
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks, metric_values
-from hostdx.scenarios.experiment.schedule.host_settings import StayInSettings
+from hostdx.scenarios.experiment.schedule.host_settings import HostSettingsSwitch
 from hostdx.scenarios.experiment.treated_trend import TreatedTrend, treated_trend
 from hostdx.scenarios.triage.rules.texts import finding_texts
 from hostdx.scenarios.workload.cold import CacheDropper, explain_undroppable, paths_to_drop
@@ -170,7 +170,7 @@ class CommandUnderVariants(Scenario):
         changes = [action for job in wanted.jobs for action in job.settings]
         allowance, curves = WriteAllowance(wanted.most_bytes), SampleCurves(run)
         async with Supervisors() as supervisors, AsyncExitStack() as stay:
-            settings = await stay.enter_async_context(StayInSettings(run, changes)) if changes else None
+            settings = await stay.enter_async_context(HostSettingsSwitch(run, changes)) if changes else None
             benches = [
                 CommandVariantBench(
                     run,

@@ -26,7 +26,7 @@ from hostdx.scenarios.analysis.profile.waits import WaitTotal, summarise_waits
 from hostdx.scenarios.contract.model import Run
 from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.experiment.schedule.blocks import VariantBench
-from hostdx.scenarios.experiment.schedule.host_settings import StayInSettings
+from hostdx.scenarios.experiment.schedule.host_settings import HostSettingsSwitch
 from hostdx.scenarios.workload.cold import CacheDropper
 from hostdx.scenarios.workload.group import SampleCurves, ScoreReader
 from hostdx.scenarios.workload.variants import CommandVariant
@@ -203,7 +203,7 @@ class CommandVariantBench(VariantBench):
         prepare: Sequence[str] = (),
         private: bool = False,
         group: str = "",
-        stay: StayInSettings | None = None,
+        stay: HostSettingsSwitch | None = None,
         cold: CacheDropper | None = None,
         allowance: WriteAllowance | None = None,
         curves: SampleCurves | None = None,

@@ -12,7 +12,7 @@ from tests.fakes.clock import FakeClock
 
 
 class FakeNetwork:
-    """Stands for `hostdx.scenarios.rpfilter.measurement.network.Network`.
+    """Stands for `hostdx.scenarios.rpfilter.measurement.network.LabNetwork`.
 
     `costs` are ns by what the treatment does; scatter 1 %."""
 

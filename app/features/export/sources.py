@@ -26,7 +26,7 @@ from hostdx.probes.imports.model import ImportRefusedError
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.reading.lossless_json import Decoder
 from hostdx.probes.types import Json
-from hostdx.scenarios.analysis.compare.snapshot import ImportedSource
+from hostdx.scenarios.analysis.compare.snapshot import ParsedImportFile
 from hostdx.scenarios.analysis.imported import CARD
 from hostdx.scenarios.analysis.imported.pile import make_result_set
 from hostdx.scenarios.analysis.imported.recording import recording_events
@@ -138,7 +138,7 @@ def _imported_events(path: Path, no_recording: BrokenRecording) -> Iterable[ev.A
     except ImportRefusedError:
         raise no_recording from None
     modified = datetime.fromtimestamp(path.stat().st_mtime, UTC).isoformat(timespec="seconds")
-    file = ImportedSource(
+    file = ParsedImportFile(
         name=path.name, path=str(path), sha256=data.sha256_digest, bytes=data.size, modified=modified, result=result
     )  # fmt: skip
     began = _make_began(CARD.id, result.host or "", (result.began or modified).removesuffix("Z"))

@@ -16,7 +16,7 @@ from hostdx.probes.imports.hep.prmon import PrmonJson, PrmonText, compare_text_w
 from hostdx.probes.imports.path_names import distinct_short_names
 from hostdx.probes.units import count_noun
 from hostdx.scenarios.analysis.compare.bounding_box import bounding_box_points_of
-from hostdx.scenarios.analysis.compare.snapshot import ImportedSource
+from hostdx.scenarios.analysis.compare.snapshot import ParsedImportFile
 from hostdx.scenarios.analysis.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
 from hostdx.scenarios.analysis.imported.pile import ResultSet, make_result_set
 from hostdx.scenarios.analysis.incidents.findings import INCIDENT, QUIET
@@ -53,7 +53,7 @@ def import_(
         raise Failure(f"import: --kind {kind_name}: no such kind; `hostdx import --help` lists them", USAGE)
     if output is not None:
         check_outputs("import", output, new=True)
-    read: list[ImportedSource] = []
+    read: list[ParsedImportFile] = []
     refused: list[tuple[str, str]] = []
     for name in dict.fromkeys(files):
         try:
@@ -82,7 +82,7 @@ def import_(
     return COULD_NOT if refused else 0
 
 
-def _with_matching_file(file: ImportedSource, read: list[ImportedSource], name: str) -> ImportedSource:
+def _with_matching_file(file: ParsedImportFile, read: list[ParsedImportFile], name: str) -> ParsedImportFile:
     """Under its name; a prmon summary is compared with the series of the same name, where both were given."""
     file = msgspec.structs.replace(file, name=name)
     detail = file.result.detail
@@ -99,7 +99,7 @@ def _with_matching_file(file: ImportedSource, read: list[ImportedSource], name: 
 
 
 def _write_recordings(
-    read: list[ImportedSource], pile: ResultSet | None, output: str | None
+    read: list[ParsedImportFile], pile: ResultSet | None, output: str | None
 ) -> dict[str, Path]:
     """By the file's path; "" is the recording of all of them together."""
     command = ["hostdx", *sys.argv[1:]]
@@ -121,13 +121,13 @@ def _write_recordings(
     return written
 
 
-def _belong_together(read: list[ImportedSource]) -> bool:
+def _belong_together(read: list[ParsedImportFile]) -> bool:
     """Results of one benchmark, or IO500 results with applications to be put into their box."""
     box = any(file.result.kind.startswith("io500") for file in read)
     return len({f.result.tool for f in read if not (box and bounding_box_points_of(f.name, f.result))}) == 1
 
 
-def _print_file(file: ImportedSource, path: Path | None) -> None:
+def _print_file(file: ParsedImportFile, path: Path | None) -> None:
     *problems, summed = file_findings(file)
     target_text = f" → {path}" if path is not None else ""
     link = Path(file.path)
@@ -151,7 +151,7 @@ def _finding_text(finding: Finding) -> str:
 
 
 def _make_document(
-    read: list[ImportedSource],
+    read: list[ParsedImportFile],
     written: dict[str, Path],
     refused: list[tuple[str, str]],
     pile: ResultSet | None,

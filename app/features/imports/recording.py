@@ -17,7 +17,7 @@ from hostdx.probes.imports.model import ImportRefusedError
 from hostdx.probes.imports.source import ImportSource
 from hostdx.probes.reading.host import OutOfTime
 from hostdx.probes.reading.time_limit import limit_time
-from hostdx.scenarios.analysis.compare.snapshot import ImportedSource
+from hostdx.scenarios.analysis.compare.snapshot import ParsedImportFile
 from hostdx.scenarios.analysis.imported import CARD
 from hostdx.scenarios.analysis.imported.pile import ResultSet
 from hostdx.scenarios.analysis.imported.recording import recording_events
@@ -27,7 +27,7 @@ from hostdx.scenarios.contract import events as ev
 MAX_READ_S = 300.0  # a file of the largest size takes a minute
 
 
-def read_foreign_result(path: Path, kind: ImportKind | None = None) -> ImportedSource:
+def read_foreign_result(path: Path, kind: ImportKind | None = None) -> ParsedImportFile:
     """Named by its last path component. Raises Failure with one line: what, where, why, what next."""
     try:
         source = ImportSource.read(path)
@@ -44,7 +44,7 @@ def read_foreign_result(path: Path, kind: ImportKind | None = None) -> ImportedS
         raise Failure(f"import: {path}: {why.why}{hint}") from None
     except OSError as error:
         raise Failure(f"import: {path}: cannot be read: {error.strerror}") from None
-    return ImportedSource(
+    return ParsedImportFile(
         name=path.name,
         path=str(path),
         sha256=source.sha256_digest,
@@ -60,7 +60,7 @@ def recording_bytes(pile: ResultSet, command: Sequence[str]) -> bytes:
     return b"".join(encode_event(event) for event in recording_events(pile, _make_began(pile.files, command)))
 
 
-def _make_began(files: Sequence[ImportedSource], command: Sequence[str]) -> ev.Began:
+def _make_began(files: Sequence[ParsedImportFile], command: Sequence[str]) -> ev.Began:
     """`wall` is when it was measured, by the files; where they do not say, when they were last changed."""
     hosts = {f.result.host for f in files if f.result.host}
     dates = sorted(_as_if_utc(f.result.began) or f.modified for f in files)

@@ -82,7 +82,7 @@ def _read_answer(entry: recordings.ListedRecording) -> RecordingAnswer:
     answered_finding = answer.finding if answer is not None else None
     other_findings = tuple(f for f in session.worst_first if f != answered_finding)
     steps = list_remedies(session, recordings.shortest_argument(entry.path)) if answer is not None else ()
-    sections = filter(None, (result.on_top(session.time) for result in session.results.values()))
+    sections = filter(None, (result.section_on_top(session.time) for result in session.results.values()))
     tables = tuple(part for section in sections for part in section.parts)
     return RecordingAnswer(answer, table, margin_of(session), other_findings, signs, steps, tables)
 

@@ -33,7 +33,7 @@ from hostdx.app.tui.widgets.answer import (
 from hostdx.app.tui.widgets.home.findings_panel import Suspects
 from hostdx.app.tui.widgets.measuring.group_plot import GroupPlot, PlotSubject, ValuesPlot, pair_ratios
 from hostdx.app.tui.widgets.measuring.transport import Transport
-from hostdx.app.tui.widgets.on_top import top_of_results
+from hostdx.app.tui.widgets.on_top import lay_out_section_on_top
 from hostdx.app.tui.widgets.panel import Box
 from hostdx.app.tui.widgets.picker import Picker
 from hostdx.app.tui.widgets.verdict_list import VerdictList
@@ -156,7 +156,8 @@ class VerdictScreen(RunScreen):
         figures = not compared and bool(self.current_session().blocks)  # as wide as the screen
         tabled = (
             compared
-            and top_of_results(self.current_session(), self.app.size.width, self.app.size.height) is not None
+            and lay_out_section_on_top(self.current_session(), self.app.size.width, self.app.size.height)
+            is not None
         )
         beside_it = (
             self.has_class("-todo")
@@ -201,7 +202,7 @@ class VerdictScreen(RunScreen):
         """A result's table would be high in half of the width."""
         width = self.app.size.width
         there = [
-            top_of_results(self.current_session(), room, MAX_ROWS)
+            lay_out_section_on_top(self.current_session(), room, MAX_ROWS)
             for room in (half_width(width) - 4, width - 6)
         ]
         rows = [len(table.rows) if table is not None else 0 for table in there]

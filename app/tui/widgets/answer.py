@@ -44,7 +44,7 @@ from hostdx.app.tui.widgets.measuring.loads_panel import (
     with_graphs,
 )
 from hostdx.app.tui.widgets.measuring.run_bar import legend_line
-from hostdx.app.tui.widgets.on_top import imported_lines, top_of_results, top_of_results_lines
+from hostdx.app.tui.widgets.on_top import imported_lines, lay_out_section_on_top, section_on_top_lines
 from hostdx.app.tui.widgets.panel import Panel
 from hostdx.app.tui.widgets.verdict_list import VerdictList
 from hostdx.scenarios.contract.finding import Remedy
@@ -152,7 +152,7 @@ class VerdictDetails(Panel):
         if ranked_items(session):
             return text_line("ANSWER", "title"), KEYS
         if not self.screen.query_one(VerdictList).build_rows():
-            if section := top_of_results(session, width, self._max_lines):
+            if section := lay_out_section_on_top(session, width, self._max_lines):
                 return section.title, section.note
             if session.blocks:
                 return text_line("FIGURES", "title"), _variants_line(session, width - 12)
@@ -191,10 +191,10 @@ class VerdictDetails(Panel):
                 ]
             out += [
                 *signs,
-                *top_of_results_lines(session, width, min(self._max_lines + 1, left - len(signs))),
+                *section_on_top_lines(session, width, min(self._max_lines + 1, left - len(signs))),
             ]
         else:
-            section = top_of_results(session, width, self._max_lines)
+            section = lay_out_section_on_top(session, width, self._max_lines)
             lines = section.rows if section else benchmark_lines(session, width, self._max_lines)
             free = MAX_NEXT_LINES - len(lines) - len(signs)
             out += [*trace_lines(session, width, free), *lines, *signs]

@@ -18,7 +18,7 @@ from hostdx.scenarios.analysis.compare.bounding_box import Boxed
 from hostdx.scenarios.contract.results.document import Chart, Paragraph, Picture, Strong, Table, plain_text
 
 
-class TopOfResults(NamedTuple):
+class SectionOnTop(NamedTuple):
     title: Line
     note: Line
     rows: list[Line]
@@ -26,11 +26,11 @@ class TopOfResults(NamedTuple):
     hidden_count: int = 0  # rows without room, where none is shown
 
 
-def top_of_results(session: RunSession, width: int, most: int) -> TopOfResults | None:
+def lay_out_section_on_top(session: RunSession, width: int, most: int) -> SectionOnTop | None:
     """None where no result has anything to stand here; at most `most` rows."""
     from hostdx.app.report.forms.cells import panel_lines  # only where a table is drawn
 
-    sections = (result.on_top(session.time) for result in session.results.values())
+    sections = (result.section_on_top(session.time) for result in session.results.values())
     section = next(filter(None, sections), None)
     if section is None or most < 2:
         return None
@@ -49,7 +49,7 @@ def top_of_results(session: RunSession, width: int, most: int) -> TopOfResults |
         out.append(text_line(f"and {more}" if shown else more, "dim"))
     charts = [line for part in section.parts if isinstance(part, Chart) for line in _chart_lines(part, width)]
     note = text_line(" ".join(words), "dim")
-    return TopOfResults(
+    return SectionOnTop(
         text_line(section.title.upper(), "title"), note, out, charts, 0 if shown else left_out
     )
 
@@ -61,9 +61,9 @@ def _chart_lines(part: Chart, width: int) -> list[Line]:
     return [BLANK, text_line(part.title, "dim"), *lines]
 
 
-def top_of_results_lines(session: RunSession, width: int, most: int) -> list[Line]:
+def section_on_top_lines(session: RunSession, width: int, most: int) -> list[Line]:
     """Under a head of its own, which counts the rows if none has room; empty where nothing can stand here."""
-    section = top_of_results(session, width, most - 1)
+    section = lay_out_section_on_top(session, width, most - 1)
     if section is None:
         return []
     if section.hidden_count:

@@ -16,7 +16,7 @@ from hostdx.probes.engine.command import process_tree, supervisor
 
 def main() -> None:
     adopt_orphans()
-    supervisor.load_before_forks()
+    supervisor.load_modules_before_forks()
     gc.freeze()
     own = os.getpid()
     with socket.socket(fileno=0) as control:

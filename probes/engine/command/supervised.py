@@ -71,7 +71,7 @@ class CallChains(msgspec.Struct, frozen=True, kw_only=True):
 
 class KernelLockWaits(msgspec.Struct, frozen=True, kw_only=True):
     """Waits for locks of the kernel. Each way: the lock's kind (LCB_F_*), who waited and who had taken it before
-    (kernel addresses, the innermost first; nobody: not seen), thread seconds, how often. `lost`: as in `Calls`.
+    (kernel addresses, the innermost first; nobody: not seen), thread seconds, how often. `lost`: as in `CallChains`.
     """
 
     lost: int

@@ -385,7 +385,7 @@ def _is_delay_accounting_on() -> bool:
         return False
 
 
-def load_before_forks() -> None:
+def load_modules_before_forks() -> None:
     """What a first call loads (codecs, patterns, `ctypes`): once before many are forked."""
     energy.EnergyCounters()
     topdown.find_top_down_events()

@@ -41,7 +41,7 @@ class RunSnapshot(msgspec.Struct, frozen=True, kw_only=True):
         return next((m.value for m in self.measures if m.workload == workload), None)
 
 
-class ImportedSource(msgspec.Struct, frozen=True, kw_only=True):
+class ParsedImportFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file and what was read from it. `name` tells it from the others beside it, `modified` is UTC, ISO 8601.
 
     `result` comes without its samples; `timeline` is what they say, where there are enough of them.
@@ -67,7 +67,7 @@ def limit_workloads(measures: tuple[ImportedMeasure, ...]) -> tuple[ImportedMeas
     )
 
 
-def snapshots_of(files: Sequence[ImportedSource]) -> list[RunSnapshot]:
+def snapshots_of(files: Sequence[ParsedImportFile]) -> list[RunSnapshot]:
     """In the order of time where every one has a date, else in the order given."""
     snapshots: list[RunSnapshot] = []
     tables = sum(isinstance(file.result.detail, Io500Table) for file in files)
@@ -119,7 +119,7 @@ def rename_snapshot_loads(unnamed_snapshots: Sequence[RunSnapshot]) -> list[RunS
     ]
 
 
-def _snapshots_of_table(file: ImportedSource, table: Io500Table, prefix: str) -> Iterator[RunSnapshot]:
+def _snapshots_of_table(file: ParsedImportFile, table: Io500Table, prefix: str) -> Iterator[RunSnapshot]:
     for run in table.runs:
         if measures := tuple(run_measures(table, run)):
             yield RunSnapshot(

@@ -7,7 +7,7 @@ from hostdx.probes.imports.accounting import load_field_accounts
 from hostdx.probes.imports.model import Contradiction, ImportedMeasure, ImportTrouble
 from hostdx.probes.imports.numbers import format_value
 from hostdx.probes.imports.storage.io500_table import Io500Table
-from hostdx.scenarios.analysis.compare.snapshot import ImportedSource
+from hostdx.scenarios.analysis.compare.snapshot import ParsedImportFile
 from hostdx.scenarios.analysis.incidents.findings import incident_findings
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.triage.rules.texts import finding_texts
@@ -21,7 +21,7 @@ _HEADLINE = 3  # measures named in the summary
 _MIN_WORKLOADS_FOR_RANGE = 8
 
 
-def file_findings(file: ImportedSource) -> list[Finding]:
+def file_findings(file: ParsedImportFile) -> list[Finding]:
     """Of one file; the last is its summary, with severity `ok`."""
     result = file.result
     contradiction_findings = [
@@ -33,7 +33,7 @@ def file_findings(file: ImportedSource) -> list[Finding]:
     return [*incidents, *contradiction_findings, *_left_out_findings(file), summary_finding(file)]
 
 
-def _left_out_findings(file: ImportedSource) -> list[Finding]:
+def _left_out_findings(file: ParsedImportFile) -> list[Finding]:
     """Return what of the file is not imported; of free text, whose fields nobody lists, what was recognised in it."""
     result = file.result
     if result.left_out:
@@ -74,7 +74,7 @@ def _group_by_id(
     return groups
 
 
-def _import_finding(identifier: str, evidence: Sequence[str], file: ImportedSource) -> Finding:
+def _import_finding(identifier: str, evidence: Sequence[str], file: ParsedImportFile) -> Finding:
     shown = [Evidence(line, file.name) for line in evidence[:_MAX_EVIDENCE_LINES] if line]
     if len(evidence) > _MAX_EVIDENCE_LINES:
         shown.append(Evidence(f"and {len(evidence) - _MAX_EVIDENCE_LINES} more", file.name))
@@ -105,7 +105,7 @@ def measure_text(measure: ImportedMeasure) -> str:
     return f"{measure.workload}: {name}{format_value(measure.value, measure.unit)}{count}"
 
 
-def summary_finding(file: ImportedSource) -> Finding:
+def summary_finding(file: ParsedImportFile) -> Finding:
     """Return what was imported, in one line; the headline where nothing is wrong with it."""
     result = file.result
     if isinstance(result.detail, Io500Table) and len(result.detail.runs) > 1:

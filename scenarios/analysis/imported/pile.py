@@ -29,7 +29,7 @@ from hostdx.scenarios.analysis.compare.conditions import separate_repeated_resul
 from hostdx.scenarios.analysis.compare.odd import MIN_RUNS, ComparedRun, RunOutliers, find_outliers
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey
 from hostdx.scenarios.analysis.compare.snapshot import (
-    ImportedSource,
+    ParsedImportFile,
     RunSnapshot,
     rename_snapshot_loads,
     snapshots_of,
@@ -143,7 +143,7 @@ _MAX_TWINS = 40
 class ResultSet(msgspec.Struct, frozen=True, kw_only=True):
     """`order`: the results by date, or as they were given. `twins`: files with the figures of another, and that one."""
 
-    files: tuple[ImportedSource, ...]
+    files: tuple[ParsedImportFile, ...]
     order: tuple[RunSnapshot, ...]
     boxes: tuple[BoundingBoxFigures, ...] = ()
     odd: RunOutliers | None = None
@@ -152,7 +152,7 @@ class ResultSet(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[Finding, ...] = ()
 
 
-def make_result_set(files: Sequence[ImportedSource], *, series: bool = False) -> ResultSet:
+def make_result_set(files: Sequence[ParsedImportFile], *, series: bool = False) -> ResultSet:
     """`series`: the user says that the files are one series in time; else a trend needs their own word for it."""
     has_io500 = any(file.result.kind.startswith("io500") for file in files)
     own, twins = separate_repeated_results(
@@ -190,7 +190,7 @@ def make_result_set(files: Sequence[ImportedSource], *, series: bool = False) ->
     )  # fmt: skip
 
 
-def _is_application(file: ImportedSource) -> bool:
+def _is_application(file: ParsedImportFile) -> bool:
     """An IOR or Darshan result: beside IO500 results it is put into their box, not into their series."""
     return not file.result.kind.startswith("io500") and bool(bounding_box_points_of(file.name, file.result))
 

@@ -10,7 +10,7 @@ from itertools import islice
 import msgspec
 
 from hostdx.probes.imports.model import ImportedMeasure, Noted
-from hostdx.scenarios.analysis.compare.snapshot import MAX_WORKLOADS, ImportedSource, RunSnapshot
+from hostdx.scenarios.analysis.compare.snapshot import MAX_WORKLOADS, ParsedImportFile, RunSnapshot
 from hostdx.scenarios.analysis.imported import CARD
 from hostdx.scenarios.analysis.imported.cross_run import series_verdicts
 from hostdx.scenarios.analysis.imported.findings import file_findings, note_finding
@@ -72,7 +72,7 @@ def recording_events(pile: ResultSet, began: ev.Began) -> list[ev.AnyEvent]:
     return [began, plan, *sorted(body, key=lambda e: e.t), *last]
 
 
-def _import_plan(files: Sequence[ImportedSource], order: Sequence[RunSnapshot]) -> Plan:
+def _import_plan(files: Sequence[ParsedImportFile], order: Sequence[RunSnapshot]) -> Plan:
     workloads: dict[str, dict[str, Metric]] = {}
     conditions: dict[str, dict[str, str]] = {}
     single = len(order) == 1
@@ -142,7 +142,7 @@ def _fact_event(noted: Noted, source: str) -> ev.FactRead:
     )
 
 
-def _sample_events(file: ImportedSource) -> Iterator[ev.SampleTaken]:
+def _sample_events(file: ParsedImportFile) -> Iterator[ev.SampleTaken]:
     for p in file.result.points:
         yield ev.SampleTaken(
             t=0.0,
@@ -155,7 +155,7 @@ def _sample_events(file: ImportedSource) -> Iterator[ev.SampleTaken]:
         )
 
 
-def _imported_files(files: Sequence[ImportedSource]) -> tuple[ImportedFile, ...]:
+def _imported_files(files: Sequence[ParsedImportFile]) -> tuple[ImportedFile, ...]:
     """Return which files, of which tool, with their digests: at most 500."""
     return tuple(
         ImportedFile(
@@ -173,7 +173,7 @@ def _imported_files(files: Sequence[ImportedSource]) -> tuple[ImportedFile, ...]
     )
 
 
-def _contradicted_values(files: Sequence[ImportedSource]) -> tuple[Contradicted, ...]:
+def _contradicted_values(files: Sequence[ParsedImportFile]) -> tuple[Contradicted, ...]:
     contradictions_by_file = ((f.name, c) for f in files for c in f.result.contradictions)
     return tuple(
         Contradicted(

@@ -110,7 +110,7 @@ class TimelineResult(Result, frozen=True, tag="imported.timeline/1"):
     name: ClassVar[str] = "timeline"
     value: FileTimeline
 
-    def on_top(self, now: float) -> ReportSection | None:
+    def section_on_top(self, now: float) -> ReportSection | None:
         """Return the incidents as a table; None where there is none."""
         timeline = self.value.timeline
         rows = tuple(

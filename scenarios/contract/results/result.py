@@ -61,7 +61,7 @@ class Result(RunEvent, frozen=True):
         """Return, by a finding's key, what its remedy did on this host, in words. Triage adds them to the finding."""
         return {}
 
-    def on_top(self, now: float) -> ReportSection | None:
+    def section_on_top(self, now: float) -> ReportSection | None:
         """Return the section for the first page and for the live screen, `now` seconds after the run began."""
         return None
 

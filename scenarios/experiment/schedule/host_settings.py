@@ -83,7 +83,7 @@ def _scheduler_action(device: str, value: str, word: str) -> Action:
     return scheduler_change(device, read_setting(path), value)
 
 
-class StayInSettings:
+class HostSettingsSwitch:
     """Which variant's settings are in force. Between variants each goes back to the host's own."""
 
     def __init__(self, run: Run, changes: Sequence[Action]) -> None:
@@ -93,7 +93,7 @@ class StayInSettings:
         self._active: tuple[Action, ...] = ()
         self._stay = AsyncExitStack()
 
-    async def __aenter__(self) -> StayInSettings:
+    async def __aenter__(self) -> HostSettingsSwitch:
         return self
 
     async def __aexit__(self, *_: object) -> None:

@@ -47,7 +47,7 @@ def host_rule_of(text: RuleText) -> HostRule:
 
 
 def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
-    """Raises Unreadable and Inapplicable, after what was found."""
+    """Raises FactUnreadable and RuleInapplicable, after what was found."""
     rows = rows_to_check(text, host)
     if isinstance(rows, Absent):
         raise FactUnreadable(rows.reason)

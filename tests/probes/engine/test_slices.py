@@ -15,7 +15,7 @@ import pytest
 from hostdx.probes.engine import histogram
 from hostdx.probes.engine.loads.metadata import LINKED
 from hostdx.probes.engine.operations import WorkerState
-from hostdx.probes.engine.slices import SliceStart, operations_by_quarter, run_slice_batch
+from hostdx.probes.engine.slices import SliceBarrier, operations_by_quarter, run_slice_batch
 from tests.every_case import every_case
 
 CPU = {"kind": "cpu", "stretch": 0.0}
@@ -37,12 +37,12 @@ def make_spec(**change: Any) -> dict[str, Any]:
 
 
 def run_slices(**change: Any) -> dict[str, Any]:
-    return run_slice_batch(make_spec(**change), WorkerState(), SliceStart(), time.perf_counter_ns)
+    return run_slice_batch(make_spec(**change), WorkerState(), SliceBarrier(), time.perf_counter_ns)
 
 
 def test_every_slice_is_counted_with_the_time_that_its_operations_took() -> None:
     worker = WorkerState()
-    reply = run_slice_batch(make_spec(), worker, SliceStart(), time.perf_counter_ns)
+    reply = run_slice_batch(make_spec(), worker, SliceBarrier(), time.perf_counter_ns)
     assert worker.rate == pytest.approx(sum(reply["n"]) / sum(reply["ns"]) * 1e9)
     assert len(reply["n"]) == len(reply["ns"]) == len(reply["cpu"]) == len(reply["waited"]) == 4
     assert all(count >= 1 for count in reply["n"])
@@ -159,7 +159,7 @@ def test_a_slice_holds_whole_cycles_of_create_stat_delete(
 
 def test_nobody_begins_before_everybody_has_ended() -> None:
     """Three workers as threads: who is slow holds the others up, and nobody takes another one's start."""
-    shared, rounds, crew = SliceStart(), 60, 3
+    shared, rounds, crew = SliceBarrier(), 60, 3
     inside = [0] * rounds
     early: list[int] = []
     lock = threading.Lock()

@@ -212,7 +212,7 @@ def test_what_stops_stands_first_and_a_load_has_a_row_on_a_narrow_screen() -> No
     curve = ScalingCurve(load="l", title="create, own directories", side="ext4", serial=False, groups=8, levels=levels,
                 steps=(step,), scales_to=2, stops_after=None, usl=None, waits=())  # fmt: skip
     slow = msgspec.structs.replace(curve, scales_to=None, stops_after=1, waits=(wait,))
-    section = ScalingCurves(t=0.0, value=(curve, slow)).on_top(0.0)
+    section = ScalingCurves(t=0.0, value=(curve, slow)).section_on_top(0.0)
     table = section.parts[0] if section is not None else None
     assert isinstance(table, Table)
     assert [row[4:6] for row in table.rows] == [("1.1 ×", "only to 1"), ("1.1 ×", "to 2")]
@@ -228,7 +228,7 @@ async def test_the_table_has_a_column_a_level_from_the_first_load_on(tmp_path: P
     tables = run.of(ScalingCurves)
     heads = []
     for curves in tables:
-        section = curves.on_top(0.0)
+        section = curves.section_on_top(0.0)
         table = section.parts[0] if section is not None else None
         assert isinstance(table, Table)
         heads.append([name for name in table.header if name.endswith(" w")])

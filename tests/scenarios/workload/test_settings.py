@@ -9,7 +9,7 @@ import pytest
 
 from hostdx.scenarios.contract.action import Action
 from hostdx.scenarios.contract.model import AppliedChange, RunRefused
-from hostdx.scenarios.experiment.schedule.host_settings import StayInSettings, read_setting
+from hostdx.scenarios.experiment.schedule.host_settings import HostSettingsSwitch, read_setting
 from hostdx.scenarios.experiment.schedule.switch import attribute_change
 from tests.fakes.run import FakeRun
 
@@ -39,7 +39,7 @@ def test_each_variant_meets_its_own_and_the_others_the_hosts(tmp_path: Path) -> 
 
     async def switch() -> list[tuple[str, str]]:
         read_values = []
-        async with StayInSettings(Writes(), (a, b)) as stay:
+        async with HostSettingsSwitch(Writes(), (a, b)) as stay:
             for changes in ((), (a,), (a, b), (b,), ()):
                 await stay.switch_to(changes)
                 read_values.append((read_setting(str(number)), read_setting(str(choice))))
@@ -54,7 +54,7 @@ def test_what_somebody_else_changes_is_not_measured(tmp_path: Path) -> None:
     path.write_text("1\n")
 
     async def change_and_check() -> None:
-        async with StayInSettings(Writes(), (attribute_change(str(path), "1", "7", risk=""),)) as stay:
+        async with HostSettingsSwitch(Writes(), (attribute_change(str(path), "1", "7", risk=""),)) as stay:
             await stay.switch_to(())
             path.write_text("3\n")
             stay.check()

@@ -32,7 +32,7 @@ from hostdx.app.tui.widgets.measuring.levels import MAX_WAITING_VARIANTS
 from hostdx.app.tui.widgets.measuring.load_cards import Pairs, card_lines, draw_card, row_lines
 from hostdx.app.tui.widgets.measuring.run_bar import step_lines
 from hostdx.app.tui.widgets.measuring.standing import pairs_of
-from hostdx.app.tui.widgets.on_top import top_of_results
+from hostdx.app.tui.widgets.on_top import lay_out_section_on_top
 from hostdx.app.tui.widgets.panel import PacedPanel
 from hostdx.app.tui.widgets.word_list import word_lines
 from hostdx.probes import units
@@ -151,7 +151,7 @@ def whole_parts(parts: Iterable[list[Line]], most: int) -> list[Line]:
 def read_panel(session: RunSession, width: int, height: int) -> list[Line]:
     """Of a run that loads nothing, or has not begun to: what it has found, and what it reads over the whole run."""
     inner, room = width - 4, height - 2
-    section = top_of_results(session, inner, room // 2 if session.scenario_card.trace else room)
+    section = lay_out_section_on_top(session, inner, room // 2 if session.scenario_card.trace else room)
     title, note = text_line("SO FAR", "title"), BLANK
     out: list[Line] = []
     if trace := session.scenario_card.trace:

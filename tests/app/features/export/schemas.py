@@ -14,7 +14,7 @@ from hostdx.app.report.figures.latency import LatencySummary
 from hostdx.app.undo.change_report import ChangeReport
 from hostdx.probes.imports.model import ImportResult
 from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings
-from hostdx.scenarios.analysis.compare.snapshot import ImportedSource
+from hostdx.scenarios.analysis.compare.snapshot import ParsedImportFile
 from hostdx.scenarios.analysis.nights.history import HostHistory
 from hostdx.scenarios.analysis.peers.judgement import FleetJudgement
 from hostdx.scenarios.contract import events as ev
@@ -83,7 +83,7 @@ def _make_lists() -> dict[str, tuple[str, Any]]:
     file += [
         ("findings", list[Finding]),
         ("result", result_document),
-        *_fields_of(ImportedSource, "timeline"),
+        *_fields_of(ParsedImportFile, "timeline"),
     ]
     refusal = msgspec.defstruct("RefusedFile", [("file", str), ("reason", str)])
     file_fields: Fields = [("together", str | None), ("pile", list[Finding]), ("refused", list[refusal])]  # type: ignore[valid-type]

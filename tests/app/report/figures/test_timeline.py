@@ -26,12 +26,12 @@ def test_a_quiet_file_has_rows_and_no_marks() -> None:
 def test_the_first_page_has_a_row_an_incident() -> None:
     timeline = judge_day(disk=(12 * HOUR_S, 14 * HOUR_S), steal=(20 * HOUR_S, 21 * HOUR_S))
     result = TimelineResult(t=0.0, value=FileTimeline("file", timeline))
-    section = result.on_top(0.0)
+    section = result.section_on_top(0.0)
     assert section is not None and len(timeline_parts(result, 80)) == 1
     (table,) = section.parts
     assert len(table.rows) == 2  # type: ignore[union-attr]
     quiet = TimelineResult(t=0.0, value=FileTimeline("file", judge_day()))
-    assert quiet.on_top(0.0) is None
+    assert quiet.section_on_top(0.0) is None
 
 
 def test_a_moment_far_behind_the_end_is_drawn_at_the_end() -> None:

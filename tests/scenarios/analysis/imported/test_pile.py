@@ -6,7 +6,7 @@ from hostdx.probes.imports import kinds
 from hostdx.probes.imports.path_names import distinct_short_names
 from hostdx.probes.imports.source import ImportSource
 from hostdx.scenarios.analysis.compare.run_summary import summarise_run
-from hostdx.scenarios.analysis.compare.snapshot import ImportedSource
+from hostdx.scenarios.analysis.compare.snapshot import ParsedImportFile
 from hostdx.scenarios.analysis.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
 from hostdx.scenarios.analysis.imported.pile import ResultSet, make_result_set
 from hostdx.scenarios.analysis.imported.recording import recording_events
@@ -17,9 +17,9 @@ from tests.probes.imports import other_forms as forms
 from tests.scenarios.analysis.compare.test_run_summary import BEGAN
 
 
-def file(name: str, text: str) -> ImportedSource:
+def file(name: str, text: str) -> ParsedImportFile:
     source = ImportSource(name, text.encode())
-    return ImportedSource(
+    return ParsedImportFile(
         name=name,
         path=name,
         sha256=source.sha256_digest,
@@ -29,7 +29,7 @@ def file(name: str, text: str) -> ImportedSource:
     )
 
 
-def fio(name: str, iops: float, depth: int = 16, host: str = "", place: str = "/dev/sda") -> ImportedSource:
+def fio(name: str, iops: float, depth: int = 16, host: str = "", place: str = "/dev/sda") -> ParsedImportFile:
     options = {"rw": "randread", "bs": "4k", "iodepth": str(depth), "filename": place}
     job = texts.fio_job(iops=iops, **{"job options": options})
     if host:
@@ -85,7 +85,7 @@ def test_the_odd_one_of_eight_is_named_by_its_file_with_what_differs() -> None:
 
 
 def test_a_trend_needs_one_host_and_place_or_the_users_word() -> None:
-    def import_rows(hosts: list[str], places: list[str]) -> list[ImportedSource]:
+    def import_rows(hosts: list[str], places: list[str]) -> list[ParsedImportFile]:
         pairs = zip(hosts, places, strict=True)
         return [fio(f"f{n}", 10_000 - 100 * n, host=h, place=p) for n, (h, p) in enumerate(pairs)]
 
@@ -153,7 +153,7 @@ def test_one_finding_names_what_is_left_out_or_what_was_recognised_in_a_text() -
 
 
 def test_who_is_slower_in_many_loads_is_named_first_and_who_is_in_one_is_not() -> None:
-    def node(number: int, *slow_sizes: int) -> ImportedSource:
+    def node(number: int, *slow_sizes: int) -> ParsedImportFile:
         rows = "".join(
             f"{size:<20}{(0.5 if size in slow_sizes else 1) * (1000 + size % 7 + number):.2f}\n"
             for size in (1, 2, 4, 8, 16, 32, 64, 128)
