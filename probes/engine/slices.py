@@ -158,7 +158,7 @@ class _CpuWait:
 
 
 def run_slice_batch(
-    spec: Spec, source: WorkerState, meeting: SliceBarrier, ready: Callable[[], int]
+    spec: Spec, source: WorkerState, barrier: SliceBarrier, ready: Callable[[], int]
 ) -> dict[str, Any]:
     """`ready` says that all is prepared and gives the common start (perf_counter_ns).
 
@@ -187,13 +187,13 @@ def run_slice_batch(
     begins: list[int] = []
     leads: list[tuple[int, array[int]]] = []
     delay = _CpuWait()
-    meeting.reset_turn()
+    barrier.reset_turn()
     began = loops.wait_until(ready())
     until = began + int(max(TRAIN_AT_LEAST_S * 1e9, TRAIN_OVERRUN * slice_ns * len(order)))
     busy = done = 0
     try:
         for number in order:
-            start = meeting.wait(place, crew, until)
+            start = barrier.wait(place, crew, until)
             if not start:
                 break
             side = sides[number]

@@ -57,7 +57,7 @@ def main() -> None:
     gc.disable()
     gc.freeze()
     own = os.getpid()
-    meeting = SliceBarrier()
+    barrier = SliceBarrier()
     with socket.socket(fileno=0) as control:
         while True:
             data, fds, _, _ = socket.recv_fds(control, 1, 1)
@@ -71,12 +71,12 @@ def main() -> None:
                 os.dup2(fds[0], 0)
                 os.dup2(fds[0], 1)
                 os.close(fds[0])
-                run_worker(meeting)
+                run_worker(barrier)
                 os._exit(0)
             os.close(fds[0])
 
 
-def run_worker(meeting: SliceBarrier) -> None:
+def run_worker(barrier: SliceBarrier) -> None:
     """A worker's life, until its socket closes."""
     incoming = read_commands()
     source = WorkerState()
@@ -88,14 +88,14 @@ def run_worker(meeting: SliceBarrier) -> None:
 
     send_answer(0, hello=os.getpid())
     for command in incoming:
-        serve_command(command, incoming, source, meeting, send_answer)
+        serve_command(command, incoming, source, barrier, send_answer)
 
 
 def serve_command(
     command: WorkerCommand,
     incoming: Iterator[WorkerCommand],
     source: WorkerState,
-    meeting: SliceBarrier,
+    barrier: SliceBarrier,
     answer: Callable[..., None],
 ) -> None:
     to = command["id"]
@@ -129,7 +129,7 @@ def serve_command(
                     os.close(folder)
                 answer(to, done=True, resident=share)
             case "train":
-                answer(to, done=True, **run_slice_batch(command, source, meeting, wait_for_start))
+                answer(to, done=True, **run_slice_batch(command, source, barrier, wait_for_start))
             case "block":
                 answer(to, done=True, **run_block(command, source, wait_for_start))
     except OSError as error:
