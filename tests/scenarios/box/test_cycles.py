@@ -137,7 +137,7 @@ def test_an_error_is_what_is_missing_to_a_verdict_not_budget() -> None:
     clock = FakeClock()
     run = FakeRun(clock=clock)
     bench = DrawnBench(clock, 1, most_blocks=len(CORNERS), last=OSError(5, "Input/output error"))
-    cycles = Cycles(run, bench, box_workloads(Sizes()), None, "this file system (xfs)")
+    cycles = BoxCycles(run, bench, box_workloads(Sizes()), None, "this file system (xfs)")
     with pytest.raises(OSError, match="Input/output"):
         asyncio.run(cycles.measure(StepInProgress(run, "corners", "corners"), 120.0, WORKERS))
     assert {verdict.reason for verdict in cycles.load_verdicts()} == {cycles.ended}

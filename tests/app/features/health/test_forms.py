@@ -58,7 +58,7 @@ def test_nagios_has_one_line_with_figures() -> None:
 
 def test_nagios_is_told_what_was_not_measured() -> None:
     result = HealthCheck(notes=["note | 1", "note 2"])
-    words = spell_check(result, "nagios").partition(" | ")[0]
+    words = format_check(result, "nagios").partition(" | ")[0]
     assert "note / 1" in words and "note 2" in words and "\n" not in words
 
 
