@@ -26,11 +26,6 @@ def draw_heavy(rng: random.Random) -> float:
     return 0.02 * rng.gauss(0, 1) / math.sqrt(rng.gammavariate(1.5, 2) / 3) / math.sqrt(3)
 
 
-def draw_wild(rng: random.Random) -> float:
-    """One measurement in ten with three times the noise; 2 % over all."""
-    return rng.gauss(0, 0.0447 if rng.random() < 0.1 else 0.0149)
-
-
 class Nodes:
     def __init__(
         self, count: int, seed: int, *, noise: Noise = draw_usual, measures: int = 1, differ: float = 0.01

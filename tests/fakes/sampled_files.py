@@ -1,7 +1,7 @@
 """Files of sar, pidstat and atop with incidents of known time and size in them."""
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 DAY_S = 86400
 SAR_HEAD = "Linux 5.14.0 (node1) \t11/22/2026 \t_x86_64_\t(4 CPU)\n"
@@ -39,19 +39,6 @@ def sar_day(
 def _is_within(at_s: int, period: tuple[int, int] | None) -> bool:
     """A sample stands for the time before it."""
     return period is not None and period[0] < at_s <= period[1]
-
-
-def pidstat_file(samples: int, rates: dict[str, Callable[[int], float]]) -> str:
-    """`pidstat -d 1`: what each command writes in each sample, in kB/s."""
-    lines = [SAR_HEAD]
-    for sample in range(samples):
-        lines.append(f"\n{clock(sample)}      UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command")
-        lines += [
-            f"{clock(sample)}        0      {100 + n}      0.00   {rate(sample):.2f}      0.00       0  {name}"
-            for n, (name, rate) in enumerate(rates.items())
-            if rate(sample)
-        ]
-    return "\n".join(lines) + "\n"
 
 
 def atop_file(samples: Sequence[dict[str, float]], step_s: int = 10) -> str:

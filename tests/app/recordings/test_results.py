@@ -10,8 +10,7 @@ from typing import ClassVar
 
 import pytest
 
-from hostdx.app.recordings.reader import FORMER, decode_result, load_recording, read_events
-from hostdx.app.recordings.store import list_example_names, resolve_recording
+from hostdx.app.recordings.reader import decode_result, load_recording, read_events
 from hostdx.app.recordings.writer import encode_event
 from hostdx.app.report import json_document
 from hostdx.app.report.delivery import summary_lines
@@ -26,17 +25,8 @@ from tests.every_case import every_case
 from tests.fakes.streams.hostile import _build_event
 from tests.soak.strategies import event_types
 
-FIXTURES = Path(__file__).parents[2] / "fixtures" / "former"
 FORMER_FOLDERS = {"profile": "where"}  # a recorded name outlives the folder
-RECORDED = [*sorted(FIXTURES.glob("*.jsonl")), *map(resolve_recording, list_example_names())]
 KINDS = result_types.bundled_results()
-
-
-def former_results(name: str) -> list[tuple[Path, bytes]]:
-    """What was recorded under that name when results had none but names."""
-    lines = ((path, line) for path in RECORDED for line in path.read_bytes().splitlines())
-    trees = ((path, line, json.loads(line)) for path, line in lines if b'"extra"' in line)
-    return [(path, line) for path, line, tree in trees if (tree["type"], tree["name"]) == (FORMER, name)]
 
 
 @every_case("tag", KINDS)

@@ -10,9 +10,7 @@ from hostdx.app.report.headline import DISTRUST, find_headline_answer
 from hostdx.app.report.wording import verdict_role
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.plan import Metric, Plan, Variant, Workload
-
-NS = Metric(name="ns/packet", unit="ns", better="less")
+from hostdx.scenarios.contract.plan import Plan, Variant
 
 
 def make_verdict(
@@ -28,34 +26,6 @@ def make_verdict(
         t=1, workload=workload, metric="IOPS", baseline="A", variant=variant, verdict=word, ratio=ratio, ci95=ci95,
         control=control,
     )  # fmt: skip
-
-
-def headline_of(own_variant: str, ratio: float, controls: tuple[str, ...]) -> str:
-    """The host's own check at `ratio`, a dearer variant of it, another workload that is clearer still."""
-    session = RunSession()
-    plan = Plan(
-        scenario="rpfilter",
-        title="t",
-        question="q",
-        variants=tuple(Variant(id=v, label=v) for v in ("none", "check", "trivial", "mark", "fib")),
-        workloads=(
-            Workload(id="six", title="six", metrics=(NS,), controls=controls),
-            Workload(id="four", title="four", metrics=(NS,)),
-        ),
-    )
-    session.apply(ev.Planned(t=0, plan=plan))
-    words: list[tuple[str, str, str, float]] = [
-        ("six", "mark", "slower", 0.5),
-        ("six", "trivial", "slower", 0.3),
-        ("six", "check", own_variant, ratio),
-        ("four", "fib", "slower", 0.4),
-    ]
-    for workload, variant, verdict, value in words:
-        ratio_of = value if verdict != "not applicable" else None
-        event = make_verdict(workload, verdict, ratio_of, variant=variant, control=variant == "trivial")
-        session.apply(msgspec.structs.replace(event, metric="ns/packet", baseline="none"))
-    session.apply(ev.RunEnded(t=2, status="done"))
-    return find_headline_answer(session).sentence
 
 
 @pytest.mark.parametrize("word", ["not measured", "not applicable"])

@@ -2,7 +2,6 @@
 
 import json
 import unicodedata
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,6 @@ IN_EVENTS = ATTACK + "\udce9\udcc2\udc9b"  # bytes that are no UTF-8; two would 
 COPIES = 3  # of every event, each with names of its own that fit together
 _FIXED = {"schema": ev.SCHEMA, "pid": 1 << 30, "survives_reboot": False}  # of no living process
 _SAFE_CONTROLS = "\n"
-
-Text = Callable[[str, int], str]
 
 
 def find_leaks(text: str) -> list[str]:

@@ -1,6 +1,5 @@
 """The other made-up streams: triage, a watch, runs that failed or were cut, and a host whose names bite."""
 
-import math
 from pathlib import Path
 
 import msgspec
@@ -218,29 +217,6 @@ def hostile_run() -> list[ev.AnyEvent]:
         return [poison_value(v) for v in value] if isinstance(value, list | tuple) else value
 
     return [msgspec.convert(poison_value(event), ev.Common) for event in raw]
-
-
-def long_run(count: int = 200_000) -> list[ev.AnyEvent]:
-    """An hour with as many events as a recording may have; for measuring, not for reading."""
-    tell = Teller(2, ("sda",))
-    tell.began("storage", ["run", "storage"])
-    out: list[ev.AnyEvent] = tell.events
-    for index in range(count):
-        t = 3600.0 * index / count
-        if index % 5000 == 0:
-            out.append(ev.RunStep(t=t, id=f"s{index}", title=f"step {index}", state="started"))
-        elif index % 20 == 0:
-            out.append(ev.Pulse(t=t, load1=1.0, cpu=0.1))
-        elif index % 4 == 0:
-            value = 1000 + 50 * math.sin(index)
-            out.append(
-                ev.Block(t=t, workload=f"w{index // 20000}", variant="AB"[index // 4 % 2], group=index // 16,
-                         index=index, seconds=0.5, values={"IOPS": value})
-            )  # fmt: skip
-        else:
-            out.append(ev.SampleTaken(t=t, series="iops", variant="A", block=index, value=1.0, unit="IOPS"))
-    out.append(ev.RunEnded(t=3600.0, status="done"))
-    return out
 
 
 STORIES = {

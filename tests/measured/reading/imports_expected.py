@@ -1,13 +1,11 @@
 """An import against the facts in a sample folder's `expected.json`: what differs, in words."""
 
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 from hostdx.probes.imports.hep import hep_suite, hepscore
 from hostdx.probes.imports.model import ImportResult
 
-NO_RESULT = ("README.md", "SOURCES.tsv", "expected.json")
 FOLDERS = ("io500", "fio", "hepscore", "prmon", "ior", "mdtest", "sysstat", "other", "darshan")
 _RENAMED = {
     "run_time": "run_time_s",
@@ -407,9 +405,3 @@ _CHECKS = {
     "io500": _io500, "fio": _fio, "hepscore": _hepscore, "prmon": _prmon, "ior": _ior, "mdtest": _mdtest,
     "sysstat": _sysstat, "other": _other, "darshan": _darshan,
 }  # fmt: skip
-
-
-def sample_files(samples: Path) -> list[Path]:
-    """Every file of the kinds' folders and of the talks; not the texts about them."""
-    folders = [samples / name for name in (*FOLDERS, "talks") if (samples / name).is_dir()]
-    return sorted(f for d in folders for f in d.rglob("*") if f.is_file() and f.name not in NO_RESULT)

@@ -7,12 +7,6 @@ from tests.probes.imports import originals as texts
 from tests.probes.imports.test_kinds import read_text, value
 
 
-def read_detail(text: str) -> Io500:
-    detail = read_text(text).detail
-    assert isinstance(detail, Io500)
-    return detail
-
-
 def test_gb_of_the_script_are_gib_and_its_names_are_the_programs() -> None:
     result = read_text(texts.SCRIPT)
     assert value(result, "ior-easy-write", "bandwidth") == 4 * 2**30

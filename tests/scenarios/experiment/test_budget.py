@@ -1,6 +1,5 @@
 """The planner's seconds: what a workload gets, what the later ones keep, how many groups still fit."""
 
-from hostdx.scenarios.contract.plan import Metric, Workload
 from hostdx.scenarios.experiment.budget import (
     LoadNeed,
     UndecidedLoad,
@@ -8,12 +7,6 @@ from hostdx.scenarios.experiment.budget import (
     next_undecided,
     seconds_for_first,
 )
-
-
-def make_workload(name: str, block_s: float = 0.5, min_groups: int = 8) -> Workload:
-    return Workload(
-        id=name, title=name, metrics=(Metric("IOPS", "IOPS"),), block_s=block_s, min_groups=min_groups
-    )
 
 
 def make_needs(*seconds: float) -> list[LoadNeed]:

@@ -12,14 +12,11 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.action import private_directory_action
 from hostdx.scenarios.contract.model import Options
 from hostdx.scenarios.contract.plan import Plan
-from hostdx.scenarios.experiment.treated_trend import TreatedTrend
 from hostdx.scenarios.fstrim.findings import idling_finding
 from hostdx.scenarios.fstrim.ledger import TrimLedgerKeeper
 from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer
 from hostdx.scenarios.fstrim.measurement.trim import TrimPattern
 from hostdx.scenarios.fstrim.plan import load_and_control_workloads, parse_request, trim_action
-from hostdx.scenarios.fstrim.results import Round
-from hostdx.scenarios.fstrim.rounds import finish_round, trend_of_rounds
 from hostdx.scenarios.fstrim.scenario import TrimSession
 from hostdx.scenarios.fstrim.trim_setup import TrimSetup
 from tests.fakes import FakeClock, FakeRun
@@ -29,7 +26,6 @@ from tests.fakes.noise import Noise, replay
 NOISE = Path(__file__).parents[2] / "fixtures" / "noise"
 QUIET_HOST, BUSY_HOST = "fsync4k-qd1.json", "randread4k-qd1-2.json"
 PATTERN = TrimPattern(blocks=8, block_s=0.5, reference_s=0.5)
-ROUND = parse_request(Options({"dir": "/data", "round": True, "state": "/nowhere"}))
 LOSS, ROUNDS, TRIM_AT = 0.02, 24, 12
 
 
@@ -43,22 +39,6 @@ def replay_any(name: str, seed: int) -> Noise:
 def layout() -> TrimSetup:
     """Of no real place: nothing here reads or writes a disk."""
     return TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=3)
-
-
-async def planted_series(seed: int, name: str, loss: float) -> TreatedTrend:
-    """24 rounds with a trim in the middle; each round starts somewhere else in the recorded noise."""
-    rounds: list[Round] = []
-    for number in range(ROUNDS):
-        run = FakeRun(seed=seed)
-        since_trim = number - TRIM_AT if number >= TRIM_AT else number
-        drive = Drive(run.clock, replay_any(name, 1000 * seed + number), lambda n=since_trim: (1 - loss) ** n)  # type: ignore[misc]
-        blocks = PhaseMeasurer(
-            run, drive, load_and_control_workloads(ROUND, layout(), PATTERN), PATTERN, 1 << 20, None
-        )
-        phase = await blocks.measure_phase("round", "steady")
-        behind = Round(value=0.0, written_bytes=10**9, trim_before=number == TRIM_AT)
-        rounds.append(finish_round(ROUND, blocks, phase, behind))
-    return trend_of_rounds(rounds)
 
 
 async def planted_session(seed: int, name: str, loss: float, no_trim: str = "") -> FakeRun:

@@ -15,11 +15,6 @@ Three = tuple[list[float], list[float], list[float]]
 ROUNDS = Path(__file__).parents[2] / "fixtures" / "rounds" / "throttled-sata.jsonl"
 
 
-def draw_noise(seed: int, n: int = 60) -> list[float]:
-    rng = random.Random(seed)
-    return [math.exp(rng.gauss(0, 0.2)) for _ in range(n)]
-
-
 @every_case("values", [[1.0, 0.0, 2.0], [1.0, math.inf, 2.0], [1.0, -1.0, 2.0]])
 def test_a_block_without_a_value_gives_no_steps(values: list[float]) -> None:
     assert log_steps(values, [1.0, 2.0, 3.0]) == []

@@ -14,7 +14,6 @@ from hostdx.scenarios.iosched import scheduler_setup as iosched_layout
 from hostdx.scenarios.iosched.plan import _format_needed_seconds, _left_out, _list_switch_effects
 from hostdx.scenarios.iosched.scenario import Iosched
 from hostdx.scenarios.iosched.scheduler_setup import (
-    PairLoad,
     SchedulerSetup,
     choose_scheduler_setup,
     needed_seconds,
@@ -48,10 +47,6 @@ def plan_setup(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
         return choose_scheduler_setup(host, Options({"dir": "/d", **values}, Iosched.options), has_root=True)  # type: ignore[dict-item]
 
     return plan
-
-
-def planned_bytes(setup: SchedulerSetup, job: PairLoad, seconds: float) -> float:
-    return job.write_rate * job.mix.writer_count * seconds
 
 
 def test_a_budget_that_is_too_short_names_what_is_not_measured(plan_setup) -> None:  # type: ignore[no-untyped-def]

@@ -45,15 +45,6 @@ def firewalld(version: str, value: str, active: bool = True) -> dict[str, str]:
     }
 
 
-def card_files(mbit: int, mtu: int = 1500) -> dict[str, str]:
-    return {
-        "/sys/class/net/eth9/device/vendor": "0x15b3\n",
-        "/sys/class/net/eth9/speed": f"{mbit}\n",
-        "/sys/class/net/eth9/mtu": f"{mtu}\n",
-        "/sys/class/net/eth9/operstate": "up\n",
-    }
-
-
 def all_text(finding: Finding) -> str:
     lines = [e.text for e in finding.evidence]
     for remedy in finding.remedy:

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.results.command_timeline import FIELDS
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.command_timeline import InsideScreen
@@ -81,13 +80,6 @@ def make_story(a: str = "A", b: str = "B") -> list[ev.AnyEvent]:
         block(32.2, b, 8.2),
         *run(33.0, a, 4, 3, 0.25),
     ]
-
-
-def make_session(events: list[ev.AnyEvent]) -> RunSession:
-    run_session = RunSession()
-    for event in events:
-        run_session.apply(event)
-    return run_session
 
 
 @pytest.mark.parametrize("size", ["narrow", "wide"])

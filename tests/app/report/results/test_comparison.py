@@ -5,19 +5,12 @@ import random
 from hostdx.app.report.forms import html, markdown
 from hostdx.app.report.results.comparison import comparison_document, headline_text
 from hostdx.probes.imports.model import Better, ImportedMeasure, ImportResult
-from hostdx.scenarios.analysis.compare.comparison import ComparedRecordings, compare_recordings
+from hostdx.scenarios.analysis.compare.comparison import compare_recordings
 from hostdx.scenarios.analysis.compare.run_summary import RunSummary
 from hostdx.scenarios.analysis.compare.snapshot import summarise_import
-from hostdx.scenarios.contract.results.document import Effects, Intervals
 from tests.fakes.streams.takes import boots, summary
 
 LOADS = [f"syscall-{n}" for n in range(8)]
-
-
-def find_intervals(compared: ComparedRecordings) -> Intervals:
-    parts = [part for section in comparison_document(compared).sections for part in section.parts]
-    (intervals,) = (part.drawn for part in parts if isinstance(part, Effects))
-    return intervals
 
 
 def test_a_control_that_moved_is_said() -> None:

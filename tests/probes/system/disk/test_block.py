@@ -105,13 +105,3 @@ def test_raid_controllers_say_rotational_for_flash(tree: Tree) -> None:
     tree.files(f"{PCI}/host4/scsi_host/host4", proc_name="megaraid_sas")
     host = tree.disk(f"{PCI}/host4/target4:0:0/4:0:0:0/block/sda", rotational=1).host()
     assert isinstance(block_devices(host)["sda"].rotational, Absent)
-
-
-def add_virtual(tree: Tree, name: str, devno: str, *slaves: str, uuid: str = "", label: str = "") -> str:
-    path = f"/sys/devices/virtual/block/{name}"
-    tree.disk(path, devno)
-    if uuid:
-        tree.files(path, dm__uuid=uuid, dm__name=label)
-    for slave in slaves:
-        tree.link(f"{path}/slaves/{slave.rsplit('/', 1)[-1]}", f"../../../../..{slave}")
-    return path

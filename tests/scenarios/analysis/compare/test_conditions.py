@@ -55,13 +55,6 @@ def test_one_condition_spelled_in_two_ways_is_one() -> None:
     )
 
 
-def ior_summary(name: str, **changes: str) -> RunSummary:
-    text = texts.IOR
-    for old, new in changes.items():
-        text = text.replace(old, new)
-    return read(text, name)
-
-
 def test_io500_and_hepscore_have_their_versions_and_copies() -> None:
     other = texts.IO500.replace("io500-sc22", "io500-isc25")
     assert {

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from hostdx.scenarios.analysis.nights.fleet import MIN_OTHER_NODES, OtherNight, remove_common_effects
-from hostdx.scenarios.analysis.nights.history import NightRun, make_history, night_run
+from hostdx.scenarios.analysis.nights.history import NightRun, night_run
 from tests.scenarios.analysis.nights.test_history import steady
 
 NIGHTS, BAD = 24, 8
@@ -19,10 +19,6 @@ def node_nights(name: str, level: float, worse: float, seed: int) -> list[NightR
 
 def other_nights(runs: Sequence[NightRun]) -> list[OtherNight]:
     return [OtherNight(run.host, run.wall, {f.key: f.log for f in run.figures}) for run in runs]
-
-
-def count_slow(runs: Sequence[NightRun]) -> int:
-    return sum(load.slow for load in make_history("n1", runs).loads)
 
 
 def test_of_too_few_others_nothing_is_taken_off() -> None:

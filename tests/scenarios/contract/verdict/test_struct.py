@@ -6,10 +6,8 @@ from pathlib import Path
 
 from hostdx.probes.reading.lossless_json import Decoder, encode
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.verdict.verdict import Word
 
 DEMOS = Path(__file__).parents[4] / "app/recordings/demos"
-OPEN = ev.RunVerdict(t=3.0, workload="w", metric="m", baseline="A", variant="B", verdict=Word.NOT_MEASURED)
 
 
 def test_recorded_lines_keep_every_field() -> None:

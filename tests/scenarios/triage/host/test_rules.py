@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.cpu_list import parse_cpu_list
-from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running import quota_groups
 from hostdx.probes.system.running.processes import ProcessTable, read_process_table
 from hostdx.probes.types import Absent
@@ -19,14 +18,6 @@ from hostdx.scenarios.triage.host.top_users import Cause, NobodyNamed, TopUser, 
 from hostdx.scenarios.triage.host.top_users import unnamed_cause as reason
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
-
-
-def write_host_file(root: Path, path: str, text: str) -> Host:
-    file = root / path
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(text)
-    return Host(str(root))
-
 
 CPU = "sys/devices/system/cpu"
 
