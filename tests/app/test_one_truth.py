@@ -315,15 +315,6 @@ def test_no_claim_of_a_recording_is_one_of_an_order_alone(path: Path) -> None:
         assert not verdict.is_different or (first < 1) is (second < 1) is verdict.is_slower
 
 
-def test_a_bundled_claim_that_was_an_artefact_of_the_order_is_not_made() -> None:
-    events = [
-        event for event in read_events(resolve_recording("demo:box")) if isinstance(event, ev.RunVerdict)
-    ]
-    assert events  # as recorded; what is shown of them is above
-    for verdict in load(resolve_recording("demo:box")).verdicts.values():
-        assert (verdict.order is not None and verdict.is_judged) or verdict.reason
-
-
 def sessions_of(path: Path) -> Iterator[RunSession]:
     events = list(read_events(path))
     session = RunSession()

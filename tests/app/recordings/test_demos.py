@@ -4,7 +4,6 @@ from hostdx.app.recordings import store as recordings
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report.forms import markdown as document_markdown
 from hostdx.app.report.full_report import make_report_document
-from hostdx.app.report.headline import read_recording
 from tests.every_case import every_case
 
 
@@ -17,13 +16,3 @@ def test_a_demo_is_whole(name: str) -> None:
     text = document_markdown.render_markdown(make_report_document(session, path.name))
     assert "How it was measured" in text
     assert recordings.examine_recording(path).state == "done"
-
-
-def test_headlines_tell_the_demos_apart_where_a_list_cuts_them() -> None:
-    """In 30 cells: that is what a list has for them at 80."""
-    headlines = [
-        read_recording(recordings.examine_recording(recordings.resolve_recording(name)))[0]
-        for name in recordings.list_example_names()
-    ]
-    beginnings = {headline.sentence[:30] for headline in headlines if headline is not None}
-    assert len(beginnings) == len(recordings.list_example_names())

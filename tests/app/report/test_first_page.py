@@ -9,9 +9,7 @@ import pytest
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.report.figures.interval_chart import scale_for_bars
 from hostdx.app.report.figures.verdict_table import VerdictRow, list_verdict_rows, make_bars
-from hostdx.app.report.forms import html
 from hostdx.app.report.forms.svg import bar_svg, chart_svg
-from hostdx.app.report.full_report import make_report_document
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results.document import Axis, Chart, ChartSeries
 
@@ -45,12 +43,6 @@ def test_blocks_have_a_form_of_their_own_for_each_side() -> None:
     svg = ElementTree.fromstring(chart_svg(Chart("t", sides, Axis(0, 2), Axis(0, 3))))
     assert (len([*svg.iter(f"{SVG}circle")]), len([*svg.iter(f"{SVG}rect")])) == (2, 2)  # and the legend
     assert chart_svg(Chart("t", sides, Axis(0, math.inf), Axis(0, 3))) == ""
-
-
-def test_the_page_is_made_for_paper_too() -> None:
-    page = html.render_html(make_report_document(load_recording(DEMOS / "storage.jsonl"), "storage.jsonl"))
-    assert "@media print" in page and "size: A4" in page and "prefers-color-scheme: dark" in page
-    assert page.count('<details class="first"') == 1
 
 
 def test_each_bar_says_which_variant_it_is_of_where_there_are_several() -> None:

@@ -155,11 +155,6 @@ def test_a_decided_difference_with_a_remedy_gives_it_though_it_is_a_notice(
     assert step.command == command
 
 
-def test_what_to_do_names_that_remedy_once_and_with_its_undo() -> None:
-    session = ended_run(ev.Found(t=9.0, finding=QUIET), verdict("slower", ratio=0.9))
-    assert list_remedies(session) == QUIET.remedy
-
-
 def test_a_battery_is_followed_by_its_comparison_and_by_what_is_suspected_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

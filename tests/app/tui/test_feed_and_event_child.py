@@ -3,7 +3,6 @@
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import msgspec
@@ -17,7 +16,6 @@ from hostdx.app.tui.children.feed import RunFeed
 from hostdx.probes.reading.process_stat import start_time
 from hostdx.scenarios.contract import events as ev
 from tests.every_case import every_case
-from tests.fakes.streams.stories import triage, write
 from tests.fakes.streams.story import storage
 
 
@@ -79,20 +77,6 @@ def test_a_runner_started_by_the_app_is_in_a_session_of_its_own(
     assert session == pid == str(child.pid) != str(os.getsid(0))
     assert argv.startswith("['run', 'storage', '--dir=/a b', ")
     assert launch.log_path_of(path).stat().st_mode & 0o077 == 0
-
-
-def wait_finished(child: EventChild) -> EventChild:
-    end = time.monotonic() + 20
-    while not child.ended and time.monotonic() < end:
-        child.poll()
-        os.sched_yield()
-    return child
-
-
-def test_a_child_is_read_to_its_end_and_leaves_nothing(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.jsonl", triage())
-    child = wait_finished(EventChild(["cat", str(path)]))
-    assert child.ended and child.error == "" and child.session.count == len(triage())
 
 
 def test_closing_ends_a_child_that_still_runs() -> None:

@@ -37,13 +37,6 @@ async def test_a_key_of_ones_own_is_taken_and_the_usual_one_is_free(tmp_path: Pa
         assert key_by_action["recordings"] == "f5"  # what the footer and the help are made of
 
 
-async def test_without_the_file_keys_are_as_ever(tmp_path: Path) -> None:
-    async with run_app(tmp_path, triage="home") as (app, pilot):
-        await keys(pilot, "r")
-        assert isinstance(app.screen, RecordingsScreen)
-        assert not app.settings_trouble
-
-
 @every_case("text", ["back = 5\n", "back = ''\n", "back =\n", 'back = "\\u001b[2J"\n'])
 def test_what_is_no_key_is_told_in_one_line(
     text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

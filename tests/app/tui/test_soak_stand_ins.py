@@ -4,7 +4,6 @@ import inspect
 from collections.abc import Callable
 
 from hostdx.app.tui.children.event_child import run_command
-from hostdx.probes.children.bounded_wait import wait_briefly
 from tests.every_case import every_case
 from tests.soak import bursts, pilot
 
@@ -16,7 +15,3 @@ def test_a_stand_in_takes_what_the_command_takes(stand_in: Callable[..., object]
         inspect.signature(run_command).bind(["undo"], 1.0),
     ):
         inspect.signature(stand_in).bind(*call.args)
-
-
-def test_a_child_that_stands_in_is_waited_for_as_any_other() -> None:
-    assert wait_briefly(bursts.Ended()) == 0

@@ -61,16 +61,3 @@ async def test_did_the_kernel_update_cost_anything(tmp_path: Path) -> None:
         await hand.presses("space", "down", "space", "c")
         await wait(pilot, lambda: "6.1.0-" in grid(app) and "6.12." in grid(app) and "40 loads" in grid(app))
         assert hand.pressed <= 5
-
-
-async def test_undo_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "hostdx" / "journal").mkdir(parents=True)
-    (tmp_path / "hostdx" / "journal" / "j.jsonl").write_text("{}\n")
-    monkeypatch.setattr("hostdx.app.tui.children.event_child.HOSTDX", ("sh", "-c", SCRIPT, "sh"))
-    monkeypatch.setattr(Shell, "read_host", lambda self: None)
-    async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
-        await wait(pilot, lambda: "A run was killed" in grid(app))
-        hand = Hand(pilot)
-        await hand.presses("y")
-        await wait(pilot, lambda: "reverted" in grid(app))
-        assert "y undo" not in grid(app) and hand.pressed == 1

@@ -23,31 +23,9 @@ def test_buckets_lie_side_by_side(number: int) -> None:
     assert list(histogram.fold_latencies([last, last + 1])) == [number, number + 1]
 
 
-@given(latencies)
-def test_folding_counts_each_once_in_its_bucket(values: list[int]) -> None:
-    counts = histogram.fold_latencies(values)
-    assert sum(counts.values()) == len(values)
-    assert counts == histogram.merge_histograms(histogram.fold_latencies([v]) for v in values)
-
-
-@given(latencies, latencies)
-def test_merging_is_folding_all(left: list[int], right: list[int]) -> None:
-    assert histogram.merge_histograms(
-        [histogram.fold_latencies(left), histogram.fold_latencies(right)]
-    ) == histogram.fold_latencies(left + right)
-
-
 @given(latencies, st.sampled_from([0.01, 0.5, 0.9, 0.99, 0.999, 1.0]))
 def test_percentiles_are_within_a_bucket_of_the_exact_ones(values: list[int], share: float) -> None:
     exact = sorted(values)[max(1, -int(-share * len(values) // 1)) - 1]
     percentile = histogram.percentile(histogram.fold_latencies(values), share)
     assert percentile is not None
     assert abs(percentile - exact) <= max(1, exact * 0.032)
-
-
-@given(latencies)
-def test_pairs_rise_and_hold_all(values: list[int]) -> None:
-    pairs = histogram.bucket_pairs(histogram.fold_latencies(values))
-    assert [bound for bound, _ in pairs] == sorted({bound for bound, _ in pairs})
-    assert sum(count for _, count in pairs) == len(values)
-    assert pairs[-1][0] >= max(values)

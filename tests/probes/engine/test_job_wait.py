@@ -7,12 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
-from hostdx.scenarios.storage.measurement.io_delay import JobIoWait, RealClock, interval_of_shares, watch_job
+from hostdx.scenarios.storage.measurement.io_delay import JobIoWait, RealClock, watch_job
 from tests.fakes.hosts.tree import Tree
 
 HZ = os.sysconf("SC_CLK_TCK")
@@ -166,15 +164,6 @@ async def test_a_group_that_is_none(tree: Tree, name: str) -> None:
     group(tree, "cgroup2")
     job = await watch_job(tree.host(), cgroup=name, seconds=2, clock=SteppedClock())
     assert isinstance(job, Absent) and job.kind == "missing"
-
-
-@given(st.lists(st.floats(0, 1), min_size=2, max_size=40))
-def test_the_interval_holds_the_mean_within_0_and_1(shares: list[float]) -> None:
-    bounds = interval_of_shares(shares, 0.01)
-    assert bounds is not None
-    mean = sum(shares) / len(shares)
-    assert 0 <= bounds[0] <= mean + 1e-12
-    assert mean - 1e-12 <= bounds[1] <= 1
 
 
 READER = """

@@ -59,11 +59,6 @@ def test_the_fio_line_says_what_the_load_is(workload: str) -> None:
     assert int(words["size"]) * (load.workers if load.sequential else 1) == total
 
 
-def test_metadata_has_mdtest_and_the_cpu_nobody() -> None:
-    assert fio_equivalent("metadata", GIB, "/d").startswith("mdtest ")
-    assert fio_equivalent("cpu", GIB, "/d") == ""
-
-
 @given(st.integers(0, 1 << 45))
 def test_sizes_leave_95_percent_of_the_free_space_alone(free: int) -> None:
     size = largest_test_bytes(free)

@@ -81,13 +81,6 @@ def test_interim_results_give_way_to_the_last() -> None:
     assert [t.said for t in result.troubles if t.id == "fio.status-documents"] == ["1"]
 
 
-def test_two_runs_in_one_file_stay_two() -> None:
-    other = texts.fio(texts.fio_job(iops=1000), timestamp=1_700_009_000)
-    result = read_text(f"{texts.fio(texts.fio_job())}\n{other}")
-    assert value(result, "run 1: job read", "IOPS") == 10_000
-    assert value(result, "run 2: job read", "IOPS") == 1000
-
-
 def test_an_error_without_io_is_no_measurement() -> None:
     job = texts.fio_job(error=22)
     del job["read"]

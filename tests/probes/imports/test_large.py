@@ -168,13 +168,3 @@ def test_what_is_no_number_is_taken_out_in_its_place(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(json_text, "NOT_FINITE_LIMIT", 10)
     with pytest.raises(ImportRefusedError):
         json_text.replace_non_finite(data, "x")
-
-
-def test_whether_a_file_is_empty_is_asked_of_its_beginning() -> None:
-    class Long(bytes):
-        def strip(self, *_: object) -> bytes:
-            raise AssertionError("a copy of the whole file")
-
-    source = ImportSource("x", b"  text " * 20_000 + b"\n")
-    source.data = Long(source.data)
-    kinds.refuse_unreadable(source)

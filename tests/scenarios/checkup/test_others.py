@@ -58,10 +58,6 @@ def test_an_idle_host_is_no_cause(more: dict[str, object]) -> None:
     assert items_of(make_gap(**more)) == []
 
 
-def test_tasks_that_wait_for_a_quota_on_idle_cpus_are_no_busy_host() -> None:
-    assert items_of(msgspec.structs.replace(make_gap(psi_cpu=0.9), used_cpus=0.3)) == []
-
-
 def test_without_pressure_files_only_full_cpus_are_called() -> None:
     assert len(items_of(make_gap(psi_cpu=None))) == 1
     assert items_of(msgspec.structs.replace(make_gap(psi_cpu=None), used_cpus=1.2)) == []

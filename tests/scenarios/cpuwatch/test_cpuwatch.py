@@ -12,7 +12,6 @@ import pytest
 from hostdx.app.terminal.process import process_identity
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.job_identity import JobLook, JobTarget, JobUse, job_look
-from hostdx.probes.system.running.processes import owner_of
 from hostdx.probes.system.running.quota_groups import QuotaGroup
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.events import Found
@@ -191,12 +190,6 @@ async def test_many_small_processes_are_watched_as_their_control_group(tmp_path:
     assert (target, users) == (JobTarget("cgroup", "/job.slice/a"), [])
 
 
-def test_the_plan_names_the_process_with_its_user_and_how_to_watch_all_of_that_users() -> None:
-    text = " ".join(Cpuwatch().prepare(Host(), Options({"pid": os.getpid()})).plan.sentences)
-    user = owner_of(os.getpid())
-    assert user and f"[{os.getpid()}] of {user}" in text and f"--user={user}" in text
-
-
 async def test_a_job_that_is_not_there() -> None:
     with pytest.raises(RunRefused, match="no process of pid"):
         await conduct_fake(Cpuwatch(), FakeRun(host=Host(), options={"pid": 4_000_000}))
@@ -249,14 +242,6 @@ def run_of_quota(
     monkeypatch.setattr(scenario, "job_look", lambda host, target: at)
     monkeypatch.setattr(scenario, "job_use", lambda before, after: _uses([0.74])[0])
     return FakeRun(host=tree.host(), clock=Passing(tree), options={**target, "seconds": 3.0})
-
-
-def test_a_quota_that_stopped_nobody_is_evidence_alone(host: Host) -> None:
-    calm = QuotaGroup(folder=BATCH, name="batch.slice", cores=2.0, stopped=5, periods=100)
-    job = msgspec.structs.replace(JOB, quotas=(calm,))
-    [cpuwatch_finding] = cpuwatch_findings(host, usable_cpus(host), job, _uses([0.98, 1.0, 1.01, 0.99]), 1.0)
-    assert cpuwatch_finding.severity == "ok" and not cpuwatch_finding.remedy
-    assert f"{BATCH}/cpu.stat" in [evidence.source for evidence in cpuwatch_finding.evidence]
 
 
 @pytest.fixture

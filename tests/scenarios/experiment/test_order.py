@@ -12,7 +12,7 @@ from hostdx.scenarios.contract.plan import Metric, Workload
 from hostdx.scenarios.contract.verdict.order import apply_order_guard, word_held_to_order
 from hostdx.scenarios.contract.verdict.verdict import GroupVerdict, OrderEffect, Word
 from hostdx.scenarios.experiment.load_schedule import measure_workload
-from hostdx.scenarios.experiment.order import baseline_first, hold_to_shared_orders, order_effect
+from hostdx.scenarios.experiment.order import hold_to_shared_orders, order_effect
 from tests.every_case import every_case
 from tests.fakes import FakeRun, FakeVariantBench
 from tests.fakes.noise import white
@@ -29,13 +29,6 @@ def draw(effect: float, second: float, groups: int = 20, sigma: float = 0.02, se
     effect_found = order_effect(logs, firsts, 0.05)
     assert effect_found is not None
     return effect_found
-
-
-@every_case(
-    ("order", "first"), [("ABBA", True), ("BAAB", False), ("CABBAC", True), ("CCAA", None), ("", None)]
-)
-def test_which_of_a_pair_comes_first(order: str, first: bool | None) -> None:
-    assert baseline_first(list(order), "A", "B") is first
 
 
 def test_the_effect_by_order_with_its_interval_and_what_being_second_does() -> None:

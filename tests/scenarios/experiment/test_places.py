@@ -11,17 +11,9 @@ from hostdx.scenarios.experiment.places import (
     FileSetScatter,
     FileSetVisits,
     estimate_scatter,
-    file_set_means_and_weights,
 )
 from hostdx.scenarios.experiment.sequential import SequentialComparison
 from tests.every_case import every_case
-
-
-def test_means_by_place_and_their_weights() -> None:
-    means, sums = file_set_means_and_weights([0.1, 0.4, 0.2, 0.6], None, [7, 3, 7, 3])
-    assert means == pytest.approx([0.15, 0.5]) and sums == [2.0, 2.0]
-    means, sums = file_set_means_and_weights([0.1, 0.4, 0.2], [1.0, 5.0, 3.0], [7, 3, 7])
-    assert means == pytest.approx([(0.1 + 0.6) / 4, 0.4]) and sums == [4.0, 5.0]
 
 
 def test_the_two_levels_by_hand() -> None:

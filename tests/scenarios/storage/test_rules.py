@@ -35,16 +35,8 @@ def asked_downshifts(host: Host) -> list[Finding]:
     return _ask_rule(host, "storage.sata-downshift")
 
 
-def asked_pcie_link(host: Host) -> list[Finding]:
-    return _ask_rule(host, "storage.pcie-link")
-
-
 def asked_sata_link(host: Host) -> list[Finding]:
     return _ask_rule(host, "storage.sata-link")
-
-
-def asked_slot(host: Host) -> list[Finding]:
-    return _ask_rule(host, "storage.slot")
 
 
 def _ask_rule(host: Host, id: str) -> list[Finding]:
@@ -79,16 +71,6 @@ def nvme_host(root: Path, width: str) -> Host:
     make_link(root, "sys/block/nvme0n1", f"../../{PCI}/nvme/nvme0/nvme0n1")
     make_link(root, "sys/class/block/nvme0n1", f"../../../{PCI}/nvme/nvme0/nvme0n1")
     return Host(str(root))
-
-
-def test_a_link_with_half_its_lanes_is_named(tmp_path: Path) -> None:
-    findings = list(asked_pcie_link(nvme_host(tmp_path, "2")))
-    assert [(f.id, f.subject, f.severity) for f in findings] == [("storage.pcie-link", "nvme0n1", "warning")]
-    assert "x2" in findings[0].title and "x4" in findings[0].title
-
-
-def test_a_full_link_is_not_accused(tmp_path: Path) -> None:
-    assert list(asked_pcie_link(nvme_host(tmp_path, "4"))) == []
 
 
 def sata_host(root: Path, **files: str) -> Host:
@@ -256,12 +238,3 @@ def test_a_link_that_never_came_down_is_not_accused_and_one_without_a_count_unre
         list(asked_downshifts(ata_link(tmp_path / "b", "")))
     with pytest.raises(RuleInapplicable):
         list(asked_downshifts(nvme_host(tmp_path / "c", "4")))
-
-
-def test_a_slot_that_is_slower_than_its_disk_is_a_notice_and_no_broken_link(tmp_path: Path) -> None:
-    host = nvme_host(tmp_path, "2")
-    write_file(tmp_path, f"{Path(PCI).parent}/max_link_width", "2\n")
-    (slot,) = asked_slot(host)
-    assert (slot.id, slot.severity) == ("storage.slot", "notice")
-    assert "x4" in slot.title and "x2" in slot.title
-    assert list(asked_pcie_link(host)) == []

@@ -12,7 +12,6 @@ from hostdx.app.report.delivery import WIDE, summary_lines
 from hostdx.app.report.figures.verdict_table import notes_on_values
 from hostdx.app.report.next_steps import list_remedies
 from hostdx.app.report.validity import list_trust_signs
-from hostdx.app.report.wording import is_measured, word_without_figures
 from hostdx.probes import units
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance
@@ -144,12 +143,6 @@ def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
     assert not missing
     # a row of which only the wider one has room for a bar
     assert set(narrow) <= set(words_at(WIDE - 1, charts=True))
-
-
-def test_what_was_stopped_before_its_first_group_is_not_measured() -> None:
-    none, open_one = make_verdict("a", "inconclusive", None), make_verdict("a", "inconclusive", 1.0, groups=3)
-    assert word_without_figures(none) is Word.NOT_MEASURED and not is_measured(none) and is_measured(open_one)
-    assert word_without_figures(make_verdict("a", "not applicable", None)) == Word.NOT_APPLICABLE
 
 
 def test_what_the_variants_lie_on_together_is_a_sign() -> None:

@@ -45,11 +45,6 @@ def test_whose_it_is(devices: Rates, own: dict[str, tuple[float, float]], expect
     assert others(session(devices, own)) == expected
 
 
-def test_a_run_without_files_of_its_own_only_sees_others() -> None:
-    watch = Plan(scenario="dstate", title="", question="")
-    assert others(session({"vda": (9 * MIB, 0, 0.9)}, {}, watch)) == 9 * MIB
-
-
 def test_a_per_cent_of_steal_is_no_warning() -> None:
     run_session = RunSession()
     run_session.apply(ev.Pulse(t=1, load1=0.5, cpu=0.1, steal=0.012))

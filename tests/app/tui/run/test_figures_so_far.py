@@ -1,14 +1,11 @@
 """What stands on the live screen where no load is under way, and the words of an axis, a legend and a list's head."""
 
-from pathlib import Path
-
 from hostdx.app.recordings import store
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.report.next_steps import next_steps_for
 from hostdx.app.terminal.lines import Line
-from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.live import has_comparison
 from hostdx.app.tui.widgets.home.live_line import pulse_strip
 from hostdx.app.tui.widgets.measuring.loads_panel import LoadsPanel, figure_lines
@@ -18,7 +15,6 @@ from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding, Remedy
 from hostdx.scenarios.contract.plan import Plan, Variant, Workload
 from tests.every_case import every_case
-from tests.fakes.terminals.screen import grid, run_app
 
 
 def texts_of(lines: list[Line]) -> list[str]:
@@ -27,20 +23,6 @@ def texts_of(lines: list[Line]) -> list[str]:
 
 def sample(series: str, value: float, unit: str, variant: str = "", block: int = 0) -> ev.SampleTaken:
     return ev.SampleTaken(t=float(block), series=series, variant=variant, block=block, value=value, unit=unit)
-
-
-def test_figures_of_a_kind_stand_together_by_name_in_whatever_order_they_were_read() -> None:
-    session = RunSession()
-    read = (
-        ("copy, 0 to 1", "MB/s"),
-        ("latency, 1 to 1", "ns"),
-        ("latency, 0 to 0", "ns"),
-        ("copy, 0 to 0", "MB/s"),
-    )
-    for series, unit in read:
-        session.apply(sample(series, 3.0, unit, "one core", 0))
-    names = [line.split("  ")[0] for line in texts_of(figure_lines(session, 78, 11)[1])[1:]]
-    assert names == ["copy, 0 to 0", "copy, 0 to 1", "latency, 0 to 0", "latency, 1 to 1"]
 
 
 def test_a_plots_title_has_a_whole_name_instead_of_a_torn_label() -> None:
@@ -55,13 +37,6 @@ def test_a_watchs_figures_have_their_course_and_what_has_no_room_is_counted() ->
         session.apply(sample(f"figure {series}", 0.25, "share", block=series))
     lines = texts_of(figure_lines(session, 78, 5)[1])
     assert len(lines) == 5 and "25 %" in lines[0] and lines[-1] == "and 5 more in the report"
-
-
-async def test_a_run_without_findings_is_not_said_to_be_reading_the_host(tmp_path: Path) -> None:
-    run = RunFeed(store.resolve_recording("demo:fstrim"))
-    run.playback.seek(60.0)
-    async with run_app(tmp_path, run=run, size="wide") as (app, _):
-        assert not run.session.findings and "check" not in grid(app).partition("host")[2].partition("\n")[0]
 
 
 def scaling_session(*values: ScalingCurve) -> RunSession:

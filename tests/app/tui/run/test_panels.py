@@ -11,7 +11,6 @@ from hostdx.app.report.headline import find_headline_answer
 from hostdx.app.terminal.lines import Line
 from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.facts import FactsScreen
-from hostdx.app.tui.widgets.answer import Next
 from hostdx.app.tui.widgets.home.scenario_list import ScenarioList
 from hostdx.app.tui.widgets.panel import PacedPanel, _spell_ascii
 from hostdx.scenarios.checkup.results import CheckupAnswer
@@ -63,32 +62,10 @@ async def test_both_screens_are_filled_at_every_moment_of_a_replay(demo: str, tm
                 assert count_blank_rows(grid(app), 40) <= MAX_BLANK_ROWS, (screen, run.playback.time)
 
 
-async def test_the_verdict_of_a_narrow_screen_leaves_no_step_out_while_rows_are_free(tmp_path: Path) -> None:
-    """Thirteen rows were blank below the first of two commands; a battery showed none of its figures."""
-    for demo, least in (("dstate", 1), ("kernel", 3)):
-        async with run_app(tmp_path, run=feed_of(demo), size="narrow") as (app, _):
-            assert count_blank_rows(grid(app), 24) <= 3, demo
-            assert len(app.screen.query_one(Next).shown_steps) == least, demo
-
-
 def test_a_replay_begins_with_what_was_measured_first() -> None:
     """It began with 23 s of preparation, seven of them blank."""
     run = from_first_block("storage")
     assert run.session.blocks and run.playback.playing and run.playback.time > 10
-
-
-async def test_the_next_step_stands_on_every_verdict_of_a_narrow_screen(tmp_path: Path) -> None:
-    """What was found about the run and its tables took all of 24 rows; in the middle of a run 10 to 18 were blank."""
-    for demo in ("box", "workload"):
-        run = feed_of(demo)
-        async with run_app(tmp_path, run=run, size="narrow") as (app, pilot):
-            rows = grid(app).splitlines()
-            assert any(row.startswith(" NEXT ") for row in rows), demo
-            assert sum(row.startswith((" NEXT ", " FINDINGS ")) for row in rows[:-3]) == 2, demo
-            run.playback.seek(run.playback.end * 0.3)
-            app.show_run("verdict")
-            await settle(pilot)
-            assert count_blank_rows(grid(app), 24) <= 4, demo
 
 
 async def test_a_replay_in_the_middle_is_under_way_too(tmp_path: Path) -> None:

@@ -285,21 +285,6 @@ async def test_what_is_typed_before_the_options_are_known_is_kept(
         app.triage.ended = True
 
 
-@both
-async def test_the_key_that_starts_says_what_is_written_where(
-    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hostdx.app.tui.screens.before.plan.start_planner", lambda argv: child_of("storage"))
-    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
-        app.open_plan("storage")
-        await wait_plan(app, pilot)
-        plan = app.screen
-        assert isinstance(plan, PlanScreen) and plan.plan is not None
-        item = plan.plan.writes[0]
-        footer = grid(app).splitlines()[-1]
-        assert (item.where if size == "wide" else item.device) in footer and "GiB" in footer
-
-
 async def test_escape_keeps_the_plan_before_a_change_that_is_being_planned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,12 +2,10 @@
 
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from hostdx.app.recordings import store
-from hostdx.app.recordings.progress import find_next_analysis
-from hostdx.app.recordings.reader import load_recording, read_events
+from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.validity import list_trust_signs
 from hostdx.app.tui.children.feed import RunFeed
@@ -16,7 +14,6 @@ from hostdx.app.tui.screens.groups import GroupsScreen
 from hostdx.app.tui.screens.verdict import VerdictScreen
 from hostdx.app.tui.widgets.answer import headline_lines
 from hostdx.app.tui.widgets.measuring.group_plot import PairRatios, group_plot_lines, pair_ratios
-from hostdx.app.tui.widgets.measuring.standing import list_standings
 from hostdx.app.tui.widgets.verdict_list import VerdictList, effect_text, lay_out_columns, list_effects
 from hostdx.scenarios.contract import events as ev
 from tests.every_case import every_case
@@ -57,29 +54,6 @@ def test_a_red_sign_stands_first_and_in_the_headline(storage: RunSession) -> Non
     assert "Do not trust this run" in words
 
 
-def test_the_next_look_is_a_planned_one_and_decides_only_beyond_the_margin() -> None:
-    session = RunSession()
-    for n in range(4):
-        session.apply(ev.Group(t=2.0 * (n + 1), workload="w", index=n, order="ABBA"))
-
-    def make_estimate(low: float, high: float) -> ev.RunningEstimate:
-        return ev.RunningEstimate(
-            t=8.0, workload="w", metric="IOPS", baseline="A", variant="B", groups=4, ratio=(low + high) / 2,
-            ci95=(low, high), planned_groups=30,
-        )  # fmt: skip
-
-    clear = find_next_analysis(session, make_estimate(0.7, 0.8), 0.05)
-    assert clear is not None and clear.groups == 6 and clear.decides and clear.seconds > 0
-    next_analysis = find_next_analysis(
-        session, msgspec.structs.replace(make_estimate(0.7, 0.8), next_look=8), 0.05
-    )
-    assert (
-        next_analysis is not None and next_analysis.groups == 8
-    )  # of places, which the planned groups alone do not tell
-    vague = find_next_analysis(session, make_estimate(0.8, 1.1), 0.05)
-    assert vague is not None and not vague.decides
-
-
 async def test_a_row_is_chosen_with_j_and_k_and_enter_opens_its_groups(tmp_path: Path) -> None:
     async with run_app(tmp_path, run=feed("storage"), size="wide") as (app, pilot):
         table = app.screen.query_one(VerdictList)
@@ -95,19 +69,6 @@ async def test_a_row_is_chosen_with_j_and_k_and_enter_opens_its_groups(tmp_path:
         await keys(pilot, "w", "escape")
         assert isinstance(app.screen, VerdictScreen) and not app.raw_values
         assert "Enter: groups" in grid(app)
-
-
-def session_at(path: Path, seconds: float) -> RunSession:
-    run = RunFeed(path)
-    run.playback.seek(seconds)
-    return run.session
-
-
-def test_estimates_of_one_pair_are_told_apart_by_their_metric() -> None:
-    path = store.resolve_recording("demo:workload")
-    first = min(event.t for event in read_events(path) if isinstance(event, ev.RunVerdict))
-    standings = list_standings(session_at(path, first - 0.1), "command")
-    assert len(standings) > 1 and len({e.name for e in standings}) == len(standings)
 
 
 async def test_a_wide_screen_shows_the_values_under_the_ratios(tmp_path: Path) -> None:

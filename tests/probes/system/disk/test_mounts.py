@@ -51,11 +51,6 @@ def test_a_mount_point_that_is_no_utf_8_is_the_path_that_can_be_opened(tree: Tre
     assert mount_of(tree, "/mnt/r\\xe9s\\xe9")[0] == "/"  # a backslash in the name: another one
 
 
-def test_over_the_root_itself(tree: Tree) -> None:
-    put_mounts(tree, "30 20 0:40 / / rw - overlay overlay rw,upperdir=/x")
-    assert mount_of(tree, "/anything")[1] == "overlay"
-
-
 def test_a_table_that_goes_round_ends() -> None:
     line = "{} {} 8:1 / / rw - ext4 /dev/sda1 rw"
     rows = tuple(

@@ -59,7 +59,3 @@ def test_the_cards_of_a_connection_are_those_of_its_tables(monkeypatch: pytest.M
 def test_a_rule_for_all_but_a_source_holds_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     rules = "101:\tnot from 10.9.0.0/16 lookup 100"
     assert read_routes(monkeypatch, ROUTES, rules).default_cards == {"eth1", "eth5"}
-
-
-def test_without_the_program_the_main_table_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert read_routes(monkeypatch, "", "").routes == []

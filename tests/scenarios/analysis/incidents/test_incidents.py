@@ -9,7 +9,6 @@ from hostdx.probes.imports import kinds
 from hostdx.probes.imports.sample_series import ALL_PROCESSES, PROCESS_PREFIX, SampleSeries, SampleTimes
 from hostdx.probes.imports.source import ImportSource
 from hostdx.scenarios.analysis.incidents.incidents import (
-    MIN_SAMPLES,
     Suspect,
     Timeline,
     find_culprit,
@@ -48,12 +47,6 @@ def test_an_overloaded_disk_is_the_cause_and_iowait_its_symptom(step_s: int) -> 
 def test_what_lasts_eleven_hours_of_a_day_is_usual_here() -> None:
     assert judge(sar_day(disk=(2 * HOUR_S, 13 * HOUR_S))).incidents == ()
     assert judge(sar_day(disk=(2 * HOUR_S, 12 * HOUR_S))).incidents != ()
-
-
-def test_too_few_samples_are_not_judged() -> None:
-    result = kinds.parse(ImportSource("file", sar_day(step_s=86400 // MIN_SAMPLES).encode()))
-    assert max(len(series.values) for series in result.series) == MIN_SAMPLES - 1
-    assert judge_samples(result) is None
 
 
 def test_a_gap_is_no_end_and_a_single_sample_of_a_second_no_incident() -> None:

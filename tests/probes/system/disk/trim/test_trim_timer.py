@@ -21,20 +21,10 @@ def test_without_systemd_running_the_link_tells(tree: Tree) -> None:
     assert on.enabled is True and on.is_timer_on is True
 
 
-def test_a_dangling_link_of_a_capture_counts(tree: Tree) -> None:
-    tree.put(UNIT, WEEKLY)
-    tree.link("/etc/systemd/system/timers.target.wants/fstrim.timer", UNIT)
-    assert trim_timer(tree.host()).enabled is True
-
-
 @pytest.mark.parametrize("text", ["", "# nothing\n\n"])
 def test_an_empty_fstab_leaves_nothing_out(tree: Tree, text: str) -> None:
     """fstrim --listed-in takes the next file then (fstrim(8))."""
     assert explain_fstab_skip(tree.put("/etc/fstab", text).host(), ("/data",)) == ""
-
-
-def test_the_root_is_trimmed_even_if_fstab_does_not_name_it(tree: Tree) -> None:
-    assert explain_fstab_skip(tree.put("/etc/fstab", "UUID=2 /data xfs defaults 0 0\n").host(), ("/",)) == ""
 
 
 @every_case(
