@@ -42,7 +42,7 @@ from tests.scenarios.checkup import test_scenario as of_checkup
 from tests.scenarios.contention import test_scenario as of_contention
 from tests.scenarios.cpuwatch import test_cpuwatch as of_cpuwatch
 from tests.scenarios.dstate import test_scenario as of_dstate
-from tests.scenarios.fstrim import test_planted as of_fstrim
+from tests.scenarios.fstrim import test_rounds as of_fstrim
 from tests.scenarios.fullstack import test_scenario as of_fullstack
 from tests.scenarios.iosched import test_scenario as of_iosched
 from tests.scenarios.null import test_scenario as of_null

@@ -1,24 +1,31 @@
-"""Texts that a tree may hold keep no rule busy and make none fail: each once took for ever, or stopped triage.
+"""Foreign text is data: on screens, in options and in commands."""
 
-No time is asserted: the reading has 60 s and takes a fraction of one.
-"""
-
+import os
+import re
 from pathlib import Path
 
 import pytest
 
 from hostdx.app.cli.telling import triage as command
 from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.secrecy.secrets import hash_of_text
 from hostdx.probes.reading.time_limit import iterate_in_time
+from hostdx.probes.types import Json
 from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.finding import Evidence, Finding, Severity, fold_alike_findings
 from hostdx.scenarios.contract.knowledge_file import read_tables
+from hostdx.scenarios.contract.option_value import OptionRedaction
+from hostdx.scenarios.contract.plan import Option, Plan, Variant
 from hostdx.scenarios.contract.rule import HostRule
 from hostdx.scenarios.triage import triage
 from hostdx.scenarios.triage.rules.read import ReadingText, read_value
 from hostdx.scenarios.triage.rules.rule_file import parse_rule_file
 from hostdx.scenarios.workload.group import ScoreReader
 from tests.every_case import every_case
+from tests.fakes.hosts.server import Server
 from tests.fakes.hosts.tree import Tree
+from tests.scenarios import test_planted_faults as planted
+from tests.scenarios.test_planted_faults import findings_by_id
 
 DIGITS_5000 = "9" * 5000  # int() raises ValueError beyond 4,300
 MOUNT = "27 1 254:0 / / rw shared:1 - ext4 /dev/vda rw\n30 27 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"
@@ -108,3 +115,130 @@ def test_a_score_of_thousands_of_digits_is_none(digits: int) -> None:
     """JSON's whole numbers have no bound of their own; a float has one."""
     assert ScoreReader("json:score").find(f'{{"score": {"9" * digits}}}') is None
     assert ScoreReader("score=(.*)").find(f"score={'9' * digits}") is None
+
+
+def make_finding(name: str, severity: Severity = "notice", fault: str = "runs none") -> Finding:
+    return Finding(
+        id="x.y",
+        severity=severity,
+        subject=name,
+        alike=fault,
+        title=f"{name} {fault}",
+        evidence=(Evidence(f"{name}: none"),),
+    )
+
+
+def test_119_disks_are_one_line_with_a_count_and_a_list() -> None:
+    [alike_finding] = fold_alike_findings(make_finding(f"sd{n}") for n in range(119))
+    assert all(part in alike_finding.title for part in ("sd0", "118", "sd1, sd2, sd3"))
+    assert len(alike_finding.subjects) == 119 and all(
+        part in alike_finding.evidence[-1].text for part in ("111", "sd8, sd9")
+    )
+
+
+DECLARED = (
+    Option(name="cmd", kind="text", help="", secret=True),
+    Option(name="variant", kind="text", help="", multiple=True, secret=True),
+    Option(name="private", kind="flag", help=""),
+)
+VARIANT = "a: CODE=tiger7 LEVEL=1"
+VALUES: dict[str, Json] = {"cmd": "/job tiger7", "variant": [VARIANT], "budget": 9.0}
+COMMAND = ["hostdx", "run", "--cmd", "/job tiger7", f"--variant={VARIANT}", "--budget", "9"]
+
+
+def test_options_and_command_become_digests() -> None:
+    redaction = OptionRedaction({**VALUES, "private": True}, DECLARED)
+    assert redaction.redact_options(VALUES) == {
+        "cmd": hash_of_text("/job tiger7"),
+        "variant": [hash_of_text(VARIANT)],
+        "budget": 9.0,
+    }
+    assert redaction.redact_command(COMMAND) == [
+        "hostdx", "run", "--cmd", hash_of_text("/job tiger7"), f"--variant={hash_of_text(VARIANT)}", "--budget", "9"
+    ]  # fmt: skip
+
+
+def test_a_sentence_tells_no_word_of_them() -> None:
+    redaction = OptionRedaction({**VALUES, "private": True}, DECLARED)
+    text = redaction.redact_text("variant a: tiger7: no such command; CODE=tiger7")
+    assert "tiger7" not in text and "variant a: sha256:" in text
+
+
+def test_without_it_harmless_words_are_recorded() -> None:
+    redaction = OptionRedaction(VALUES, DECLARED)
+    values = redaction.redact_options(VALUES)
+    assert values["budget"] == 9.0
+    assert "tiger7" not in str(values) and "/job" in str(values) and "LEVEL=1" in str(values)
+    assert redaction.redact_command(COMMAND) == COMMAND
+    assert "tiger7" not in redaction.redact_text("variant a: tiger7: no such command")
+    assert redaction.redact_text("a job of hosts") == "a job of hosts"
+
+
+def test_a_recorded_plan_keeps_harmless_words_of_variants_and_commands() -> None:
+    facts = {"CODE": "tiger7", "TMPDIR": "/data"}
+    variant = Variant(id="a", label="CODE=tiger7, TMPDIR=/data", facts=facts)
+    plan = Plan(
+        scenario="s", title="", question="", options=VALUES, variants=(variant,), commands=("/job tiger7",)
+    )
+    redacted = OptionRedaction(VALUES, DECLARED).redact_plan(plan)
+    assert "tiger7" not in str(redacted)
+    assert redacted.variants[0].facts["TMPDIR"] == "/data" and "TMPDIR=/data" in redacted.variants[0].label
+    assert OptionRedaction(VALUES, DECLARED, form=str).redact_plan(plan) == plan
+    assert OptionRedaction({**VALUES, "private": True}, DECLARED).redact_plan(plan) == plan
+
+
+NAMES = re.compile(
+    r"(?<![A-Za-z0-9])(sd[a-z]|eth[0-9]|bond[0-9]|nvme[0-9]+n[0-9]|md[0-9]+|dm-[0-9]+)(?![A-Za-z0-9])"
+)
+EVIL = ";pwn"
+
+
+def test_no_name_is_a_command(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    for _, _, files in planted.PLANTED:
+        for path, text in files.items():
+            server.put(path, text)
+    server.put("proc/self/cgroup", "0::/user.slice/alice;pwn").put(
+        "sys/fs/cgroup/user.slice/alice;pwn/cpu.stat", "nr_periods 100\nnr_throttled 90\nthrottled_usec 9"
+    )
+    server.put("sys/class/scsi_host/host3/link_power_management_policy", "min_power")
+    rename_all(tmp_path)
+    by_id = findings_by_id(tmp_path)
+    lines = [(f.id, command) for f in by_id.values() for command in commands_of(f) if EVIL in command]
+    assert len({id for id, _ in lines}) > 8, sorted(by_id)
+    assert [(id, command) for id, command in lines if EVIL in unquote(command)] == []
+
+
+def test_what_stands_in_quotes_is_told_from_what_does_not() -> None:
+    assert EVIL not in unquote("cat '/sys/block/sda;pwn/x'") and EVIL not in unquote("cat '/a'\\'';pwn'")
+    assert EVIL in unquote("grep -E ''sda;pwn'|x'") and EVIL in unquote("cat /sys/block/sda;pwn")
+
+
+def commands_of(finding: Finding) -> list[str]:
+    return [
+        line
+        for remedy in finding.remedy
+        for line in (*remedy.commands, *remedy.verify, *remedy.undo, *remedy.persistent)
+        if not line.startswith("#")
+    ]
+
+
+def unquote(command: str) -> str:
+    return re.sub(r"'[^']*'|\\.", "", command)
+
+
+def rename_all(root: Path) -> None:
+    def insert_evil(text: str) -> str:
+        return NAMES.sub(rf"\1{EVIL}", text)
+
+    for folder, below, files in os.walk(root, topdown=False):
+        for name in (*files, *below):
+            path = Path(folder, name)
+            if path.is_symlink():
+                target = insert_evil(str(path.readlink()))
+                path.unlink()
+                path.symlink_to(target)
+            elif path.is_file():
+                path.write_text(insert_evil(path.read_text()))
+            if insert_evil(name) != name:
+                path.rename(path.with_name(insert_evil(name)))

@@ -66,7 +66,7 @@ RULES = load_written_rules(Path("/nonexistent"), tested=False).rules
 LINES = Path(__file__).parents[1] / "data" / "kernel_log"
 OF_LINES = {
     line.split("\t")[0] for line in (LINES / "faults.tsv").read_text().splitlines()
-}  # test_log_lines.py
+}  # test_rule_file.py
 OF_TESTS = {"storage.full", "storage.inodes", "net.mtu", "host.lspci-link"}  # below
 OF_TESTS |= {
     "net.bond-one-card",

@@ -1,12 +1,15 @@
-"""A recording of any size costs bounded memory and time; what is not kept is counted and said."""
+"""Limits of a recording, and files that are none."""
 
 import gzip
 import json
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 
-from hostdx.app.recordings import reader
+from hostdx.app.cli.entry import run_command_line
+from hostdx.app.recordings import reader, store
 from hostdx.app.recordings.limits import RATIO_LIMIT
 from hostdx.app.recordings.reader import BrokenRecording, load_recording
 from hostdx.app.recordings.session import CAPS, RunSession
@@ -14,6 +17,7 @@ from hostdx.app.report import json_document
 from hostdx.app.report.delivery import summary_lines
 from hostdx.app.report.forms import markdown
 from hostdx.app.report.full_report import make_report_document
+from hostdx.app.state import make_private, recordings_dir
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results import result as result_types
 from tests.fakes.streams import hostile
@@ -89,3 +93,50 @@ def test_what_is_not_kept_is_said_everywhere(tmp_path: Path) -> None:
     summary = " ".join(text.strip() for line in summary_lines(session, path) for text, _ in line)
     assert notice in " ".join(summary.split())
     assert json.loads(json_document.document_json(session, "r"))["left_out"] == {"notes": 7}
+
+
+FAILS = "/proc/self/mem"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of recordings: one that can be read, and a newer one that cannot."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "run"))
+    folder = make_private(recordings_dir())
+    shutil.copy(store.resolve_recording("demo:null"), folder / "a-null.jsonl")
+    os.utime(folder / "a-null.jsonl", (1, 1))
+    (folder / "b-null.jsonl").symlink_to(FAILS)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("report", FAILS),
+        ("report", FAILS, "--format", "json"),
+        ("compare", FAILS, "demo:null"),
+        ("compare", "demo:null", "--", FAILS),
+        ("compare", "--odd", "demo:null", FAILS, "demo:box"),
+        ("history", FAILS),
+        ("stop", FAILS),
+        ("import", FAILS),
+        ("run", "box", "--job", FAILS, "--dir", "/tmp"),
+        ("triage", "--root", FAILS),
+    ],
+    ids=lambda words: "-".join(words[:2]),
+)
+def test_one_line_and_no_bug(
+    folder: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    assert run_command_line(words) in (2, 3)
+    err = capsys.readouterr().err
+    assert len([line for line in err.splitlines() if line.startswith("hostdx: ")]) == 1
+    assert not (folder.parent / "bugs").exists()
+
+
+def test_last_is_the_newest_that_can_be_read(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert store.resolve_recording("last") == folder / "a-null.jsonl"
+    assert run_command_line(["report", "last"]) == 0
+    (folder / "a-null.jsonl").unlink()
+    assert run_command_line(["report", "last"]) in (2, 3)

@@ -1,4 +1,4 @@
-"""The first page of a report, its pictures, and how it is printed."""
+"""The first page, and its confirmation."""
 
 import math
 from pathlib import Path
@@ -7,6 +7,8 @@ from xml.etree import ElementTree
 import pytest
 
 from hostdx.app.recordings.reader import load_recording
+from hostdx.app.recordings.session import RunSession
+from hostdx.app.report.confirmation import local_mounts
 from hostdx.app.report.figures.interval_chart import scale_for_bars
 from hostdx.app.report.figures.verdict_table import VerdictRow, list_verdict_rows, make_bars
 from hostdx.app.report.forms.svg import bar_svg, chart_svg
@@ -48,3 +50,21 @@ def test_blocks_have_a_form_of_their_own_for_each_side() -> None:
 def test_each_bar_says_which_variant_it_is_of_where_there_are_several() -> None:
     svg = effects_svg(list_verdict_rows(load_recording(DEMOS / "rpfilter.jsonl")))
     assert "check against none" in svg and "trivial against none" in svg
+
+
+ROOT, DATA, FAST = ("/", "/dev/vda1"), ("/data", "/dev/sdb1"), ("/fast", "/dev/nvme0n1p2")
+
+
+def make_host(*mounts: tuple[str, str]) -> RunSession:
+    session = RunSession()
+    for path, source in mounts:
+        for name, value in (("type", "ext4"), ("source", source), ("options", "rw,relatime")):
+            fact = ev.FactRead(t=0.0, subject=f"mount:{path}", name=name, value=value, source="mountinfo")
+            session.apply(fact)
+    return session
+
+
+def test_a_foreign_recording_s_type_of_a_file_system_that_is_no_word_is_none_of_ours() -> None:
+    session = make_host(ROOT)
+    session.apply(ev.FactRead(t=0.0, subject="mount:/data", name="type", value={"a": 1}, source="mountinfo"))
+    assert list(local_mounts(session)) == [ROOT]

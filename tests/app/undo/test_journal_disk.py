@@ -1,4 +1,4 @@
-"""The journal must not lie on the device under test: also through loop devices, whose files lie on another stack."""
+"""The journal and a disk that takes no more."""
 
 import os
 import subprocess
@@ -6,11 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from hostdx.app.terminal.process import process_identity
+from hostdx.app.undo.journal import SCHEMA, Journal, JournalEntry, JournalHeader, read_content, read_unlocked
 from hostdx.app.undo.journal_disk import block_device_of_attribute, journal_on_device_reason
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.backing import devices_directly_under
 from hostdx.probes.system.disk.topology import find_placement
 from hostdx.probes.types import Absent
+from hostdx.scenarios.contract.action import Action
 from tests.fakes.hosts.tree import Tree
 from tests.needs import KNOWN_DISK, needs, not_here
 from tests.real.trim_disk import TrimDisk, sh
@@ -124,3 +127,27 @@ def test_a_journal_on_a_loop_device_whose_file_lies_on_the_disk_under_test(tmp_p
             subprocess.run(["umount", str(inner)], check=False, capture_output=True)
             subprocess.run(["losetup", "-d", loop], check=False, capture_output=True)
     assert str(image) not in sh("losetup", "-a") and not os.path.ismount(inner)
+
+
+def test_a_line_is_on_the_disk_before_anything_is_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header = JournalHeader(
+        schema=SCHEMA, run="r", who=process_identity(), command=[], recording="", began_s=0.0
+    )
+    book = Journal.create_new(tmp_path / "r.jsonl", header)
+    synced: list[bytes] = []
+    fsync = os.fsync
+
+    def note_and_sync(descriptor: int) -> None:
+        assert descriptor == book.descriptor
+        synced.append(read_content(descriptor))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", note_and_sync)
+    book.record_intent(
+        JournalEntry(id="1", action=Action(kind="attribute", title="set", target="/x", new="1"), value="1")
+    )
+    assert synced == [book.path.read_bytes()]
+    assert [entry.id for entry in read_unlocked(book.path)[1]] == ["1"]
+    os.close(book.descriptor)

@@ -344,3 +344,29 @@ ALL: dict[str, str] = {
     "perf-json": PERF_JSON, "perf-csv": PERF_CSV, "mlc": MLC, "numactl": NUMACTL, "hwloc": HWLOC,
     "unixbench": UNIXBENCH, "darshan-text": DARSHAN,
 }  # fmt: skip
+
+FIO_TEXT = """job: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=16
+fio-3.33
+Starting 1 process
+
+job: (groupid=0, jobs=1): err= 0: pid=6340: Sat Nov 21 22:10:26 2026
+  read: IOPS=12.3k, BW=48.2MiB/s (50.5MB/s)(482MiB/10001msec)
+    slat (nsec): min=20, max=10525, avg=42.92, stdev=5.96
+    clat (usec): min=20, max=10525, avg=424.92, stdev=594.96
+     lat (usec): min=30, max=10916, avg=430.38, stdev=669.57
+    clat percentiles (usec):
+     |  1.00th=[   30], 50.00th=[  370], 99.00th=[ 1096], 99.90th=[10560],
+     | 99.99th=[10560]
+   bw (  KiB/s): min=25472, max=25728, per=100.00%, avg=25600.00, stdev=181.02, samples=2
+     issued rwts: total=123456,0,0,0 short=0,0,0,0 dropped=0,0,0,0
+"""
+
+FIO_OLD_TEXT = """job: (g=0): rw=randwrite, bs=4K-4K/4K-4K/4K-4K, ioengine=sync, iodepth=1
+fio-2.1.4
+job: (groupid=0, jobs=4): err= 0: pid=6340: Sat Nov 21 22:10:26 2015
+  write: io=64000KB, bw=6400.2KB/s, iops=1600, runt= 10000msec
+    clat (usec): min=20, max=105, avg=424.92, stdev=594.96
+    clat percentiles (usec):
+     | 50.00th=[  370], 99.00th=[ 1096]
+    issued    : total=r=0/w=16000/d=0, short=r=0/w=0/d=0
+"""

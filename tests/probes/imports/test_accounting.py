@@ -1,11 +1,18 @@
-"""Every numeric field of a result is imported, a condition, or left out with a reason; the declarations are true."""
+"""Each number of a file is accounted for, and no damage crashes a reader."""
 
 import json
+import math
+import random
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hostdx.probes.imports import accounting, kinds
 from hostdx.probes.imports.accounting import (
@@ -17,10 +24,14 @@ from hostdx.probes.imports.accounting import (
     numeric_fields,
     with_left_out_fields,
 )
+from hostdx.probes.imports.confinement import MAX_WRITTEN_BYTES, MEMORY_BYTES, NOBODY, SECONDS
 from hostdx.probes.imports.model import ImportRefusedError, ImportResult
 from hostdx.probes.imports.numbers import parse_number
 from hostdx.probes.imports.source import ImportSource
 from tests.every_case import every_case
+from tests.measured.reading.imports_expected import FOLDERS, find_differences
+from tests.measured.reading.imports_mutations import mutate
+from tests.needs import ROOT, needs, not_here
 from tests.probes.imports import originals as texts
 from tests.probes.imports.other_forms import FORMS
 
@@ -150,3 +161,90 @@ def test_each_declaration_of_a_field_that_is_used_is_true_of_a_file(kind: str) -
                     shown[declared] = shown.get(declared, False) or _everything_of(_parse(changed)) != before
     unseen = {declared for declared, is_shown in shown.items() if not is_shown}
     assert len(shown) > 2 and unseen <= {"benchmarks/*/weight"}  # of one workload the weight changes nothing
+
+
+def _check(data: bytes, kind: str | None) -> None:
+    try:
+        result = kinds.parse(ImportSource("x", data), kinds.find_kind(kind) if kind else None)
+    except ImportRefusedError as error:
+        assert "\n" not in error.why
+        return
+    assert all(math.isfinite(m.value) and all(map(math.isfinite, m.runs)) for m in result.measures)
+    assert all(math.isfinite(p.value) and math.isfinite(p.at_s) for p in result.points)
+    assert all(map(math.isfinite, (n for s in result.series for n in (*s.values, *s.at_s))))
+    msgspec.json.encode(msgspec.structs.replace(result, series=()))
+
+
+@every_case("kind", texts.ALL)
+def test_damaged_results(kind: str) -> None:
+    draw = random.Random(kind)
+    original = texts.ALL[kind].encode()
+    for turn in range(60):
+        _check(mutate(original, draw), kind if turn % 2 else None)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.binary(max_size=400), st.sampled_from([k.id for k in kinds.KINDS if k.id != "darshan"]))
+def test_any_bytes(data: bytes, kind: str) -> None:
+    _check(data, kind)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.sampled_from(sorted(texts.ALL)), st.integers(0, 400), st.text(max_size=30))
+def test_any_text_in_the_middle(kind: str, place: int, text: str) -> None:
+    original = texts.ALL[kind]
+    _check((original[:place] + text + original[place:]).encode("utf-8", "surrogatepass"), kind)
+
+
+ASKED = """
+import json, os, resource
+from hostdx.probes.imports.confinement import confine_process
+confine_process()
+names = ("AS", "CPU", "FSIZE", "CORE")
+print(json.dumps([resource.getrlimit(getattr(resource, "RLIMIT_" + n))[1] for n in names]
+                 + [os.getresuid(), os.getresgid(), os.getgroups()]))
+"""
+
+
+def ask_confined() -> list[object]:
+    answer = subprocess.run([sys.executable, "-P", "-c", ASKED], capture_output=True, text=True, check=True)
+    return list(json.loads(answer.stdout))
+
+
+def test_memory_time_and_disk_have_bounds() -> None:
+    memory, seconds, written, core, *_ = ask_confined()
+    assert memory == MEMORY_BYTES and seconds == SECONDS and written == MAX_WRITTEN_BYTES and core == 0
+
+
+@needs(ROOT)
+def test_root_is_nobody_there() -> None:
+    assert ask_confined()[4:] == [[NOBODY] * 3, [NOBODY] * 3, []]
+
+
+SAMPLES = Path(__file__).parents[4] / "shared" / "samples"
+NOT_HERE = ("darshan",)  # needs PyDarshan
+
+
+def _expected_facts(folder: str) -> dict[str, object]:
+    file = SAMPLES / folder / "expected.json"
+    return json.loads(file.read_text()) if file.exists() else {}
+
+
+@pytest.mark.parametrize("folder", [f for f in FOLDERS if f not in NOT_HERE])
+def test_every_value_is_that_of_the_facts(folder: str) -> None:
+    facts = _expected_facts(folder)
+    if not facts:
+        not_here(f"no {SAMPLES / folder}")
+    wrong = {}
+    for name, want in facts.items():
+        source = ImportSource.read(SAMPLES / folder / name)
+        if kinds.recognise_kind(source) is None or not _is_importable(name, want):
+            continue
+        wrong[name] = find_differences(folder, kinds.parse(source), want)
+    assert len(wrong) > 6 and not any(wrong.values()), wrong
+
+
+def _is_importable(name: str, want: object) -> bool:
+    """What the facts themselves call no result."""
+    broken = isinstance(want, dict) and (want.get("valid_json") is False or want.get("empty"))
+    return not broken and "invalid-utf16" not in name

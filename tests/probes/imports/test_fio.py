@@ -116,34 +116,8 @@ def test_other_terse_versions_are_refused_by_name() -> None:
         read_text("5;fio-3.8;seq;0;0;" + "0;" * 200)
 
 
-FIO_TEXT = """job: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) 4096B-4096B, (T) 4096B-4096B, ioengine=libaio, iodepth=16
-fio-3.33
-Starting 1 process
-
-job: (groupid=0, jobs=1): err= 0: pid=6340: Sat Nov 21 22:10:26 2026
-  read: IOPS=12.3k, BW=48.2MiB/s (50.5MB/s)(482MiB/10001msec)
-    slat (nsec): min=20, max=10525, avg=42.92, stdev=5.96
-    clat (usec): min=20, max=10525, avg=424.92, stdev=594.96
-     lat (usec): min=30, max=10916, avg=430.38, stdev=669.57
-    clat percentiles (usec):
-     |  1.00th=[   30], 50.00th=[  370], 99.00th=[ 1096], 99.90th=[10560],
-     | 99.99th=[10560]
-   bw (  KiB/s): min=25472, max=25728, per=100.00%, avg=25600.00, stdev=181.02, samples=2
-     issued rwts: total=123456,0,0,0 short=0,0,0,0 dropped=0,0,0,0
-"""
-FIO_OLD_TEXT = """job: (g=0): rw=randwrite, bs=4K-4K/4K-4K/4K-4K, ioengine=sync, iodepth=1
-fio-2.1.4
-job: (groupid=0, jobs=4): err= 0: pid=6340: Sat Nov 21 22:10:26 2015
-  write: io=64000KB, bw=6400.2KB/s, iops=1600, runt= 10000msec
-    clat (usec): min=20, max=105, avg=424.92, stdev=594.96
-    clat percentiles (usec):
-     | 50.00th=[  370], 99.00th=[ 1096]
-    issued    : total=r=0/w=16000/d=0, short=r=0/w=0/d=0
-"""
-
-
 def test_each_of_numjobs_may_have_a_line_of_its_own() -> None:
-    first, second = FIO_TEXT.split("\njob: (groupid=0")
+    first, second = texts.FIO_TEXT.split("\njob: (groupid=0")
     third = second.replace("pid=6340", "pid=6341")
     result = kinds.parse(ImportSource("f", "\njob: (groupid=0".join((first, second, third)).encode()))
     assert {m.conditions["jobs"] for m in result.measures} == {"2"}
@@ -153,8 +127,8 @@ def test_each_of_numjobs_may_have_a_line_of_its_own() -> None:
 
 
 def test_several_calls_of_fio_in_one_text_are_runs_and_are_not_summed() -> None:
-    slower = FIO_TEXT.replace("IOPS=12.3k", "IOPS=6172").replace("total=123456", "total=61728")
-    result = kinds.parse(ImportSource("f", (FIO_TEXT + slower + FIO_TEXT).encode()))
+    slower = texts.FIO_TEXT.replace("IOPS=12.3k", "IOPS=6172").replace("total=123456", "total=61728")
+    result = kinds.parse(ImportSource("f", (texts.FIO_TEXT + slower + texts.FIO_TEXT).encode()))
     [rate] = [m for m in result.measures if m.metric == "IOPS"]
     assert [round(value) for value in rate.runs] == [12344, 6172, 12344]
     assert (
@@ -164,14 +138,14 @@ def test_several_calls_of_fio_in_one_text_are_runs_and_are_not_summed() -> None:
 
 
 def test_of_what_is_printed_on_the_way_the_last_stands() -> None:
-    head, job = FIO_TEXT.split("\njob: (groupid=0")
+    head, job = texts.FIO_TEXT.split("\njob: (groupid=0")
     on_the_way = job.replace("IOPS=12.3k", "IOPS=15.0k")
     result = kinds.parse(ImportSource("f", "\njob: (groupid=0".join((head, on_the_way, job)).encode()))
     assert [round(m.value) for m in result.measures if m.metric == "IOPS"] == [12344]
 
 
 def test_the_text_of_the_second_version_has_kib_and_slashes() -> None:
-    result = kinds.parse(ImportSource("f", FIO_OLD_TEXT.encode()))
+    result = kinds.parse(ImportSource("f", texts.FIO_OLD_TEXT.encode()))
     values = {m.metric: m.value for m in result.measures}
     assert (values["IOPS"], values["bandwidth"]) == (1600.0, pytest.approx(6400.2 * 1024))
     assert (
@@ -181,11 +155,11 @@ def test_the_text_of_the_second_version_has_kib_and_slashes() -> None:
 
 
 def test_iops_that_do_not_follow_from_the_operations_are_contradicted() -> None:
-    edited = FIO_TEXT.replace("IOPS=12.3k", "IOPS=22.3k")
+    edited = texts.FIO_TEXT.replace("IOPS=12.3k", "IOPS=22.3k")
     assert [c.id for c in kinds.parse(ImportSource("f", edited.encode())).contradictions] == ["fio.iops"]
 
 
 def test_text_without_a_line_of_iops_is_refused() -> None:
-    cut = FIO_TEXT.partition("  read:")[0]
+    cut = texts.FIO_TEXT.partition("  read:")[0]
     with pytest.raises(ImportRefusedError):
         kinds.parse(ImportSource("f", cut.encode()))

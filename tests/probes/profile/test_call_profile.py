@@ -1,12 +1,15 @@
-"""Perf records and what is folded of them, on made-up rings."""
+"""Profiles of calls, symbols and lock waits."""
 
 import os
 import random
 import struct
+import time
+from pathlib import Path
 
 import pytest
 
 from hostdx.probes.profile.call_profile import KERNEL, OFF, ON, RUNNABLE, CallChainFold, ProcessMaps
+from hostdx.probes.profile.lock_waits import BEGIN, END, LockProfile, LockWaitFold
 from hostdx.probes.profile.perf_records import (
     ExitRecord,
     ForkRecord,
@@ -19,8 +22,10 @@ from hostdx.probes.profile.perf_records import (
     parse_records,
 )
 from hostdx.probes.profile.perf_ring import PerfRing, ring_window
-from hostdx.probes.profile.takings import RecordWindow, RingReader, SampledWindowReader
+from hostdx.probes.profile.symbols import MAX_NAME_BYTES, ElfSymbols, FrameNames
+from hostdx.probes.profile.takings import RecordWindow, RingReader, SampledWindowReader, tracepoint_numbers
 from tests.every_case import every_case
+from tests.needs import ROOT, needs
 
 TAIL = struct.Struct("=IIQ")
 
@@ -246,3 +251,210 @@ def test_samples_count_for_their_period_and_stacks_are_bounded(monkeypatch: pyte
     fold.fold_clock([SampleRecord(5, 5, 1, (0x1010,), b"")] * 99 + [SampleRecord(5, 5, 1, (0x1020,), b"")])
     assert fold.seconds == {(ON, ((0, 0x10),)): pytest.approx(1.0)}
     assert fold.dropped_s == pytest.approx(1 / 99)
+
+
+def make_elf(
+    names: list[tuple[bytes, int, int]], *, kind: int = 2, link: int = 1, offset: int | None = None
+) -> bytes:
+    """64 bits, little-endian: file offset 0x1000 lies at address 0x401000; the symbols' table, then its strings."""
+    strings, symbols = b"\0", bytes(24)
+    for name, value, size in names:
+        symbols += struct.pack("<IBBHQQ", len(strings), 2, 0, 1, value, size)
+        strings += name + b"\0"
+    at = 64 + 56 + 2 * 64
+    head = (
+        b"\x7fELF\x02\x01\x01"
+        + bytes(9)
+        + struct.pack("<HHIQQQIHHHHHH", 3, 62, 1, 0, 64, 120, 0, 64, 56, 1, 64, 2, 0)
+    )
+    load = struct.pack("<IIQQQQQQ", 1, 5, 0x1000, 0x401000, 0, 0x1000, 0x1000, 0x1000)
+    table = struct.pack(
+        "<IIQQQQIIQQ", 0, kind, 0, 0, at if offset is None else offset, len(symbols), link, 1, 8, 24
+    )
+    text = struct.pack("<IIQQQQIIQQ", 0, 3, 0, 0, at + len(symbols), len(strings), 0, 0, 1, 0)
+    return head + load + table + text + symbols + strings
+
+
+@every_case(
+    "data",
+    [
+        b"",
+        b"\x7fELF",
+        b"#!/bin/sh\n" * 20,
+        make_elf([(b"a", 0x401000, 16)], offset=1 << 62),
+        make_elf([(b"a", 0x401000, 16)])[:150],
+        b"\x7fELF\x02\x01\x01" + b"\xff" * 57,
+    ],
+)
+def test_what_is_no_sound_elf_file_is_refused(tmp_path: Path, data: bytes) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(data)
+    with pytest.raises((ValueError, OSError)):
+        ElfSymbols(str(path))
+
+
+@every_case("seed", range(30))
+def test_a_hostile_elf_file_is_read_to_an_end_or_refused(tmp_path: Path, seed: int) -> None:
+    rng = random.Random(seed)
+    data = bytearray(make_elf([(b"f%d" % n, 0x401000 + 16 * n, 16) for n in range(8)]))
+    for _ in range(10):
+        data[rng.randrange(16, len(data))] = rng.randrange(256)
+    path = tmp_path / "x"
+    path.write_bytes(bytes(data))
+    try:
+        ElfSymbols(str(path)).name(0x1010)
+    except (ValueError, OSError):
+        pass
+
+
+def test_a_long_name_is_cut_and_a_fifo_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "x"
+    path.write_bytes(make_elf([(b"n" * 5000, 0x401000, 16)]))
+    assert ElfSymbols(str(path)).name(0x1001) == "n" * MAX_NAME_BYTES
+    os.mkfifo(tmp_path / "fifo")
+    with pytest.raises(OSError):
+        ElfSymbols(str(tmp_path / "fifo"))
+
+
+def test_each_frame_has_a_name_or_says_where_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "kallsyms").write_text(
+        "ffffffff81000000 T do_it\nffffffff81000100 t other\t[mod]\nffffffff81000200 d data\n"
+    )
+    library = tmp_path / "libfoo.so"
+    library.write_bytes(make_elf([(b"first", 0x401000, 0x40)]))
+    (tmp_path / "perf-12.map").write_text("7f00 20 py::main script.py\nzz 1 x\n")
+    names = FrameNames(str(tmp_path / "kallsyms"), str(tmp_path)).frame_names
+    files = [str(library), "pid:12", "pid:13", str(tmp_path / "gone")]
+    stack = [
+        (0, 0x1001),
+        (0, 0x12A0),
+        (1, 0x7F01),
+        (2, 0x10),
+        (3, 0x20),
+        (KERNEL, 0xFFFFFFFF81000150),
+        (9, 1),
+    ]
+    assert names(stack, files) == (
+        "first",
+        "[libfoo.so+0x12a0]",
+        "py::main script.py",
+        "[jit+0x10]",
+        "[gone+0x20]",
+        "other",
+    )
+
+
+def test_a_map_of_another_user_is_not_believed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "perf-12.map").write_text("7f00 20 mine\n")
+    monkeypatch.setattr("hostdx.probes.profile.symbols.os.geteuid", lambda: 4242)
+    assert FrameNames(maps=str(tmp_path)).frame_names([(0, 0x7F01)], ["pid:12"]) == ("[jit+0x7f01]",)
+
+
+A, B = 0xFFFFFFFF81000010, 0xFFFFFFFF81000020  # places in the kernel
+LOCK, OTHER, WRITE, MUTEX = 0xFFFF888000001000, 0xFFFF888000002000, 4, 32
+MS = 1_000_000
+
+
+def event(
+    begin: bool, tid: int, at_ms: float, chain: tuple[int, ...], lock: int = LOCK, kind: int = WRITE
+) -> bytes:
+    data = struct.pack("=HBBiQI", 408 if begin else 407, 0, 0, tid, lock, kind if begin else 0)
+    return sample(tid, tid, int(at_ms * MS), *chain, data=data)
+
+
+def fold_all_waits(*parts: bytes) -> LockWaitFold:
+    waiting = LockWaitFold(408, 407, {1, 2})
+    waiting.take_window(make_window(*parts))
+    return waiting
+
+
+def make_window(*parts: bytes, ended_ms: float = 0) -> RecordWindow:
+    return RecordWindow(
+        list(parse_records(b"".join(parts), with_tracepoint_data=True)), 0, int(ended_ms * MS)
+    )
+
+
+def test_a_wait_is_as_long_as_from_its_begin_to_its_end_and_who_had_it_before_is_named() -> None:
+    fold = fold_all_waits(
+        event(True, 1, 0, (A,)), event(False, 1, 2, (A,)),
+        event(True, 2, 1, (B, 0x40)), event(True, 2, 3, (B,)), event(False, 2, 6, (B,)),
+        event(False, 3, 7, (A,)),
+    )  # fmt: skip
+    assert fold.seconds == {(WRITE, (A,), ()): [0.002, 1], (WRITE, (B,), (A,)): [0.005, 1]}
+
+
+def test_one_thread_waits_for_two_locks_at_once() -> None:
+    fold = fold_all_waits(
+        event(True, 1, 0, (A,), kind=MUTEX), event(True, 1, 1, (B,), OTHER, 1),
+        event(False, 1, 2, (B,), OTHER), event(False, 1, 4, (A,)),
+    )  # fmt: skip
+    assert fold.seconds == {(1, (B,), ()): [0.001, 1], (MUTEX, (A,), ()): [0.004, 1]}
+
+
+def test_what_a_window_ends_in_counts_until_there_and_what_may_be_lost_does_not() -> None:
+    fold = fold_all_waits()
+    fold.take_window(make_window(event(True, 1, 0, (A,)), event(True, 9, 0, (A,)), ended_ms=3))
+    fold.take_window(make_window(event(False, 1, 9, (A,))))
+    assert fold.seconds == {(WRITE, (A,), ()): [0.003, 1]}
+    lossy = fold_all_waits(
+        event(True, 1, 0, (A,)), record(2, 0, struct.pack("=QQIIQ", 1, 7, 1, 1, 5)), event(False, 1, 9, (A,))
+    )
+    assert lossy.seconds == {} and lossy.lost == 7
+
+
+def test_a_kernel_without_them_and_a_folder_that_is_no_tracefs_have_none(tmp_path: Path) -> None:
+    assert tracepoint_numbers((BEGIN,), (str(tmp_path),)) == {}
+    event = tmp_path / "events/lock/contention_begin"
+    event.mkdir(parents=True)
+    (event / "id").write_text("no number")
+    assert tracepoint_numbers((BEGIN,), (str(tmp_path),)) == {}
+    (event / "id").write_text("408\n")
+    for at, expected in ((12, {}), (8, {BEGIN: 408})):
+        fields = (("void * lock_addr", at, 8), ("unsigned int flags", 16, 4))
+        layout = "".join(
+            f"\tfield:{name};\toffset:{n};\tsize:{size};\tsigned:0;\n" for name, n, size in fields
+        )
+        (event / "format").write_text(layout)
+        assert tracepoint_numbers((BEGIN,), (str(tmp_path),)) == expected
+    assert tracepoint_numbers((BEGIN, END), (str(tmp_path),)) == {}
+
+
+def contention_events() -> str:
+    profile = LockProfile(sorted(os.sched_getaffinity(0)), set())
+    lock_result = profile.lock_result()
+    profile.close()
+    return "" if lock_result is not None else "this kernel tells of no locks"
+
+
+def tracing_mounts() -> list[str]:
+    """Return the lines of mountinfo that a profile could have added; other tests mount disks of their own."""
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    return [line for line in lines if line.rpartition(" - ")[2].startswith(("tracefs ", "debugfs "))]
+
+
+@needs(ROOT, contention_events)
+@pytest.mark.real("cpu")
+def test_writers_in_one_directory_are_seen_to_wait_for_it(tmp_path: Path) -> None:
+    mounts = tracing_mounts()
+    children = set[int]()
+    profile = LockProfile(sorted(os.sched_getaffinity(0)), children)
+    profile.start()
+    for writer in range(4):
+        if (pid := os.fork()) == 0:
+            for n in range(1500):
+                os.close(os.open(tmp_path / f"{writer}-{n % 8}", os.O_CREAT | os.O_WRONLY))
+                (tmp_path / f"{writer}-{n % 8}").unlink()
+            os._exit(0)
+        children.add(pid)
+    living = set(children)
+    while living:
+        time.sleep(0.05)
+        living -= {pid for pid in living if os.waitpid(pid, os.WNOHANG)[0]}
+        profile.take_samples()
+    lock_result = profile.lock_result()
+    profile.close()
+    assert lock_result is not None
+    ways = lock_result["ways"]
+    assert isinstance(ways, list) and ways and all(way[3] >= 0 for way in ways)
+    assert any(way[0] & (2 | 4 | 32) for way in ways), "a directory's lock is one that is slept for"
+    assert tracing_mounts() == mounts

@@ -1,5 +1,6 @@
-"""A job in the box: where it lies with its interval, of how many processes, and which way tuning should go."""
+"""Jobs in a bounding box, and what it advises."""
 
+import random
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,16 +16,29 @@ from hostdx.scenarios.analysis.compare.bounding_box import (
     log_position,
     place_applications,
 )
+from hostdx.scenarios.analysis.compare.odd import LoadWithOutliers, OutlierRun, RunOutliers
 from hostdx.scenarios.analysis.compare.placing import placing_finding
-from hostdx.scenarios.box.bounds import own_boxes
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey
+from hostdx.scenarios.box.bounds import (
+    THIS,
+    boxes_with_outliers,
+    outlier_run_findings,
+    own_boxes,
+    same_setup_runs,
+)
+from hostdx.scenarios.box.findings import box_findings
 from hostdx.scenarios.box.jobs import Unread, read_job_file, read_job_recording
 from hostdx.scenarios.box.plan import BoxSetup
+from hostdx.scenarios.box.results import CornerFigures, CornerLevel, CornersResult
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.model import Options
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.contract.verdict.verdict import Word
 from tests.every_case import every_case
 from tests.probes.imports.originals import _DARSHAN
-from tests.scenarios.box.test_bounds import draw_corners
+from tests.scenarios.box.drawn_bench import USUAL
+from tests.scenarios.box.test_cycles import run_box
 
 MB = 1e6
 
@@ -154,3 +168,121 @@ def test_a_value_beyond_all_measure_has_a_place_too() -> None:
         for name, value in (("hard", 1e300), ("easy", 1e305))
     )
     assert log_position(1e-300, hard, easy) == pytest.approx(-120)
+
+
+def draw_corners(seed: int, slow: str = "", factor: float = 1.0) -> CornerFigures:
+    rng = random.Random(seed)
+    levels = tuple(
+        CornerLevel(
+            corner=corner,
+            unit="B/s" if corner.startswith("ior") else "IOPS",
+            cycles=20,
+            median=rate * rng.lognormvariate(0.0, 0.03) / (factor if corner == slow else 1.0),
+        )
+        for corner, rate in USUAL.items()
+    )
+    return CornerFigures(
+        directory="/data", file_system="xfs", source="/dev/sdb1", workers=4, direct=True, file_bytes=1 << 29,
+        names=2000, levels=levels,
+    )  # fmt: skip
+
+
+def past_runs(seed: int, count: int = 7) -> list[tuple[str, CornerFigures]]:
+    return [(f"run {n}", draw_corners(1000 * seed + n)) for n in range(count)]
+
+
+@every_case("seed", range(10))
+@every_case("corner", ["ior-hard-write", "mdtest-hard-write", "find"])
+def test_the_corner_that_got_slower_is_the_one_named(corner: str, seed: int) -> None:
+    now = draw_corners(seed, corner, 3.0)
+    _, odd = boxes_with_outliers(now, past_runs(seed))
+    assert [f.id for f in outlier_run_findings(now, odd)] == [f"box.odd.{corner}"]
+
+
+def test_the_box_has_all_like_runs_and_marks_the_odd_corner() -> None:
+    now = draw_corners(3, "ior-hard-write", 3.0)
+    boxes, _ = boxes_with_outliers(now, past_runs(3))
+    assert [box.title for box in boxes] == ["write", "read"]
+    assert boxes[0].runs[-1] == THIS and len(boxes[0].runs) == 8 and boxes[0].processes == 4
+    assert [(o.run, o.workload) for o in boxes[0].odd] == [(THIS, "ior-hard-write")]
+    assert boxes[1].odd == ()
+
+
+def test_only_the_same_file_system_with_as_many_workers_is_its_past() -> None:
+    now = draw_corners(1)
+    others = [
+        msgspec.structs.replace(now, source="/dev/sdc1"),
+        msgspec.structs.replace(now, workers=8),
+        msgspec.structs.replace(now, file_system="ext4"),
+        now,
+    ]
+    recorded = [(f"run {n}", CornersResult(t=1.0, value=corners)) for n, corners in enumerate(others)]
+    assert [name for name, _ in same_setup_runs(now, recorded)] == ["run 3"]
+
+
+@every_case(
+    ("load", "direct", "factor", "is_told"),
+    [
+        ("ior-write", False, 1.5, True),
+        ("mdtest-write", False, 1.5, False),
+        ("ior-read", True, 1.8, False),  # only hard is read ahead
+        ("ior-read", True, 3.0, True),
+    ],
+)
+def test_hard_is_no_faster_by_more_than_its_page_cache_gives(
+    load: str, direct: bool, factor: float, is_told: bool
+) -> None:
+    faster = ev.RunVerdict(
+        t=0.0, workload=load, metric="m", baseline="easy", variant="hard", verdict=Word.FASTER,
+        ratio=factor, ci95=(factor - 0.2, factor + 0.2), groups=12,
+    )  # fmt: skip
+    figures = msgspec.structs.replace(draw_corners(1), direct=direct)
+    assert (
+        any(box_finding.id == f"box.below.{load}" for box_finding in box_findings(figures, [faster]))
+        is is_told
+    )
+
+
+@pytest.mark.parametrize(("highest", "is_told"), [(15.0, True), (200.0, False)])
+def test_a_find_is_slow_where_the_intervals_lie_apart(highest: float, is_told: bool) -> None:
+    ends = {"find": (10.0, (8.0, highest)), "mdtest-hard-stat": (100.0, (90.0, 110.0))}
+    figures = draw_corners(1)
+    levels = tuple(
+        msgspec.structs.replace(level, median=ends[level.corner][0], ci95=ends[level.corner][1])
+        if level.corner in ends
+        else level
+        for level in figures.levels
+    )
+    findings = box_findings(msgspec.structs.replace(figures, levels=levels), [])
+    assert any(finding.id == "box.find" for finding in findings) is is_told
+
+
+@every_case(("odd_indices", "is_named"), [((7,), True), ((3, 7), False), ((6, 7), True)])
+def test_an_odd_run_is_alone_or_the_newest_of_those_since_when_it_lasts(
+    odd_indices: tuple[int, ...], is_named: bool
+) -> None:
+    runs = (*(f"run {n}" for n in range(7)), THIS)
+    load = LoadWithOutliers(
+        key=FigureKey("ior-hard-write", "bandwidth"), metric=Metric("bandwidth", "B/s"), runs=8, core=("run 1",),
+        centre=1e8, low=9e7, high=1.1e8, groups=len(odd_indices) > 1,
+        apart=tuple(OutlierRun(run=runs[n], index=n, value=3e7, ratio=0.3, ci95=(0.2, 0.4)) for n in odd_indices),
+    )  # fmt: skip
+    findings = list(outlier_run_findings(draw_corners(1), RunOutliers(runs=runs, loads=1, found=(load,))))
+    assert [finding.id for finding in findings] == (["box.odd.ior-hard-write"] if is_named else [])
+
+
+@pytest.mark.parametrize(("names", "is_told"), [(99_999, False), (1_000_000, True)])
+def test_a_directory_of_many_names_is_named(names: int, is_told: bool) -> None:
+    figures = msgspec.structs.replace(draw_corners(1), beside=names, listed_s=0.7)
+    assert any(box_finding.id == "box.crowded" for box_finding in box_findings(figures, [])) is is_told
+
+
+def test_the_loads_of_a_run_share_the_error() -> None:
+    verdicts = run_box().verdicts
+    assert len(verdicts) > 1
+    assert {verdict.alpha for verdict in verdicts.values()} == {0.05 / len(verdicts)}
+
+
+def test_of_two_cycles_nothing_is_called() -> None:
+    verdicts = run_box(slow={"ior-hard-read": 12.0}, budget_s=20.0).verdicts
+    assert verdicts and all(verdict.is_not_measured and verdict.reason for verdict in verdicts.values())

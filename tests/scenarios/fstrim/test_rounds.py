@@ -1,22 +1,38 @@
-"""The rounds' file: what survives a power cut, what is passed over, and what happened between two rounds."""
+"""Rounds of a trim over days: ageing, planted trends and one run."""
+
+from __future__ import annotations
 
 import errno
+import itertools
+import json
+import math
+import os
+import random
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from hostdx.probes.engine.disk.budget import WriteBudget
+from hostdx.probes.engine.loads.metadata import NewFiles
+from hostdx.probes.engine.measured import MeasurementInvalid
 from hostdx.probes.reading.host import Host
 from hostdx.probes.system.disk.topology import read_disk_topology
 from hostdx.probes.system.disk.trim.discard import discard_chain
 from hostdx.probes.system.disk.trim.trim_timer import trim_timer
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
+from hostdx.scenarios.contract.action import private_directory_action
 from hostdx.scenarios.contract.model import Options, RunRefused
-from hostdx.scenarios.fstrim.measurement.phase import PhaseMeasurer
+from hostdx.scenarios.contract.plan import Plan
+from hostdx.scenarios.experiment.treated_trend import treated_trend
+from hostdx.scenarios.fstrim.ageing import STEP_BYTES, WORKERS, ChurnBench, least_churn_bytes
+from hostdx.scenarios.fstrim.findings import idling_finding
+from hostdx.scenarios.fstrim.ledger import TrimLedgerKeeper
+from hostdx.scenarios.fstrim.measurement.phase import MeasuredPhase, PhaseMeasurer
 from hostdx.scenarios.fstrim.measurement.trim import TrimPattern
-from hostdx.scenarios.fstrim.plan import load_and_control_workloads, parse_request
+from hostdx.scenarios.fstrim.plan import load_and_control_workloads, parse_request, trim_action
 from hostdx.scenarios.fstrim.results import Round, TrimRoundsResult
 from hostdx.scenarios.fstrim.rounds import (
     append_round,
@@ -28,11 +44,13 @@ from hostdx.scenarios.fstrim.rounds import (
     rounds_file,
     trend_of_rounds,
 )
+from hostdx.scenarios.fstrim.scenario import TrimSession
 from hostdx.scenarios.fstrim.trim_setup import TrimSetup
-from tests.fakes import FakeRun
+from tests.fakes import FakeClock, FakeRun
+from tests.fakes.held import open_private
 from tests.fakes.hosts.drive import Drive
 from tests.fakes.hosts.tree import Tree
-from tests.fakes.noise import no_noise
+from tests.fakes.noise import Noise, no_noise, replay
 
 ATA = "/sys/devices/pci0000:00/0000:00:17.0/ata3/host2/target2:0:0/2:0:0:0/block/sda"
 GIB = 1 << 30
@@ -178,3 +196,163 @@ async def test_a_round_that_cannot_be_kept_is_judged_and_said(
     assert [verdict.rounds for verdict in run.of(ev.SeriesVerdict)] == [1]
     assert [len(e.value) for e in run.of(TrimRoundsResult)] == [1]
     assert [e.finding.id for e in run.of(ev.Found)] == ["fstrim.degradation"]
+
+
+MIB = 1 << 20
+
+
+def make_turns() -> itertools.cycle[list[memoryview]]:
+    return itertools.cycle([[memoryview(b"x" * STEP_BYTES)]])
+
+
+def test_files_are_new_and_complete(tmp_path: Path) -> None:
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        files = NewFiles(fd, 7, 4 * STEP_BYTES, STEP_BYTES, make_turns(), False)
+        for number in range(10):
+            files.write_piece(number)
+        files.close_file()
+        files.close_file()
+    finally:
+        os.close(fd)
+    sizes = sorted(path.stat().st_size for path in tmp_path.iterdir())
+    assert sizes == [2 * STEP_BYTES, 4 * STEP_BYTES, 4 * STEP_BYTES]
+
+
+def test_two_blocks_never_write_into_the_same_file(tmp_path: Path) -> None:
+    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for mark in (1, 2):
+            files = NewFiles(fd, mark, STEP_BYTES, STEP_BYTES, make_turns(), False)
+            files.write_piece(0)
+            files.close_file()
+    finally:
+        os.close(fd)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+@pytest.fixture
+def bench_directory(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+async def test_a_block_ends_with_its_bytes_and_leaves_files(bench_directory: Path) -> None:
+    budget = WriteBudget(64 * MIB)
+    bench = ChurnBench(Host(), open_private(bench_directory), (), 1, budget)
+    try:
+        measured = await bench.measure_block(5.0, 4 * MIB)
+        assert measured.bytes == 4 * MIB and measured.values["MB/s"] > 0
+        entries = list(bench_directory.iterdir())
+        assert sum(path.stat().st_size for path in entries) == 4 * MIB and len(entries) == WORKERS
+        second = await bench.measure_block(5.0, 4 * MIB)
+        assert second.bytes == 4 * MIB
+        assert sum(path.stat().st_size for path in bench_directory.iterdir()) == 8 * MIB
+        assert budget.spent_bytes == 8 * MIB
+        assert await bench.delete() == 8 * MIB
+        await bench.sync_until_free()
+        assert list(bench_directory.iterdir()) == []
+    finally:
+        await bench.close()
+        await bench.close()
+
+
+async def test_a_spent_budget_writes_nothing_more(bench_directory: Path) -> None:
+    bench = ChurnBench(Host(), open_private(bench_directory), (), 1, WriteBudget(least_churn_bytes() - 1))
+    try:
+        with pytest.raises(MeasurementInvalid, match="write limit is reached"):
+            await bench.measure_block(1.0, MIB)
+        assert list(bench_directory.iterdir()) == []
+    finally:
+        await bench.close()
+
+
+def test_deleting_takes_folders_and_spares_what_links_point_to(tmp_path: Path) -> None:
+    folder, other = tmp_path / "own", tmp_path / "other"
+    (folder / "deep" / "er").mkdir(parents=True)
+    other.mkdir()
+    (other / "precious").write_text("x")
+    (folder / "deep" / "er" / "f").write_bytes(b"12345")
+    (folder / "link").symlink_to(other)
+    (folder / "deep" / "file-link").symlink_to(other / "precious")
+    assert sum(open_private(folder).delete_contents()) >= 5
+    assert (other / "precious").read_text() == "x"
+    assert list(folder.iterdir()) == []
+
+
+NOISE = Path(__file__).parents[2] / "fixtures" / "noise"
+QUIET_HOST, BUSY_HOST = "fsync4k-qd1.json", "randread4k-qd1-2.json"
+PATTERN = TrimPattern(blocks=8, block_s=0.5, reference_s=0.5)
+LOSS, ROUNDS, TRIM_AT = 0.02, 24, 12
+
+
+def replay_any(name: str, seed: int) -> Noise:
+    """The recorded series from a random place on."""
+    values = json.loads((NOISE / name).read_text())
+    start = random.Random(seed).randrange(len(values))
+    return replay(values[start:] + values[:start])
+
+
+def layout() -> TrimSetup:
+    """Of no real place: nothing here reads or writes a disk."""
+    return TrimSetup(Host("/nonexistent-captured-tree"), "/data", blocks=8, phases=3)
+
+
+async def planted_session(seed: int, name: str, loss: float, no_trim: str = "") -> FakeRun:
+    """A whole session on a drive that lost its speed before and gets it back by the trim."""
+    run = FakeRun(seed=seed, clock=FakeClock())
+    setup = layout()
+    request = parse_request(Options({"dir": "/data"}))
+    plan = Plan(
+        scenario="fstrim",
+        title="",
+        question="",
+        workloads=load_and_control_workloads(request, setup, PATTERN),
+        actions=(private_directory_action("/data"), trim_action(setup), trim_action(setup)),
+    )
+    drive = Drive(run.clock, replay_any(name, seed), lambda: 1.0 if run.applied else 1.0 - loss)
+    blocks = PhaseMeasurer(run, drive, plan.workloads, PATTERN, 1 << 20, None)
+    ledger = TrimLedgerKeeper(run, setup, "6.1.0")
+    setup.no_trim, setup.to_trim = no_trim, "run it with sudo" if no_trim else ""
+    await TrimSession(run, plan, setup, PATTERN, blocks, ledger, trim_timer(run.host)).run_phases()
+    return run
+
+
+def only_verdict(run: FakeRun) -> ev.RunVerdict:
+    return next(v for v in run.of(ev.RunVerdict) if not v.control)
+
+
+@pytest.mark.parametrize("name", [QUIET_HOST, BUSY_HOST])
+async def test_a_session_without_a_plant_calls_hardly_anything(name: str) -> None:
+    runs = [await planted_session(seed, name, 0.0) for seed in range(20)]
+    assert sum(only_verdict(run).verdict in ("slower", "faster") for run in runs) <= 3
+
+
+async def test_without_the_trim_the_blocks_still_run_and_what_idling_did_is_told() -> None:
+    run = await planted_session(1, QUIET_HOST, 0.2, no_trim="the trim needs root: it is left out")
+    assert only_verdict(run).verdict == "not applicable" and not run.applied
+    assert {b.variant for b in run.of(ev.Block)} == {"before", "idle"}
+    [finding] = [e.finding for e in run.of(ev.Found)]
+    assert finding.id == "fstrim.untrimmed" and len(finding.evidence) == 3
+    assert [e.source for e in finding.evidence[1:]] == ["new files", "reads of an untouched file"]
+    assert len(finding.remedy) == 2 and "--round" in finding.remedy[1].commands[0]
+
+
+def test_a_phase_without_a_block_breaks_nothing() -> None:
+    none = MeasuredPhase("before", [], [], 0.0, 0, "the command fails")
+    finding = idling_finding(layout(), none, none, ["the command fails"])
+    assert [e.source for e in finding.evidence][1:] == ["doubt"]
+
+
+def make_rounds(n: int, loss: float, trims: set[int]) -> tuple[list[float], list[float], list[bool]]:
+    """Without noise but for a hundredth of a percent, so that the fit has something to divide by."""
+    values, worn = [], 0
+    for i in range(n):
+        worn = 0 if i in trims else worn
+        values.append(100 * math.exp(math.log1p(-loss) * worn + 1e-4 * math.sin(7 * i)))
+        worn += 1
+    return values, [1.0] * n, [i in trims for i in range(n)]
+
+
+def test_a_trim_before_every_round_leaves_the_plain_trend() -> None:
+    trend = treated_trend(*make_rounds(8, 0.0, set(range(1, 8))))
+    assert trend.jumps == () and trend.trend.rounds == 8

@@ -1,4 +1,4 @@
-"""The read-only rules on captured rulesets and configurations: who is accused, of what, with which remedy."""
+"""Rules about reverse-path checks and their remedies."""
 
 import subprocess
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from hostdx.probes.system.firewall.firewalld import CONF
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.contract.rule import FactUnreadable
+from hostdx.scenarios.rpfilter.plan import why_no_namespaces
 from hostdx.scenarios.rpfilter.rules import (
     RULES,
     check_firewalld,
@@ -19,7 +20,7 @@ from hostdx.scenarios.rpfilter.rules import (
 )
 from tests.every_case import every_case
 from tests.fakes.answering import Answering
-from tests.fakes.hosts.rulesets import FIB, NFT, nft_text
+from tests.fakes.hosts.rulesets import FIB, NFT, nft_text, save_text
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "rulesets"
 EMPTY = ""
@@ -289,3 +290,123 @@ def test_loose_is_offered_only_where_it_is_strict(tmp_path: Path) -> None:
     assert finding.remedy == ()
     (finding,) = check_settings(host(tmp_path / "b", EMPTY, conf(all=0, eth0=1, eth1=0) | drops))
     assert finding.remedy[0].commands == ("sysctl -w net/ipv4/conf/eth0/rp_filter=2",)
+
+
+IF = 'iifname "eth1"'
+SIX = "meta nfproto ipv6"
+LOG = 'log prefix "it\'s back: "'
+
+
+def only_finding(root: Path, *rules: str, priority: int = -150, sub: bool = False) -> Finding:
+    (finding,) = check_loaded_reverse_path_rules(
+        Answering(root, {NFT: nft_text(*rules, priority=priority, sub=sub)})
+    )
+    return finding
+
+
+def test_before_connection_tracking_a_first_rule_is_moved_whole(tmp_path: Path) -> None:
+    first = only_finding(tmp_path, f"{IF} {FIB} {LOG} drop", priority=-290).remedy[0]
+    assert 'ct state new iifname "eth1" fib' in first.commands[1] and "log prefix" in first.commands[1]
+    assert first.undo[0].startswith('nft insert rule inet mine pre \'iifname "eth1" fib')
+
+
+def test_a_jump_narrows_and_its_protocol_is_told(tmp_path: Path) -> None:
+    finding = only_finding(tmp_path, f"{IF} {SIX} jump sub", f"{FIB} drop", sub=True)
+    assert all(word in finding.title for word in ("IPv6", 'iifname "eth1"'))
+    assert (
+        finding.remedy[0].commands[1].startswith("nft replace rule inet mine sub handle 5 'ct state new fib")
+    )
+    early = only_finding(tmp_path, f"{IF} {SIX} jump sub", f"{FIB} drop", sub=True, priority=-290)
+    assert not any(c.startswith("nft replace") for c in early.remedy[0].commands)
+
+
+def test_an_accepting_check_that_is_narrowed_is_left_alone(tmp_path: Path) -> None:
+    has = "fib saddr . iif oif exists accept"
+    assert "insert rule" in only_finding(tmp_path / "a", has).remedy[0].commands[0]
+    by_hand = only_finding(tmp_path / "b", f"{IF} {has}").remedy[0]
+    assert not any(c.startswith(("nft insert", "nft replace")) for c in by_hand.commands)
+
+
+def test_a_rule_whose_flags_could_not_be_read_gets_no_guessed_command(tmp_path: Path) -> None:
+    ruleset = (Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "ip6tables-nft.nft").read_text()
+    (finding,) = check_loaded_reverse_path_rules(Answering(tmp_path, {NFT: ruleset}))
+    assert not any(c.startswith(("nft insert", "nft replace")) for c in finding.remedy[0].commands)
+
+
+def test_a_narrowed_rule_is_not_firewalld_s(tmp_path: Path) -> None:
+    files = {
+        "/etc/firewalld/firewalld.conf": "IPv6_rpfilter=yes\nFirewallBackend=iptables\n",
+        "/usr/lib/python3.9/site-packages/firewall/config/__init__.py": 'VERSION = "1.3.4"\n',
+    }
+    ruleset = (Path(__file__).parents[2] / "fixtures" / "rulesets" / "with" / "ip6tables-nft.nft").read_text()
+    for narrowed, first in (("", "firewalld 1.3.4: set"), ("-i eth1 ", "ip6tables: check only")):
+        rules = save_text("mangle", f"-A PREROUTING {narrowed}-m rpfilter --invert -j DROP")
+        (finding,) = check_loaded_reverse_path_rules(
+            Answering(tmp_path / narrowed.strip(), {NFT: ruleset, "ip6tables-nft-save -c": rules}, files)
+        )
+        assert finding.remedy[0].title.startswith(first)
+
+
+@every_case(
+    ("files", "state", "has_firewalld"),
+    [
+        ({}, "inactive\n", False),
+        ({}, "", False),  # no systemd, and no file
+        (firewalld("1.3.4", "IPv6_rpfilter=yes"), "inactive\n", False),
+        (firewalld("1.3.4", "IPv6_rpfilter=yes"), "active\n", True),
+        (firewalld("1.3.4", "IPv6_rpfilter=yes"), "", True),
+    ],
+)
+def test_firewalld_s_table_without_firewalld_is_changed_by_nft(
+    tmp_path: Path, files: dict[str, str], state: str, has_firewalld: bool
+) -> None:
+    """Its file and its command would not be there."""
+    text = (
+        (FIXTURES / "with" / "firewalld-1.3.nft")
+        .read_text()
+        .replace(f"{FIB} drop", f"{FIB} drop # handle 13")
+    )
+    running = {"systemctl is-active firewalld.service": state} if state else {}
+    (finding,) = check_loaded_reverse_path_rules(host(tmp_path, text, files, **running))
+    first = finding.remedy[0]
+    lines = (*first.commands, *first.verify, *first.undo)
+    assert (
+        any("firewall-cmd" in line for line in lines) == any(CONF in line for line in lines) == has_firewalld
+    )
+    chain = "inet firewalld filter_PREROUTING"
+    statement = "'meta nfproto ipv6 fib saddr . mark . iif oif missing drop'"
+    if not has_firewalld:
+        assert first.commands[0].startswith(f"nft -a list chain {chain}  # ")
+        assert first.commands[1] == f"nft delete rule {chain} handle 13"
+        assert first.undo == (f"nft add rule {chain} index 0 {statement}",)
+
+
+ROOT = "CapEff:\t000001ffffffffff\n"
+NOBODY = "CapEff:\t0000000000000000\n"
+CONTAINER = "CapEff:\t00000000a80425fb\n"  # Docker's default set, without CAP_SYS_ADMIN
+
+
+@every_case(
+    ("status", "settings", "part"),
+    [
+        (ROOT, {}, ""),
+        (ROOT, {"user/max_user_namespaces": "0"}, ""),
+        (NOBODY, {"user/max_user_namespaces": "15000"}, ""),
+        (NOBODY, {"user/max_user_namespaces": "0"}, "max_user_namespaces is 0"),
+        (NOBODY, {"kernel/unprivileged_userns_clone": "0"}, "unprivileged_userns_clone"),
+        (NOBODY, {"kernel/unprivileged_userns_clone": "1"}, ""),
+        (NOBODY, {"kernel/apparmor_restrict_unprivileged_userns": "1"}, "AppArmor"),
+        (CONTAINER, {"user/max_user_namespaces": "0"}, "CAP_SYS_ADMIN"),
+    ],
+)
+def test_who_may(tmp_path: Path, status: str, settings: dict[str, str], part: str) -> None:
+    files = {f"/proc/sys/{path}": value + "\n" for path, value in settings.items()}
+    files |= {"/proc/self/status": f"Name:\tx\n{status}", "/proc/self/ns/net": ""}
+    namespaces = why_no_namespaces(Answering(tmp_path, {}, files))
+    assert part in namespaces
+    assert bool(namespaces) == bool(part)
+    assert "\n" not in namespaces
+
+
+def test_a_kernel_without_network_namespaces(tmp_path: Path) -> None:
+    assert "CONFIG_NET_NS" in why_no_namespaces(Answering(tmp_path, {}))

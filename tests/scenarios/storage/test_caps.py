@@ -1,22 +1,29 @@
-"""Caps of a disk from the courses of its loads: their unit, who set them, and what is not believed."""
+"""Caps and throttles of a disk."""
 
 from collections.abc import Mapping, Sequence
 
+import msgspec
 import pytest
 
+from hostdx.probes.reading.host import Host
 from hostdx.probes.system.running.cgroup import IoLimit
+from hostdx.scenarios.contract.events import RunVerdict
+from hostdx.scenarios.storage import plan
+from hostdx.scenarios.storage.plan import StorageSetup
 from hostdx.scenarios.storage.throttling.caps import (
     DiskLimit,
+    Throttle,
     find_cpu_pauses,
     find_throttles,
     limits_of,
     watched_s,
 )
-from hostdx.scenarios.storage.throttling.detection import BlockCompletions
+from hostdx.scenarios.storage.throttling.common_cap import courses_of, recast_verdict
+from hostdx.scenarios.storage.throttling.detection import BlockCompletions, cap_of
 from hostdx.scenarios.storage.throttling.findings import cap_words, cpu_pauses
 from tests.every_case import every_case
-from tests.fakes.throttled_disk import Meter, bucket, courses, no_meter, serial_meter, slice_meter
-from tests.needs import one_always
+from tests.fakes.throttled_disk import Meter, bucket, courses, no_meter, serial_meter, slice_meter, trains
+from tests.needs import one_always, some_always
 
 MIB = 1 << 20
 READS, QD16, STREAM, WRITES = "randread-4k-qd1", "randread-4k-qd16", "read-1m-qd8", "write-1m-qd8"
@@ -163,3 +170,74 @@ def test_a_slow_cap_stays_found(rate: int, busy: float) -> None:
         pair = (bucket(rate, rate / 10) for _ in range(2))
         [throttle] = find_throttles(measure_streams(rate, busy * 8 / rate, 2 * seed, *pair), (), virtual=True)
         assert (throttle.unit, throttle.value) == ("MB/s", pytest.approx(rate * MIB / 1e6, rel=0.05))
+
+
+COMMON_READS, COMMON_STREAM, COMMON_WRITES = "randread-4k-qd16", "read-1m-qd8", "write-1m-qd8"
+
+
+def find_caps(
+    a: Meter, b: Meter, *, shared: bool, limit: DiskLimit | None = None, virtual: bool = False,
+    operation_s: float = 250e-6, workers: int = 16, seed: int = 1, control: Meter | None = no_meter,
+    scatter: float = 0.3,
+) -> dict[str, Throttle]:  # fmt: skip
+    """By side. Both streams where operations are slow, random reads otherwise."""
+    batches = trains((a, b), operation_s=operation_s, workers=workers, count=12, seed=seed, scatter=scatter)
+    by_load = dict.fromkeys(
+        (COMMON_READS,) if operation_s < 1e-3 else (COMMON_STREAM, COMMON_WRITES), batches
+    )
+    if control is not None:
+        by_load["cpu"] = trains((control, control), operation_s=300e-6, workers=1, count=5, seed=seed)
+    limits = [limit] if limit else []
+    return {
+        side: cap
+        for side, course in courses_of(("A", "B"), by_load, shared=shared).items()
+        for cap in find_throttles(course, limits, virtual=virtual, turns=1 if shared else 2)
+    }
+
+
+def verdict(word: str = "inconclusive") -> RunVerdict:
+    return RunVerdict(t=1.0, workload=COMMON_READS, metric="IOPS", baseline="A", variant="B", verdict=word, ratio=0.97,
+                   ci95=(0.8, 1.2), groups=40, smallest_effect=0.2)  # fmt: skip
+
+
+def test_two_disks_at_the_limit_of_their_control_group() -> None:
+    limit = DiskLimit("IOPS", 2000.0, ("read",), "io.max", "/sys/fs/cgroup/io.max")
+    assert set(find_caps(slice_meter(2000, 0.1), no_meter, shared=False, limit=limit)) == {"A"}
+    caps = find_caps(bucket(2000, 200), bucket(2000, 200), shared=False, limit=limit)
+    assert set(caps) == {"A", "B"} and recast_verdict(verdict(), caps).verdict == "no material difference"
+
+
+def test_what_says_nothing_of_the_sides_stays() -> None:
+    """Sides that had unlike shares, or that were not measured at all, are not made equal by a cap."""
+    meter = slice_meter(2000, 0.1)
+    caps = find_caps(meter, meter, shared=True)
+    for ratio in (None, 0.5, 2.0):
+        text = msgspec.structs.replace(verdict(), ratio=ratio)
+        assert recast_verdict(text, caps) == text
+    recast = recast_verdict(verdict(), caps)
+    assert recast.verdict == "no material difference" and recast.ci95 is None
+
+
+SEEDS = some_always(range(1, 4), range(4, 11))
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_burst_of_two_gigabytes_is_named_with_its_size(seed: int) -> None:
+    mb = 1 << 20
+    rate, size = 250e6 / mb, 2e9 / mb
+    cap = cap_of(courses(bucket(rate, size), operation_s=8e-3, workers=8, blocks=17, seed=seed, drift=0.05))
+    assert cap is not None
+    assert cap.rate * mb == pytest.approx(250e6, rel=0.05)
+    assert cap.burst_operations * mb == pytest.approx(2e9, rel=0.1)
+    assert cap.burst_rate * mb == pytest.approx(1e9, rel=0.2)
+    assert cap.refill_s == pytest.approx(8, rel=0.1)
+
+
+@every_case(("directories", "keeps", "expected"), [(1, True, False), (2, True, True), (2, False, False)])
+def test_one_directory_is_measured_by_real_files(
+    directories: int, keeps: bool, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plan, "delays_inode_reuse", lambda host, place: keeps)
+    setup = StorageSetup.__new__(StorageSetup)
+    setup.targets = [type("Target", (), {"place": None})() for _ in range(directories)]
+    assert setup.uses_links(Host("/")) is expected

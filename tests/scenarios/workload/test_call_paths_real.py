@@ -18,7 +18,7 @@ from hostdx.scenarios.workload.parts import Split
 from hostdx.scenarios.workload.split import collect_profiles, split_wall_time
 from hostdx.scenarios.workload.variant_bench import SYSTEM, USER, WAITING, CommandVariantBench
 from hostdx.scenarios.workload.variants import parse_variant
-from tests.fakes.run import FakeRun
+from tests.fakes import FakeRun
 from tests.needs import ROOT, needs
 from tests.scenarios.workload.test_variant_bench_real import PYTHON
 

@@ -17,7 +17,7 @@ from hostdx.scenarios.contract.registry import load_scenario
 from hostdx.scenarios.workload.cold import WHOLE, CacheDropper, paths_to_drop
 from hostdx.scenarios.workload.variant_bench import WriteAllowance
 from hostdx.scenarios.workload.variants import parse_variant
-from tests.fakes.run import FakeRun
+from tests.fakes import FakeRun
 from tests.needs import ROOT, needs
 
 

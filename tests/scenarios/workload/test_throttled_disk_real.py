@@ -15,7 +15,7 @@ from hostdx.scenarios.workload.difference import REST
 from hostdx.scenarios.workload.group import explain_missing, find_group_root, parse_limit
 from hostdx.scenarios.workload.variant_bench import BLOCKED, OTHER_D, WALL, CommandVariantBench
 from hostdx.scenarios.workload.variants import parse_variant
-from tests.fakes.run import FakeRun
+from tests.fakes import FakeRun
 from tests.needs import ROOT, needs, not_here
 from tests.real.trim_disk import TrimDisk
 from tests.scenarios.workload.test_known_truths_real import difference_of

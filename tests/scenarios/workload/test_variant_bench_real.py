@@ -18,7 +18,7 @@ from hostdx.scenarios.workload.group import ScoreReader
 from hostdx.scenarios.workload.split import split_wall_time
 from hostdx.scenarios.workload.variant_bench import CPU, SCORE, USER, WAITING, WALL, CommandVariantBench
 from hostdx.scenarios.workload.variants import parse_variant
-from tests.fakes.run import FakeRun
+from tests.fakes import FakeRun
 
 pytestmark = pytest.mark.real("cpu")
 

@@ -1,15 +1,26 @@
-"""Variants in words: what they become, and that what is wrong is refused in one line."""
+"""Variants of a command, the plan and the settings."""
 
+import asyncio
 import os
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from hostdx.scenarios.contract.model import Options, UsageError
+from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.secrecy.secrets import hash_of_text
+from hostdx.scenarios.contract.action import Action
+from hostdx.scenarios.contract.model import AppliedChange, Options, RunRefused, UsageError
+from hostdx.scenarios.contract.registry import load_scenario
+from hostdx.scenarios.experiment.schedule.host_settings import HostSettingsSwitch, read_setting
+from hostdx.scenarios.experiment.schedule.switch import attribute_change
 from hostdx.scenarios.workload.group import ScoreReader
 from hostdx.scenarios.workload.request import parse_request
 from hostdx.scenarios.workload.variants import parse_variant
 from tests.every_case import every_case
+from tests.fakes import FakeRun
 
 CPU = min(os.sched_getaffinity(0))
 
@@ -162,3 +173,91 @@ def test_scores() -> None:
     assert ScoreReader("json:a").find('{"a": NaN}') is None
     assert ScoreReader("json:a").find('{"a": true}') is None
     assert ScoreReader("json:a").find("not json") is None
+
+
+VALUES = {"cmd": "echo 'a b'", "prepare": "true", "variant": ["a:", "b: PGPASSWORD=hunter2 wrap='env -u X'"]}
+
+
+def test_a_secret_is_masked_where_a_variant_is_named() -> None:
+    scenario = load_scenario("workload")
+    plan = scenario.prepare(Host(), Options(VALUES, scenario.options)).plan
+    assert [v.id for v in plan.variants] == ["a", "b"]
+    assert "hunter2" not in str(plan.variants) and "PGPASSWORD" in plan.variants[1].label
+
+
+@pytest.mark.parametrize(
+    ("series", "variants", "runs"), [(0, ["a:", "b: nice=1", "c: nice=2"], 24), (20, ["a:"], 0)]
+)
+def test_the_runs_that_must_fit_are_in_the_plan(series: int, variants: list[str], runs: int) -> None:
+    """Two runs a group of each of three variants, four groups; a series has no groups."""
+    scenario = load_scenario("workload")
+    options = Options({"cmd": "true", "variant": variants, "series": series or None}, scenario.options)
+    request = parse_request(options, "/")
+    assert request.fewest_runs == runs == 2 * len(request.jobs) * (0 if series else request.load.min_groups)
+    plan = scenario.prepare(Host(), options).plan
+    assert any(f"({runs} runs)" in line for line in plan.sentences) == bool(runs)
+
+
+def test_private_tells_digests_of_values_and_commands(tmp_path: Path) -> None:
+    scenario = load_scenario("workload")
+    private = {"cmd": "echo tiger7", "cleanup": "true tiger7", "private": True}
+    values = private | {"variant": ["a:", "b: CODE=tiger7 nice=3 wrap='env X=tiger7'"]}
+    plan = scenario.prepare(Host(), Options(values, scenario.options)).plan
+    assert "tiger7" not in msgspec.json.encode(plan).decode()
+    facts = plan.variants[1].facts
+    assert facts == {"CODE": hash_of_text("tiger7"), "nice": "3", "wrap": hash_of_text("env X=tiger7")}
+    assert [text[:7] for text in plan.commands] == ["sha256:"] * 3
+    bad = tmp_path / "jobs.toml"
+    bad.write_text('cmd = "/nonexistent/tiger7"\n[[variant]]\nname = "a"\n[[variant]]\nname = "b"\n')
+    with pytest.raises(UsageError) as error:
+        scenario.prepare(Host(), Options({"file": str(bad), "private": True}, scenario.options))
+    assert "tiger7" not in str(error.value) and "--private" in str(error.value)
+
+
+class Writes(FakeRun):
+    """Carries attributes out for real, under a test's own directory."""
+
+    def apply_change(self, action: Action) -> AbstractAsyncContextManager[AppliedChange]:
+        return self._written(action)
+
+    @asynccontextmanager
+    async def _written(self, action: Action) -> AsyncIterator[AppliedChange]:
+        old = Path(action.target).read_text()
+        Path(action.target).write_text(f"{action.new}\n")
+        yield AppliedChange("x", action, action.new or "")
+        Path(action.target).write_text(old)
+
+
+def test_each_variant_meets_its_own_and_the_others_the_hosts(tmp_path: Path) -> None:
+    number, choice = tmp_path / "one", tmp_path / "other"
+    number.write_text("1\n")
+    choice.write_text("none [bfq]\n")
+    a, b = (
+        attribute_change(str(number), "1", "7", risk=""),
+        attribute_change(str(choice), "bfq", "none", risk=""),
+    )
+
+    async def switch() -> list[tuple[str, str]]:
+        read_values = []
+        async with HostSettingsSwitch(Writes(), (a, b)) as stay:
+            for changes in ((), (a,), (a, b), (b,), ()):
+                await stay.switch_to(changes)
+                read_values.append((read_setting(str(number)), read_setting(str(choice))))
+        return read_values
+
+    assert asyncio.run(switch()) == [("1", "bfq"), ("7", "bfq"), ("7", "none"), ("1", "none"), ("1", "bfq")]
+    assert (number.read_text(), choice.read_text()) == ("1\n", "none [bfq]\n")
+
+
+def test_what_somebody_else_changes_is_not_measured(tmp_path: Path) -> None:
+    path = tmp_path / "one"
+    path.write_text("1\n")
+
+    async def change_and_check() -> None:
+        async with HostSettingsSwitch(Writes(), (attribute_change(str(path), "1", "7", risk=""),)) as stay:
+            await stay.switch_to(())
+            path.write_text("3\n")
+            stay.check()
+
+    with pytest.raises(RunRefused, match="is 3 where 1 was in force"):
+        asyncio.run(change_and_check())

@@ -1,7 +1,8 @@
-"""Answers of many nodes, read: whose they are, what they hold, and what a hostile node can do with them (nothing)."""
+"""Recordings of many nodes."""
 
 import gzip
 import json
+import math
 import os
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,21 @@ from typing import Any
 import pytest
 
 from hostdx.app.features.fleet import reading, summary
+from hostdx.app.features.fleet.folder import SCHEMA, FleetFolder, FleetRunHead, NodeAnswer
+from hostdx.app.features.fleet.node_names import _matcher_without_clustershell
 from hostdx.app.features.fleet.reading import read_fleet
-from hostdx.app.features.fleet.report import fleet_document
+from hostdx.app.features.fleet.report import fleet_document, lead_sentences
 from hostdx.app.features.fleet.rows import judgement_rows
+from hostdx.app.features.fleet.together import total_rate_sections, total_rate_sentences
 from hostdx.app.recordings import store
 from hostdx.app.report.forms import html, markdown
-from hostdx.app.terminal.failure import Failure
+from hostdx.app.terminal.failure import USAGE, Failure
+from hostdx.scenarios.analysis.compare.run_summary import FigureKey, PlannedLoad
+from hostdx.scenarios.analysis.peers.facts import FactTable
+from hostdx.scenarios.analysis.peers.judge import judge_fleet
+from hostdx.scenarios.analysis.peers.node import PeerNode
+from hostdx.scenarios.contract.plan import Metric
+from hostdx.scenarios.contract.results.document import Table
 from tests.every_case import every_case
 
 DEMO = store.resolve_recording("demo:kernel").read_text(encoding="utf-8").splitlines()
@@ -193,3 +203,84 @@ def test_nothing_to_read_is_said(tmp_path: Path) -> None:
     for arguments in ([str(tmp_path)], [str(tmp_path / "nosuch")]):
         with pytest.raises(Failure):
             read_fleet(arguments)
+
+
+HEAD = FleetRunHead(
+    schema=SCHEMA, scenario="null", nodes=["n1", "n2"], seed=7, started="2026-01-01T00:00:00Z"
+)
+
+
+def test_the_last_word_on_a_node_and_round(tmp_path: Path) -> None:
+    folder = FleetFolder.make_new(tmp_path / "f", HEAD)
+    folder.append_answer(NodeAnswer(node="n1", round=0, state="unreachable", reason="no route"))
+    with (folder.path / "answers.jsonl").open("ab") as file:
+        file.write(b'{"node": "n2", "rou')
+    folder.append_answer(NodeAnswer(node="n1", round=0, state="answered", file="nodes/n1/round-0.jsonl"))
+    folder.append_answer(NodeAnswer(node="n1", round=1, state="hung"))
+    answers = FleetFolder(folder.path).read_answers()
+    assert {key: line.state for key, line in answers.items()} == {("n1", 0): "answered", ("n1", 1): "hung"}
+    assert folder.read_head() == HEAD
+
+
+def test_one_that_holds_something_is_not_written_over(tmp_path: Path) -> None:
+    FleetFolder.make_new(tmp_path / "f", HEAD)
+    with pytest.raises(Failure) as error:
+        FleetFolder.make_new(tmp_path / "f", HEAD)
+    assert error.value.status == USAGE
+
+
+@every_case("text", ["", "{}", '{"schema": "hostdx-fleet/9"', "[" * 5000])
+def test_what_is_no_fleet_run(tmp_path: Path, text: str) -> None:
+    (tmp_path / "fleet.json").write_text(text)
+    with pytest.raises(Failure):
+        FleetFolder(tmp_path).read_head()
+
+
+@every_case(
+    ("words", "name", "is_meant"),
+    [
+        ("node[001-003]", "node002", True),
+        ("node[001-003]", "node2", False),  # another name
+        ("node[001-003]", "node004", False),
+        ("node[1-3]", "node2", True),
+        ("node[001-003,205],gpu3", "node205", True),
+        ("node[001-003,205],gpu3", "gpu3", True),
+        ("node[001-003],!node002", "node002", False),
+        ("node[001-003],!node002", "node003", True),
+        ("!node002", "gpu3", True),
+    ],
+)
+def test_who_is_meant(words: str, name: str, is_meant: bool) -> None:
+    fits = _matcher_without_clustershell(words)
+    assert fits is not None and fits(name) is is_meant
+
+
+@every_case("words", ["node[1-3", "node[a]", "node[1-]", "@group"])
+def test_what_is_no_expression(words: str) -> None:
+    assert _matcher_without_clustershell(words) is None
+
+
+def test_rates_add_up_and_times_do_not() -> None:
+    rate, time = FigureKey("easy", "rate"), FigureKey("wait", "seconds")
+    loads = {
+        rate: PlannedLoad("easy", Metric("rate", "1/s")),
+        time: PlannedLoad("wait", Metric("seconds", "s", better="less")),
+    }
+    nodes = [
+        PeerNode(name="n1", logs={rate: math.log(300), time: -1.0}), PeerNode(name="n2", logs={rate: math.log(100)}),
+        PeerNode(name="n3"),
+    ]  # fmt: skip
+    later_rounds = [
+        {
+            "n1": PeerNode(name="n1", logs={rate: math.log(200)}),
+            "n2": PeerNode(name="n2", logs={rate: math.log(100)}),
+        },
+        {"n1": PeerNode(name="n1", logs={rate: math.log(200)})},  # without one of them it is another sum
+    ]
+    fleet = judge_fleet(nodes, FactTable(), loads, later_rounds, together=True)
+    (section,) = total_rate_sections(fleet.sums)
+    (table,) = (part for part in section.parts if isinstance(part, Table))
+    assert table.rows == (("easy", "2", "400 /s", "300 /s", "75 %", "25 %"),)
+    assert len(total_rate_sentences(fleet.sums)) == 1 and "400 /s" in " ".join(lead_sentences(fleet))
+    without_start = judge_fleet(nodes, FactTable(), loads)
+    assert not without_start.sums and not total_rate_sections(without_start.sums)

@@ -11,7 +11,7 @@ from hostdx.app.tui.children.feed import RunFeed
 from hostdx.app.tui.screens.verdict import VerdictScreen
 from hostdx.scenarios.analysis.profile.results import CallNode, CallPaths, PathTree
 from hostdx.scenarios.contract import events as ev
-from tests.app.report.results.test_command_timeline import make_story, write
+from tests.app.report.results.test_comparison import make_story, write
 from tests.fakes.terminals.screen import grid, keys, run_app
 from tests.needs import one_always
 

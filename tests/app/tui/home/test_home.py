@@ -1,4 +1,4 @@
-"""Home says all of it: the host with its firewall, and of every suspect and scenario more than fits on its line."""
+"""The home screen, its pulse and the list of recordings."""
 
 from pathlib import Path
 
@@ -7,25 +7,35 @@ import pytest
 from textual._compositor import LayoutUpdate
 from textual.screen import Screen
 
+from hostdx.app.recordings import store
+from hostdx.app.recordings.interference import latest_foreign_rate as others
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.terminal.lines import Line, cell_width, flow_parts
 from hostdx.app.tui import theme
-from hostdx.app.tui.questions import list_questions
+from hostdx.app.tui.commands import EarlierResults, Example
+from hostdx.app.tui.plan_text import resolution_lines
+from hostdx.app.tui.questions import card_for, list_questions
+from hostdx.app.tui.screens.ask import ChoiceScreen
+from hostdx.app.tui.screens.before.plan import PlanScreen
 from hostdx.app.tui.screens.facts import fact_lines
 from hostdx.app.tui.screens.finding import FindingScreen
 from hostdx.app.tui.screens.home import HomeScreen
+from hostdx.app.tui.screens.recordings import RecordingsScreen
 from hostdx.app.tui.shell import Shell
 from hostdx.app.tui.widgets.home.host_glance import devices_line, host_lines
 from hostdx.app.tui.widgets.home.host_table import draw_table, firewall_words, missing_reason, value_words
 from hostdx.app.tui.widgets.home.scenario_list import ScenarioList
+from hostdx.app.tui.widgets.measuring.host_panel import pulse_lines
 from hostdx.app.tui.widgets.picker import Picker, Whole
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import bundled_cards
 from hostdx.scenarios.contract.finding import Evidence, Finding
+from hostdx.scenarios.contract.plan import Plan
 from tests.every_case import every_case
 from tests.fakes.hosts.facts import split_fact_name
 from tests.fakes.streams.stories import FACTS, HOSTILE, OFFERS
-from tests.fakes.terminals.screen import SIZES, grid, keys, run_app, settle
+from tests.fakes.streams.story import RECORDINGS
+from tests.fakes.terminals.screen import SIZES, fake_plan, grid, keys, run_app, settle, wait, wait_plan
 from tests.needs import one_always, some_always
 
 both = pytest.mark.parametrize("size", one_always("narrow", "wide"))
@@ -301,3 +311,177 @@ async def test_a_small_screen_says_what_to_press_once_the_host_waits(tmp_path: P
         app.draw()
         await settle(pilot)
         assert "NEXT STEP  ▲ tasks wait for a CPU now: press 6" in grid(app)
+
+
+def make_pulse(**devices: tuple[float, float, float]) -> ev.Pulse:
+    return ev.Pulse(t=3.0, load1=3.1, cpu=0.4, psi_cpu=0.0, psi_io=0.0, psi_memory=0.0, devices=devices)
+
+
+async def test_beside_each_complaint_stands_what_is_known_of_it(tmp_path: Path) -> None:
+    async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
+        past = Example("20260101-null-x.jsonl", "all is well", "2026-11-26T11:20:33Z", "ok")
+        app.earlier_results = EarlierResults(last={"null": past})
+        app.first_pulse = make_pulse(sdb=(1.0, 1.0, 0.25))
+        await settle(pilot)
+        rows = {row.key: row for row in app.screen.query_one(ScenarioList).build_rows()}
+        row_texts = {key: "".join(part for part, _ in row.draw(100)) for key, row in rows.items()}
+        session = app.home_session()
+        for question in list_questions()[1:]:
+            findings = [f for f in session.findings.values() if f.prove == card_for(question, session).id]
+            loud = [f for f in findings if f.severity != "ok"]
+            blocked = any(o.blocked for o in session.offers if o.id in [c.id for c in question.cards])
+            if loud and not blocked:
+                row = row_texts[f"?{question.id}"]
+                assert str(len(loud)) in row and question.words in row
+        null = next(f"?{q.id}" for q in list_questions() if q.cards[0].id == "null")
+        assert "11-26 11:20" in row_texts[null]
+        assert any("all is well" in "".join(p for p, _ in line) for line in rows[null].full_lines(114))
+
+
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
+async def test_the_plan_says_what_each_load_resolves_on_this_host(
+    size: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake_plan(monkeypatch, "storage")
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
+        app.open_plan("storage")
+        await wait_plan(app, pilot)
+        assert isinstance(app.screen, PlanScreen) and app.screen.plan is not None
+        load = app.screen.plan.workloads[0]
+        before = grid(app)
+        app.earlier_results = EarlierResults(detects={load.id: 0.0371, "of another plan": 0.2})
+        app.draw()
+        await keys(pilot)
+        assert "±3.7 %" in grid(app) and "±3.7 %" not in before and "20 %" not in grid(app)
+    assert resolution_lines(Plan(scenario="x", title="", question=""), {"a": 0.1}, 80) == []
+
+
+Rates = dict[str, tuple[float, float, float]]
+MIB = float(1 << 20)
+
+
+def session(devices: Rates, own: dict[str, tuple[float, float]], plan: Plan | None = None) -> RunSession:
+    run_session = RunSession()
+    if plan is not None:
+        run_session.apply(ev.Planned(t=0, plan=plan))
+    run_session.apply(ev.Pulse(t=1, load1=0.5, cpu=0.1, devices=devices, ours=own))
+    return run_session
+
+
+def pulse_spans(session: RunSession) -> list[tuple[str, str]]:
+    return [span for line in pulse_lines(session, 200) for span in line]
+
+
+@every_case(
+    ("devices", "own", "expected"),
+    [
+        ({"vda": (300 * MIB, 0, 1.0)}, {"vda": (300 * MIB, 0.0)}, 0.0),
+        ({"vda": (300 * MIB, 0, 1.0)}, {"vda": (200 * MIB, 0.0)}, 100 * MIB),
+        ({"vda": (0, 80 * MIB, 1.0)}, {"vda": (0.0, 0.0)}, 80 * MIB),
+        ({"vda": (0, 80 * MIB, 1.0)}, {"vda": (0.0, 20 * MIB)}, None),  # the journal's, or somebody's
+        ({"vda": (300 * MIB, 0, 1.0), "loop0": (9 * MIB, 0, 1.0)}, {}, None),
+        ({"loop0": (9 * MIB, 0, 1.0), "vda": (9 * MIB, 0, 1.0)}, {"loop0": (9 * MIB, 0.0)}, None),  # below it
+        ({"vda": (9 * MIB, 0, 1.0), "dm-0": (9 * MIB, 0, 1.0)}, {"vda": (9 * MIB, 0.0)}, None),  # above it
+        (
+            {"vda": (9 * MIB, 0, 1.0), "vda1": (9 * MIB, 0, 1.0)},
+            {"vda": (9 * MIB, 0.0)},
+            0.0,
+        ),  # its partition
+        ({"sda": (0, 0, 0), "sdb": (50 * MIB, 0, 1.0)}, {"sda": (0.0, 0.0)}, 50 * MIB),
+    ],
+)
+def test_whose_it_is(devices: Rates, own: dict[str, tuple[float, float]], expected: float | None) -> None:
+    assert others(session(devices, own)) == expected
+
+
+def test_a_per_cent_of_steal_is_no_warning() -> None:
+    run_session = RunSession()
+    run_session.apply(ev.Pulse(t=1, load1=0.5, cpu=0.1, steal=0.012))
+    assert (" 1 %", "text") in pulse_spans(run_session) or ("1 %", "text") in pulse_spans(run_session)
+
+
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
+async def test_the_list_tells_results_and_deletes_only_what_was_agreed_to(size: str, tmp_path: Path) -> None:
+    recordings = tmp_path / "hostdx" / "recordings"
+    recordings.mkdir(parents=True)
+    for name in ("one", "two"):
+        first, rest = (RECORDINGS / "storage.jsonl").read_bytes().split(b"\n", 1)
+        began = msgspec.json.decode(first, type=ev.Common)
+        text = msgspec.structs.replace(began, options={"dir": ["/scratch", "/my data"]})
+        (recordings / f"{name}.jsonl").write_bytes(msgspec.json.encode(text) + b"\n" + rest)
+        (recordings / f"{name}.log").touch()  # what its runner said goes with it
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
+        await keys(pilot, "r")
+        screen = app.screen
+        assert isinstance(screen, RecordingsScreen)
+        await wait(pilot, lambda: not screen._unread)
+        rows = grid(app)
+        assert "2 recorded here" in rows and "examples" in rows
+        assert rows.count("storage ") >= 2 and "! " in rows  # the headline with its severity
+        assert "slower than A" in rows and "/scratch : /my data" in rows
+        await keys(pilot, "D")
+        assert isinstance(app.screen, ChoiceScreen)
+        await keys(pilot, "escape")
+        assert len(list(recordings.iterdir())) == 4
+        await keys(pilot, "delete", "y")
+        assert len(list(recordings.iterdir())) == 2 and "deleted" in grid(app)
+        await keys(pilot, "end", "D")
+        assert isinstance(app.screen, RecordingsScreen)  # an example belongs to the program
+        assert len(store.list_example_names()) > 5
+
+
+async def test_of_two_marks_the_older_is_a_and_the_next_are_b(tmp_path: Path) -> None:
+    """The list has the newest on top: marked downwards, an update that cost a fifth was called a gain."""
+    async with run_app(tmp_path, triage="triage", size="wide") as (app, pilot):
+        await keys(pilot, "r", "space", "j", "space")
+        screen = app.screen
+        assert isinstance(screen, RecordingsScreen)
+        began = {side: screen._listed[key].entry.wall for key, side in screen._marks.items()}
+        assert began["A"] < began["B"]
+        await keys(pilot, "j", "space")
+        assert sorted(screen._marks.values()) == ["A", "B", "B"]
+        assert "compare" in grid(app).splitlines()[-1]
+        await keys(pilot, "space")
+        assert sorted(screen._marks.values()) == ["A", "A", "B"]
+        await keys(pilot, "space")
+        assert sorted(screen._marks.values()) == ["A", "B"]
+
+
+async def test_the_chosen_theme_is_kept_and_a_light_ground_is_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with run_app(tmp_path, triage="triage") as (app, pilot):
+        assert app.theme == theme.DARK_NAME
+        await keys(pilot, "ctrl+t")
+        chosen = app.theme
+    assert chosen != theme.DARK_NAME
+    async with run_app(tmp_path, triage="triage") as (app, _):
+        assert app.theme == chosen
+    (tmp_path / "hostdx" / theme.KEPT).write_text("no such theme\x1b[2J")
+    monkeypatch.setenv("COLORFGBG", "0;15")
+    async with run_app(tmp_path, triage="triage") as (app, _):
+        assert app.theme == theme.LIGHT_NAME
+
+
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
+async def test_a_name_is_given_on_the_list_and_what_is_under_the_cursor_is_told_below_it(
+    size: str, tmp_path: Path
+) -> None:
+    recordings = tmp_path / "hostdx" / "recordings"
+    recordings.mkdir(parents=True)
+    (recordings / "one.jsonl").write_bytes((RECORDINGS / "storage.jsonl").read_bytes())
+    async with run_app(tmp_path, triage="triage", size=size) as (app, pilot):
+        await keys(pilot, "r")
+        screen = app.screen
+        assert isinstance(screen, RecordingsScreen)
+        await wait(pilot, lambda: not screen._unread)
+        table = screen._answers["one.jsonl"].table
+        assert table and all(entry.name[:10] in grid(app) for entry in table[:2])
+        await keys(pilot, "L", *"new disk", "enter")
+        assert store.read_label(recordings / "one.jsonl") == "new disk" and "new disk" in grid(app)
+        await keys(pilot, "L", "ctrl+u", "enter")
+        assert store.read_label(recordings / "one.jsonl") == "" and "new disk" not in grid(app)
+        await keys(pilot, "end", "L")
+        assert screen is app.screen  # an example has its name
+        blank = [line for line in grid(app).splitlines() if not line.strip(" │")]
+        assert len(blank) <= 8

@@ -1,15 +1,24 @@
-"""The time series of a run: scale, axis, what is drawn of which run, and no screen that repeats the plan."""
+"""Graphs, panels of a load and figures during a run."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from hostdx.app.recordings import store
 from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
-from hostdx.app.terminal.lines import Line
+from hostdx.app.report.headline import find_headline_answer
+from hostdx.app.report.next_steps import next_steps_for
+from hostdx.app.terminal.lines import Line, load_target, process_target, target_of
+from hostdx.app.terminal.process import process_identity
 from hostdx.app.tui.children.feed import RunFeed
+from hostdx.app.tui.screens.groups import GroupsScreen
+from hostdx.app.tui.screens.live import LiveScreen, has_comparison
+from hostdx.app.tui.screens.load import LoadScreen, load_lines, raw_lines
+from hostdx.app.tui.widgets.home.live_line import pulse_strip
 from hostdx.app.tui.widgets.measuring.graphs import (
     Graph,
     dot_rows,
@@ -18,11 +27,20 @@ from hostdx.app.tui.widgets.measuring.graphs import (
     run_graph_lines,
     scale_for,
 )
+from hostdx.app.tui.widgets.measuring.host_panel import HostPanel
 from hostdx.app.tui.widgets.measuring.load_cards import draw_card, level_line_rows
+from hostdx.app.tui.widgets.measuring.loads_panel import LoadsPanel, figure_lines
 from hostdx.app.tui.widgets.measuring.standing import pairs_of
+from hostdx.app.tui.widgets.measuring.variants import variant_label
 from hostdx.app.tui.widgets.word_list import read_words
+from hostdx.scenarios.contention.results import ScalingCurve, ScalingCurves, WorkersLevel
 from hostdx.scenarios.contract import events as ev
-from tests.fakes.terminals.screen import grid, run_app, settle
+from hostdx.scenarios.contract.disturbance import Disturbance, InterferenceCulprit
+from hostdx.scenarios.contract.events import Guard
+from hostdx.scenarios.contract.finding import Finding, Remedy
+from hostdx.scenarios.contract.plan import Plan, Variant, Workload
+from tests.every_case import every_case
+from tests.fakes.terminals.screen import grid, keys, run_app, settle
 from tests.needs import one_always, some_always
 
 MAX_FREE_ROWS = 8
@@ -138,3 +156,204 @@ async def test_every_live_view_earns_its_screen(demo: str, size: str, tmp_path: 
             plan = run.session.plan
             assert plan is not None and not (plan.why and plan.why[:40] in rows)
             assert not any(f"{name}  " in rows and means[:30] in rows for name, means in read_words().items())
+
+
+def plain_lines_of(lines: list[Line]) -> list[str]:
+    return ["".join(part for part, _ in line).rstrip() for line in lines]
+
+
+def sample(series: str, value: float, unit: str, variant: str = "", block: int = 0) -> ev.SampleTaken:
+    return ev.SampleTaken(t=float(block), series=series, variant=variant, block=block, value=value, unit=unit)
+
+
+def test_a_plots_title_has_a_whole_name_instead_of_a_torn_label() -> None:
+    session = load_recording(store.resolve_recording("demo:numa"))
+    assert variant_label(session, "far") == "far" and variant_label(session, "small") == "small pages"
+    assert figure_lines(RunSession(), 78, 11) == ([], [])
+
+
+def test_a_watchs_figures_have_their_course_and_what_has_no_room_is_counted() -> None:
+    session = RunSession()
+    for series in range(9):
+        session.apply(sample(f"figure {series}", 0.25, "share", block=series))
+    lines = plain_lines_of(figure_lines(session, 78, 5)[1])
+    assert len(lines) == 5 and "25 %" in lines[0] and lines[-1] == "and 5 more in the report"
+
+
+def scaling_session(*values: ScalingCurve) -> RunSession:
+    """A run of `contention` under way."""
+    session = begin_session("contention")
+    loads = tuple(
+        Workload(id=load, title="CPU only", metrics=(), control=True) for load in ("cpu", "create", "sockets")
+    )
+    plan = Plan(
+        scenario="contention",
+        title="t",
+        question="q",
+        workloads=loads,
+        variants=(Variant(id="A", label="xfs"), Variant(id="B", label="ext4")),
+    )
+    session.apply(ev.Planned(t=0.0, plan=plan))
+    if values:
+        session.apply(ScalingCurves(t=7.0, value=values))
+    return session
+
+
+@every_case("state", ["begun", "under way", "ended"])
+def test_what_compares_no_sides_shows_its_own_figures_and_no_effect(state: str) -> None:
+    """All its loads were `to come` until the end, and `not measured` from then on, beside a chart of no effect."""
+    level = WorkersLevel(workers=1, rate=5.4e3, ci95=None, queued=0.0, system_share=0.1, switches=0.0)
+    curve = ScalingCurve(load="create", title="create", side="xfs", serial=False, groups=1, levels=(level,), steps=(),
+                  scales_to=None, stops_after=None, usl=None, waits=())  # fmt: skip
+    session = scaling_session(*([curve] if state != "begun" else []))
+    if state == "ended":
+        session.apply(ev.RunEnded(t=14.0, status="done"))
+    text = "\n".join(plain_lines_of(LoadsPanel(lambda: session).draw_session(session, 118, 20)))
+    assert ("5.4 k" in text) == (state != "begun")
+    assert "not measured" not in text and "waiting" not in text and not has_comparison(session)
+
+
+def begin_session(scenario: str) -> RunSession:
+    session = RunSession()
+    session.apply(ev.Began(t=0.0, schema=ev.SCHEMA, version="1", scenario=scenario, command=[], host="h", wall="",
+                           seed=1, pid=1, pid_start=1, boot_id="", options={}))  # fmt: skip
+    return session
+
+
+def stopped_run(*findings: Finding) -> RunSession:
+    session = begin_session("dstate")
+    for finding in findings:
+        session.apply(ev.Found(t=1.0, finding=finding))
+    session.apply(ev.RunEnded(t=14.0, status="interrupted", reason="stopped by request"))
+    return session
+
+
+def test_a_watch_that_was_stopped_still_says_what_it_found_and_what_to_do() -> None:
+    frozen = Finding(
+        id="dstate.frozen",
+        severity="warning",
+        confidence="measured",
+        title="touch waits for /mnt to be thawed",
+        remedy=(Remedy(title="thaw it", commands=("fsfreeze -u /mnt",)),),
+    )
+    answer = find_headline_answer(stopped_run(frozen))
+    assert frozen.title in answer.sentence and answer.weight == "warning"
+    assert [step.command for step in next_steps_for(stopped_run(frozen))] == ["fsfreeze -u /mnt"]
+    assert (find_headline_answer(stopped_run()).weight, find_headline_answer(stopped_run()).finding) == (
+        "warning",
+        None,
+    )
+    assert [step.command for step in next_steps_for(stopped_run())] == ["hostdx run dstate"]
+
+
+def test_the_line_of_now_has_room_for_all_that_a_busy_host_says() -> None:
+    pulse = ev.Pulse(
+        t=0.0, cpu=1.0, load1=15.5, psi_cpu=0.93, psi_io=0.37, psi_memory=0.0, steal=0.0,
+        devices={"vda": (1.0e8, 1.05e8, 0.56)},
+    )  # fmt: skip
+    line = plain_lines_of([pulse_strip([pulse], 74)])[0]
+    assert len(line) <= 74 and line.endswith("disk waits 37 %")
+
+
+@pytest.mark.parametrize("size", one_always("narrow", "wide"))
+async def test_enter_on_the_live_view_opens_the_load_under_way_and_esc_returns(
+    size: str, tmp_path: Path
+) -> None:
+    run = feed_at("storage", 0.6)
+    async with run_app(tmp_path, run=run, size=size) as (app, pilot):
+        await keys(pilot, "enter")
+        screen = app.screen
+        assert isinstance(screen, LoadScreen) and screen.workload == run.session.workload
+        rows = grid(app)
+        assert "p50" in rows and "┤" in rows and all(name in rows for name in ("A  ", "B  "))
+        first = screen.workload
+        await keys(pilot, "k")
+        assert screen.workload != first and screen.workload in run.session.blocks
+        await keys(pilot, "escape")
+        await settle(pilot)
+        assert isinstance(app.screen, LiveScreen)
+
+
+async def test_before_the_first_block_there_is_nothing_to_open(tmp_path: Path) -> None:
+    async with run_app(tmp_path, run=feed_at("storage", 0.05), size="wide") as (app, pilot):
+        await keys(pilot, "enter")
+        assert isinstance(app.screen, LiveScreen)
+
+
+async def test_a_verdicts_groups_lead_to_the_whole_load(tmp_path: Path) -> None:
+    run = feed_at("storage", 1.0)
+    run.playback.seek_end()
+    async with run_app(tmp_path, run=run, size="wide") as (app, pilot):
+        await keys(pilot, "enter")
+        groups = app.screen
+        assert isinstance(groups, GroupsScreen)
+        await keys(pilot, "enter")
+        assert isinstance(app.screen, LoadScreen) and app.screen.workload == groups.shown_verdict.workload
+        await keys(pilot, "escape")
+        assert app.screen is groups
+
+
+def test_the_raw_values_are_counted_and_the_newest_stands_first() -> None:
+    session = feed_at("iosched", 0.6).session
+    workload = next(iter(session.blocks))
+    blocks = [b for b in session.blocks[workload] if b.variant == "bfq"]
+    line = "".join(part for part, _ in raw_lines(session, workload, 100)[1 if blocks else 0])
+    assert f"{len(blocks)} values" in "".join(
+        "".join(p for p, _ in row) for row in raw_lines(session, workload, 100)
+    )
+    assert "," in line
+    assert (
+        len(load_lines(session, workload, 100, 20)) <= 20
+        and len(load_lines(session, "no such", 100, 20)) == 1
+    )
+
+
+async def test_a_card_is_opened_by_a_click_and_by_tab_and_enter(tmp_path: Path) -> None:
+    run = feed_at("storage", 0.6)
+    async with run_app(tmp_path, run=run, size="wide") as (app, pilot):
+        panel = app.screen.query_one(LoadsPanel)
+        other = next(target for target in panel.targets if target != load_target(run.session.workload))
+        y = next(n for n, line in enumerate(panel._raw) if other in {target_of(role) for _, role in line})
+        x = [target_of(role) for part, role in panel._raw[y] for _ in part].index(other)
+        await pilot.click(LoadsPanel, offset=(x + 5, y + 2))
+        await settle(pilot)
+        assert isinstance(app.screen, LoadScreen) and load_target(app.screen.workload) == other
+        await keys(pilot, "escape", "tab", "up", "up", "up", "up", "up", "up", "enter")
+        assert isinstance(app.screen, LoadScreen) and load_target(app.screen.workload) == panel.targets[0]
+
+
+ME = process_identity()
+WATCHED = ("cpuwatch", ("--pid", str(ME.pid), "--started", str(ME.start)))
+
+
+@pytest.mark.parametrize(
+    ("boot", "run_began_ticks", "pid", "argv"),
+    [
+        (ME.boot_id, ME.start, ME.pid, [WATCHED]),
+        (ME.boot_id, 1, ME.pid, []),  # the number belongs to a newer process
+        (ME.boot_id, ME.start, 1 << 30, []),  # no such process any more
+        ("another", ME.start, ME.pid, []),
+    ],
+    ids=("the same", "a newer one", "ended", "another boot"),
+)
+async def test_a_process_that_disturbed_is_watched_from_its_row(
+    boot: str,
+    run_began_ticks: int,
+    pid: int,
+    argv: list[tuple[str, Sequence[str]]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On this boot its plan opens with the process filled in, if it is the one that the run saw."""
+    culprit = InterferenceCulprit(name="rsync", pid=pid, rate=1.0, unit="CPUs")
+    run = feed_at("storage", 0.6)
+    session = run.session
+    assert session.began is not None
+    session.began = msgspec.structs.replace(session.began, boot_id=boot, pid_start=run_began_ticks)
+    session.guards.append(Guard(t=1e9, kind="cpu", disturbance=Disturbance("cpu", culprit, 0.5)))
+    async with run_app(tmp_path, run=run, size="wide") as (app, _):
+        assert process_target(pid) in app.screen.query_one(HostPanel).targets
+        calls: list[tuple[str, Sequence[str]]] = []
+        monkeypatch.setattr(app, "open_plan", lambda scenario, options: calls.append((scenario, options)))
+        app.open_target(process_target(pid))
+        assert calls == argv

@@ -1,4 +1,4 @@
-"""What a directory lies on: the mount that the kernel would find, and the devices under it."""
+"""Mounts and what a network file system moves."""
 
 import os
 
@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hostdx.probes.system.disk.mounts import (
     find_mount,
     find_visible_mount,
+    nfs_bytes,
     parse_mountinfo,
     parse_mounts,
     read_mounts,
@@ -100,3 +101,21 @@ def test_btrfs_on_a_mapper_name(tree: Tree) -> None:
     )
     placement = find_placement(tree.host(), "/home")
     assert is_present(placement) and placement.device == "dm-3"
+
+
+STATS = """device /dev/sda1 mounted on / with fstype ext4
+device srv:/home mounted on /home with fstype nfs4 statvers=1.1
+\topts:\trw,vers=4.2
+\tbytes:\t900 20 400 3 1000 23 1 1
+\tRPC iostats version: 1.1  p/v: 100003/4 (nfs)
+device srv:/data mounted on /data with fstype nfs4 statvers=1.1
+\tbytes:\t0 0 0 0 5 0 0 0
+device srv:/odd mounted on /odd with fstype nfs4 statvers=1.1
+\tbytes:\t7
+"""
+
+
+def test_what_was_asked_of_the_servers_and_what_became_dirty(tree: Tree) -> None:
+    assert nfs_bytes(tree.host()) == 0
+    tree.put("/proc/self/mountstats", STATS)
+    assert nfs_bytes(tree.host()) == 1000 + 20 + 3 + 5

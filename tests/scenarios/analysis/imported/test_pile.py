@@ -1,20 +1,30 @@
-"""Files together: named apart, each result once, like loads only, a trend only of one series, the odd one told."""
+"""Several imported results together."""
+
+import math
+import random
+import re
+from collections.abc import Sequence
+from pathlib import Path
 
 import msgspec
 
+import hostdx.probes.imports
 from hostdx.probes.imports import kinds
+from hostdx.probes.imports.model import ImportedMeasure
 from hostdx.probes.imports.path_names import distinct_short_names
 from hostdx.probes.imports.source import ImportSource
 from hostdx.scenarios.analysis.compare.run_summary import summarise_run
-from hostdx.scenarios.analysis.compare.snapshot import ParsedImportFile
+from hostdx.scenarios.analysis.compare.snapshot import ParsedImportFile, RunSnapshot
+from hostdx.scenarios.analysis.imported.cross_run import history_findings
 from hostdx.scenarios.analysis.imported.findings import NOT_IMPORTED, RECOGNISED, file_findings
-from hostdx.scenarios.analysis.imported.pile import ResultSet, make_result_set
+from hostdx.scenarios.analysis.imported.pile import ResultSet, make_histories, make_result_set
 from hostdx.scenarios.analysis.imported.recording import recording_events
 from hostdx.scenarios.contract.finding import Finding
+from hostdx.scenarios.triage.rules.texts import finding_texts
 from tests.every_case import every_case
 from tests.probes.imports import originals as texts
 from tests.probes.imports import other_forms as forms
-from tests.scenarios.analysis.compare.test_run_summary import BEGAN
+from tests.scenarios.analysis.compare.test_compare import BEGAN
 
 
 def file(name: str, text: str) -> ParsedImportFile:
@@ -164,3 +174,67 @@ def test_who_is_slower_in_many_loads_is_named_first_and_who_is_in_one_is_not() -
     finding = only_finding(pile, "import.often-slower")
     assert len(finding.evidence) == 1 and finding.severity == "warning"
     assert pile.findings[0] is finding
+
+
+def make_results(**courses: Sequence[float]) -> list[RunSnapshot]:
+    count = len(next(iter(courses.values())))
+    return [
+        RunSnapshot(
+            name=f"r{n}",
+            kind="hepscore",
+            began=f"2024-01-{n + 1:02}",
+            host="h",
+            measures=tuple(
+                ImportedMeasure(workload=name, metric="score", value=values[n], unit="")
+                for name, values in courses.items()
+            ),
+        )
+        for n in range(count)
+    ]
+
+
+def draw_noise(seed: int, count: int, share: float) -> list[float]:
+    draw = random.Random(seed)
+    return [draw.gauss(0, share) for _ in range(count)]
+
+
+def test_a_step_is_found_where_it_is() -> None:
+    values = [100 * math.exp(e) * (1.0 if n < 7 else 0.8) for n, e in enumerate(draw_noise(3, 14, 0.01))]
+    order = make_results(a=values)
+    [history] = make_histories(order)
+    assert [s.before for s in history.steps] == [6] and abs(history.steps[0].ratio - 0.8) < 0.03
+    first = history_findings(history and [history], order)[0]
+    assert first.severity == "warning" and "r6 (2024-01-07)" in first.title
+
+
+def test_what_not_all_results_have_is_left_out() -> None:
+    order = [*make_results(a=[1.0, 1.0], b=[1.0, 1.0]), *make_results(a=[1.0])]
+    assert [h.workload for h in make_histories(order)] == ["a"]
+
+
+SOURCES = Path(hostdx.probes.imports.__file__).parent
+KNOWN = {
+    name for kind, name in finding_texts("analysis/imported").all_entries if kind == "finding" and "." in name
+}
+
+
+def _source_text() -> str:
+    """The importers: code, and formats that are data."""
+    files = (*SOURCES.rglob("*.py"), *(SOURCES / "formats").glob("*.toml"))
+    return "".join(path.read_text() for path in sorted(files))
+
+
+def test_every_id_has_its_sentence() -> None:
+    text = _source_text()
+    raised = set(
+        re.findall(r'"((?:io500|fio|hepscore|suite|prmon|ior|mdtest|sysstat|iperf3|sysbench|stream|rados|'
+                            r'elbencho|hpl|hpcg|nccl|stress-ng|perf|darshan|numactl|unixbench)\.[a-z0-9-]+)"', text)
+    )  # fmt: skip
+    assert len(raised) > 60
+    assert raised <= KNOWN
+
+
+def test_no_sentence_without_its_id() -> None:
+    text = _source_text()
+    other_ids = {name for name in KNOWN if not name.startswith("import.")}
+    assert not [name for name in other_ids if f'"{name}"' not in text]

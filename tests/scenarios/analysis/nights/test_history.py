@@ -1,15 +1,25 @@
-"""The history of a host: baselines, changes as suspects, retests, and nights that were not measured."""
+"""A history over nights: changes, and nodes that change together."""
 
 import math
 import random
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
 from hostdx.probes.types import Json
 from hostdx.scenarios.analysis.compare.run_summary import FigureKey, LoadFigure, PlannedLoad, RunSummary
-from hostdx.scenarios.analysis.nights.cusum import BASELINE_NIGHTS
+from hostdx.scenarios.analysis.nights.cusum import (
+    BASELINE_NIGHTS,
+    LIMIT,
+    BaselineReference,
+    baseline_references,
+    cusum_of_nights,
+    night_score,
+    shift_of_nights,
+)
 from hostdx.scenarios.analysis.nights.findings import slowdown_findings
+from hostdx.scenarios.analysis.nights.fleet import MIN_OTHER_NODES, OtherNight, remove_common_effects
 from hostdx.scenarios.analysis.nights.history import (
     ChangedFact,
     Dated,
@@ -132,3 +142,72 @@ def test_loads_that_turn_weeks_apart_are_two_events_each_with_the_changes_near_i
     )
     assert [[turn.key.workload for turn in event.turns] for event in turns] == [["a", "b"], ["c"]]
     assert [[dated.night for dated in event.suspects] for event in turns] == [[9], [31]]
+
+
+OWN = BaselineReference(centre=0.0, deviation=0.01, alike=0.0, nights=BASELINE_NIGHTS)
+
+
+def test_a_shift_within_the_margin_is_none_however_long_it_lasts() -> None:
+    precise = OWN._replace(deviation=0.004)
+    assert cusum_of_nights([math.log(0.98)] * 60, precise, 36).sums[-1] > LIMIT
+    assert not cusum_of_nights([math.log(0.98)] * 60, precise, 36).shifts
+
+
+def test_two_disturbed_nights_in_a_row_name_nothing_and_are_forgotten() -> None:
+    cusum = cusum_of_nights([0.0, -0.4, -0.5, *[0.0] * 4], OWN, 36)
+    assert not cusum.shifts and cusum.sums[-1] == 0.0
+
+
+def test_disturbed_nights_among_low_ones_do_not_make_them_lower() -> None:
+    low = shift_of_nights([-0.06] * 5, OWN, 36)
+    spoilt = shift_of_nights([-0.06, -0.5, -0.06, -0.4, -0.06], OWN, 36)
+    assert low is not None and spoilt is not None
+    assert low.ratio - spoilt.ratio < OWN.deviation
+
+
+def test_where_loads_differ_in_how_alike_their_nights_are_more_is_taken_for_sure() -> None:
+    rng = random.Random(6)
+    columns = []
+    for alike in (0.0, 0.6) * 18:
+        state, logs = rng.gauss(0, 1), []
+        for _ in range(BASELINE_NIGHTS):
+            state = alike * state + math.sqrt(1 - alike**2) * rng.gauss(0, 1)
+            logs.append(0.02 * state)
+        columns.append(logs)
+    correlations = [to.alike for to in baseline_references(columns)]
+    assert sum(correlations[1::2]) / 18 > 0.5 and sum(correlations[::2]) / 18 < 0.4
+
+
+def test_what_follows_the_night_before_is_expected() -> None:
+    alike = OWN._replace(alike=0.5)
+    assert night_score(-0.02, alike, None) == pytest.approx(-2)
+    assert night_score(-0.01, alike, -0.02) == pytest.approx(0.0)
+    assert (
+        shift_of_nights([-0.05] * 4, OWN, 36) is not None and shift_of_nights([-0.05] * 4, alike, 36) is None
+    )
+
+
+def test_a_low_night_before_a_shift_is_not_its_first() -> None:
+    to = BaselineReference(0.0, 0.02, 0.0, 28)
+    logs = [-0.06, 0.0, *[-0.1] * 6]  # the sum begins with the first and does not come back to nothing
+    ((_, shift),) = cusum_of_nights(logs, to, 1).shifts
+    assert shift.since == 2
+
+
+NIGHTS, BAD = 24, 8
+
+
+def node_nights(name: str, level: float, worse: float, seed: int) -> list[NightRun]:
+    """Its last nights are by so much worse."""
+    takes = [*steady(NIGHTS, level, seed), *steady(BAD, level * worse, seed + 100, first=NIGHTS)]
+    return [replace(night_run(n, take, None), host=name) for n, take in enumerate(takes, 1)]
+
+
+def other_nights(runs: Sequence[NightRun]) -> list[OtherNight]:
+    return [OtherNight(run.host, run.wall, {f.key: f.log for f in run.figures}) for run in runs]
+
+
+def test_of_too_few_others_nothing_is_taken_off() -> None:
+    runs = node_nights("n1", 1000.0, 0.8, 1)
+    few = {f"n{n}": other_nights(node_nights(f"n{n}", 1000.0, 0.8, n)) for n in range(2, 1 + MIN_OTHER_NODES)}
+    assert remove_common_effects(runs, few) == runs

@@ -1,13 +1,18 @@
-"""The one rule at its boundaries, through everything that asks it, and what must hold of it for any numbers."""
+"""The verdict rule, its words and its form."""
 
+import json
 import math
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hostdx.probes.reading.lossless_json import Decoder, encode
 from hostdx.scenarios.analysis.compare.effects import effects_between
+from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.verdict import verdict as rule
 from hostdx.scenarios.contract.verdict.verdict import (
     EffectEstimate,
@@ -269,3 +274,43 @@ def test_the_smallest_effect_depends_on_the_width_in_logs_alone(
     ci95: tuple[float, float], smallest: float
 ) -> None:
     assert math.isclose(rule.smallest_effect_of(ci95), smallest, rel_tol=1e-9, abs_tol=1e-12)
+
+
+DEMOS = Path(__file__).parents[4] / "app/recordings/demos"
+
+
+def test_recorded_lines_keep_every_field() -> None:
+    decoder, count = Decoder(ev.Common), 0
+    for path in sorted(DEMOS.glob("*.jsonl")):
+        for line in path.read_bytes().splitlines():
+            if line.startswith((b'{"type":"verdict"', b'{"type":"series"')):
+                count += 1
+                assert json.loads(encode(decoder.decode(line))) == json.loads(line), path.name
+    assert count > 20
+
+
+ROOT = Path(__file__).parents[4]
+CONTRACT = {"scenarios/contract/verdict/verdict.py", "probes/units.py"}
+OTHER_MEANINGS = {
+    "app/features/watch/openmetrics.py",
+    "app/cli/recorded/compare.py",
+    "app/tui/screens/run.py",
+    "scenarios/triage/rules/subjects/net.py",
+}  # a metric's, an option's value, a key's name, a row's field, a glossary
+NAMED = re.compile(r"""["'](slower|faster|no material difference|inconclusive)["']""")
+MEMBER = re.compile(r"\bWord\.[A-Z_]+\b")
+# What decides, and the edge that shows it.
+DECIDE = ("scenarios/contract/verdict/", "app/report/wording.py")
+
+
+def _files_naming(pattern: re.Pattern[str]) -> set[str]:
+    rooms = [path for room in ("app", "probes", "scenarios") for path in (ROOT / room).rglob("*.py")]
+    assert len(rooms) > 300
+    return {str(p.relative_to(ROOT)) for p in rooms if pattern.search(p.read_text(encoding="utf-8"))}
+
+
+def test_no_finding_and_no_view_names_a_word() -> None:
+    assert {
+        f for f in _files_naming(NAMED) if not f.startswith("scenarios/contract/verdict/")
+    } - OTHER_MEANINGS <= CONTRACT
+    assert not {f for f in _files_naming(MEMBER) if not f.startswith(DECIDE)}

@@ -1,6 +1,8 @@
-"""The experiment in trains, on sides that cost no time: verdicts, slices, what carries over, the budget."""
+"""Slices of all variants, their lengths and what they leave to each other."""
 
 import asyncio
+import random
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +18,7 @@ from hostdx.scenarios.experiment.experiment import LoadExperiment
 from hostdx.scenarios.experiment.guards.watch import watch_for
 from hostdx.scenarios.experiment.load_schedule import ScheduledLoad, run_campaign
 from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
+from hostdx.scenarios.experiment.schedule.slices import WarmUpSlice, slice_length
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from hostdx.scenarios.experiment.statistics.stats import percentile_ns
 from tests.fakes import FakeRun, FakeVariantBench
@@ -258,3 +261,69 @@ async def test_slices_whose_order_decides_are_measured_anew_in_blocks(seconds: f
         return
     assert [(length.why, length.blocks) for length in anew] == [("order", True)]
     assert verdict.is_slower and verdict.ratio == pytest.approx(0.7, rel=0.03)
+
+
+def draw_speeds(seed: int, pairs: int, sigma: float) -> dict[str, list[float]]:
+    """How fast the places of A and B are beside each other: alike as directories, not place for place."""
+    rng = random.Random(seed)
+    return {variant: [rng.lognormvariate(0, sigma) for _ in range(pairs)] for variant in "AB"}
+
+
+async def test_the_places_of_a_disturbed_train_are_visited_again() -> None:
+    run = FakeRun(seed=2)
+    trains = FakeTrains(
+        run.clock, {"A": 10_000.0, "B": 10_000.0}, noise=white(2, 0.3), factors=draw_speeds(2, 16, 0.02)
+    )
+    watch = FakeWatch(run, lambda number: Disturbance("device") if number in (1, 6) else None)
+    experiment = LoadExperiment(BatchScheduler(run, READS, trains, watch), most_s=12.0, family=1)
+    await experiment.look_and_warm_up()
+    await experiment.measure_for(12.0)
+    steady = [event for event in run.of(ev.SliceBatch) if event.phase == "steady"]
+    disturbed = [event for event in steady if event.disturbed]
+    assert len(disturbed) == 2 and len(steady) > 8
+    counted = Counter(group.place for group in experiment.groups)
+    everywhere = Counter(place for event in steady for place in event.places)
+    assert everywhere - counted == Counter(place for event in disturbed for place in event.places)
+    assert len(counted) == 16 and max(counted.values()) - min(counted.values()) <= 1
+
+
+async def test_the_next_look_is_told_as_it_is_planned_where_sides_have_places() -> None:
+    run = FakeRun(seed=2)
+    rates = {"A": 1_000.0, "B": 1_000.0}
+    trains = FakeTrains(run.clock, rates, noise=white(2, 0.1), factors=draw_speeds(2, 16, 0.05))
+    experiment = await measure_reads(run, trains, 10.0)
+    [judge] = experiment.judges
+    assert 30 < judge.comparison.planned_groups < 60 and judge.comparison.looks[0] == 8
+    estimates = [(e.groups, e.next_look) for e in run.of(ev.RunningEstimate)]
+    assert estimates[0][1] in judge.comparison.looks
+    assert all(look > groups or not look for groups, look in estimates)
+
+
+def warm_up_slices(
+    seconds: float, rate: float, count: int = 25, cost: float = 0.0, cost_s: float = 0.0, noise: float = 0.2
+) -> list[WarmUpSlice]:
+    """Slices of A and B in turn; B loses the share `cost` of its rate in the first `cost_s` after a switch."""
+    rng = random.Random(f"{seconds} {rate} {cost}")
+    slices = []
+    for variant in ("A", "B") * count:
+        level = rate * rng.lognormvariate(0, noise)
+        parts = []
+        for part in range(4):
+            loss = min(seconds / 4, max(0.0, cost_s - part * seconds / 4)) / (seconds / 4)
+            share = 1 - cost * loss if variant == "B" else 1.0
+            parts.append(level * share * rng.lognormvariate(0, noise / 2))
+        slices.append(WarmUpSlice(variant, seconds, round(sum(parts) / 4 * seconds), parts))
+    return slices
+
+
+def test_the_slice_grows_until_the_switch_does_not_show() -> None:
+    """4 ms at half the rate after each switch: 40 % of the first quarter of 20 ms, 1.25 % of that of 640 ms."""
+    first = slice_length(warm_up_slices(0.02, 10_000, cost=0.5, cost_s=0.004), margin=0.05, most_s=2.0)
+    assert (first.why, first.settled) == ("switch", False)
+    assert first.quarter is not None
+    assert first.quarter.variant == "B"
+    assert first.quarter.difference == pytest.approx(-0.4, abs=0.12)
+    assert 0.4 < first.seconds < 0.9
+    short, long = (warm_up_slices(s, 10_000, cost=0.5, cost_s=0.004) for s in (0.02, first.seconds))
+    second = slice_length([*short, *long], margin=0.05, most_s=2.0)
+    assert (second.seconds, second.why, second.settled) == (pytest.approx(first.seconds), "switch", True)

@@ -1,5 +1,8 @@
-"""A site's rule files: what is wrong is named with its line, and harms nothing else."""
+"""The rule language and its files."""
 
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,10 +14,11 @@ from hostdx.scenarios.triage.rules.engine import host_rule_of
 from hostdx.scenarios.triage.rules.expression import InvalidExpression, Value, parse_expression
 from hostdx.scenarios.triage.rules.known import load_written_rules
 from hostdx.scenarios.triage.rules.read import ReadingText, read_value
+from hostdx.scenarios.triage.rules.subjects.log import rows_of_unlisted_lines
 from hostdx.scenarios.triage.rules.table import SubjectRow
 from hostdx.scenarios.triage.rules.words import fill_command
 from hostdx.scenarios.triage.triage import apply_rule
-from tests.every_case import every_case
+from tests.every_case import assert_each, every_case
 from tests.fakes.hosts.tree import Tree
 
 GOOD = """
@@ -169,3 +173,59 @@ def test_a_name_is_never_an_option_of_a_command_that_a_rule_runs() -> None:
     assert read_value(Host(), read, "", {"name": "lo"}) == "lo"
     value = read_value(Host(), read, "", {"name": "--version"})
     assert isinstance(value, Absent) and value.kind == "invalid"
+
+
+RULES = {
+    rule.id: rule for rule in load_written_rules(Path("/nonexistent")).rules if rule.id.startswith("log.")
+}
+
+DATA = Path(__file__).parents[3] / "data" / "kernel_log"
+FAULTS = [line.split("\t") for line in (DATA / "faults.tsv").read_text().splitlines()]
+INNOCENT = (DATA / "start.txt").read_text().splitlines()
+
+
+def rules_of(line: str, root: Path) -> set[str]:
+    """The rule for what no other speaks of has a line only where none does."""
+    rule_names = {name for name, rule in RULES.items() if not rule.rest and re.search(rule.log, line)}
+    log = root / "sos_commands/kernel/dmesg"
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_text(f"[    1.0] {line}\n")
+    rows = rows_of_unlisted_lines(
+        Host(str(root)), {rule.log: rule.log_words for rule in RULES.values() if rule.log}
+    )
+    assert not isinstance(rows, Absent)
+    return rule_names or ({"log.driver"} if rows[0]["lines"] else set())
+
+
+def test_each_fault_is_found(tmp_path: Path) -> None:
+    def check(fault: list[str]) -> None:
+        rule, line = fault
+        assert rule in rules_of(line, tmp_path)
+
+    assert_each(FAULTS, check)
+
+
+def test_no_line_of_every_start_is_a_fault(tmp_path: Path) -> None:
+    def check(line: str) -> None:
+        assert rules_of(line, tmp_path) == set()
+
+    assert_each(INNOCENT, check)
+
+
+HEAVY = (
+    "asyncio",
+    "http.client",
+    "ssl",
+    "hostdx.probes.engine",
+    "hostdx.scenarios.analysis.imported.findings",
+)
+
+
+def test_triage_loads_nothing_that_it_does_not_need() -> None:
+    code = (
+        "import sys; from hostdx.scenarios.triage.triage import all_rules; all_rules(); "
+        "import hostdx.app.report.triage_text; "
+        f"print([name for name in {HEAVY!r} if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

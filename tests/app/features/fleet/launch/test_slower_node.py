@@ -52,7 +52,7 @@ def run(fleet: FakeFleet, *, together: bool = False) -> Path:
     return fleet_campaign.folder.path
 
 
-@pytest.mark.soak("`test_rounds.py` measures suspects again; `peers/test_retest.py` names the slower node")
+@pytest.mark.soak("`test_rounds.py` measures suspects again; `peers/test_judgement.py` names the slower node")
 def test_a_slower_node_is_measured_again_and_named(tmp_path: Path) -> None:
     fleet = FakeFleet(tmp_path)
     prepare_recordings(tmp_path, 0.75)  # rates: fewer a second is slower
@@ -71,7 +71,7 @@ def test_a_slower_node_is_measured_again_and_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.soak(
-    "a slower node is measured again and named; `peers/test_retest.py` names nobody of like nodes"
+    "a slower node is measured again and named; `peers/test_judgement.py` names nobody of like nodes"
 )
 def test_of_like_nodes_none_is_named(tmp_path: Path) -> None:
     fleet = FakeFleet(tmp_path)
