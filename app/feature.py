@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
-from hostdx.probes.reading.other_package import entry_points_of, load_entry
+from hostdx.probes.reading.other_package import entry_points_of, load_entry_point
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -135,7 +135,7 @@ def external_sections(session: RunSession) -> tuple[ReportSection, ...]:
     sections: list[ReportSection] = []
     for entry in entry_points_of(REPORT_PARTS):
         try:
-            make = cast("Callable[[RunSession], tuple[Part, ...]]", load_entry(entry))
+            make = cast("Callable[[RunSession], tuple[Part, ...]]", load_entry_point(entry))
             parts = tuple(make(session))
         except Exception as error:  # another package's code raises what it likes
             parts = (paragraph_of(f"cannot be made: {type(error).__name__}: {error}"),)

@@ -13,7 +13,7 @@ from hostdx.app.feature import COMMANDS as EXTERNAL
 from hostdx.app.feature import command_entries
 from hostdx.app.terminal.failure import COULD_NOT, USAGE, Failure
 from hostdx.app.terminal.output import print_result
-from hostdx.probes.reading.other_package import entry_points_of, load_entry
+from hostdx.probes.reading.other_package import entry_points_of, load_entry_point
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -101,7 +101,7 @@ class RootCommands(LazyGroup):
         if cmd_name in self.command_modules or (entry := self.external_commands().get(cmd_name)) is None:
             return super().get_command(ctx, cmd_name)
         try:
-            command = load_entry(entry)
+            command = load_entry_point(entry)
         except Exception as error:  # another package's module raises what it likes
             raise Failure(
                 f"{cmd_name}: cannot be loaded: {type(error).__name__}: {error}", COULD_NOT
@@ -114,7 +114,7 @@ class RootCommands(LazyGroup):
         lines = super().help_lines()
         for name, entry in sorted(self.external_commands().items()):
             try:
-                command = load_entry(entry)
+                command = load_entry_point(entry)
                 lines.append((name, cast("click.Command", command).get_short_help_str(400)))
             except Exception as error:
                 lines.append((name, f"cannot be loaded: {type(error).__name__}: {error}"))

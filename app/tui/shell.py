@@ -32,7 +32,7 @@ from hostdx.app.tui.ending import end_on_outside_signals, resume_only_after_susp
 from hostdx.app.tui.own_settings import KeysFromKeymap, read_keymap
 from hostdx.app.tui.requests import AppRequests
 from hostdx.app.tui.screens.base import MIN_SIZE_CELLS, Base
-from hostdx.probes.reading.other_package import load_entry
+from hostdx.probes.reading.other_package import load_entry_point
 from hostdx.scenarios.contract.card import bundled_cards, options_of_process
 from hostdx.scenarios.contract.events import Pulse
 
@@ -380,11 +380,11 @@ class Shell(KeysFromKeymap, AppRequests):
             return
         await super().on_event(event)
 
-    def show_keys(self, about: Screen[object], *, with_filter: bool = False) -> None:
+    def show_keys(self, about: Screen[object], *, as_palette: bool = False) -> None:
         from hostdx.app.tui.screens.keys import KeysScreen
 
         if not isinstance(about, KeysScreen):
-            self.push_screen(KeysScreen(about, filtering=with_filter))
+            self.push_screen(KeysScreen(about, as_palette=as_palette))
 
     def open_target(self, target: str) -> None:
         """Open what a panel's row, bar or point stands for (`targets.py`)."""
@@ -435,13 +435,13 @@ class Shell(KeysFromKeymap, AppRequests):
         """Open a screen of another package; where it cannot be made, why is said."""
         entry = next(entry for entry in external_screens() if entry.name == name)
         try:
-            self.push_screen(cast("Callable[[], Screen[None]]", load_entry(entry))())
+            self.push_screen(cast("Callable[[], Screen[None]]", load_entry_point(entry))())
         except Exception as error:  # another package's code raises what it likes
             self.show_message(f"{name}: {type(error).__name__}: {error}")
 
     def action_palette(self) -> None:
         if isinstance(self.screen, Base):
-            self.show_keys(self.screen, with_filter=True)
+            self.show_keys(self.screen, as_palette=True)
 
     def action_quit_now(self) -> None:
         self.exit(0)

@@ -100,7 +100,7 @@ def undo_entry(journal: Journal, entry: JournalEntry) -> UndoOutcome:
 
 
 def lock_journal(path: Path, patience_s: float = 0.0) -> Journal | None:
-    """The journal with its lock; None when it is gone meanwhile. Raises Busy.
+    """The journal with its lock; None when it is gone meanwhile. Raises JournalLocked.
 
     A dying runner holds the lock for the moment in which its last thread goes, a child that was
     writing for it until that is done, its supervisor while it undoes.

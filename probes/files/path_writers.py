@@ -56,7 +56,7 @@ def writers_of(
         return PathWriters(f"belongs to {_describe_user(status.st_uid)}")
     if stat.S_ISLNK(status.st_mode):
         return PathWriters()
-    if file_system and (shown := _by_file_system(status.st_dev)) != PathWriters():
+    if file_system and (shown := _writers_by_file_system(status.st_dev)) != PathWriters():
         return shown
     if renames_only and stat.S_ISDIR(status.st_mode) and status.st_mode & stat.S_ISVTX:
         return PathWriters()
@@ -70,9 +70,9 @@ def writers_of(
                 writer
                 for writer in (
                     _writers_by_mode_text(status.st_mode, status.st_gid, has_acl=bool(access or nfs4)),
-                    *_by_posix_acl(access, status.st_gid),
-                    *(f"{writer} (default ACL)" for writer in _by_posix_acl(default, status.st_gid)),
-                    *_by_nfs4_acl(nfs4, status.st_gid),
+                    *_writers_by_posix_acl(access, status.st_gid),
+                    *(f"{writer} (default ACL)" for writer in _writers_by_posix_acl(default, status.st_gid)),
+                    *_writers_by_nfs4_acl(nfs4, status.st_gid),
                 )
                 if writer
             ),
@@ -91,7 +91,7 @@ def _writers_by_mode_text(mode: int, gid: int, *, has_acl: bool) -> str:
     return ""
 
 
-def _by_posix_acl(acl: bytes, gid: int) -> Iterator[str]:
+def _writers_by_posix_acl(acl: bytes, gid: int) -> Iterator[str]:
     """Raises struct.error, ValueError."""
     if not acl:
         return
@@ -113,7 +113,7 @@ def _by_posix_acl(acl: bytes, gid: int) -> Iterator[str]:
             yield "may be written to by everybody"
 
 
-def _by_nfs4_acl(acl: bytes, gid: int) -> Iterator[str]:
+def _writers_by_nfs4_acl(acl: bytes, gid: int) -> Iterator[str]:
     """XDR: a count, then type, flags, mask and name of each entry. Raises struct.error, ValueError."""
     if not acl:
         return
@@ -173,7 +173,7 @@ def _describe_user(uid: int) -> str:
         return f"uid {uid}"
 
 
-def _by_file_system(device: int) -> PathWriters:
+def _writers_by_file_system(device: int) -> PathWriters:
     """Of a FUSE mount its user rules all that it shows; a server that shows no rights is not known."""
     kind, options = _find_mount(device)
     if kind.startswith("fuse") and kind != "fusectl":

@@ -252,7 +252,7 @@ def all_kinds() -> tuple[ImportKind, ...]:
     kinds = [*KINDS]
     for entry in other_package.entry_points_of(IMPORTERS):
         with suppress(Exception):  # another package's module raises what it likes
-            kind = other_package.load_entry(entry)
+            kind = other_package.load_entry_point(entry)
             if isinstance(kind, ImportKind):
                 kinds.append(kind)
     return tuple(kinds)

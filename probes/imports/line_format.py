@@ -378,7 +378,7 @@ class _LineReader:
             contradictions=tuple(self.contradictions),
             recomputed=form.recomputed,
             seconds=sum({m.workload: m.seconds for m in measures}.values()) or None,
-            left_out=tuple(self._left_out()),
+            left_out=tuple(self._left_out_columns()),
         )
 
     def _add_derived(self) -> None:
@@ -413,7 +413,7 @@ class _LineReader:
                 of=quantity.of, seconds=seconds or 0.0, conditions=block.conditions | conditions, invalid=reason,
             )  # fmt: skip
 
-    def _left_out(self) -> Iterator[OmittedFields]:
+    def _left_out_columns(self) -> Iterator[OmittedFields]:
         for name in self._headings:
             column = self._find_column(name)
             if column is None or column.left_out:

@@ -21,14 +21,14 @@ _OURS = b"[hostdx."  # in entry_points.txt: the heading of each of our groups
 
 @cache
 def _all_entry_points() -> EntryPoints | None:
-    if not any(map(_brings_something, sys.path)):
+    if not any(map(_may_bring_a_package, sys.path)):
         return None
     from importlib import metadata  # it takes a tenth of a start
 
     return cast("EntryPoints", metadata.entry_points())
 
 
-def _brings_something(place: str) -> bool:
+def _may_bring_a_package(place: str) -> bool:
     """Return True if a package that lies in `place`, of the module search path, brings something for hostdx.
 
     Also where that cannot be seen from here: in a zip.
@@ -57,7 +57,7 @@ def entry_points_of(group: str) -> tuple[EntryPoint, ...]:
     return tuple(sorted(group_entries, key=lambda entry: entry.name))
 
 
-def load_entry(entry: EntryPoint) -> object:
+def load_entry_point(entry: EntryPoint) -> object:
     """Return the entry's object. Raise Exception alone, whatever the package's module raises when it is imported."""
     with package_guard():
         return cast("object", entry.load())

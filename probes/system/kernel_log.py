@@ -142,12 +142,12 @@ def read_kernel_log(host: Host) -> KernelLog | Absent:
     for path in _FILES[1:]:
         text = host.read_file_text(path, MAX_LOG_BYTES)
         if is_present(text) and " kernel: " in text:
-            older = _lines_before(_kernel_lines(_of_this_host(host, text)), log.lines)
+            older = _lines_before(_kernel_lines(_without_lines_of_other_hosts(host, text)), log.lines)
             return KernelLog((*older, *log.lines), f"{log.source}, {path}") if older else log
     return log
 
 
-def _of_this_host(host: Host, text: str) -> str:
+def _without_lines_of_other_hosts(host: Host, text: str) -> str:
     """Leave out the lines that a log server received from other hosts."""
     named_lines = [(match[1], line) for line in text.splitlines() if (match := _HOST.match(line))]
     names = Counter(name for name, _ in named_lines)

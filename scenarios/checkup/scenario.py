@@ -224,7 +224,11 @@ class Checkup(Scenario):
         outcomes: list[OtherRunOutcome] = []
         limit = asyncio.timeout(most_s)
         directories = options.as_strings("dir")
-        about = [f for f in triage_findings if f.prove == part.id and _is_about(f, directories)]
+        about = [
+            f
+            for f in triage_findings
+            if f.prove == part.id and _is_about_measured_directories(f, directories)
+        ]
 
         def relay_event(event: ev.AnyEvent) -> None:
             for sample in relay_samples(part.id, part.plan, event, run.elapsed_s()):
@@ -322,7 +326,7 @@ def _sum_writes(plans: Sequence[Plan]) -> tuple[PlannedWrite, ...]:
     )
 
 
-def _is_about(finding: Finding, directories: Sequence[str]) -> bool:
+def _is_about_measured_directories(finding: Finding, directories: Sequence[str]) -> bool:
     """Not about a directory that was not measured."""
     named_directories = directories_named_by(finding)
     return not named_directories or any(directory in directories for directory in named_directories)

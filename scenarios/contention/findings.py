@@ -15,7 +15,7 @@ SAYS = finding_texts("contention")
 def contention_findings(curves: Sequence[ScalingCurve], *, memory: bool, longer: str) -> list[Finding]:
     """One, which answers the question where anything was decided. `longer`: the command of a longer run."""
     judged = [curve for curve in curves if curve.load != CONTROL]
-    stopped = worst_first([curve for curve in judged if curve.stops_after is not None])
+    stopped = worst_curve_first([curve for curve in judged if curve.stops_after is not None])
     most = curves[0].steps[-1].workers
     scaling_curves = [curve for curve in judged if curve.scales_to == most]
     control = next((curve for curve in curves if curve.load == CONTROL), curves[0])
@@ -38,7 +38,7 @@ def contention_findings(curves: Sequence[ScalingCurve], *, memory: bool, longer:
     ]
 
 
-def worst_first(stopped: Sequence[ScalingCurve]) -> list[ScalingCurve]:
+def worst_curve_first(stopped: Sequence[ScalingCurve]) -> list[ScalingCurve]:
     """Return a sort key: what the kernel serialises by design comes last, because it does so on every host."""
     return sorted(stopped, key=lambda curve: (curve.serial, curve.total_gain))
 

@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 import msgspec
 
 from hostdx.probes.reading import other_package
-from hostdx.probes.reading.other_package import load_entry
+from hostdx.probes.reading.other_package import load_entry_point
 from hostdx.scenarios import GROUP
 from hostdx.scenarios.contract import ranges as of
 from hostdx.scenarios.contract.folders import scenario_packages_with
@@ -86,7 +86,7 @@ def card_of(id: str) -> Card:
     entries = {} if matching_card else {e.name: e for e in other_package.entry_points_of(GROUP)}
     if (entry := entries.get(id)) is not None:
         try:
-            card = msgspec.convert(msgspec.to_builtins(getattr(load_entry(entry), "card", None)), Card)
+            card = msgspec.convert(msgspec.to_builtins(getattr(load_entry_point(entry), "card", None)), Card)
             matching_card = msgspec.structs.replace(card, id=id)
         except Exception:  # another package's module raises what it likes
             matching_card = None

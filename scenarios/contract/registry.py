@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from hostdx.probes.reading import other_package
-from hostdx.probes.reading.other_package import load_entry, package_guard
+from hostdx.probes.reading.other_package import load_entry_point, package_guard
 from hostdx.scenarios import GROUP as GROUP
 from hostdx.scenarios.contract.folders import SCENARIOS
 
@@ -92,7 +92,7 @@ def load_scenario(name: str) -> Scenario:
     for entry in other_package.entry_points_of(GROUP):
         if entry.name == name:
             with package_guard():
-                kind_of_another = cast("type[Scenario]", load_entry(entry))
+                kind_of_another = cast("type[Scenario]", load_entry_point(entry))
                 scenario = _checked_scenario(kind_of_another())
                 check_declaration(scenario)
                 return scenario

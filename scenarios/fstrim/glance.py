@@ -49,7 +49,7 @@ def chain_entries(host: Host, timer: TrimTimer, chain: DiscardChain) -> Iterator
     )
     if chain.swallowed_by or chain.read_only:
         return
-    yield make_entry(name, "by", _trimmed_by(host, timer, chain), timer.source)
+    yield make_entry(name, "by", _who_trims_text(host, timer, chain), timer.source)
     if amounts := _amounts_text(host, chain):
         yield Fact(name, "amounts", amounts, "statvfs, /proc/diskstats")
 
@@ -99,7 +99,7 @@ def _limits_text(layer: DiscardLayer) -> str:
     return f"discards of at most {units.format_size(layer.max_bytes)}{grains}"
 
 
-def _trimmed_by(host: Host, timer: TrimTimer, chain: DiscardChain) -> str | Absent:
+def _who_trims_text(host: Host, timer: TrimTimer, chain: DiscardChain) -> str | Absent:
     why = explain_untrimmed(host, timer, chain.mountpoints)
     if isinstance(why, Absent):
         return why

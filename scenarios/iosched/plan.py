@@ -52,7 +52,7 @@ def build_plan(host: Host, setup: SchedulerSetup, options: Options, planned: Cal
         rights=("root",),
         seconds=setup.budget_s + prepare_s + 2.0,
         measuring_s=setup.budget_s,
-        left_out=() if setup.refusal else _left_out(setup, on),
+        left_out=() if setup.refusal else _left_out_lines(setup, on),
         sentences=() if setup.refusal else _list_sentences(setup, on, kind.why if kind else ""),
         refusal=setup.refusal,
     )
@@ -85,7 +85,7 @@ def _format_needed_seconds(setup: SchedulerSetup) -> list[str]:
     return parts
 
 
-def _left_out(setup: SchedulerSetup, on: ScheduledDisks) -> tuple[str, ...]:
+def _left_out_lines(setup: SchedulerSetup, on: ScheduledDisks) -> tuple[str, ...]:
     lines: list[str] = []
     if setup.unreached_jobs:
         titles = ", ".join(dict.fromkeys(f"{job.mix.title} ({job.variant})" for job in setup.unreached_jobs))

@@ -84,7 +84,7 @@ def plan_fields(host: Host, options: Options, blocked: str, needs: str) -> dict[
             f"sends small packets from one CPU, through {len(tried[0].compared)} variants in turn",
             "tests every variant first: genuine packets arrive, and only the check drops forged ones",
         ),
-        "left_out": tuple(_left_out(facts, main, blocked)) + main.left_out,
+        "left_out": tuple(_left_out_lines(facts, main, blocked)) + main.left_out,
     }
 
 
@@ -116,7 +116,7 @@ def routes_of(facts: RpFilterFacts, asked: int) -> RouteSet:
     return RouteSet(ipv6=routes_for("IPv6"), ipv4=routes_for("IPv4"))
 
 
-def _left_out(facts: RpFilterFacts, main: MeasuredCheck, blocked: str) -> Iterator[str]:
+def _left_out_lines(facts: RpFilterFacts, main: MeasuredCheck, blocked: str) -> Iterator[str]:
     if blocked:
         yield blocked
     if not facts.ipv6:

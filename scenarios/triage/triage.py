@@ -45,7 +45,7 @@ def _external_rules() -> Iterator[HostRule]:
     """Yield the rules of other packages; of one that cannot be loaded a rule that says so."""
     for entry in other_package.entry_points_of(RULES):
         try:
-            rules = tuple(cast("Iterable[HostRule]", other_package.load_entry(entry)))
+            rules = tuple(cast("Iterable[HostRule]", other_package.load_entry_point(entry)))
             if strange := next((rule for rule in rules if not isinstance(rule, HostRule)), None):
                 raise TypeError(f"{type(strange).__name__} is no HostRule")
         except Exception as error:  # another package's module raises what it likes
@@ -71,7 +71,7 @@ def scenario_facts(host: Host) -> Iterator[Entry]:
 def _external_facts(entry: EntryPoint, host: Host) -> Iterator[Entry]:
     """Yield the facts of another package, or one that says why it has none."""
     try:
-        glance = cast("Callable[[Host], Iterable[Entry]]", other_package.load_entry(entry))
+        glance = cast("Callable[[Host], Iterable[Entry]]", other_package.load_entry_point(entry))
         with other_package.package_guard():
             facts = tuple(glance(host))
     except OutOfTime:

@@ -154,14 +154,14 @@ def _parse_variants(variants: object, command: str, cwd: str, series: int) -> tu
     if not variants and series:
         return (make_variant("run", [], command, cwd),)
     return tuple(
-        _from_table(variant_words, command, cwd)
+        _variant_from_table(variant_words, command, cwd)
         if isinstance(variant_words, dict)
         else parse_variant(str(variant_words), command, cwd)
         for variant_words in variants
     )
 
 
-def _from_table(table: Mapping[str, Any], command: str, cwd: str) -> CommandVariant:
+def _variant_from_table(table: Mapping[str, Any], command: str, cwd: str) -> CommandVariant:
     """`[[variant]]` with `name` and the words; variables in capitals, or all in a table `env`."""
     words: list[tuple[str, str]] = []
     for key, value in table.items():

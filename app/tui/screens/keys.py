@@ -81,12 +81,12 @@ class KeysScreen(Base):
     BINDINGS = [Binding("slash", "filter", "filter", priority=True)]
     title_words = "keys"
 
-    def __init__(self, about: Screen[object], *, filtering: bool = False) -> None:
+    def __init__(self, about: Screen[object], *, as_palette: bool = False) -> None:
         super().__init__()
         self._about = about
-        self._filtering = filtering
-        self._actions = [*list_actions(about), *(list_openings(self.shell) if filtering else ())]
-        if filtering:
+        self._as_palette = as_palette
+        self._actions = [*list_actions(about), *(list_openings(self.shell) if as_palette else ())]
+        if as_palette:
             self.add_class("-palette")
             self.filter_hint = "Enter runs it, Esc shows all"
 
@@ -101,17 +101,17 @@ class KeysScreen(Base):
         ]
         with Box(id="parts"):
             yield Picker(id="actions", title=f"KEYS  {title}", list_rows=lambda: rows)
-            if not self._filtering:
+            if not self._as_palette:
                 yield WordList()
 
     def on_mount(self) -> None:
-        if self._filtering:
+        if self._as_palette:
             self.action_filter()
 
     def confirm_filter(self) -> None:
         """The palette: Enter runs what stands under the cursor, at once."""
-        if self._filtering:
-            self._filtering = False
+        if self._as_palette:
+            self._as_palette = False
             self.query_one("#actions", Picker).action_choose()
 
     def on_picker_chosen(self, event: Picker.Chosen) -> None:

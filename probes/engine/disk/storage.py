@@ -297,7 +297,7 @@ class StorageBench:
                 error.errno,
             ) from error
         moved = counter_growth(device, self.device_bytes(load.kind))
-        self._charge_budget(load, replies, moved)
+        self._charge_write_and_note_rate(load, replies, moved)
         ended = most is not None and any(reply["n"] >= most for reply in replies)
         as_declared = load.most_bytes is not None and most_bytes == load.most_bytes
         if ended and most is not None and not rehearsal and not as_declared:
@@ -353,7 +353,7 @@ class StorageBench:
         part = file_part_of_worker(files, index, load.workers, load.block_bytes, sequential=load.sequential)
         return spec | part | {"sync": load.sync, "direct": files[0].direct}
 
-    def _charge_budget(
+    def _charge_write_and_note_rate(
         self, load: EngineLoad, replies: Sequence[BlockReply], device_bytes: int | None
     ) -> None:
         if load.kind != "write":

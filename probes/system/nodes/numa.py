@@ -85,7 +85,7 @@ def read_numa(host: Host) -> NumaTable | Absent:
     return NumaTable(
         nodes=nodes,
         with_cpus=len(filled),
-        per_socket=_per_socket(filled, placed, doubt),
+        per_socket=_nodes_per_socket(filled, placed, doubt),
         doubt=doubt,
         distance_doubt=_explain_distance_doubt(
             nodes, any(host.path_exists(f"{ROOT}/node{n}/distance") for n in numbers)
@@ -173,7 +173,7 @@ def _explain_distance_doubt(nodes: tuple[NumaNode, ...], has_distances: bool) ->
     return ""
 
 
-def _per_socket(filled: list[NumaNode], placed: CpuTopology, doubt: str) -> float | Absent:
+def _nodes_per_socket(filled: list[NumaNode], placed: CpuTopology, doubt: str) -> float | Absent:
     """Of all sockets alike: where they differ (a node's CPUs are all offline) there is no such number."""
     invalid: AbsentKind = "invalid"
     if doubt:

@@ -42,7 +42,7 @@ def read_distribution(host: Host) -> Distribution | Absent:
     for path in ("/etc/os-release", "/usr/lib/os-release"):
         text = host.read_file_text(path, 1 << 16)
         if isinstance(text, str):
-            return _from_values(parse_os_release(text), path)
+            return _distribution_from_values(parse_os_release(text), path)
         first = text if first is None else first
     for path, name in _OLD_FILES:
         text = host.read_file_text(path, 1 << 16)
@@ -50,7 +50,7 @@ def read_distribution(host: Host) -> Distribution | Absent:
             line = text.strip().splitlines()[0]
             version = re.search(r"[0-9]{1,9}(\.[0-9]{1,9}){0,9}", line)
             words = {"ID": name, "VERSION_ID": version[0] if version else "", "PRETTY_NAME": line}
-            return _from_values(words, path)
+            return _distribution_from_values(words, path)
     return first if first is not None else Absent("no os-release")
 
 
@@ -68,7 +68,7 @@ def parse_os_release(text: str) -> dict[str, str]:
     return values
 
 
-def _from_values(values: dict[str, str], path: str) -> Distribution:
+def _distribution_from_values(values: dict[str, str], path: str) -> Distribution:
     name = values.get("ID", "linux")
     likes = {name, *values.get("ID_LIKE", "").split()}
     version = values.get("VERSION_ID", "")

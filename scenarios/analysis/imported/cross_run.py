@@ -29,7 +29,8 @@ _SCATTER = 2.0  # largest over smallest of a series without slope or step
 def box_findings(box: BoundingBoxFigures) -> list[Finding]:
     below = [o for o in box.odd if o.kind == "easy below hard"]
     below_findings = [
-        _below_finding(box, name, [o for o in below if o.workload == name]) for name in _workload_names(below)
+        _easy_below_hard_finding(box, name, [o for o in below if o.workload == name])
+        for name in _workload_names(below)
     ]
     return [*below_findings, *(placing_finding(box, p) for p in box.placed)]
 
@@ -38,7 +39,7 @@ def _workload_names(odd: Sequence[BoxOutlier]) -> list[str]:
     return list(dict.fromkeys(o.workload for o in odd))
 
 
-def _below_finding(box: BoundingBoxFigures, name: str, odd: Sequence[BoxOutlier]) -> Finding:
+def _easy_below_hard_finding(box: BoundingBoxFigures, name: str, odd: Sequence[BoxOutlier]) -> Finding:
     """No vote is taken: the hard pattern of the same run is the witness."""
     hard = name.replace("easy", "hard")
     count = f"{len(odd)} of {len(box.runs)} runs" if len(box.runs) > 1 else "the run"
@@ -53,7 +54,7 @@ def _below_finding(box: BoundingBoxFigures, name: str, odd: Sequence[BoxOutlier]
         count=count,
         runs=_runs_text([o.run for o in odd]),
         evidence=[
-            *_two_groups(box, name, odd),
+            *_two_groups_evidence(box, name, odd),
             *(
                 SAYS.evidence(
                     "below",
@@ -69,7 +70,7 @@ def _below_finding(box: BoundingBoxFigures, name: str, odd: Sequence[BoxOutlier]
     )
 
 
-def _two_groups(box: BoundingBoxFigures, name: str, odd: Sequence[BoxOutlier]) -> list[Evidence]:
+def _two_groups_evidence(box: BoundingBoxFigures, name: str, odd: Sequence[BoxOutlier]) -> list[Evidence]:
     """Where the broken runs lie together and the sound ones elsewhere."""
     corner = next(c for c in box.corners if c.workload == name)
     broken = [o.value for o in odd]

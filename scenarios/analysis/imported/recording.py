@@ -111,7 +111,7 @@ def _result_blocks(order: Sequence[RunSnapshot]) -> Iterator[ev.Block]:
     """A block a result; of a single result a block a repetition, so that its own spread is known."""
     single = len(order) == 1
     for index, snapshot in enumerate(order):
-        for name, measures in _by_workload(_valid_measures(snapshot, single=single)).items():
+        for name, measures in _measures_by_workload(_valid_measures(snapshot, single=single)).items():
             seconds = max(m.seconds for m in measures)
             repeated = [m for m in measures if len(m.runs) > 1] if single else []
             times = len(repeated[0].runs) if repeated else 1
@@ -128,7 +128,7 @@ def _result_blocks(order: Sequence[RunSnapshot]) -> Iterator[ev.Block]:
                 )  # fmt: skip
 
 
-def _by_workload(measures: Sequence[ImportedMeasure]) -> dict[str, list[ImportedMeasure]]:
+def _measures_by_workload(measures: Sequence[ImportedMeasure]) -> dict[str, list[ImportedMeasure]]:
     measures_by_workload: dict[str, list[ImportedMeasure]] = {}
     for m in measures:
         measures_by_workload.setdefault(m.workload, []).append(m)

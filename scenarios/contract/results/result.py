@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import msgspec
 
 from hostdx.probes.reading import other_package
-from hostdx.probes.reading.other_package import load_entry
+from hostdx.probes.reading.other_package import load_entry_point
 from hostdx.probes.types import Json
 from hostdx.scenarios import GROUP
 from hostdx.scenarios.contract import ranges as of
@@ -131,7 +131,7 @@ def result_tagged(tag: str) -> type[Result] | None:
     if entry is None:
         return None
     try:
-        load_entry(entry)
+        load_entry_point(entry)
     except Exception:  # another package's module raises what it likes: its results are not known here, then
         return None
     return _results_in_module(sys.modules[entry.module]).get(tag)

@@ -240,7 +240,9 @@ class MixedBench:
         moved: int | None,
     ) -> Measured:
         """The first role leads: its operations, percentiles and histogram; every role gives its metric."""
-        parts = [combine_replies(role.load, own, ends, onset, None) for role, own in _by_role(mix, replies)]
+        parts = [
+            combine_replies(role.load, own, ends, onset, None) for role, own in _replies_by_role(mix, replies)
+        ]
         read = _bytes_of_kind(mix, replies, "read")
         lead = msgspec.structs.replace(parts[0], bytes=read, device_bytes=moved if read else None)
         if why := served_by_cache_reason(lead):
@@ -297,7 +299,7 @@ class MixedBench:
         self._pool = WorkerPool(())
 
 
-def _by_role(mix: WorkerMix, replies: list[BlockReply]) -> list[tuple[WorkerRole, list[BlockReply]]]:
+def _replies_by_role(mix: WorkerMix, replies: list[BlockReply]) -> list[tuple[WorkerRole, list[BlockReply]]]:
     out = []
     at = 0
     for role in mix.roles:
@@ -308,7 +310,7 @@ def _by_role(mix: WorkerMix, replies: list[BlockReply]) -> list[tuple[WorkerRole
 
 def _bytes_of_kind(mix: WorkerMix, replies: list[BlockReply], kind: str) -> int:
     """Return what the workers of one direction moved in the whole block, its onset too."""
-    pairs = _by_role(mix, replies)
+    pairs = _replies_by_role(mix, replies)
     return sum(r["n"] * role.load.block_bytes for role, own in pairs for r in own if role.load.kind == kind)
 
 

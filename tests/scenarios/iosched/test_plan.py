@@ -14,7 +14,7 @@ from hostdx.scenarios.contract.model import Options, UsageError
 from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.iosched import scheduler_setup as iosched_layout
 from hostdx.scenarios.iosched.findings import verdict_finding
-from hostdx.scenarios.iosched.plan import _format_needed_seconds, _left_out, _list_switch_effects
+from hostdx.scenarios.iosched.plan import _format_needed_seconds, _left_out_lines, _list_switch_effects
 from hostdx.scenarios.iosched.remedies import bfq_throughput_remedy, make_scheduler_remedy, udev_rule
 from hostdx.scenarios.iosched.scenario import Iosched
 from hostdx.scenarios.iosched.scheduler_setup import (
@@ -57,7 +57,7 @@ def plan_setup(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
 def test_a_budget_that_is_too_short_names_what_is_not_measured(plan_setup) -> None:  # type: ignore[no-untyped-def]
     setup = plan_setup(scheduler=["bfq", "none"], budget=480)
     assert {job.variant for job in setup.unreached_jobs} == {"none"}
-    left_out = _left_out(setup, setup.target)
+    left_out = _left_out_lines(setup, setup.target)
     assert "eight random readers (none)" in left_out[0] and "not within 480 s" in left_out[0]
     needed_s = float(left_out[0].split("--budget ")[1].split()[0])
     assert not plan_setup(scheduler=["bfq", "none"], budget=needed_s).unreached_jobs
@@ -83,7 +83,9 @@ def test_a_host_that_switches_slowly_keeps_more_for_the_loads_behind(plan_setup)
 
 def test_only_a_hard_disk_gets_many_writers_by_itself(plan_setup, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     assert "write-streams" not in {job.mix.id for job in plan_setup(scheduler=["bfq"]).jobs}
-    assert "eight sequential writers" in _left_out(plan_setup(scheduler=["bfq"]), plan_setup().target)[-1]
+    assert (
+        "eight sequential writers" in _left_out_lines(plan_setup(scheduler=["bfq"]), plan_setup().target)[-1]
+    )
     monkeypatch.setattr(iosched_layout, "has_hard_disk", lambda target: True)
     setup = plan_setup(scheduler=["bfq"])
     (job,) = (j for j in setup.jobs if j.mix.id == "write-streams")

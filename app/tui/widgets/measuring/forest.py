@@ -36,11 +36,18 @@ def forest_lines(session: RunSession, width: int, height: int) -> list[Line]:
     for load, load_standings in pairs_of(session):
         target = load_target(load.id) if load.id in session.blocks else ""
         rows += [
-            (f"{card_title(load)} {standing.name}".strip(), _brief(standing.words), standing.bar, target)
+            (
+                f"{card_title(load)} {standing.name}".strip(),
+                _without_measuring_word(standing.words),
+                standing.bar,
+                target,
+            )
             for standing in load_standings
         ]
         rows += (
-            [] if load_standings else [(card_title(load), _brief(planned_words(session, load)), None, target)]
+            []
+            if load_standings
+            else [(card_title(load), _without_measuring_word(planned_words(session, load)), None, target)]
         )
     if len(rows) > height - 1:
         drawn = sorted(
@@ -66,7 +73,7 @@ def forest_lines(session: RunSession, width: int, height: int) -> list[Line]:
     return [*out, *([text_line(f"and {left_out} more: v", "dim")] if left_out else [])][:height]
 
 
-def _brief(words: str) -> str:
+def _without_measuring_word(words: str) -> str:
     """Return the count alone: the card of the load under way says that it is being measured."""
     return words.removeprefix("measuring, ")
 
