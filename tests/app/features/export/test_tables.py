@@ -22,6 +22,16 @@ pytestmark = pytest.mark.usefixtures("own_state")
 Rows = list[dict[str, object]]
 
 
+@pytest.fixture(name="demos")
+def copied_demos(tmp_path: Path) -> Path:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    for name in ("demo:storage", "demo:box", "demo:workload"):
+        path = store.resolve_recording(name)
+        shutil.copy(path, folder / path.name)
+    return folder
+
+
 def export(*arguments: object, status: int = 0) -> None:
     assert run_command_line(["export", *map(str, arguments)]) == status
 
