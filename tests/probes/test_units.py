@@ -1,6 +1,5 @@
 """One way to say a number: digits, prefixes and the border between per cent and factor."""
 
-import math
 import re
 
 from hypothesis import given
@@ -118,12 +117,3 @@ SAYERS = [
 def test_whatever_comes_no_exponent_and_no_failure(say: object, value: float) -> None:
     text = say(value)  # type: ignore[operator]
     assert text and not re.search(r"\de[+-]?\d|nan|inf", text)
-
-
-@given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))
-def test_head_and_tail_of_an_effect_speak_alike(a: float, b: float) -> None:
-    low, high = sorted((a, b))
-    middle = math.sqrt(low * high)
-    interval = units.format_interval(low, high, middle)
-    if not low < 1 < high:
-        assert ("×" in interval) == ("×" in units.format_effect(middle))

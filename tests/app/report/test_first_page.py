@@ -1,21 +1,18 @@
 """The first page, and its confirmation."""
 
 import math
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
-from hostdx.app.recordings.reader import load_recording
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.report.confirmation import local_mounts
 from hostdx.app.report.figures.interval_chart import scale_for_bars
-from hostdx.app.report.figures.verdict_table import VerdictRow, list_verdict_rows, make_bars
+from hostdx.app.report.figures.verdict_table import VerdictRow, make_bars
 from hostdx.app.report.forms.svg import bar_svg, chart_svg
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.results.document import Axis, Chart, ChartSeries
 
-DEMOS = Path(__file__).parents[3] / "app" / "recordings" / "demos"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
@@ -45,11 +42,6 @@ def test_blocks_have_a_form_of_their_own_for_each_side() -> None:
     svg = ElementTree.fromstring(chart_svg(Chart("t", sides, Axis(0, 2), Axis(0, 3))))
     assert (len([*svg.iter(f"{SVG}circle")]), len([*svg.iter(f"{SVG}rect")])) == (2, 2)  # and the legend
     assert chart_svg(Chart("t", sides, Axis(0, math.inf), Axis(0, 3))) == ""
-
-
-def test_each_bar_says_which_variant_it_is_of_where_there_are_several() -> None:
-    svg = effects_svg(list_verdict_rows(load_recording(DEMOS / "rpfilter.jsonl")))
-    assert "check against none" in svg and "trivial against none" in svg
 
 
 ROOT, DATA, FAST = ("/", "/dev/vda1"), ("/data", "/dev/sdb1"), ("/fast", "/dev/nvme0n1p2")

@@ -180,23 +180,6 @@ def test_metadata_creates_stats_deletes_and_leaves_nothing(tmp_path: Path) -> No
         os.close(fd)
 
 
-def test_workers_in_one_place_do_not_take_each_others_names(tmp_path: Path) -> None:
-    (tmp_path / "3").mkdir()
-    fd = os.open(tmp_path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        sides = [metadata.NameCycle(fd, "3", stem, 4) for stem in ("one", "other")]
-        for number in range(6):
-            for side in sides:
-                side.do_operation(number)
-        assert len(list((tmp_path / "3").iterdir())) == 8
-        sides[0].clear()
-        assert len(list((tmp_path / "3").iterdir())) == 4
-        sides[1].clear()
-        assert not list((tmp_path / "3").iterdir())
-    finally:
-        os.close(fd)
-
-
 def test_where_names_are_links_no_inode_is_freed_and_the_file_stays(tmp_path: Path) -> None:
     """ext4 without a journal passes over freed inodes: what was deleted makes the next creations slower."""
     place = tmp_path / "3"

@@ -1,8 +1,6 @@
 """The storage engine on a real ext4 in a loop device, and under a runner that is killed."""
 
-import math
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -12,21 +10,14 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.engine import histogram
-from hostdx.probes.engine.disk.refusals import check_suitability, delays_inode_reuse
+from hostdx.probes.engine.disk.refusals import check_suitability
 from hostdx.probes.engine.disk.storage import StorageBench
-from hostdx.probes.engine.disk.trains import StorageBatches
 from hostdx.probes.engine.measured import BenchRefused, served_by_cache_reason
 from hostdx.probes.engine.pool import SharedWorkers
-from hostdx.probes.engine.workloads import engine_load
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.process_stat import read_own_stat
 from hostdx.probes.system.disk.topology import find_placement
 from hostdx.probes.types import is_present
-from hostdx.scenarios.contract.plan import Metric
-from hostdx.scenarios.contract.verdict.verdict import GroupVerdict
-from hostdx.scenarios.experiment.places import FileSetVisits
-from hostdx.scenarios.experiment.schedule.train_scheduler import batch_groups
-from hostdx.scenarios.experiment.sequential import SequentialComparison, draw_orders
 from tests.fakes.held import open_private
 from tests.needs import LOOP, need, needs, not_here, on_disk, program
 from tests.real.own_disk import unmount
@@ -34,7 +25,6 @@ from tests.real.polled import happens
 
 pytestmark = [pytest.mark.real("cpu"), needs(LOOP)]
 MIB = 1 << 20
-GROUPS = 96  # of 80 ms
 Make = Callable[..., Path]
 
 
@@ -135,69 +125,6 @@ async def test_places_on_xfs_spread_over_its_allocation_groups(ext4: Make) -> No
             await bench.close()
     for directory in owned:
         directory.close()
-
-
-async def names_compared(first: Path, second: Path, seed: int, *, links: bool) -> GroupVerdict:
-    """create/stat/delete in both, in groups of slices that are drawn as an experiment draws them."""
-    rng, crew, benches = random.Random(seed), SharedWorkers(), {}
-    owned = [open_private(directory) for directory in (first, second)]
-    load = engine_load("metadata")
-    metric = Metric(load.metric, load.unit)
-    for variant, own in zip("AB", owned, strict=True):
-        benches[variant] = StorageBench(Host(), own.path, own, 256 * MIB, seed, [], crew=crew, links=links)
-    try:
-        await StorageBench.prepare_all(list(benches.values()), workloads=[load.id])
-        trains = StorageBatches(benches, load)
-        await trains.start_workers_and_rehearse()
-        comparison = SequentialComparison(
-            "A", "B", load.metric, planned_groups=GROUPS, all_pairs=trains.places
-        )
-        visits, draw = FileSetVisits(trains.places, rng), draw_orders("AB", rng)
-        while len(comparison.log_ratios) < GROUPS:
-            places = visits.next(12)
-            order = ["AB".index(v) for _ in places for v in next(draw)]
-            train = await trains.measure_batch(
-                order, 0.02, places=[place for place in places for _ in range(4)]
-            )
-            visits.count_visits(places)
-            for group in batch_groups(train, trains.variant_names, 0, places):
-                value = group.value(metric, ("A", "B"))
-                if value is not None:
-                    comparison.add(*value, place=group.place)
-    finally:
-        for bench in benches.values():
-            await bench.close()
-        for own in owned:
-            assert all(size == 0 for size in own.delete_contents())  # names of empty files
-            own.close()
-    return comparison.final_verdict()
-
-
-@pytest.mark.soak("orders of a side are exchanged in a fake engine")
-@pytest.mark.noisy(
-    "two verdicts at 95 %",
-    false_failures="0.1 % computed (the same one of two verdicts at 2.5 % twice); 0 of 4",
-)
-async def test_names_without_a_journal_do_not_favour_a_side_by_its_order(ext4: Make) -> None:
-    """All false calls went against the second directory, whichever it was: freed inodes are passed over."""
-    root = ext4(512, ("mkfs.ext4", "-q", "-O", "^has_journal"))
-    place = find_placement(Host(), str(root))
-    assert is_present(place) and delays_inode_reuse(Host(), place)
-    sides = [root / "a", root / "b"]
-    verdicts = []
-    for number, (first, second) in enumerate((sides, sides[::-1])):
-        for side in (first, second):
-            side.mkdir(exist_ok=True)
-        verdicts.append(await names_compared(first, second, number, links=True))
-    words = [verdict.verdict for verdict in verdicts]
-    assert words != ["slower", "slower"] and words != ["faster", "faster"]
-    logs, widths = [], []
-    for verdict in verdicts:
-        assert verdict.ratio is not None and verdict.ci95 is not None
-        logs.append(math.log(verdict.ratio))
-        widths.append(math.log(verdict.ci95[1] / verdict.ci95[0]) / 2)
-    # A real difference of the directories is turned round with them, a bias of the order is there twice.
-    assert abs(sum(logs)) < math.log(1.05) + 2 * math.hypot(*widths)
 
 
 async def test_what_a_cache_serves_is_found_out(ext4: Make) -> None:

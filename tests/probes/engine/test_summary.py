@@ -11,8 +11,6 @@ from hostdx.probes.engine.measured import Measured, served_by_cache_reason
 from hostdx.probes.engine.summary import combine_replies
 from hostdx.probes.engine.workloads import engine_load
 
-READ = engine_load("randread-4k-qd16")
-
 MS = 1_000_000
 
 
@@ -23,22 +21,6 @@ def piece(count: int, each_ns: int, cpu_s: float = 0.0) -> dict[str, Any]:
 
 def reply(*pieces: dict[str, Any]) -> dict[str, Any]:
     return {"slices": list(pieces), "ns": sum(p["ns"] for p in pieces), "n": sum(p["n"] for p in pieces)}
-
-
-def test_longer_blocks_tell_their_inside_twice_a_second() -> None:
-    measured = combine_replies(
-        READ, [reply(piece(500, MS, 0.1), piece(250, 2 * MS, 0.1))] * 2, [0.5, 1.0], False, None
-    )
-    rates = [(w.offset_s, w.value) for w in measured.within if w.series == "IOPS"]
-    assert [at for at, _ in rates] == [0.5, 1.0]
-    assert [rate for _, rate in rates] == pytest.approx([2000, 1000])
-    assert [w.value for w in measured.within if w.series == "bytes/s"] == [
-        pytest.approx(2000 * 4096),
-        pytest.approx(1000 * 4096),
-    ]
-    cpu = [w.value for w in measured.within if w.series == "cpu/operation"]
-    assert cpu == [pytest.approx(200), pytest.approx(400)]
-    assert {w.series for w in measured.within} == {"IOPS", "bytes/s", "cpu/operation", "p50", "p99"}
 
 
 def test_the_onset_stands_apart() -> None:

@@ -46,13 +46,6 @@ def test_a_prmon_pair_of_one_run_agrees_and_of_two_does_not() -> None:
     assert [c.subject for c in compare_text_with_summary(series, other)] == ["wall time"]
 
 
-def test_ior_prefers_the_maximum_and_keeps_every_run() -> None:
-    text = "other output\n" + texts.IOR + "more output\n" + texts.IOR
-    result = read_text(text)
-    assert isinstance(result.detail, Ior) and len(result.detail.runs) == 2
-    assert value(result, "run 2: ior read", "bandwidth") == 32 * 2**20
-
-
 @pytest.mark.parametrize("nested", [True, False])
 def test_ior_json_with_nested_and_flat_results(nested: bool) -> None:
     rows = [

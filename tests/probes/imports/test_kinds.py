@@ -248,18 +248,6 @@ def test_perfs_text_of_another_locale() -> None:
     assert result.seconds == 496.435147353 and [m.name for m in result.missing] == ["branches"]
 
 
-def test_short_iostat_keeps_its_rate() -> None:
-    result = read_text(forms.IOSTAT_SHORT)
-    assert value(result, "disk:sda", "rate") == pytest.approx(604 * 1024)  # the first report is since boot
-    assert value(result, "disk:sda", "queue length") == 46
-
-
-def test_elbenchos_live_statistics_are_a_series() -> None:
-    result = read_text(forms.ELBENCHO_LIVE)
-    assert value(result, "elbencho write", "bandwidth") == 1.2e9
-    assert [p.at_s for p in result.points] == [5.0, 10.0]
-
-
 OTHERS = {
     "smartctl 7.3 2022-02-28 r5338 [x86_64-linux] (local build)\n": "smartctl",
     "Smart Log for NVME device:nvme0n1 namespace-id:ffffffff\n": "nvme-cli",

@@ -116,19 +116,3 @@ def test_a_line_in_log_and_journal_counts_once(tmp_path: Path) -> None:
     tree.put("/sos_commands/logs/journalctl_--no-pager_--boot_-1", OWN.format(n=3))
     tree.put("/sos_commands/logs/journalctl_--no-pager", OWN.format(n=4))
     assert read_messages(tree, "slurmd") == ["line 1", "line 1", "line 2"]
-
-
-def test_names_of_programs(tmp_path: Path) -> None:
-    lines = ("postfix/smtpd[1]: a", "sssd[sssd]: b", "rsyslogd: c", "(root) d: e", "kernel: f")
-    tree = Tree(tmp_path).put("/var/log/syslog", "".join(f"Nov  4 02:11:00 h {line}\n" for line in lines))
-    by_program = read_system_log(tree.host())
-    assert {
-        name: [line.message for line in by_program.get(name, [])] for name in ("smtpd", "sssd", "rsyslogd")
-    } == {"smtpd": ["a"], "sssd": ["b"], "rsyslogd": ["c"]}
-
-
-def test_managers_of_users_are_a_program_of_their_own(tmp_path: Path) -> None:
-    lines = ("systemd[1]: a", "systemd[2207]: b", "systemd: c")
-    tree = Tree(tmp_path).put("/var/log/syslog", "".join(f"Nov  4 02:11:00 h {line}\n" for line in lines))
-    assert read_messages(tree, "systemd") == ["a", "c"]
-    assert read_messages(tree, "systemd --user") == ["b"]

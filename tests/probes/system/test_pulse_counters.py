@@ -49,30 +49,6 @@ def test_short_and_odd_lines_are_left_out(tmp_path: Path) -> None:
     assert list(counters) == ["sda"]
 
 
-def test_rates_between_two_readings(tmp_path: Path) -> None:
-    before = read_host_counters(
-        host_of(
-            tmp_path / "a", stat=STAT.format(idle=800, steal=10), diskstats=LINE_14, loadavg="0.5 1 1 1/9 7"
-        ),
-        10.0,
-    )
-    line = "   8       0 sda 110 1 1800 7 20 2 3600 9 3 2500 2500"
-    after = read_host_counters(
-        host_of(
-            tmp_path / "b", stat=STAT.format(idle=850, steal=60), diskstats=line, loadavg="1.25 1 1 1/9 7"
-        ),
-        12.0,
-    )
-    rates = compute_host_rates(before, after)
-    assert rates.seconds == 2.0
-    assert rates.load1 == 1.25
-    assert rates.steal == 0.5  # 50 of 100 ticks
-    assert rates.cpu == 0.0
-    assert rates.devices == {"sda": (1000 * 512 / 2, 2000 * 512 / 2, 0.5)}
-    assert before.cpus == 2
-    assert before.running == 3
-
-
 def test_pressure_is_absent_without_psi_and_read_where_there_is(tmp_path: Path) -> None:
     without = read_host_counters(host_of(tmp_path / "el9", stat=STAT.format(idle=1, steal=1)))
     assert without.psi_io is None

@@ -96,14 +96,6 @@ def test_the_headline_of_a_busy_host_says_so() -> None:
     assert "hog" in finding.title and finding.severity == "warning" and finding.confidence == "measured"
 
 
-def test_what_was_not_measured_is_not_cleared() -> None:
-    """A check mark said that nothing explains a slow host, where two parts of six had run."""
-    cleared = Item(scenario="null", state="cleared", words="not the host", severity="ok")
-    missing = Item(scenario="storage", state="not measured", words="the disk: no time was left")
-    assert answer_finding(rank_items([cleared])).severity == "ok"
-    assert answer_finding(rank_items([cleared, missing])).severity == "notice"
-
-
 def events_of(demo: str) -> list[ev.AnyEvent]:
     return list(read_events(store.resolve_recording(f"demo:{demo}")))
 

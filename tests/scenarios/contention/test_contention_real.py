@@ -1,6 +1,5 @@
 """`hostdx run contention` for real: in a directory, and in memory as root; killed it leaves nothing."""
 
-import json
 import os
 import signal
 import tempfile
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from hostdx.probes.reading.process_stat import is_running, read_own_stat
-from tests.app.launcher import run_hostdx, start_hostdx
+from tests.app.launcher import start_hostdx
 from tests.needs import LOOP, ROOT, needs, program
 from tests.real.polled import happens
 
@@ -35,19 +34,6 @@ def own_loops() -> set[str]:
         except OSError:
             continue  # another test's, which is gone meanwhile
     return loops
-
-
-@pytest.mark.soak("a killed run; whole ones of a fake bench")
-def test_in_a_directory_to_its_end(tmp_path: Path, disk: Path) -> None:
-    done = run_hostdx(tmp_path, "run", "contention", "--workers", "2", "--dir", str(disk), "--budget", "18", "--json",
-                  timeout=200)  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    curves = {curve["load"]: curve for curve in json.loads(done.stdout)["contention"]}
-    assert len(curves) == 10
-    for curve in curves.values():
-        assert [level["workers"] for level in curve["levels"]] == [1, 2, 4]
-        assert all(level["rate"] > 0 for level in curve["levels"])
-    assert list(disk.iterdir()) == []
 
 
 @needs(ROOT, LOOP, program("mkfs.ext4", "mount"))

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from hostdx.scenarios.contention.judge import fit_usl, fit_with_intervals
+from hostdx.scenarios.contention.judge import fit_with_intervals
 from tests.needs import one_always
 
 COUNTS = (1, 2, 4, 8, 16, 32)
@@ -14,11 +14,6 @@ COUNTS = (1, 2, 4, 8, 16, 32)
 def law(workers: int, single: float, contention: float, coherence: float) -> float:
     loss = 1 + contention * (workers - 1) + coherence * workers * (workers - 1)
     return single * workers / loss
-
-
-def test_the_peak_of_a_planted_law() -> None:
-    fit = fit_usl([(n, law(n, 1e4, 0.04, 0.01)) for n in COUNTS])
-    assert fit.peak_workers == pytest.approx(math.sqrt(0.96 / 0.01), rel=1e-6)
 
 
 @pytest.mark.parametrize("truth", one_always((0.05, 0.0), (0.1, 0.01), (0.0, 0.005), (0.0, 0.0)))

@@ -176,13 +176,6 @@ async def test_orders_that_contradict_each_other_are_measured_anew_after_settlin
         assert verdict.order.second == pytest.approx(1.5, rel=0.05)
 
 
-async def test_nothing_is_measured_anew_where_the_orders_agree() -> None:
-    run = FakeRun(seed=1)
-    [verdict], _ = await measure_workload(run, READS, benches(run, 0.8, 1.0, False), budget_s=120, family=1)
-    assert verdict.is_slower and not run.of(ev.SliceLengthChosen)
-    assert verdict.order is not None and not verdict.order.is_established
-
-
 async def test_too_little_time_for_measuring_anew_is_not_spent_on_it() -> None:
     run = FakeRun(seed=1)
     [verdict], _ = await measure_workload(run, READS, benches(run, 0.8, 1.5, True), budget_s=24, family=1)

@@ -10,27 +10,9 @@ from hostdx.scenarios.contract.verdict.verdict import GroupVerdict
 from hostdx.scenarios.experiment.places import (
     FileSetScatter,
     FileSetVisits,
-    estimate_scatter,
 )
 from hostdx.scenarios.experiment.sequential import SequentialComparison
 from tests.every_case import every_case
-
-
-def test_the_two_levels_by_hand() -> None:
-    """Eight pairs at +-0.04, visited twice at +-0.01 around it."""
-    levels = [0.04, -0.04] * 4
-    ratios = [level + off for off in (0.01, -0.01) for level in levels]
-    scatter = estimate_scatter(ratios, [0.012] * 16, [*range(8), *range(8)], 16)
-    assert scatter is not None
-    group = 2 * 0.01**2  # a sample of two at +-0.01, in each pair
-    pair = 8 * 0.04**2 / 7 - group / 2
-    assert scatter.in_group == pytest.approx(math.sqrt(group))
-    assert scatter.place == pytest.approx(math.sqrt(pair / 2))
-    median = 0.012 / math.sqrt(math.log(2))
-    assert (scatter.slice, scatter.pairs, scatter.all_pairs) == (pytest.approx(median), 8, 16)
-    assert (
-        estimate_scatter(ratios[:8], [0.012] * 8, range(8), 16) is None
-    )  # a moment is not told from a place yet
 
 
 def two_levels(

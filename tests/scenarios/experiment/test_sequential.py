@@ -20,7 +20,6 @@ from hostdx.scenarios.experiment.budget import (
     GroupPace,
     LoadNeed,
     UndecidedLoad,
-    allotted_seconds,
     next_undecided,
     seconds_for_first,
 )
@@ -144,15 +143,6 @@ def test_the_first_gets_all_but_what_the_later_ones_need() -> None:
     assert seconds_for_first(100.0, [LoadNeed(20, control=True), LoadNeed(10)]) == 40.0
 
 
-def test_a_plan_gives_out_what_the_run_will() -> None:
-    assert allotted_seconds(100.0, [LoadNeed(20), LoadNeed(10, control=True), LoadNeed(15)]) == [
-        75.0,
-        10.0,
-        15.0,
-    ]
-    assert allotted_seconds(45.0, make_needs(20, 20, 20)) == [25.0, 20.0, 0.0]
-
-
 def test_what_is_left_goes_to_the_widest_interval_that_it_can_decide() -> None:
     noisy = UndecidedLoad("stream", half_width=0.3, next_s=4.0, decides_s=200.0)
     near = UndecidedLoad("reads", half_width=0.06, next_s=4.0, decides_s=8.0)
@@ -254,10 +244,6 @@ def test_all_looks_together_spend_alpha(looks: tuple[int, ...], accuracy: float,
     assert 1 - stays_inside(looks, critical_values(levels)) == pytest.approx(alpha, abs=accuracy)
 
 
-def test_one_look_costs_nothing() -> None:
-    assert boundary.nominal_level(12, (12,), 0.05) == pytest.approx(0.05, abs=1e-9)
-
-
 def test_an_early_end_spends_what_is_left() -> None:
     looks = (6, 20)
     at_end, early = (
@@ -343,12 +329,6 @@ def test_values_divide_to_every_effect_and_lie_as_near_to_the_medians_of_all_as_
     assert all(
         distance_to_medians(values, 1.0) < distance_to_medians(values, factor) for factor in (0.99, 1.01)
     )
-
-
-def test_pairs_that_no_verdict_links_have_values_of_their_own() -> None:
-    unlinked = {("A", "B"): ([100.0], [50.0]), ("C", "D"): ([3.0], [6.0])}
-    effects = {("A", "B"): math.log(0.5), ("C", "D"): math.log(2.0)}
-    assert fit_variant_levels(unlinked, effects) == pytest.approx({"A": 100.0, "B": 50.0, "C": 3.0, "D": 6.0})
 
 
 @every_case(("ratio", "fits"), [(4.0, True), (4.03, True), (4.1, False), (None, False)])

@@ -153,20 +153,6 @@ def test_what_each_loses_to_the_other_has_its_interval(tmp_path: Path) -> None:
     assert "fullstack.loses.read" in done.findings and "fullstack.loses.send" not in done.findings
 
 
-def test_settings_of_the_own_link_and_sends_without_a_copy_are_told_with_their_interval(
-    tmp_path: Path,
-) -> None:
-    rates = ALIKE | {"zerocopy": 700.0, "network@2": 3600.0, "network@3": 3000.0}
-    done = play(tmp_path, rates, {"budget": 150}, copied=0.5, memory=3.0)
-    assert done.verdicts["zerocopy", "direct", "zerocopy"].is_slower and "fullstack.zerocopy" in done.findings
-    if done.bench.opened[0][1].where == "namespaces":
-        assert done.verdicts["rfs", "plain", "rfs"].is_faster and "fullstack.rfs" in done.findings
-        assert done.verdicts["xps", "plain", "xps"].is_equal and "fullstack.xps" not in done.findings
-    lent, plain = (done.figures.find_level("out", side) for side in ("zerocopy", "copy"))
-    assert lent is not None and lent.copied == 0.5 and lent.memory == pytest.approx(3.0)
-    assert plain is not None and plain.copied is None
-
-
 def test_a_side_that_cannot_be_measured_is_left_out(tmp_path: Path) -> None:
     done = play(tmp_path, ALIKE, refused={"sendfile": "served by a cache"})
     assert {level.side for level in done.figures.levels} == {"disk", "network", "copy", "direct", "zerocopy"}

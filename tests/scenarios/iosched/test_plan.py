@@ -15,7 +15,7 @@ from hostdx.scenarios.experiment.budget import TimeBudget
 from hostdx.scenarios.iosched import scheduler_setup as iosched_layout
 from hostdx.scenarios.iosched.findings import verdict_finding
 from hostdx.scenarios.iosched.plan import _format_needed_seconds, _left_out_lines, _list_switch_effects
-from hostdx.scenarios.iosched.remedies import bfq_throughput_remedy, make_scheduler_remedy, udev_rule
+from hostdx.scenarios.iosched.remedies import make_scheduler_remedy, udev_rule
 from hostdx.scenarios.iosched.scenario import Iosched
 from hostdx.scenarios.iosched.scheduler_setup import (
     SchedulerSetup,
@@ -236,8 +236,3 @@ def test_a_remedy_is_whole_and_names_who_would_undo_it(tmp_path: Path) -> None:
     assert 'ATTR{queue/rotational}=="1"' in text and 'ATTR{queue/scheduler}="bfq"' in text
     assert "/etc/udev/rules.d/60-x.rules" in remedy.warning
     assert "echo none > /sys/block/sdb/queue/scheduler" in remedy.undo
-
-
-def test_bfqs_settings_can_be_taken_back() -> None:
-    remedy = bfq_throughput_remedy("sdb")
-    assert len(remedy.commands) == len(remedy.undo) == 2

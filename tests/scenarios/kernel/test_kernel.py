@@ -9,12 +9,11 @@ from hostdx.app.run.execution import RunExecution, RunRequest
 from hostdx.probes.engine.battery_loads import Slot
 from hostdx.probes.engine.measured import Measured
 from hostdx.probes.reading.host import Host
-from hostdx.probes.types import Fact, Json
+from hostdx.probes.types import Fact
 from hostdx.scenarios.analysis.compare.effects import effects_between
 from hostdx.scenarios.analysis.compare.run_summary import summarise_run
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.model import Options, UsageError
-from hostdx.scenarios.contract.plan import Plan
 from hostdx.scenarios.kernel.findings import BenchmarkFigures, build_findings
 from hostdx.scenarios.kernel.fingerprint import read_fingerprint
 from hostdx.scenarios.kernel.plan import KernelSetup
@@ -37,15 +36,6 @@ def test_a_short_budget_is_refused() -> None:
 def test_two_directories_are_the_storage_scenarios() -> None:
     with pytest.raises(UsageError, match="storage"):
         KernelSetup(Host(), Options({"dir": ["/tmp", "/var/tmp"]}))
-
-
-def plan_loads(*loads: str, **more: Json) -> Plan:
-    return KernelScenario().prepare(Host(), Options({"only": [*loads], **more})).plan
-
-
-def test_a_disk_that_may_not_be_written_to_leaves_no_load(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hostdx.scenarios.experiment.files.directories.default_directories", lambda host: ())
-    assert plan_loads("randread-4k").refusal and not plan_loads("syscall").refusal
 
 
 def test_one_run_says_what_it_recorded_and_what_was_unsteady() -> None:

@@ -118,15 +118,6 @@ async def test_a_planted_fifth_is_found_and_said(engine: type[FakeBench]) -> Non
     assert "found a difference where there is none" in run.of(Resolution)[0].quote
 
 
-async def test_everything_is_closed_and_removed(engine: type[FakeBench], tmp_path: Path) -> None:
-    scenario = Null()
-    run = run_of(engine, scenario)
-    await conduct_fake(scenario, run)
-    assert [bench.closed for bench in engine.benches] == [True, True]
-    assert run.applied == run.reverted
-    assert list(tmp_path.iterdir()) == []
-
-
 async def test_cancelled_in_a_train_everything_is_closed_and_removed(
     engine: type[FakeBench], tmp_path: Path
 ) -> None:

@@ -6,7 +6,6 @@ from hostdx.probes.system.disk.drive.link import BusLink
 from hostdx.probes.system.pci import PciDevice
 from hostdx.probes.system.pcie_tags import PcieTags
 from hostdx.probes.system.running.culprit import BusyProcess
-from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Finding
 from hostdx.scenarios.numa.findings import cpu_findings, device_findings
 from hostdx.scenarios.numa.measurement.cpu import NO_CLOCK, CpuLoad, CpuResult, CpuRow, ReachedClock
@@ -202,16 +201,6 @@ def _device(degraded: bool, kind: str = "NIC") -> PciDevice:
         node=1,
         link=link,
     )
-
-
-def test_links_and_what_they_cost() -> None:
-    nothing = Absent("not root", "permission")
-    assert list(device_findings((_device(False),), nothing)) == []
-    [device_finding] = device_findings((_device(True),), nothing)
-    assert all(
-        text in device_finding.title for text in ("8.0 GT/s x4", "16.0 GT/s x8", "3.9 GB/s", "15.7 GB/s")
-    )
-    assert list(device_findings((_device(True, "GPU"),), nothing)) == []  # it saves power while it is idle
 
 
 def test_tags_that_are_off() -> None:

@@ -88,14 +88,6 @@ def swappiness(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("swappiness")
-def test_a_setting_has_its_values_and_what_keeps_it() -> None:
-    setting = parse_setting(Host(), "sysctl:vm.swappiness=10")
-    assert (setting.old, setting.new, setting.kind) == ("60", "10", "sysctl")
-    assert [action.target for action in setting.actions] == ["/proc/sys/vm/swappiness"]
-    assert "vm.swappiness = 10" in setting.persistent and all(a.consent for a in setting.actions)
-
-
-@pytest.mark.usefixtures("swappiness")
 def test_a_value_that_it_has_already_and_one_named_twice_are_refused() -> None:
     with pytest.raises(UsageError):
         parse_setting(Host(), "sysctl:vm.swappiness=60")

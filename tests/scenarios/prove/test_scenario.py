@@ -1,7 +1,6 @@
 """Proofs on planted effects: called with their size, today's values put back, nothing called where nothing differs."""
 
 import json
-import math
 import random
 from pathlib import Path
 
@@ -22,19 +21,6 @@ EIGHT = {f"s{number}": 0.0 for number in range(8)}
 
 def assert_all_put_back(run: FakeRun) -> None:
     assert run.applied and sorted(a.target for a in run.applied) == sorted(a.target for a in run.reverted)
-
-
-@every_case(("effect", "outcome"), [(0.3, "helps"), (-0.2, "harms"), (0.0, "equal")])
-def test_one_setting_is_judged_by_its_effect(
-    monkeypatch: pytest.MonkeyPatch, effect: float, outcome: str
-) -> None:
-    run = planted_run(monkeypatch, {"one": effect})
-    line = proven_settings(run)["one"]
-    assert line.outcome == outcome and line.stage == "alone"
-    assert line.ci95 is not None and line.ci95[0] <= math.exp(effect) <= line.ci95[1]
-    assert_all_put_back(run)
-    [finding] = [event.finding for event in run.of(ev.Found)]
-    assert finding.id == f"prove.{outcome}" and finding.answers
 
 
 def test_a_setting_that_helps_one_load_and_harms_another_is_called_mixed(

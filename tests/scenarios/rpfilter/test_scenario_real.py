@@ -148,21 +148,3 @@ def test_the_namespaces_end_under_it(tmp_path: Path, net: PrivateNet) -> None:
     assert b"Traceback" not in err
     assert_gone(holder, namespace)
     assert list_journals(tmp_path) == []
-
-
-@pytest.mark.soak("one to its end")
-def test_two_at_once(tmp_path: Path, net: PrivateNet) -> None:
-    """Two users' runs: states and locks of their own. On one state the second waits its turn: that is a lock's test."""
-    places = [tmp_path / "one", tmp_path / "two"]
-    for place in places:
-        place.mkdir()
-    runs = [start_hostdx(place, *BRIEF_RUN, "--budget", "60", preexec_fn=net.join) for place in places]
-    holders = [wait_measuring(run, net) for run in runs]
-    assert holders[0][1] != holders[1][1]
-    for run in runs:
-        run.send_signal(signal.SIGTERM)
-    for run in runs:
-        run.communicate(timeout=30)
-    assert [run.returncode for run in runs] == [143, 143]
-    for holder, namespace in holders:
-        assert_gone(holder, namespace)

@@ -13,10 +13,9 @@ from hostdx.probes.profile.call_profile import CallProfile
 from hostdx.probes.profile.symbols import FrameNames
 from hostdx.scenarios.analysis.profile.results import PathTree
 from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
-from hostdx.scenarios.workload.difference import rank_moved_parts
 from hostdx.scenarios.workload.parts import Split
 from hostdx.scenarios.workload.split import collect_profiles, split_wall_time
-from hostdx.scenarios.workload.variant_bench import SYSTEM, USER, WAITING, CommandVariantBench
+from hostdx.scenarios.workload.variant_bench import CommandVariantBench
 from hostdx.scenarios.workload.variants import parse_variant
 from tests.fakes import FakeRun
 from tests.needs import ROOT, needs
@@ -68,38 +67,6 @@ FSYNC = BURN + (
     "fd = os.open('x', os.O_CREAT | os.O_RDWR)\n"
     "for n in range(300):\n    os.pwrite(fd, os.urandom(65536), n << 16); os.fsync(fd)\n"
 )
-SLEEP = BURN + "time.sleep(0.5)\n"
-FAULTS = BURN + (
-    "import mmap\nfor n in range(12):\n    m = mmap.mmap(-1, 64 << 20)\n"
-    "    for at in range(0, 64 << 20, 4096): m[at] = 1\n    m.close()\n"
-)
-
-
-@pytest.mark.noisy("waits of a shared disk", false_failures="0 of 4")
-@pytest.mark.soak("call paths hold the wait and the computing")
-def test_synced_writes_are_named(supervisors: Supervisors, tmp_path: Path) -> None:
-    split, _ = measure_scripts(supervisors, (BURN, FSYNC), tmp_path)
-    ranked = sorted(split.waits, key=lambda wait: -wait.difference_s)
-    assert ranked[0].name in ("disk-sync", "journal") and set(ranked[0].calls) <= {"fsync"}
-    assert ranked[0].hard
-
-
-@pytest.mark.noisy("the same command measured several times, in turn", false_failures="0 of 1")
-@pytest.mark.soak("call paths hold the wait and the computing")
-def test_a_sleep_is_named_and_its_length_is_right(supervisors: Supervisors, tmp_path: Path) -> None:
-    split, _ = measure_scripts(supervisors, (BURN, SLEEP), tmp_path)
-    largest, _ = rank_moved_parts(split)
-    assert largest[0].name == "sleep" and largest[0].difference_s == pytest.approx(0.5, abs=0.1)
-
-
-@pytest.mark.noisy("the same command measured several times, in turn", false_failures="0 of 1")
-@pytest.mark.soak("call paths hold the wait and the computing")
-def test_page_faults_show_as_system_cpu(supervisors: Supervisors, tmp_path: Path) -> None:
-    split, _ = measure_scripts(supervisors, (BURN, FAULTS), tmp_path)
-    parts = {part.name: part for part in split.parts}
-    assert parts[SYSTEM].difference_s > 0
-    largest, _ = rank_moved_parts(split)
-    assert largest[0].name in (SYSTEM, USER, WAITING), "touching each page is the program's own work too"
 
 
 @needs(ROOT, perf_events)

@@ -15,14 +15,13 @@ from hostdx.scenarios.workload.difference import (
     wall_time_parts,
 )
 from hostdx.scenarios.workload.findings import time_split_sentences, undecided_finding
-from hostdx.scenarios.workload.split import divide_wall_time, split_wall_time, values_beside_verdicts
+from hostdx.scenarios.workload.split import split_wall_time, values_beside_verdicts
 from hostdx.scenarios.workload.variant_bench import (
     BLOCKED,
     MEMORY,
     MINOR_FAULTS,
     MUTEX,
     OTHER_D,
-    OWN_RECLAIM,
     QUOTA,
     SYSTEM,
     USER,
@@ -94,14 +93,6 @@ def test_the_parts_sum_to_the_values_beside_the_verdict() -> None:
 
 def test_one_group_tells_nothing() -> None:
     assert split_wall_time([block("A", 0, wall=1.0), block("B", 0, wall=2.0)], "A", "B") is None
-
-
-def test_reclaim_that_each_task_told_is_memory_and_not_system_cpu_as_well() -> None:
-    seconds = {WALL: 2.0, USER: 0.4, SYSTEM: 1.0, MEMORY: 1.2, OWN_RECLAIM: 0.7}
-    time = divide_wall_time(seconds, (USER, SYSTEM, MEMORY))
-    assert time[SYSTEM] == pytest.approx(0.3) and time[MEMORY] == 1.2 and time[REST] == pytest.approx(0.1)
-    assert divide_wall_time(seconds | {OWN_RECLAIM: 3.0}, (USER, SYSTEM, MEMORY))[SYSTEM] == 0.0
-    assert divide_wall_time(seconds, (USER, SYSTEM))[SYSTEM] == 1.0  # memory is not known of all runs
 
 
 def make_waits(**seconds: float) -> tuple[WaitTotal, ...]:

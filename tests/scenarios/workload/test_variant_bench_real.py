@@ -1,11 +1,7 @@
 """Runs of a variant for real: where a competitor's or a pinning's time goes, and what a failing command gives."""
 
 import asyncio
-import os
-import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,33 +9,14 @@ import pytest
 from hostdx.probes.engine.command.supervised import Supervisors
 from hostdx.probes.engine.measured import Measured, MeasurementInvalid
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.experiment.schedule.guarded import GuardedBlocks
 from hostdx.scenarios.workload.group import ScoreReader
-from hostdx.scenarios.workload.split import split_wall_time
-from hostdx.scenarios.workload.variant_bench import CPU, SCORE, USER, WAITING, WALL, CommandVariantBench
+from hostdx.scenarios.workload.variant_bench import CPU, SCORE, CommandVariantBench
 from hostdx.scenarios.workload.variants import parse_variant
 from tests.fakes import FakeRun
 
 pytestmark = pytest.mark.real("cpu")
 
 PYTHON = str(Path(sys.executable).resolve())
-SPIN = f'{PYTHON} -S -c "import time\nwhile time.process_time() < 0.2: pass"'
-
-
-@contextmanager
-def run_competitors(cpu: int, count: int) -> Iterator[None]:
-    """Busy loops on that CPU, a session each: all of one session get what the job gets (sched(7), autogroup)."""
-    loop = f"import os\nos.sched_setaffinity(0, [{cpu}])\nprint(flush=True)\nwhile True: pass"
-    argv = [PYTHON, "-S", "-c", loop]
-    busy = [subprocess.Popen(argv, stdout=subprocess.PIPE, start_new_session=True) for _ in range(count)]
-    try:
-        for process in busy:
-            assert process.stdout is not None and process.stdout.readline()
-        yield
-    finally:
-        for process in busy:
-            process.kill()
-            process.communicate()
 
 
 def run_bench(bench: CommandVariantBench, count: int = 1) -> list[Measured]:
@@ -47,32 +24,6 @@ def run_bench(bench: CommandVariantBench, count: int = 1) -> list[Measured]:
         return [await bench.measure_block() for _ in range(count)]
 
     return asyncio.run(all_of_them())
-
-
-@pytest.mark.noisy("three runs beside planted competitors and whatever else is busy", false_failures="0 of 4")
-@pytest.mark.soak("two that share a CPU wait for it: test_supervised_real.py")
-def test_a_competitor_shows_as_waiting_for_a_cpu(supervisors: Supervisors) -> None:
-    cpu = min(os.sched_getaffinity(0))
-    run = FakeRun()
-    free, busy = (
-        CommandVariantBench(run, parse_variant(f"{name}: cpus={cpu}", SPIN, "/"), supervisors, at_most_s=60.0)
-        for name in ("free", "busy")
-    )
-    measured = GuardedBlocks(run)
-
-    async def measure_groups() -> None:
-        for group in range(3):
-            await measured.measure("command", "free", free.measure_block, group=group)
-            with run_competitors(cpu, 4):
-                await measured.measure("command", "busy", busy.measure_block, group=group)
-
-    asyncio.run(measure_groups())
-    time_split = split_wall_time(measured.counted_blocks("command"), "free", "busy")
-    assert time_split is not None and WAITING not in time_split.unknown
-    parts = {part.name: part for part in time_split.parts}
-    assert max(time_split.parts[1:], key=lambda part: part.difference_s).name == WAITING
-    assert parts[WAITING].difference_s > 0.5 * parts[WALL].difference_s > 0
-    assert abs(parts[USER].difference_s) < parts[WAITING].difference_s
 
 
 def test_a_command_that_fails_now_and_then(tmp_path: Path, supervisors: Supervisors) -> None:

@@ -66,15 +66,6 @@ def test_each_table_holds_what_the_recordings_hold(demos: Path, tmp_path: Path) 
         assert all(list(row) == [column.name for column in COLUMNS[table]] for row in rows(table))
 
 
-def test_counted_groups_are_those_of_the_verdict(demos: Path, tmp_path: Path) -> None:
-    rows = export_rows(tmp_path / "out", demos / "storage.jsonl")
-    keys = [(r["workload"], r["metric"], r["variant"]) for r in rows("groups") if r["counted"]]
-    effects = [row for row in rows("effects") if row["ratio"] is not None]
-    assert len(effects) > 3
-    for effect in effects:
-        assert keys.count((effect["workload"], effect["metric"], effect["variant"])) == effect["groups"]
-
-
 def test_forms_hold_the_same(demos: Path, tmp_path: Path) -> None:
     need(module("pyarrow"))
     from pyarrow import parquet

@@ -59,14 +59,6 @@ def write_triage(path: Path, host: str, **facts: Any) -> Path:
     return path
 
 
-def test_nodes_are_named_by_their_hosts(tmp_path: Path) -> None:
-    for n in range(6):
-        write_run(tmp_path / f"job-{n}" / "run.jsonl", f"host{n}")
-    fleet = read_fleet([str(tmp_path)])
-    assert sorted(fleet.rounds[0]) == [f"host{n}" for n in range(6)] and not fleet.missing
-    assert list(fleet.scenario_names) == ["kernel"] and len(fleet.judge_answers(0.05).measures) > 10
-
-
 def test_nodes_of_one_name_are_named_by_their_paths(tmp_path: Path) -> None:
     for n in range(6):
         write_run(tmp_path / f"n{n}" / "run.jsonl", "localhost")

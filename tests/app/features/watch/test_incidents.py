@@ -23,7 +23,6 @@ from hostdx.app.features.watch.incidents.recorder import (
 from hostdx.app.features.watch.incidents.summaries import FILE_NAME, read_summaries, update_summaries
 from hostdx.probes.system.running.host_looks import BlockedTasksLook, HostLook, LookState, ProcessUse
 from hostdx.scenarios.analysis.incidents.hours import HOUR_S, HourSummary
-from hostdx.scenarios.analysis.incidents.looks import find_process, judge_looks
 from tests.app.launcher import run_hostdx, start_hostdx
 from tests.every_case import every_case
 from tests.fakes.looks import STEP_S, make_close_look, make_looks
@@ -379,19 +378,6 @@ def test_who_writes_to_another_disk_is_not_named_for_the_slow_one(
     assert incident.cause == "disk" and (incident.culprit is not None) == is_culprit
     suspect = None if incident.suspect is None else (incident.suspect.name, incident.suspect.reason)
     assert suspect == (None if is_culprit else ("rsync", "other-disks")), "it is said why he is not named"
-
-
-def test_the_user_is_said_with_his_share_where_several_use_a_command() -> None:
-    looks = []
-    for number, look in enumerate(make_looks(400, is_busy)):
-        rates = {"ann": 60e6, "bob": 20e6} if is_busy(number) else {"ann": 0.0, "bob": 0.0}
-        uses = tuple(ProcessUse("rsync", 1 + n, user, "/", 0.1, rates[user]) for n, user in enumerate(rates))
-        looks.append(msgspec.structs.replace(look, total=(1.2, sum(rates.values()) + 2e4), processes=uses))
-    timeline = judge_looks(looks)
-    assert timeline is not None
-    process, share = find_process(looks, timeline.incidents[0]) or (None, 0.0)
-    assert process is not None and (process.user, process.pid) == ("ann", 1)
-    assert share == pytest.approx(0.75)
 
 
 def test_who_waits_for_pages_is_named_where_memory_is_short_and_not_who_writes_most(folder: Path) -> None:

@@ -143,12 +143,3 @@ def test_at_a_terminals_edge_no_word_is_cut(path: Path) -> None:
     assert not missing
     # a row of which only the wider one has room for a bar
     assert set(narrow) <= set(words_at(WIDE - 1, charts=True))
-
-
-def test_what_the_variants_lie_on_together_is_a_sign() -> None:
-    session = make_session(make_verdict("large", "slower", 0.5))
-    assert session.plan is not None and not any("vda" in sign.text for sign in list_trust_signs(session))
-    session = make_session(make_verdict("large", "slower", 0.5))
-    assert session.plan is not None
-    session.plan = msgspec.structs.replace(session.plan, common=("A and B use vda",))
-    assert [sign.state for sign in list_trust_signs(session) if "vda" in sign.text] == ["notice"]

@@ -28,7 +28,6 @@ from hostdx.app.tui.widgets.home.scenario_list import ScenarioList
 from hostdx.app.tui.widgets.measuring.host_panel import pulse_lines
 from hostdx.app.tui.widgets.picker import Picker, Whole
 from hostdx.scenarios.contract import events as ev
-from hostdx.scenarios.contract.card import bundled_cards
 from hostdx.scenarios.contract.finding import Evidence, Finding
 from hostdx.scenarios.contract.plan import Plan
 from tests.every_case import every_case
@@ -276,18 +275,6 @@ def test_what_could_not_be_read_stands_before_the_facts() -> None:
         next(n for n, line in enumerate(lines) if words in line) for words in ("disk:sda", "/proc/cpuinfo")
     )
     assert absent < fact
-
-
-@both
-async def test_the_list_has_all_its_rows_before_the_host_is_read(size: str, tmp_path: Path) -> None:
-    """A row that comes later moves what End or a number of steps down lead to."""
-    async with run_app(tmp_path, size=size) as (app, _pilot):
-        before = [row.key for row in app.screen.query_one(ScenarioList).build_rows()]
-    async with run_app(tmp_path, triage="triage", size=size) as (app, _pilot):
-        assert [row.key for row in app.screen.query_one(ScenarioList).build_rows()] == before
-    assert {card.id for card in bundled_cards()} <= {
-        card.id for question in list_questions() for card in question.cards
-    } | {card.id for card in bundled_cards() if card.role == "import"}
 
 
 @both

@@ -347,17 +347,3 @@ async def test_enter_takes_the_row_where_nothing_was_chosen(
         await settle(pilot)
         await keys(pilot, *pressed)
         assert took == expected
-
-
-async def test_a_scenario_that_needs_a_directory_opens_the_picker(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "hostdx.app.tui.screens.before.directories.run_hostdx", lambda shell, argv, then: None
-    )
-    fake_plan(monkeypatch, "storage")
-    async with run_app(tmp_path, triage="triage") as (app, pilot):
-        for key in ("2", "3"):
-            await keys(pilot, key)
-            await wait(pilot, lambda: isinstance(app.screen, DirectoriesScreen))
-            await keys(pilot, "escape", "escape")

@@ -28,9 +28,7 @@ from hostdx.app.tui.widgets.measuring.graphs import (
     scale_for,
 )
 from hostdx.app.tui.widgets.measuring.host_panel import HostPanel
-from hostdx.app.tui.widgets.measuring.load_cards import draw_card, level_line_rows
 from hostdx.app.tui.widgets.measuring.loads_panel import LoadsPanel, figure_lines
-from hostdx.app.tui.widgets.measuring.standing import pairs_of
 from hostdx.app.tui.widgets.measuring.variants import variant_label
 from hostdx.app.tui.widgets.word_list import read_words
 from hostdx.scenarios.contention.results import ScalingCurve, ScalingCurves, WorkersLevel
@@ -129,15 +127,6 @@ def test_a_checkup_draws_the_part_under_way() -> None:
         session.apply(ev.SampleTaken(t=t, series="storage: reads", variant="", block=0, value=t, unit="IOPS"))
     lines = "\n".join(texts_of(run_graph_lines(session, 100, 20)))
     assert "storage: reads" in lines and "null: reads" not in lines
-
-
-def test_levels_of_several_rows_are_a_line_and_no_slab() -> None:
-    rows = level_line_rows([0.5] * 40, 40, 3)
-    assert len(rows) == 3 and len(lit_cells(rows)) <= 40  # 120 cells were full
-    session = feed_at("rpfilter", 0.6).session
-    load, standings = pairs_of(session)[0]
-    card = "\n".join(texts_of(draw_card(session, load, standings, 118, 26)))
-    assert card.count("↑") == card.count("↓") == 3 and "████" not in card
 
 
 @pytest.mark.parametrize("demo", some_always(DEMOS[:3], DEMOS))

@@ -106,14 +106,6 @@ def test_broken_identify_data_tells_nothing(tree: Tree, text: str) -> None:
     assert (link.device_most, link.degraded) == ("", False)
 
 
-def test_behind_a_port_multiplier_each_drive_has_its_link(tree: Tree) -> None:
-    path = f"{AHCI}/ata3/host2/target2:4:0/2:4:0:0/block/sdb"
-    tree.files("/sys/class/ata_link/link3.4", sata_spd="1.5 Gbps").files(
-        "/sys/class/ata_link/link3", sata_spd="3.0 Gbps"
-    )
-    assert present(sata_link(tree.host(), path)).now == "1.5 Gb/s"
-
-
 def pcie_link_of(
     tree: Tree, now: tuple[str, object], best: tuple[str, object], port: tuple[str, object] | None
 ) -> BusLink | Absent:

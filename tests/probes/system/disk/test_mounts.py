@@ -75,14 +75,6 @@ def test_only_proc_mounts_was_captured(tree: Tree) -> None:
     )
 
 
-def test_placement_follows_symlinks_that_were_captured(tree: Tree) -> None:
-    put_mounts(tree, "30 20 8:2 / /data rw - ext4 /dev/sda2 rw").put("/data/x/file").link(
-        "/scratch", "/data/x"
-    )
-    placement = find_placement(tree.disk(DISK).partition(DISK, 2, "8:2").host(), "/scratch")
-    assert is_present(placement) and (placement.directory, placement.device) == ("/data/x", "sda2")
-
-
 def test_btrfs_over_several_devices(tree: Tree) -> None:
     """Its device number is anonymous: the source and /sys/fs/btrfs tell."""
     put_mounts(tree, "30 20 0:45 /home /home rw - btrfs /dev/sdb rw,subvolid=256,subvol=/home")

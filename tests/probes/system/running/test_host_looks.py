@@ -174,27 +174,6 @@ def test_what_a_loop_devices_worker_moves_is_counted_once(tmp_path: Path) -> Non
     }
 
 
-def test_many_small_processes_of_one_name_are_one_command(tmp_path: Path) -> None:
-    """Thirty processes of 4 % of a CPU each are below what one process must use, and more than dd uses."""
-    states_read = []
-    for turn in (1, 2):
-        write_tree(tmp_path, turn)
-        for pid in range(100, 130):
-            path = tmp_path / f"proc/{pid}/stat"
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(
-                f"{pid} (simulate) R 1 1 1 0 -1 0 0 0 0 0 {(40 + pid) * turn} 0 0 0 20 0 1 0 600 0 0\n"
-            )
-        states_read.append(read_look_state(Host(str(tmp_path)))._replace(boot_s=1000.0 + 10 * turn))
-    states = look_between_states(Host(str(tmp_path)), *states_read)
-    cpus = sum(0.001 * (40 + pid) for pid in range(100, 130))
-    assert {use.name: (use.pid, use.cpus) for use in states.processes}["simulate"] == (
-        129,
-        pytest.approx(cpus),
-    )
-    assert states.total[0] == pytest.approx(cpus + 0.2)
-
-
 def test_a_command_is_told_by_its_users_and_nobody_is_lost() -> None:
     users = ["ann", "ann", "bob", "cy", "dan", "eve", ""]
     processes = [BusyProcess(pid, "python3", 0.5 + (user == "bob")) for pid, user in enumerate(users)]

@@ -38,7 +38,7 @@ from hostdx.scenarios.analysis.compare.spread import (
 )
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.disturbance import Disturbance
-from hostdx.scenarios.contract.plan import Metric, Plan, Variant, Workload
+from hostdx.scenarios.contract.plan import Metric
 from hostdx.scenarios.kernel.rules import NEEDS
 from tests.every_case import every_case
 from tests.fakes.streams.takes import boots, key, summary
@@ -66,17 +66,6 @@ def test_three_boots_a_side_show_a_tenth() -> None:
     assert effect.verdict == "slower" and effect.basis == "boots" and not effect.lower_bound
     assert effect.ci95 is not None and effect.ci95[0] < 0.88 < effect.ci95[1] < 1
     assert sum(e.verdict == "no material difference" for e in between) > 25
-
-
-def test_nothing_is_equal_by_single_runs() -> None:
-    """The interval of blocks alone lies within the margin; the boots that nobody saw may lie outside."""
-    a, b = (summary({"fsync-4k": 1000.0}, name=n, boot=n, within=1e-8) for n in "ab")
-    (effect,) = effects_between([a], [b], margin=0.05)
-    assert effect.verdict == "inconclusive"
-    assert effect.smallest_effect is not None and effect.smallest_effect > 0.2
-    assert is_within_margin(effect)
-    slow = summary({"fsync-4k": 900.0}, name="c", boot="c", within=1e-8)
-    assert not any(map(is_within_margin, effects_between([a], [slow], margin=0.05)))
 
 
 def test_what_one_boot_a_side_shows_differs_here() -> None:
@@ -274,7 +263,6 @@ def test_the_needs_are_those_of_the_running_kernels_rules() -> None:
 
 
 RATE = Metric("IOPS", "IOPS")
-SECONDS = Metric("wall time", "s", better="less")
 
 
 def make_member(name: str, values: Mapping[str, float], metric: Metric = RATE, **facts: str) -> ComparedRun:
@@ -299,14 +287,6 @@ def test_a_run_that_is_slow_in_every_load_is_named_in_every_load() -> None:
     assert len(outliers.found) == 12 and {
         outlier.run for load in outliers.found for outlier in load.apart
     } == {"run6"}
-
-
-def test_what_takes_longer_is_the_worse() -> None:
-    values = [{"job": 100.0 + n} for n in range(7)] + [{"job": 300.0}]
-    [load] = find_outliers([make_member(f"run{n}", v, SECONDS) for n, v in enumerate(values)]).found
-    assert load.apart[0].ratio == pytest.approx(103 / 300, abs=0.01) and load.apart[0].value == pytest.approx(
-        300
-    )
 
 
 def test_what_else_is_different_about_the_odd_run_is_told() -> None:
@@ -345,20 +325,6 @@ BEGAN = ev.Began(
     pid_start=1,
     boot_id="b1",
 )
-PLAN = Plan(
-    scenario="kernel",
-    title="",
-    question="",
-    variants=(Variant(id="one", label="one CPU"),),
-    workloads=(
-        Workload(id="syscall", title="system call", metrics=(Metric("calls/s", "calls/s"),)),
-        Workload(
-            id="fork",
-            title="fork",
-            metrics=(Metric("ms", "ms", better="less"), Metric("p99", "ms", judged=False)),
-        ),
-    ),
-)
 
 
 def _make_block(
@@ -378,23 +344,6 @@ def _make_block(
 
 def _group(index: int, *disturbed: Disturbance) -> ev.Group:
     return ev.Group(t=float(index), workload="syscall", index=index, order="A", disturbed=disturbed)
-
-
-CALLS = FigureKey("syscall", "calls/s")
-
-
-def test_disturbed_groups_and_warm_ups_do_not_count() -> None:
-    events = [
-        BEGAN,
-        ev.Planned(t=0.0, plan=PLAN),
-        _make_block(0, phase="warmup", calls_s=1.0),
-        *(_make_block(n, calls_s=100.0 if n != 3 else 5.0) for n in range(6)),
-        *(_group(n, *([Disturbance("cpu")] if n == 3 else [])) for n in range(6)),
-        ev.RunEnded(t=9.0, status="done"),
-    ]
-    summary = summarise_run(events, "a.jsonl")
-    assert summary.figures[CALLS].value == pytest.approx(100.0) and summary.figures[CALLS].blocks == 5
-    assert (summary.disturbed, summary.groups, summary.status, summary.boot) == (1, 6, "done", "n1/b1")
 
 
 def test_no_run_event_is_no_recording() -> None:
@@ -428,23 +377,6 @@ def test_equal_spreads_are_worth_many_runs() -> None:
     assert all(v.freedom > 2 + MAX_BORROWED_FREEDOM / 4 for v in variances)
     # the calm ones are drawn up, none is drawn down: a wild run is no reason to believe in an effect
     assert all(v.value > 1e-4 and v.value >= o.value for v, o in zip(variances, spreads, strict=True))
-
-
-def test_unlike_spreads_borrow_little() -> None:
-    rng = random.Random(3)
-    variances = moderate_variances([_draw_spread(rng, 10 ** rng.uniform(-8, -1), 4) for _ in range(40)])
-    assert all(v.freedom < 4 + 2 for v in variances)
-
-
-def test_unlike_spreads_that_the_blocks_explain_borrow_again() -> None:
-    rng = random.Random(3)
-    true = [10 ** rng.uniform(-8, -1) for _ in range(40)]
-    variances = moderate_variances([_draw_spread(rng, t, 4, within=t / 9) for t in true])
-    assert all(v.freedom > 4 + MAX_BORROWED_FREEDOM / 4 for v in variances)
-
-
-def test_a_few_loads_borrow_nothing() -> None:
-    assert moderate_variances([ObservedVariance(1e-4, 2, None)] * 3)[0].freedom == 2
 
 
 def test_never_less_than_the_blocks_say() -> None:

@@ -194,13 +194,6 @@ def test_too_few_rounds_name_nobody() -> None:
     assert not different_nodes(early) and any(suspect.is_undecided for suspect in early)
 
 
-def test_many_slow_nodes_are_all_kept_until_they_are_decided() -> None:
-    nodes = Nodes(200, 9)
-    slow = [f"node{n:04}" for n in range(8)]
-    nodes.slow(slow, 0.8)
-    assert different_nodes(suspect_standings_by_measure(*screen_and_measure(nodes))) == set(slow)
-
-
 def test_where_there_are_fewer_than_eight_peers_all_are_taken() -> None:
     nodes = Nodes(7, 11)
     nodes.slow(["node0000"], 0.5)

@@ -352,19 +352,6 @@ def test_what_root_would_add_is_said_once(
     assert advice in note.text
 
 
-def test_root_is_told_nothing_where_the_culprit_was_found(
-    machine: Processes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    machine.readable = {"rsync"}
-    machine.charge(0, rsync=0, hidden=0)
-    run, search = search_culprits(machine, "vda")
-    look_long_enough(machine, search)
-    machine.charge(0.5, {"rsync": 20_000_000})
-    assert culprit_text(search, "device") == "rsync [20], 40 MB/s"
-    assert run.of(ev.Note) == []
-
-
 def test_nobody_is_named_by_looks_of_less_than_two_seconds(machine: Processes) -> None:
     machine.readable = {"rsync", "hog"}
     machine.charge(0, rsync=0, hog=0)

@@ -133,11 +133,6 @@ def test_each_match_is_a_row_that_other_files_are_joined_with(tmp_path: Path) ->
     assert finding_titles(tmp_path, RULE, tree.host()) == ["a.1 of switch runs at 1 of 40, owned by anna"]
 
 
-def test_a_value_that_the_text_does_not_say_is_left_out(tmp_path: Path) -> None:
-    tree = Tree(tmp_path / "tree").put("/proc/x/switch", "port b speed 2\n").put("/sys/x/b/state", "up\n")
-    assert finding_titles(tmp_path, RULE, tree.host()) == ["b of switch runs at 2"]
-
-
 def test_a_captured_output_is_cut_without_the_path_that_a_live_host_needs(tmp_path: Path) -> None:
     rule = RULE.replace('each = "/proc/x/*"', 'each = "/none/*"\ncommand = ["switch", "-p"]')
     tree = Tree(tmp_path / "tree").put("/sos_commands/networking/switch_-p", "port b speed 2\n")

@@ -3,22 +3,8 @@
 import pytest
 
 from hostdx.probes.system.disk.trim.trim_jobs import TrimJob, explain_fstab_skip, explain_skip, find_calls
-from hostdx.probes.system.disk.trim.trim_timer import trim_timer
-from hostdx.probes.types import Absent
 from tests.every_case import every_case
 from tests.fakes.hosts.tree import Tree
-
-UNIT = "/usr/lib/systemd/system/fstrim.timer"
-WEEKLY = "[Timer]\nOnCalendar=weekly\nAccuracySec=1h\nPersistent=true\n"
-
-
-def test_without_systemd_running_the_link_tells(tree: Tree) -> None:
-    tree.put(UNIT, WEEKLY)
-    off = trim_timer(tree.host())
-    assert off.enabled is False and off.is_timer_on is False and isinstance(off.active, Absent)
-    tree.put("/etc/systemd/system/timers.target.wants/fstrim.timer", "")
-    on = trim_timer(tree.host())
-    assert on.enabled is True and on.is_timer_on is True
 
 
 @pytest.mark.parametrize("text", ["", "# nothing\n\n"])
