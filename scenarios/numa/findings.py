@@ -267,7 +267,7 @@ def firmware_findings(firmware: FirmwareSettings) -> Iterator[Finding]:
             "bios-unknown",
             settings=units.count_noun(len(unknown), "BIOS setting"),
             evidence=[SAYS.evidence("bios-unknown", title=r.title, where=r.where) for r in unknown],
-            remedy=(remedies.read_firmware_remedy(firmware.vendor),),
+            remedy=(remedies.ask_firmware_remedy(firmware.vendor),),
         )
 
 

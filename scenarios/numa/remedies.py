@@ -58,5 +58,5 @@ def bios_remedy(readings: tuple[BiosReading, ...], vendor: str) -> Remedy:
     )
 
 
-def read_firmware_remedy(vendor: str) -> Remedy:
+def ask_firmware_remedy(vendor: str) -> Remedy:
     return SAYS.remedy("ask-firmware", whose=f" of {VENDORS[vendor]}" if vendor in VENDORS else "")

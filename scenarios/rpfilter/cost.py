@@ -134,7 +134,7 @@ def check_cost(answer: CostAnswer, facts: RpFilterFacts, chosen: MeasuredCheck) 
     )
 
 
-def cost_at_line_rates(answer: CostAnswer) -> tuple[LineRate, ...]:
+def line_rate_rows(answer: CostAnswer) -> tuple[LineRate, ...]:
     return tuple(
         LineRate(
             mtu=line.mtu,

@@ -26,7 +26,7 @@ from hostdx.scenarios.experiment.schedule.blocks import BlockScheduler
 from hostdx.scenarios.experiment.schedule.train_scheduler import BatchScheduler
 from hostdx.scenarios.experiment.scheduler import LoadScheduler
 from hostdx.scenarios.rpfilter import cost
-from hostdx.scenarios.rpfilter.cost import build_cost_answer, check_cost, cost_at_line_rates
+from hostdx.scenarios.rpfilter.cost import build_cost_answer, check_cost, line_rate_rows
 from hostdx.scenarios.rpfilter.facts import RpFilterFacts, list_entries, rate_entries, read_rp_filter_facts
 from hostdx.scenarios.rpfilter.findings import cost_finding
 from hostdx.scenarios.rpfilter.measurement.measured_check import choose_check
@@ -194,7 +194,7 @@ class Rpfilter(Scenario):
             return
         run.emit(CostResult(t=run.elapsed_s(), value=check_cost(cost_answer, facts, main)))
         if cost_answer.lines:
-            run.emit(AtLineRate(t=run.elapsed_s(), value=cost_at_line_rates(cost_answer)))
+            run.emit(AtLineRate(t=run.elapsed_s(), value=line_rate_rows(cost_answer)))
         run.emit_finding(cost_finding(cost_answer, facts, main))
 
 
