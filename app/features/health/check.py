@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 from hostdx.app.features.health.leftovers import LeftBehind
-from hostdx.app.features.health.node_class import LOADS, NodeClass, undisturbed_rounds
+from hostdx.app.features.health.node_class import LOADS, MIN_RUNS, NodeClass, undisturbed_rounds
 from hostdx.app.features.health.speed import MIN_ROUNDS, LoadStanding, compare_rounds, is_surely_fit
 from hostdx.app.recordings.session import RunSession
 from hostdx.app.state import make_private, state_dir
@@ -24,18 +24,21 @@ from hostdx.app.terminal.failure import Failure
 from hostdx.probes.children.bounded_wait import wait_briefly
 from hostdx.probes.children.environment import hostdx_environment
 from hostdx.probes.children.own_module import start_module
+from hostdx.probes.engine.command.process_tree import list_descendants
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.lossless_json import Decoder
-from hostdx.probes.reading.process_stat import parse_stat
 from hostdx.probes.system.disk.mounts import NETWORK, read_mounts
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract import events as ev
 from hostdx.scenarios.contract.card import card_with_role
 
-STOP_S, ANSWER_S = 2.0, 0.5  # a stopped run has undone everything within 2 s
+STOP_S = 2.0  # a stopped run has undone everything within 2 s
 RULES_S = 6.0  # usually one
+MIN_SPEED_S = 1.0
 SIZE = "64M"  # of the test file
 GIVEN_UP_S = 0.2
+HUNG_S = 0.25  # who waits for a slow disk alone runs meanwhile: each page that was written wakes it
+ANSWER_S = 0.5 + 3 * HUNG_S  # each of the three children may hang
 _decoder = Decoder(ev.Common)
 
 
@@ -92,7 +95,11 @@ def check_node(began: float, within_s: float, node_class: NodeClass | None, dire
     if check.answer is Answer.NOT_FIT:
         check.notes.append("speed: not measured, the node is not fit anyway")
     elif node_class is None:
-        check.notes.append("speed: not measured: no --class, and no baseline of this host")
+        check.notes.append(
+            f"speed: not measured: no --class, and no baseline of this host with {MIN_RUNS} runs"
+        )
+    elif ends - STOP_S - time.monotonic() < MIN_SPEED_S:
+        check.reasons.append(UnfitReason("time", Answer.NOT_SURE, "no time was left for the speed test"))
     else:
         _SpeedTest(check, node_class, ends).measure(directory)
     check.seconds = time.monotonic() - began
@@ -167,23 +174,35 @@ def _check_rules(check: HealthCheck, ends: float) -> None:
 
 
 def _unanswered_reason(part: str, child: subprocess.Popen[bytes]) -> UnfitReason:
-    """Return the reason for a part that gave no answer in time: what the child waits in, where the kernel says it."""
-    if waits := _kernel_wait_function(child.pid):
-        return UnfitReason(
-            "time", Answer.NOT_FIT, f"{part} hangs in the kernel: {waits}", f"/proc/{child.pid}/wchan"
-        )
+    """Return the reason for a part that gave no answer in time, of a child that still runs.
+
+    That is what it, or a process that it started, waits in, where the kernel says it.
+    """
+    waits = {pid: _kernel_wait(pid) for pid in (child.pid, *list_descendants(child.pid))}
+    time.sleep(HUNG_S)
+    for pid, wait in waits.items():
+        if wait is not None and wait == _kernel_wait(pid):
+            words = f"{part} hangs in the kernel: {wait.function}"
+            return UnfitReason("time", Answer.NOT_FIT, words, f"/proc/{pid}/wchan")
     return UnfitReason("time", Answer.NOT_SURE, f"{part} took too long")
 
 
-def _kernel_wait_function(pid: int) -> str:
-    """Return the kernel function that the process waits in, in state D; empty in another state."""
+class _KernelWait(NamedTuple):
+    """The kernel function that a process in state D waits in. `switches`: how often it gave its CPU up until then."""
+
+    function: str
+    switches: str
+
+
+def _kernel_wait(pid: int) -> _KernelWait | None:
+    """Return None for a process in another state, or that is gone."""
     try:
-        status = parse_stat(Path(f"/proc/{pid}/stat").read_text("utf-8", "backslashreplace"))
-        if status is None or status.state_letter != "D":
-            return ""
-        return Path(f"/proc/{pid}/wchan").read_text("utf-8", "backslashreplace").strip("0") or "unknown"
+        status = Path(f"/proc/{pid}/status").read_text("utf-8", "backslashreplace")
+        function = Path(f"/proc/{pid}/wchan").read_text("utf-8", "backslashreplace").strip("0")
     except OSError:
-        return ""
+        return None
+    is_in_d, switches = "\nState:\tD" in status, status.partition("\nvoluntary_ctxt_switches:")[2]
+    return _KernelWait(function or "unknown", switches.partition("\n")[0].strip()) if is_in_d else None
 
 
 class _SpeedTest:
@@ -208,19 +227,21 @@ class _SpeedTest:
             *(word for load in loads for word in ("--only", load)),
             *(("--dir", directory) if directory else ()),
         )  # fmt: skip
-        decided = hung = False
+        decided = False
+        unanswered: UnfitReason | None = None
         try:
             for data in _read_chunks(child, self._ends):
                 if self._has_new_round(data) and is_surely_fit(self._class, self._standings()):
                     decided = True
                     break
         except TimeoutError:
-            hung = bool(_kernel_wait_function(child.pid)) or self._session.time == 0
+            if not self._standings():
+                unanswered = _unanswered_reason("the speed test", child)
         finally:
             self._stop_child(child)
         self._check.standings = self._standings()
         if not decided:
-            self._check.reasons += self._speed_reasons(child, hung=hung, source=str(recording))
+            self._check.reasons += self._speed_reasons(unanswered, source=str(recording))
 
     def _has_new_round(self, data: bytes) -> bool:
         *lines, self._rest = (self._rest + data).split(b"\n")
@@ -241,9 +262,7 @@ class _SpeedTest:
         if wait_briefly(child, STOP_S - GIVEN_UP_S) is None:
             _kill_and_wait_briefly(child)
 
-    def _speed_reasons(
-        self, child: subprocess.Popen[bytes], *, hung: bool, source: str
-    ) -> Iterator[UnfitReason]:
+    def _speed_reasons(self, unanswered: UnfitReason | None, source: str) -> Iterator[UnfitReason]:
         slow = [standing for standing in self._check.standings if standing.is_slow]
         for s in slow:
             words = (
@@ -253,9 +272,10 @@ class _SpeedTest:
             yield UnfitReason("speed", Answer.NOT_FIT if s.decides else Answer.NOT_SURE, words, source)
         if slow:
             return
-        if hung:
-            yield _unanswered_reason("the speed test", child)
-        elif is_surely_fit(self._class, self._check.standings):
+        if unanswered is not None:
+            yield unanswered
+            return
+        if is_surely_fit(self._class, self._check.standings):
             return
         elif (ended := self._session.ended) is not None and ended.status != "done":
             words = f"the speed test did not run: {ended.reason or ended.status}"

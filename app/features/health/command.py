@@ -64,14 +64,16 @@ def health(within: float, class_name: str | None, directory: str | None, form: F
     began = time.monotonic()
     from hostdx.app.features.health.check import check_node, make_failed_check
     from hostdx.app.features.health.forms import exit_status_of, format_check, format_error_rates
-    from hostdx.app.features.health.node_class import class_of_own_baseline, read_node_class
+    from hostdx.app.features.health.node_class import MIN_RUNS, class_of_own_baseline, read_node_class
     from hostdx.app.features.health.speed import error_rates
 
     try:
         node_class = read_node_class(class_name) if class_name else class_of_own_baseline()
         if explain:
             if node_class is None:
-                raise Failure("health: --explain needs a class: --class NAME, or a baseline of this host")
+                raise Failure(
+                    f"health: --explain needs a class: --class NAME, or a baseline of this host with {MIN_RUNS} runs"
+                )
             for line in format_error_rates(error_rates(node_class)):
                 print_line(line)
             return 0

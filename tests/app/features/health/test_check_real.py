@@ -15,16 +15,18 @@ import pytest
 from hostdx.app.features.health import check, leftovers
 from hostdx.app.features.health.node_class import NodeClass, make_class_load, read_node_class
 from hostdx.probes.reading.host import Host
-from tests.needs import ROOT, needs
+from tests.needs import LOOP, ROOT, needs, program
 from tests.real.dead_mount import dead_mount
+from tests.real.loop_disk import LoopDisk
+from tests.real.own_disk import sh
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("own_state")]
 KEY = ("cpu-integer", "one")
 
 
-def write_class(path: Path, level: float, spread: float) -> str:
+def write_class(path: Path, level: float, spread: float, key: tuple[str, str] = KEY) -> str:
     load = make_class_load(
-        KEY, [level + spread * n for n in (-2, -1, -1, 0, 0, 0, 0, 1, 1, 2)], [spread] * 10
+        key, [level + spread * n for n in (-2, -1, -1, 0, 0, 0, 0, 1, 1, 2)], [spread] * 10
     )
     path.write_bytes(msgspec.json.encode(NodeClass(schema="hostdx-class/1", name="c", loads=(load,))))
     return str(path)
@@ -77,6 +79,22 @@ def test_a_directory_that_never_answers_ends_in_time(tmp_path: Path) -> None:
         )  # fmt: skip
         seconds = time.monotonic() - began
     assert done.returncode in (1, 3) and seconds < 15.5
+
+
+@pytest.mark.real("cpu")
+@needs(LOOP, program("fsfreeze"))
+def test_a_disk_that_completes_nothing_is_named_by_what_hangs(tmp_path: Path) -> None:
+    """The run that measures there hangs in state D, in a process that it started."""
+    node_class = write_class(tmp_path / "c.json", 8.0, 0.01, ("randread-4k", "one"))
+    with LoopDisk(tmp_path, "3G") as disk:
+        directory = ("--within", "15s", "--dir", str(disk.directory), "--class", node_class)
+        sh("fsfreeze", "-f", str(disk.directory))
+        try:
+            status, document, seconds = run_health(*directory)
+        finally:
+            sh("fsfreeze", "-u", str(disk.directory))
+    assert status == 1 and ("time", "not fit") in parts_and_answers(document), document["reasons"]
+    assert seconds < 15
 
 
 @pytest.mark.real("cpu")
@@ -135,6 +153,7 @@ def test_children_that_never_answer_nor_end_are_given_up(
         return children[-1]
 
     monkeypatch.setattr(check, "_start_child", start_deaf_child)
+    monkeypatch.setattr(check, "RULES_S", 1.0)
     write_class(tmp_path / "c.json", 8.0, 0.01)
     began = time.monotonic()
     node = check.check_node(began, 6.0, read_node_class(str(tmp_path / "c.json")), "")
