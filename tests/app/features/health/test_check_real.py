@@ -14,11 +14,13 @@ import pytest
 
 from hostdx.app.features.health import check, leftovers
 from hostdx.app.features.health.node_class import NodeClass, make_class_load, read_node_class
+from hostdx.app.state import state_dir
 from hostdx.probes.reading.host import Host
 from tests.needs import LOOP, ROOT, needs, program
 from tests.real.dead_mount import dead_mount
 from tests.real.loop_disk import LoopDisk
 from tests.real.own_disk import sh
+from tests.real.polled import happens
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("own_state")]
 KEY = ("cpu-integer", "one")
@@ -93,6 +95,7 @@ def test_a_disk_that_completes_nothing_is_named_by_what_hangs(tmp_path: Path) ->
             status, document, seconds = run_health(*directory)
         finally:
             sh("fsfreeze", "-u", str(disk.directory))
+            assert happens(lambda: not list((state_dir() / "journal").glob("*.jsonl"))), "not undone"
     assert status == 1 and ("time", "not fit") in parts_and_answers(document), document["reasons"]
     assert seconds < 15
 
