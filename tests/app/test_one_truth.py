@@ -174,7 +174,7 @@ def figures_of_results(session: RunSession) -> Iterator[tuple[str, float | None,
             yield f"{end.workload} of a box", end.median, corners.value.corner_median(end.workload)
         for corner in CORNERS:
             median = corners.value.corner_median(corner.id)
-            value = variant_value(session, corner.load, corner.metric_name, corner.side)
+            value = variant_value(session, corner.load, corner.metric_name, corner.difficulty)
             if median is not None and value is not None:
                 yield corner.id, median, value
     if (cost := session.find_result(CostResult)) is not None:
