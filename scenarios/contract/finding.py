@@ -1,6 +1,6 @@
 """A finding: what is wrong, what proves it, what to do."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
 import msgspec
@@ -121,6 +121,18 @@ def fold_alike_findings(findings: Iterable[Finding]) -> list[Finding]:
     return [group[0] if len(group) == 1 else _merge_findings(group) for group in groups.values()]
 
 
+def _merge_remedies(remedies: Sequence[Remedy]) -> Remedy:
+    """Return the first with the lines of all, each once."""
+    names = ("commands", "persistent", "verify", "undo")
+    lines = {
+        name: tuple(dict.fromkeys(line for remedy in remedies for line in getattr(remedy, name)))
+        for name in names
+    }
+    return msgspec.structs.replace(
+        remedies[0], **lines, settings={k: v for remedy in remedies for k, v in remedy.settings.items()}
+    )
+
+
 def _merge_findings(group: list[Finding]) -> Finding:
     first, subjects = group[0], tuple(finding.subject for finding in group)
     if len(set(subjects)) < 2:
@@ -133,6 +145,11 @@ def _merge_findings(group: list[Finding]) -> Finding:
     if len(group) > MAX_SHOWN_SUBJECTS:
         rest = ", ".join(subjects[MAX_SHOWN_SUBJECTS:])
         evidence.append(Evidence(f"and {len(group) - MAX_SHOWN_SUBJECTS} more: {rest}"[:2000]))
+    remedies = [finding.remedy for finding in group]
+    if len({len(own) for own in remedies}) == 1:  # each helps its own subject
+        first = msgspec.structs.replace(
+            first, remedy=tuple(map(_merge_remedies, zip(*remedies, strict=True)))
+        )
     return msgspec.structs.replace(
         first,
         title=f"{first.title}; the same for {len(group) - 1} more: {subject_names}",

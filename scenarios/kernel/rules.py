@@ -30,7 +30,13 @@ from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import format_percent
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
-from hostdx.scenarios.contract.rule import HostRule, RuleInapplicable, require_readable, wait_until_after
+from hostdx.scenarios.contract.rule import (
+    FactUnreadable,
+    HostRule,
+    RuleInapplicable,
+    require_readable,
+    wait_until_after,
+)
 from hostdx.scenarios.triage.knowledge.hardware import faults_of_module, module_faults
 from hostdx.scenarios.triage.knowledge.kernels import KernelFault, kernel_faults_of_host
 from hostdx.scenarios.triage.rules.texts import finding_texts
@@ -292,6 +298,7 @@ def check_known_faults(host: Host) -> Iterator[Finding]:
     running = read_kernel(host)
     release = require_readable(running.release, "the kernel's release")
     reported_ids: set[str] = set()
+    unknown: list[str] = []
     for fault in kernel_faults_of_host(host):
         if fault.scheduler or fault.of != "kernel" or fault.id in reported_ids:
             continue
@@ -304,10 +311,15 @@ def check_known_faults(host: Host) -> Iterator[Finding]:
             symptom = unmet
         if fault.quiet and not symptom:
             continue
+        if unmet is not None and not fault.grave:
+            unknown.append(f"{fault.id}: {unmet.reason}")
+            continue
         reported_ids.add(fault.id)
         yield _fault_finding(
             fault, release, running.source, [answer for answer in met if isinstance(answer, str)], symptom
         )
+    if unknown:
+        raise FactUnreadable(f"whether these faults of {release} affect this host: {'; '.join(unknown)}")
 
 
 def _check_symptom(fault: KernelFault, host: Host) -> str | Absent:
@@ -336,7 +348,7 @@ def _fault_finding(
         severity="warning" if shows or fault.grave else "notice",
         confidence="rule" if shows else "hint",
         fault=fault.title if shows else known_for,
-        update=fault.remedy,
+        remedy=(SAYS.remedy("update" if fault.before else "look", update=fault.remedy),),
         evidence=evidence,
         references=fault.sources,
     )

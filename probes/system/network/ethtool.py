@@ -10,12 +10,14 @@ import os
 import re
 import socket
 import struct
+from collections import Counter
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
 from hostdx.probes.reading.host import Host
+from hostdx.probes.reading.read_trace import ReadTrace, note_read
 from hostdx.probes.types import Absent
 
 T = TypeVar("T")
@@ -117,10 +119,12 @@ def _read_once(
     """Several rules want the same of a card, and each question is a process."""
     answers = host.compute_once(_new_answer_cache)
     if (card, option) not in answers or not host.is_static:
-        text = host.read_command("ethtool", option, card)
-        answers[card, option] = text if isinstance(text, Absent) else read(text)
-    answer: dict[str, T] | Absent = answers[card, option]
-    return answer
+        with ReadTrace() as trace:
+            text = host.read_command("ethtool", option, card)
+        answers[card, option] = text if isinstance(text, Absent) else read(text), trace
+    answer, trace = answers[card, option]
+    note_read(trace)
+    return cast("dict[str, T] | Absent", answer)
 
 
 def _new_answer_cache(_host: Host) -> dict[tuple[str, str], Any]:
@@ -128,7 +132,13 @@ def _new_answer_cache(_host: Host) -> dict[tuple[str, str], Any]:
 
 
 def _parse_counters(text: str) -> dict[str, int]:
-    return {name: int(n) for name, n in re.findall(r"^\s*([\w.\[\]-]+): ([0-9]{1,19})$", text, re.MULTILINE)}
+    """Return each counter; of a name that stands there for each queue (`[0]: rx_discards`, `pkts rx OOB`) the sum."""
+    counters: Counter[str] = Counter()
+    for name, count in re.findall(
+        r"^[ \t]*(?:\[\d+\]: )?([\w.\[\]-]+(?: [\w.-]+)*): ([0-9]{1,19})$", text, re.MULTILINE
+    ):
+        counters[name] += int(count)
+    return dict(counters)
 
 
 def settings_text(host: Host, card: str) -> str | Absent:

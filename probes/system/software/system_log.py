@@ -24,11 +24,23 @@ _LINE = lazy_pattern(
 )
 
 
+_CLOCK = lazy_pattern(r"(?<!\d)(\d?\d):(\d\d):(\d\d)(?!\d)")
+
+
 class ServiceLine(msgspec.Struct, frozen=True):
-    """What a program wrote, without time and name; `source` is the file or the command that has the line."""
+    """What a program wrote, without time and name; `source` is the file or the command that has the line, `clock` its
+    time of day, `09:10:00`, empty where it has none.
+    """
 
     message: str
     source: str
+    clock: str = ""
+
+
+def clock_of(text: str) -> str:
+    """Return the time of day with which a line begins, to the second: two logs tell it alike."""
+    clock = _CLOCK.search(text, 0, 40)
+    return f"{clock[1]:0>2}:{clock[2]}:{clock[3]}" if clock else ""
 
 
 def read_system_log(host: Host) -> dict[str, list[ServiceLine]]:
@@ -53,7 +65,7 @@ def read_system_log(host: Host) -> dict[str, list[ServiceLine]]:
         known_lines.update(match[0] for match in matches)
         for match in matches:
             programs = lines.setdefault(match[1].partition(".")[0], {})
-            line = ServiceLine(match[4][:MAX_LINE_CHARACTERS], source)
+            line = ServiceLine(match[4][:MAX_LINE_CHARACTERS], source, clock_of(match[0]))
             program = match[2].rpartition("/")[2]
             if program == "systemd" and match[3] not in (None, "1"):
                 program = "systemd --user"

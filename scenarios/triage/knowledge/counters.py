@@ -19,5 +19,16 @@ class KnownCounter(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     unit: str = ""
 
 
+class RingCounter(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
+    """`counter`: a pattern of the whole name, of packets that found no buffer in the receive ring."""
+
+    counter: str
+    source: str
+
+
+def ring_counters() -> tuple[RingCounter, ...]:
+    return load_entries("counters", "ring_counter", RingCounter).entries
+
+
 def known_counters() -> tuple[KnownCounter, ...]:
     return load_entries("counters", "counter", KnownCounter).entries

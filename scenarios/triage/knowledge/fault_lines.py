@@ -11,7 +11,9 @@ class FaultLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     """`pattern`: what a line meets; its group fills `{subject}` in `title`. `programs`: daemons, the kernel, or
     ANY of them but the kernel.
 
-    `least`: how many such lines are a fault; a later line that meets `settled` says that it is over.
+    `least`: how many such lines are a fault; from `loud` on they are a warning (0: `severity` holds).
+    A later line that meets `settled` says that it is over.
+    `boot`: parameters that help, of which `{boot}` in `advice` names those that are not set yet.
     `example` is such a line, `trap` one that looks like it and is none.
     """
 
@@ -25,6 +27,8 @@ class FaultLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
     source: str
     severity: Severity = "warning"
     least: int = 1
+    loud: int = 0
+    boot: tuple[str, ...] = ()
     settled: str = ""
     pattern_words: tuple[str, ...] = ()  # worked out: probes/reading/patterns.py
 

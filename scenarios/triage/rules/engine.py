@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
+from itertools import chain
 
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import matches_glob
@@ -51,7 +53,7 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
     rows = rows_to_check(text, host)
     if isinstance(rows, Absent):
         raise FactUnreadable(rows.reason)
-    rows_by_severity: dict[Severity, list[SubjectRow]] = {}
+    groups: dict[tuple[Severity, str], list[SubjectRow]] = {}
     unknown: list[tuple[str, str]] = []
     is_applicable = False
     for row in rows:
@@ -59,17 +61,48 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
         answer, reason = answer_and_reason_of(text, full)
         is_applicable = is_applicable or answer != "not applicable"
         if answer == "found":
-            rows_by_severity.setdefault(severity_of(text, full), []).append(full)
+            cause, repeats = _cause_of(text, host, full)
+            if repeats:
+                continue
+            groups.setdefault(("notice" if cause else severity_of(text, full), cause), []).append(full)
         elif answer == "unknown":
             unknown.append((row.subject, reason))
-    for severity in (s for s in _ORDER if s in rows_by_severity):
-        same = rows_by_severity[severity]
+    for (severity, cause), same in sorted(groups.items(), key=lambda group: _ORDER.index(group[0][0])):
         for together in [[row] for row in same] if text.singly else [same]:
-            yield rule_finding(text, host, severity, together)
+            yield rule_finding(text, host, severity, together, cause)
     if unknown:
         raise FactUnreadable(_unknown_reason(unknown))
     if not is_applicable:
         raise RuleInapplicable(text.otherwise or f"not on this host: {text.title}")
+
+
+def _cause_of(text: RuleText, host: Host, row: SubjectRow) -> tuple[str, bool]:
+    """Return the title of the finding that this row follows from and that is no milder, empty without one; and whether
+    this row only repeats it.
+    """
+    causes = host.compute_once(_no_causes)
+    mildest = min(_ORDER.index(severity_of(text, row)), _ORDER.index("warning")) if text.follows else 0
+    for cause in text.follows:
+        if parse_expression(cause.when)(row) is True:
+            if cause.rule not in causes:
+                causes[cause.rule] = None  # while it is asked: two that name each other are no causes
+                causes[cause.rule] = _first_finding(host, cause.rule)
+            finding = causes[cause.rule]
+            if finding is not None and _ORDER.index(finding.severity) <= mildest:
+                return finding.title, cause.repeats
+    return "", False
+
+
+def _first_finding(host: Host, rule_id: str) -> Finding | None:
+    named = [rule for rule in load_written_rules().rules if rule.id == rule_id]
+    with suppress(FactUnreadable, RuleInapplicable):
+        return next(chain.from_iterable(check_rule(rule, host) for rule in named), None)
+    return None
+
+
+def _no_causes(_: Host) -> dict[str, Finding | None]:
+    """By rule, its worst finding; filled as rules ask."""
+    return {}
 
 
 def rows_to_check(text: RuleText, host: Host) -> list[SubjectRow] | Absent:
@@ -169,8 +202,13 @@ def _shorten_list(names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_SHOWN_ROWS]) + (", ..." if len(names) > MAX_SHOWN_ROWS else "")
 
 
-def rule_finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[SubjectRow]) -> Finding:
-    """One finding, however many it is about: 119 disks are one line with a count."""
+def rule_finding(
+    text: RuleText, host: Host, severity: Severity, rows: Sequence[SubjectRow], cause: str = ""
+) -> Finding:
+    """One finding, however many it is about: 119 disks are one line with a count.
+
+    `cause`: the title of the finding that it follows from, whose remedy comes first.
+    """
     rows = _without_repeated_sentences(text, rows)
     first = rows[0]
     evidence = list(evidence_of(text, host, rows[:MAX_SHOWN_ROWS]))
@@ -197,8 +235,10 @@ def rule_finding(text: RuleText, host: Host, severity: Severity, rows: Sequence[
         subject=first.subject if len(rows) == 1 else "",
         subjects=subjects if len(rows) > 1 else (),
         title=title,
-        evidence=(*evidence, Evidence(why)),
-        remedy=rule_remedies(text, host, rows),
+        evidence=(*evidence, Evidence(f"It follows from: {cause}" if cause else why)),
+        remedy=(Remedy(title="See to its cause first; what stays after that has a cause of its own"),)
+        if cause
+        else rule_remedies(text, host, rows),
         references=text.references,
         prove=text.prove,
         prove_options=tuple(SentenceTemplate(word).fill_sentence(first) for word in text.prove_options),
@@ -384,6 +424,7 @@ def explanation_lines(text: RuleText) -> tuple[str, ...]:
             *(("with", f"{name} = {words}") for name, words in text.let.items()),
             ("finds something if", text.when),
             ("severity", f"{severity}; confidence {text.confidence}"),
+            *(("follows", f"{item.rule}, for rows where {item.when}") for item in text.follows),
             ("says", text.text),
             ("because", text.why),
             *(

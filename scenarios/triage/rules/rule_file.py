@@ -44,6 +44,17 @@ class RemedyAdvice(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_o
     on: dict[str, dict[str, tuple[str, ...]]] = {}
 
 
+class Cause(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a finding may follow from: the `rule` that finds it on this host; `when`: the rows that it explains.
+
+    `repeats`: these rows say the same once more, and are left out.
+    """
+
+    rule: str
+    when: str = "True"
+    repeats: bool = False
+
+
 class TestRow(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """The answer that a row of these values must get. Values that are not given are unknown."""
 
@@ -78,6 +89,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     with `programs` the lines are those of these daemons, in the system's log and in `files` of the first, a row each;
     with `rest` of all lines that no other rule speaks of and that are not harmless (knowledge/kernel_lines.toml).
     `singly`: each row is a finding of its own.
+    `follows`: where one of these rules finds something loud, the rows that it explains are a notice which names it.
     `rows`: of the files of `each`, or of what `command` prints, each match is a row; its named groups are columns.
     """
 
@@ -109,6 +121,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     many: str = ""
     evidence: tuple[str, ...] = ()
     source: str = ""
+    follows: tuple[Cause, ...] = ()
     remedy: tuple[RemedyAdvice, ...] = ()
     references: tuple[str, ...] = ()
     prove: str = ""
@@ -126,7 +139,7 @@ class RuleText(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         if not re.fullmatch(r"[a-z][a-z0-9]*\.[a-z0-9][a-z0-9.-]*", self.id):
             return f"id {self.id!r} is not of the form subject.name"
         try:
-            advised = (item.when for item in self.remedy)
+            advised = (*(item.when for item in self.remedy), *(item.when for item in self.follows))
             for text in (self.when, self.where, self.warning, self.critical, *self.let.values(), *advised):
                 if text:
                     parse_expression(text)

@@ -59,20 +59,28 @@ def fill_command(line: str, names: Names) -> str:
 
 
 MAX_SINGLE_LINES = 4
+MAX_LOOPED_VALUES = 24  # nobody reads or copies a line of 6 kB
 
 
 def commands_for_rows(line: str, rows: Sequence[Names]) -> list[str]:
-    """A command for each row, each once; of many that differ by one value alone one loop over its values."""
+    """A command for each row, each once; of many that differ by one value alone one loop over its values.
+
+    A loop over very many names the first, and how many are left.
+    """
     filled = list(dict.fromkeys(command for row in rows if (command := fill_command(line, row))))
     holes = {hole[1] for row in rows[:1] for hole in _PLAIN.finditer(line) if hole[1] in row}
     varying = [name for name in holes if len({str(row[name]) for row in rows}) > 1]
     if len(filled) <= MAX_SINGLE_LINES or len(varying) != 1 or "#" in line:
         return filled
     [name] = varying
-    values = dict.fromkeys(shlex.quote(value_text(row[name])) for row in rows if fill_command(line, row))
+    values = list(
+        dict.fromkeys(shlex.quote(value_text(row[name])) for row in rows if fill_command(line, row))
+    )
+    left = len(values) - MAX_LOOPED_VALUES
+    more = f"  # and {left} more, which --json names" if left > 0 else ""
     # `$x` stands where the value stood: what was a word of its own stays one
     body = fill_command(re.sub(rf"\{{{name}(:[a-z]+)?\}}", '"$x"', line), rows[0])
-    return [f"for x in {' '.join(values)}; do {body}; done"]
+    return [f"for x in {' '.join(values[:MAX_LOOPED_VALUES])}; do {body}; done{more}"]
 
 
 def fill_unquoted(line: str, names: Names) -> str:

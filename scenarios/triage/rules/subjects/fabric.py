@@ -1,13 +1,14 @@
 """Rows about InfiniBand, Omni-Path and RoCE ports (Documentation/ABI/stable/sysfs-class-infiniband)."""
 
 import re
+from collections.abc import Sequence
 from functools import partial
 
 from hostdx.probes.number_text import parse_unsigned
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.rules.expression import Value
-from hostdx.scenarios.triage.rules.table import SubjectRow
+from hostdx.scenarios.triage.rules.table import Reader, SubjectRow
 
 ROOT = "/sys/class/infiniband"
 # What starts jobs, by its unit: limits of PAM (limits.d) do not reach it, those of its unit go on to each job.
@@ -28,7 +29,8 @@ def fabric_rows(host: Host) -> list[SubjectRow]:
 
 def job_daemon_rows(host: Host) -> list[SubjectRow] | Absent:
     """One row per daemon of a batch system that starts jobs, where there is an RDMA adapter: `locked`, the bytes of
-    memory that it and its jobs may lock (getrlimit(2), RLIMIT_MEMLOCK); -1 without a limit.
+    memory that it and its jobs may lock (getrlimit(2), RLIMIT_MEMLOCK); -1 without a limit; `users`: processes that
+    use an adapter with at most this limit.
     """
     adapters = host.list_names(ROOT)
     if isinstance(adapters, Absent) or not adapters:
@@ -37,25 +39,44 @@ def job_daemon_rows(host: Host) -> list[SubjectRow] | Absent:
     if isinstance(names, Absent):
         return names
     rows = []
-    for pid in (number for name in names if (number := parse_unsigned(name)) is not None):
+    pids = [number for name in names if (number := parse_unsigned(name)) is not None]
+    for pid in pids:
         name = host.read_word(f"/proc/{pid}/comm")
         if isinstance(name, Absent) or name not in _JOB_DAEMONS:
             continue
-        limits = host.read_file_text(f"/proc/{pid}/limits")
-        limit_match = _LOCKED.search(limits) if is_present(limits) else None
-        locked: Value = Absent("no limit is named", "missing", f"/proc/{pid}/limits")
-        if limit_match is not None and (number := parse_unsigned(limit_match[1])) is not None:
-            locked = number
-        elif limit_match is not None:
-            locked = -1
-        columns: dict[str, Value] = {
+        locked = _locked_bytes(host, pid)
+        columns: dict[str, Value | Reader] = {
             "name": name,
             "pid": pid,
             "locked": locked,
+            "users": partial(_adapter_users, host, pids, locked),
             "service": _JOB_DAEMONS[name],
         }
         rows.append(SubjectRow(f"{name} [{pid}]", columns))
     return rows
+
+
+def _locked_bytes(host: Host, pid: int) -> int | Absent:
+    limits = host.read_file_text(f"/proc/{pid}/limits")
+    limit_match = _LOCKED.search(limits) if is_present(limits) else None
+    if limit_match is None:
+        return Absent("no limit is named", "missing", f"/proc/{pid}/limits")
+    number = parse_unsigned(limit_match[1])
+    return -1 if number is None else number
+
+
+def _adapter_users(host: Host, pids: Sequence[int], most: int | Absent) -> Value:
+    """Return the processes with an adapter open (/dev/infiniband/uverbsN) that may lock no more than `most` bytes."""
+    if isinstance(most, Absent):
+        return most
+    users = []
+    for pid in pids:
+        locked = _locked_bytes(host, pid)
+        if is_present(locked) and 0 <= locked <= most:
+            targets = map(host.read_link, host.glob_paths(f"/proc/{pid}/fd/*"))
+            if any(is_present(target) and "/infiniband/uverbs" in target for target in targets):
+                users.append(f"{host.read_word(f'/proc/{pid}/comm')} [{pid}]")
+    return tuple(users)
 
 
 def _port_row(host: Host, path: str) -> SubjectRow:

@@ -8,7 +8,7 @@ from typing import TypeVar
 from hostdx.probes.reading.host import Host
 from hostdx.probes.reading.patterns import LineIndex, lazy_pattern
 from hostdx.probes.system.disk.block import BlockDevice, block_devices
-from hostdx.probes.system.kernel_log import WARNING, read_kernel_log
+from hostdx.probes.system.kernel_log import WARNING, LogLine, read_kernel_log
 from hostdx.probes.types import Absent, is_present
 from hostdx.scenarios.triage.knowledge.ata_quirks import quirks_of
 from hostdx.scenarios.triage.knowledge.kernel_lines import harmless_line_patterns, kernel_line_patterns
@@ -21,6 +21,7 @@ MAX_LINE_CHARACTERS = 300
 _WITHOUT_TIMES = Absent("the lines have no times", "unsupported")
 HOUR_SECONDS = 3600.0
 START_SECONDS = 120.0
+MAX_REPORT_SECONDS, MAX_REPORT_LINES = 1.0, 20  # between two lines about one fault
 MAX_SPEAKER_WORDS = 3  # what is longer before its colon is a sentence, not a driver's name
 _DISK = (
     r"(?!vdev\b|sdma\d)(?:(?:sd|vd|xvd)[a-z]{1,4}|nvme\d+(?:c\d+)?n\d+|dm-\d+|md\d+|mmcblk\d+"
@@ -150,6 +151,9 @@ def rows_of_unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> l
     few = LineIndex([index.lines[number] for number in heads])  # little to search, by hundreds of patterns
     known_places = few.find_matches((*harmless_line_patterns(), *listed.items()), range(len(heads)))
     unlisted = {number for place, number in enumerate(heads) if place not in known_places}
+    around = {n + step for n in unlisted for step in range(-MAX_REPORT_LINES, MAX_REPORT_LINES + 1)}
+    known = index.find_matches(listed.items(), around)
+    unlisted = {n for n in unlisted if not any(_tell_one_fault(log.lines, n, other) for other in known)}
     lines: dict[str, list[str]] = {}
     for number in sorted(unlisted):
         lines.setdefault(driver_and_device_of(index.lines[number]), []).append(index.lines[number])
@@ -162,6 +166,24 @@ def rows_of_unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> l
     grave_numbers = index.find_matches(kernel_line_patterns("grave"), loud & unlisted | without_priority)
     grave = {index.lines[number] for number in grave_numbers}
     return _rows_by_device(host, log.source, lines, grave.__contains__)
+
+
+def _tell_one_fault(lines: Sequence[LogLine], first: int, second: int) -> bool:
+    """True of two lines by one driver, or about one device, of the same moment: a fault is told in several lines."""
+    one, other = lines[first], lines[second]
+    if abs(first - second) > MAX_REPORT_LINES:
+        return False
+    if (
+        one.time_s is not None
+        and other.time_s is not None
+        and abs(one.time_s - other.time_s) > MAX_REPORT_SECONDS
+    ):
+        return False
+    return not _speakers(one.message).isdisjoint(_speakers(other.message))
+
+
+def _speakers(message: str) -> set[str]:
+    return {driver_and_device_of(message), *named_devices(message)} - {"the kernel"}
 
 
 # What a report of the kernel's holds below its first line: stacks, registers, tables; and lines of no driver.

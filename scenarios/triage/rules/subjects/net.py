@@ -22,7 +22,7 @@ from hostdx.probes.system.network.nic import ROOT, Nic, read_nics
 from hostdx.probes.system.network.offload import read_offload
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.triage.knowledge.counters import known_counters
+from hostdx.scenarios.triage.knowledge.counters import known_counters, ring_counters
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.subjects import irq, tcp
 from hostdx.scenarios.triage.rules.table import SubjectRow, field_value
@@ -34,8 +34,6 @@ _PARAVIRTUAL = frozenset(
 )
 _MAX_ASKED_CARDS = 8
 _NOT_ASKED = Absent(f"only the first {_MAX_ASKED_CARDS} cards that are up are read", "unsupported")
-# Without rx_no_buffer_count, after which the card tries again, and rx_missed_errors, which /sys has.
-_CUT_OFF = r"^rx_(out_of_buffer|no_dma_resources|discards)$"
 _PORT_FULL = r"^rx_discards_phy$"  # its own buffer, before any ring
 # The same frames by the port, by the driver and by priority: the largest of these sums counts.
 _PAUSED = (
@@ -118,7 +116,9 @@ def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         "irq_nodes": lambda: irq.interrupt_nodes(host, _irq_numbers(host, card)),
         "irq_isolated": lambda: irq.isolated_interrupt_cpus(host, _irq_numbers(host, card)),
         **{name: partial(_spreading_value, host, card, name) for name in irq.BY_HAND},
-        "cut_off": partial(_driver_sum, host, card.name, _CUT_OFF),
+        "cut_off": lambda: _largest_driver_sum(
+            host, card.name, [rf"^(?:{entry.counter})$" for entry in ring_counters()]
+        ),
         "port_full": partial(_driver_sum, host, card.name, _PORT_FULL),
         "exceeded": partial(_driver_sum, host, card.name, r"allowance_exceeded$"),
         "paused": partial(_largest_driver_sum, host, card.name, _PAUSED),

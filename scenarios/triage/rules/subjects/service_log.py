@@ -1,6 +1,7 @@
 """Rows about what daemons wrote, to the system's log or to files of their own."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from hostdx.probes.reading.host import Host
@@ -11,6 +12,7 @@ from hostdx.probes.system.software.system_log import (
     MAX_CAPTURED_BYTES,
     MAX_LINE_CHARACTERS,
     ServiceLine,
+    clock_of,
     read_system_log,
 )
 from hostdx.probes.types import Absent, is_present
@@ -39,9 +41,23 @@ class ProgramLog:
         for path in paths[-MAX_FILES_OF_PROGRAM:]:
             text = host.read_file_text(path, MAX_LIVE_BYTES if host.live else MAX_CAPTURED_BYTES)
             texts = text.splitlines() if is_present(text) else []
-            self.lines += [ServiceLine(line[:MAX_LINE_CHARACTERS], path) for line in texts]
+            self.lines += [ServiceLine(line[:MAX_LINE_CHARACTERS], path, clock_of(line)) for line in texts]
         self.index = LineIndex([line.message for line in self.lines])
         self.sources = dict.fromkeys(line.source for line in self.lines)
+
+    def count_events(self, numbers: Iterable[int]) -> int:
+        """Return how many events these lines tell: what two files hold of the same second is one event."""
+        lines = [self.lines[number] for number in numbers]
+        counts = Counter((line.clock or line.source, line.source) for line in lines)
+        most: dict[str, int] = {}
+        for (moment, _), count in counts.items():
+            most[moment] = max(most.get(moment, 0), count)
+        return sum(most.values())
+
+    def with_neighbours(self, numbers: Iterable[int]) -> set[int]:
+        """Return all lines of the seconds of these: a program says one fault in several lines."""
+        clocks = {self.lines[number].clock for number in numbers} - {""}
+        return {*numbers, *(n for n, line in enumerate(self.lines) if line.clock in clocks)}
 
 
 def _empty_program_logs(_: Host) -> dict[tuple[str, Sequence[str]], ProgramLog]:
@@ -86,22 +102,23 @@ def rows_of_unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> lis
                 continue
             index = log.index
             faults = index.find_matches(daemon_line_patterns("fault"), range(len(log.lines)))
-            settled = (*daemon_line_patterns("harmless"), *listed.get(program, ()), *listed[ANY])
-            numbers = sorted(faults - index.find_matches(settled, faults))
+            known = index.find_matches((*listed.get(program, ()), *listed[ANY]), range(len(log.lines)))
+            harmless = index.find_matches(daemon_line_patterns("harmless"), faults)
+            numbers = sorted(faults - harmless - log.with_neighbours(known))
             grave = index.find_matches(daemon_line_patterns("grave"), {*numbers})
             by_kind: dict[str, list[int]] = {}
             for number in (n for n in numbers if n in grave or not grave):
                 by_kind.setdefault(_NUMBER.sub("#", index.lines[number]), []).append(number)
             most = max(by_kind.values(), key=len, default=[])
-            if len(most) < daemon.least:
+            if log.count_events(most) < daemon.least:
                 numbers, most, grave = [], [], set()
             last = log.lines[most[-1]] if most else log.lines[-1]
             columns: dict[str, Value | Reader] = {
                 "name": program,
                 "work": daemon.work,
-                "lines": len(numbers),
-                "worse": len(grave),
-                "alike": len(most),
+                "lines": log.count_events(numbers),
+                "worse": log.count_events(grave),
+                "alike": log.count_events(most),
                 "last": last.message[:MAX_SHOWN_CHARACTERS] if most else "",
                 "word": _longest_text_without_numbers(last.message),
                 "source": last.source,
@@ -134,13 +151,13 @@ def rows_of_service_lines(host: Host, rule: RuleText) -> list[SubjectRow]:
         matching = [log.lines[number] for number in numbers]
         later = log.lines[numbers[-1] + 1 :] if rule.settled and numbers else ()
         last = (matching or log.lines)[-1] if log.lines else ServiceLine("", "")
-        worse = [line for line in matching if rule.worse and re.search(rule.worse, line.message)]
+        worse = [n for n in numbers if rule.worse and re.search(rule.worse, log.lines[n].message)]
         columns: dict[str, Value | Reader] = {
             "name": _daemon_of_line(last, program),
             "running": lambda: host.compute_once(names_of_processes),
-            "lines": len(matching),
-            "worse": len(worse),
-            "worst": (worse or matching)[-1].message[:MAX_SHOWN_CHARACTERS] if matching else "",
+            "lines": log.count_events(numbers),
+            "worse": log.count_events(worse),
+            "worst": log.lines[(worse or numbers)[-1]].message[:MAX_SHOWN_CHARACTERS] if numbers else "",
             "last": last.message[:MAX_SHOWN_CHARACTERS] if matching else "",
             "over": any(re.search(rule.settled, line.message) for line in later),
             "source": last.source,
@@ -172,8 +189,19 @@ def fault_line_rows(host: Host, rules: Iterable[RuleText] = ()) -> list[SubjectR
             source = "" if isinstance(kernel, Absent) else kernel.source
             if log is not None:
                 source = log.lines[max(numbers)].source
-            rows.append(_fault_line_row(entry, program, index.lines, sorted(numbers), source))
+            count = len(numbers) if log is None else log.count_events(numbers)
+            row = _fault_line_row(entry, program, index.lines, sorted(numbers), source)
+            severity = "warning" if 0 < entry.loud <= count else entry.severity
+            advice = entry.advice.replace("{boot}", _parameters_to_add(host, entry))
+            rows.append(row.with_columns({"lines": count, "severity": severity, "advice": advice}))
     return rows
+
+
+def _parameters_to_add(host: Host, entry: FaultLine) -> str:
+    """Return the boot parameters of the entry that the running kernel was not started with."""
+    cmdline = host.read_file_text("/proc/cmdline", 1 << 16)
+    present = cmdline.split() if is_present(cmdline) else []
+    return " or ".join(word for word in entry.boot if word not in present) or "no further parameter"
 
 
 def _fault_line_row(
@@ -187,13 +215,10 @@ def _fault_line_row(
     columns: dict[str, Value | Reader] = {
         "name": program,
         "from_kernel": program == KERNEL,
-        "lines": len(numbers),
         "least": entry.least,
-        "severity": entry.severity,
         "fault": SentenceTemplate(entry.title).fill_sentence(names),
         "devices": ", ".join(devices) or Absent("the lines name no device", "unsupported"),
         "effect": entry.effect,
-        "advice": entry.advice,
         "basis": entry.source,
         "last": last[:MAX_SHOWN_CHARACTERS],
         "word": _longest_text_without_numbers(last),

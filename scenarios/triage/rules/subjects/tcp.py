@@ -106,6 +106,23 @@ def _counters_of_pair(text: str, line: str) -> dict[str, int]:
     return {f"{head}_{name}": int(n) for name, n in zip(rest.split(), numbers[1].split(), strict=False)}
 
 
+_PORTS = lazy_pattern(r"^ *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]{4} (?!0A)", re.MULTILINE)
+
+
+def reserved_port_rows(host: Host) -> list[SubjectRow] | Absent:
+    """One row: the ports from which NFS and its helpers connect, `least` to `most`, and how many of them are `used`: by
+    connections that are open or wait for their end (/proc/net/tcp; net/sunrpc/xprtsock.c).
+    """
+    least, most = (host.read_integer(f"/proc/sys/sunrpc/{name}_resvport") for name in ("min", "max"))
+    if isinstance(least, Absent) or isinstance(most, Absent):
+        return least if isinstance(least, Absent) else Absent("there is no max_resvport", "missing")
+    texts = [host.read_file_text(f"/proc/net/{name}", 16 << 20) for name in ("tcp", "tcp6")]
+    ports = {int(port, 16) for text in texts if is_present(text) for port in _PORTS.findall(text)}
+    used = sum(least <= port <= most for port in ports) if any(map(is_present, texts)) else texts[0]
+    columns: dict[str, Value] = {"least": least, "most": most, "used": used}
+    return [SubjectRow("", columns)]
+
+
 _HEAD = lazy_pattern(r"^qdisc (\S+) \S+ (?:dev (\S+) )?(.*)$", re.MULTILINE)
 _SENT = lazy_pattern(
     r"Sent ([0-9]{1,19}) bytes ([0-9]{1,19}) pkt \(dropped ([0-9]{1,19}), overlimits ([0-9]{1,19})"
