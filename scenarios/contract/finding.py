@@ -146,7 +146,7 @@ def _merge_findings(group: list[Finding]) -> Finding:
         rest = ", ".join(subjects[MAX_SHOWN_SUBJECTS:])
         evidence.append(Evidence(f"and {len(group) - MAX_SHOWN_SUBJECTS} more: {rest}"[:2000]))
     remedies = [finding.remedy for finding in group]
-    if len({len(own) for own in remedies}) == 1:  # each helps its own subject
+    if len(set(map(len, remedies))) == 1:  # each helps its own subject
         first = msgspec.structs.replace(
             first, remedy=tuple(map(_merge_remedies, zip(*remedies, strict=True)))
         )

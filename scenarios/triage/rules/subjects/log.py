@@ -152,8 +152,12 @@ def rows_of_unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> l
     known_places = few.find_matches((*harmless_line_patterns(), *listed.items()), range(len(heads)))
     unlisted = {number for place, number in enumerate(heads) if place not in known_places}
     around = {n + step for n in unlisted for step in range(-MAX_REPORT_LINES, MAX_REPORT_LINES + 1)}
-    known = index.find_matches(listed.items(), around)
-    unlisted = {n for n in unlisted if not any(_tell_one_fault(log.lines, n, other) for other in known)}
+    listed_numbers = index.find_matches(listed.items(), around)
+    unlisted = {
+        n
+        for n in unlisted
+        if not any(_tell_same_fault(log.lines, n, listed_number) for listed_number in listed_numbers)
+    }
     lines: dict[str, list[str]] = {}
     for number in sorted(unlisted):
         lines.setdefault(driver_and_device_of(index.lines[number]), []).append(index.lines[number])
@@ -168,18 +172,14 @@ def rows_of_unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> l
     return _rows_by_device(host, log.source, lines, grave.__contains__)
 
 
-def _tell_one_fault(lines: Sequence[LogLine], first: int, second: int) -> bool:
+def _tell_same_fault(lines: Sequence[LogLine], first: int, second: int) -> bool:
     """True of two lines by one driver, or about one device, of the same moment: a fault is told in several lines."""
-    one, other = lines[first], lines[second]
     if abs(first - second) > MAX_REPORT_LINES:
         return False
-    if (
-        one.time_s is not None
-        and other.time_s is not None
-        and abs(one.time_s - other.time_s) > MAX_REPORT_SECONDS
-    ):
+    times = [time_s for n in (first, second) if (time_s := lines[n].time_s) is not None]
+    if len(times) == 2 and abs(times[0] - times[1]) > MAX_REPORT_SECONDS:
         return False
-    return not _speakers(one.message).isdisjoint(_speakers(other.message))
+    return not _speakers(lines[first].message).isdisjoint(_speakers(lines[second].message))
 
 
 def _speakers(message: str) -> set[str]:

@@ -49,10 +49,10 @@ class ProgramLog:
         """Return how many events these lines tell: what two files hold of the same second is one event."""
         lines = [self.lines[number] for number in numbers]
         counts = Counter((line.clock or line.source, line.source) for line in lines)
-        most: dict[str, int] = {}
+        by_moment: dict[str, int] = {}
         for (moment, _), count in counts.items():
-            most[moment] = max(most.get(moment, 0), count)
-        return sum(most.values())
+            by_moment[moment] = max(by_moment.get(moment, 0), count)
+        return sum(by_moment.values())
 
     def with_neighbours(self, numbers: Iterable[int]) -> set[int]:
         """Return all lines of the seconds of these: a program says one fault in several lines."""
@@ -102,9 +102,11 @@ def rows_of_unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> lis
                 continue
             index = log.index
             faults = index.find_matches(daemon_line_patterns("fault"), range(len(log.lines)))
-            known = index.find_matches((*listed.get(program, ()), *listed[ANY]), range(len(log.lines)))
+            listed_numbers = index.find_matches(
+                (*listed.get(program, ()), *listed[ANY]), range(len(log.lines))
+            )
             harmless = index.find_matches(daemon_line_patterns("harmless"), faults)
-            numbers = sorted(faults - harmless - log.with_neighbours(known))
+            numbers = sorted(faults - harmless - log.with_neighbours(listed_numbers))
             grave = index.find_matches(daemon_line_patterns("grave"), {*numbers})
             by_kind: dict[str, list[int]] = {}
             for number in (n for n in numbers if n in grave or not grave):
