@@ -102,9 +102,8 @@ def rows_of_unlisted_service_lines(host: Host, rules: Iterable[RuleText]) -> lis
                 continue
             index = log.index
             faults = index.find_matches(daemon_line_patterns("fault"), range(len(log.lines)))
-            listed_numbers = index.find_matches(
-                (*listed.get(program, ()), *listed[ANY]), range(len(log.lines))
-            )
+            patterns = (*listed.get(program, ()), *listed[ANY])
+            listed_numbers = index.find_matches(patterns, range(len(log.lines)))
             harmless = index.find_matches(daemon_line_patterns("harmless"), faults)
             numbers = sorted(faults - harmless - log.with_neighbours(listed_numbers))
             grave = index.find_matches(daemon_line_patterns("grave"), {*numbers})
