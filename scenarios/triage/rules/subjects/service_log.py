@@ -193,7 +193,9 @@ def fault_line_rows(host: Host, rules: Iterable[RuleText] = ()) -> list[SubjectR
             count = len(numbers) if log is None else log.count_events(numbers)
             row = _fault_line_row(entry, program, index.lines, sorted(numbers), source)
             severity = "warning" if 0 < entry.loud <= count else entry.severity
-            advice = entry.advice.replace("{boot}", _parameters_to_add(host, entry))
+            advice = entry.advice
+            if entry.boot:
+                advice = SentenceTemplate(advice).fill_sentence({"boot": _parameters_to_add(host, entry)})
             rows.append(row.with_columns({"lines": count, "severity": severity, "advice": advice}))
     return rows
 
