@@ -227,13 +227,13 @@ def test_where_most_did_not_answer_it_could_not_be_done(
 def test_nodes_begin_together(fleet: FakeFleet, monkeypatch: pytest.MonkeyPatch) -> None:
     from hostdx.app.features.fleet.launch import campaign as launcher
 
-    monkeypatch.setattr(launcher, "LEAD_S", 6.0)
+    monkeypatch.setattr(launcher, "LEAD_S", 3.0)
     campaign = make_campaign(fleet, "fake", "share1", "share2", together=True)
     plans = campaign.fetch_plans(campaign.head.nodes, [])
     began = time.time()
     campaign.measure_nodes(0, plans, [])
     assert first_states(campaign) == {"share1": "answered", "share2": "answered"}
-    assert time.time() >= began + 6.0
+    assert time.time() >= began + 3.0
     with pytest.raises(Failure):
         make_campaign(fleet, "fake", "n1", "n2", resumed=True, together=True, fanout=1).measure_nodes(
             1, plans, []
