@@ -101,7 +101,7 @@ async def test_a_preparation_that_is_cancelled_makes_no_further_place(
                 ended.set()
 
     monkeypatch.setattr(StorageBench, "_lay_place", lay_and_wait)
-    monkeypatch.setattr("hostdx.probes.engine.files.CLOSE_S", 0.2)
+    monkeypatch.setattr("hostdx.probes.engine.disk.storage.QUIET_AT_MOST_S", 0.2)
     bench = StorageBench(Host(), str(tmp_path), open_private(tmp_path), SIZE, 1, [])
     task = asyncio.create_task(bench.prepare_files(workloads=[STREAM]))
     await asyncio.to_thread(third_begun.wait, 20)
