@@ -8,8 +8,8 @@ ANY = "*"  # any program of the system's log
 
 
 class FaultLine(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
-    """`pattern`: what a line meets; its group fills `{subject}` in `title`. `programs`: daemons, the kernel, or
-    ANY of them but the kernel.
+    """`pattern`: what a line meets; its groups fill the places of their names in `title`, and the first that is there
+    `{subject}`. `programs`: daemons, the kernel, or ANY of them but the kernel.
 
     `least`: how many such lines are a fault; from `loud` on they are a warning (0: `severity` holds).
     A later line that meets `settled` says that it is over.

@@ -175,7 +175,9 @@ def fault_line_rows(host: Host, rules: Iterable[RuleText] = ()) -> list[SubjectR
     files = {daemon.programs[0]: daemon.files for daemon in logged_daemons()}
     kernel = host.compute_once(read_kernel_log)
     named = _named_patterns(rules)
-    written = dict.fromkeys((*host.compute_once(read_system_log), *files))
+    written = [
+        name for name in dict.fromkeys((*host.compute_once(read_system_log), *files)) if name != KERNEL
+    ]
     rows = []
     for entry in list_fault_lines():
         for program in written if ANY in entry.programs else entry.programs:
@@ -212,8 +214,11 @@ def _fault_line_row(
 ) -> SubjectRow:
     last = lines[numbers[-1]]
     match = re.search(entry.pattern, last)
-    subjects = [text for text in (match.groupdict() if match else {}).values() if text]
-    names = {"subject": subjects[0] if subjects else Absent("the line names no subject", "unsupported")}
+    unnamed = Absent("the line does not name it", "unsupported")
+    names: dict[str, Value] = {
+        name: text or unnamed for name, text in (match.groupdict() if match else {}).items()
+    }
+    names["subject"] = next((text for text in names.values() if is_present(text)), unnamed)
     devices = dict.fromkeys(name for number in numbers for name in named_devices(lines[number]))
     columns: dict[str, Value | Reader] = {
         "name": program,
