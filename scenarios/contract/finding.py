@@ -1,5 +1,6 @@
 """A finding: what is wrong, what proves it, what to do."""
 
+from collections import ChainMap
 from collections.abc import Iterable, Sequence
 from typing import Literal, TypeAlias
 
@@ -124,12 +125,9 @@ def fold_alike_findings(findings: Iterable[Finding]) -> list[Finding]:
 def _merge_remedies(remedies: Sequence[Remedy]) -> Remedy:
     """Return the first with the lines of all, each once."""
     names = ("commands", "persistent", "verify", "undo")
-    lines = {
-        name: tuple(dict.fromkeys(line for remedy in remedies for line in getattr(remedy, name)))
-        for name in names
-    }
+    lines = {n: tuple(dict.fromkeys(line for each in remedies for line in getattr(each, n))) for n in names}
     return msgspec.structs.replace(
-        remedies[0], **lines, settings={k: v for remedy in remedies for k, v in remedy.settings.items()}
+        remedies[0], **lines, settings=dict(ChainMap(*(r.settings for r in remedies)))
     )
 
 

@@ -30,13 +30,7 @@ from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
 from hostdx.probes.units import format_percent
 from hostdx.scenarios.contract.finding import Evidence, Finding, Remedy
-from hostdx.scenarios.contract.rule import (
-    FactUnreadable,
-    HostRule,
-    RuleInapplicable,
-    require_readable,
-    wait_until_after,
-)
+from hostdx.scenarios.contract.rule import HostRule, RuleInapplicable, require_readable, wait_until_after
 from hostdx.scenarios.triage.knowledge.hardware import faults_of_module, module_faults
 from hostdx.scenarios.triage.knowledge.kernels import KernelFault, kernel_faults_of_host
 from hostdx.scenarios.triage.rules.texts import finding_texts
@@ -319,7 +313,7 @@ def check_known_faults(host: Host) -> Iterator[Finding]:
             fault, release, running.source, [answer for answer in met if isinstance(answer, str)], symptom
         )
     if unknown:
-        raise FactUnreadable(f"whether these faults of {release} affect this host: {'; '.join(unknown)}")
+        require_readable(Absent("; ".join(unknown)), f"whether these faults of {release} affect this host")
 
 
 def _check_symptom(fault: KernelFault, host: Host) -> str | Absent:

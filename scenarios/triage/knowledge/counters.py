@@ -6,28 +6,20 @@ from hostdx.scenarios.contract.knowledge_file import KnowledgeEntry, load_entrie
 
 
 class KnownCounter(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
-    """`counter`: a pattern of the whole name; from `least` on it is told, from `loud` on as a warning (0: never)."""
+    """`counter`: a pattern of the whole name; from `least` on it is told, from `loud` on as a warning (0: never).
 
-    of: Literal["card", "port", "tcp"]
+    `of` the ring: packets that found no free buffer in a card's receive ring, which the rule net.missed tells.
+    """
+
+    of: Literal["card", "port", "tcp", "ring"]
     counter: str
-    least: int
-    told: str
-    effect: str
-    advice: str
     source: str
+    least: int = 1
+    told: str = ""
+    effect: str = ""
+    advice: str = ""
     loud: int = 0
     unit: str = ""
-
-
-class RingCounter(KnowledgeEntry, frozen=True, forbid_unknown_fields=True):
-    """`counter`: a pattern of the whole name, of packets that found no buffer in the receive ring."""
-
-    counter: str
-    source: str
-
-
-def ring_counters() -> tuple[RingCounter, ...]:
-    return load_entries("counters", "ring_counter", RingCounter).entries
 
 
 def known_counters() -> tuple[KnownCounter, ...]:

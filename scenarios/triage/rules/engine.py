@@ -77,30 +77,29 @@ def check_rule(text: RuleText, host: Host) -> Iterator[Finding]:
 
 
 def _cause_of(text: RuleText, host: Host, row: SubjectRow) -> tuple[str, bool]:
-    """Return the title of the finding that this row follows from and that is no milder, empty without one; and whether
-    this row only repeats it.
+    """Return the title of the finding that this row follows from, and whether the row only repeats it.
+
+    The title is empty without such a finding. A finding that is milder than this row is no cause of it.
     """
-    causes = host.compute_once(_no_causes)
-    mildest = min(_ORDER.index(severity_of(text, row)), _ORDER.index("warning")) if text.follows else 0
+    severities = _ORDER[: 1 + min(_ORDER.index(severity_of(text, row)), 1)] if text.follows else ()
     for cause in text.follows:
-        if parse_expression(cause.when)(row) is True:
-            if cause.rule not in causes:
-                causes[cause.rule] = None  # while it is asked: two that name each other are no causes
-                causes[cause.rule] = _first_finding(host, cause.rule)
-            finding = causes[cause.rule]
-            if finding is not None and _ORDER.index(finding.severity) <= mildest:
-                return finding.title, cause.repeats
+        finding = _worst_finding(host, cause.rule) if parse_expression(cause.when)(row) is True else None
+        if finding is not None and finding.severity in severities:
+            return finding.title, cause.repeats
     return "", False
 
 
-def _first_finding(host: Host, rule_id: str) -> Finding | None:
-    named = [rule for rule in load_written_rules().rules if rule.id == rule_id]
-    with suppress(FactUnreadable, RuleInapplicable):
-        return next(chain.from_iterable(check_rule(rule, host) for rule in named), None)
-    return None
+def _worst_finding(host: Host, rule_id: str) -> Finding | None:
+    findings = host.compute_once(_no_findings)
+    if rule_id not in findings:
+        findings[rule_id] = None  # while it is asked: two that name each other are no causes
+        named = (rule for rule in load_written_rules().rules if rule.id == rule_id)
+        with suppress(FactUnreadable, RuleInapplicable):
+            findings[rule_id] = next(chain.from_iterable(check_rule(rule, host) for rule in named), None)
+    return findings[rule_id]
 
 
-def _no_causes(_: Host) -> dict[str, Finding | None]:
+def _no_findings(_: Host) -> dict[str, Finding | None]:
     """By rule, its worst finding; filled as rules ask."""
     return {}
 

@@ -24,6 +24,9 @@ _PS_COMMAND = re.compile(r"(?:^|[\s/])([\w.@-]+)(?=\s|$)")
 
 _SMART = lazy_pattern(r"^smartctl -\w+ /dev/([a-z][\w-]*)(?![/\w-])")
 _NO_DISKS = ("dm-", "md", "zd", "rbd", "nbd", "drbd", "bcache", "loop", "zram")
+_BOOT_LINE = lazy_pattern(
+    r"^# (?:the boot loader's command line|boot parameters?): ([\w.=,:-]+(?: [\w.-]+=[\w.=,:-]+)*)$"
+)
 _LOADS = lazy_pattern(r"(?:^|[;&|] *)modprobe (?!-)([\w-]+)")
 _MODULE_SETTINGS = ("/etc/modprobe.d/*.conf", "/run/modprobe.d/*.conf", "/usr/lib/modprobe.d/*.conf")
 
@@ -31,10 +34,15 @@ _MODULE_SETTINGS = ("/etc/modprobe.d/*.conf", "/run/modprobe.d/*.conf", "/usr/li
 def commands_that_work(host: Host, command: str) -> Iterator[str]:
     """Yield the command, after those that it needs first; nothing where it cannot work on this host.
 
-    A service that is known not to be installed is not started, and a disk of a hypervisor or of iSCSI has no record of
-    its own. A module that modprobe.d(5) keeps from being loaded is let in first: `modprobe` itself would say nothing.
+    A boot parameter that is set is not named. A service that is known not to be installed is not started, and a disk
+    of a hypervisor or of iSCSI has no record of its own. A module that modprobe.d(5) keeps from being loaded is let in
+    first: `modprobe` itself would say nothing.
     """
     service, disk = _STARTS.match(command), _SMART.match(command)
+    if (boot := _BOOT_LINE.match(command)) and {*boot[1].split()} <= {
+        *str(host.read_file_text("/proc/cmdline")).split()
+    }:
+        return
     if service is not None and service_state(host, service[1]) == "missing":
         return
     if disk is not None and not _may_answer_smart(host, disk[1]):

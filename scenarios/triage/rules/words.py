@@ -71,11 +71,10 @@ def commands_for_rows(line: str, rows: Sequence[Names]) -> list[str]:
     holes = {hole[1] for row in rows[:1] for hole in _PLAIN.finditer(line) if hole[1] in row}
     varying = [name for name in holes if len({str(row[name]) for row in rows}) > 1]
     if len(filled) <= MAX_SINGLE_LINES or len(varying) != 1 or "#" in line:
-        return filled
+        left = len(filled) - MAX_LOOPED_VALUES
+        return [*filled[:MAX_LOOPED_VALUES], f"# and {left} more, which --json names"] if left > 0 else filled
     [name] = varying
-    values = list(
-        dict.fromkeys(shlex.quote(value_text(row[name])) for row in rows if fill_command(line, row))
-    )
+    values = [*dict.fromkeys(shlex.quote(value_text(row[name])) for row in rows if fill_command(line, row))]
     left = len(values) - MAX_LOOPED_VALUES
     more = f"  # and {left} more, which --json names" if left > 0 else ""
     # `$x` stands where the value stood: what was a word of its own stays one

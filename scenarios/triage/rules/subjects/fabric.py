@@ -61,22 +61,18 @@ def _locked_bytes(host: Host, pid: int) -> int | Absent:
     limit_match = _LOCKED.search(limits) if is_present(limits) else None
     if limit_match is None:
         return Absent("no limit is named", "missing", f"/proc/{pid}/limits")
-    number = parse_unsigned(limit_match[1])
-    return -1 if number is None else number
+    return -1 if limit_match[1] == "unlimited" else int(limit_match[1])
 
 
 def _adapter_users(host: Host, pids: Sequence[int], most: int | Absent) -> Value:
     """Return the processes with an adapter open (/dev/infiniband/uverbsN) that may lock no more than `most` bytes."""
-    if isinstance(most, Absent):
-        return most
-    users = []
-    for pid in pids:
-        locked = _locked_bytes(host, pid)
-        if is_present(locked) and 0 <= locked <= most:
-            targets = map(host.read_link, host.glob_paths(f"/proc/{pid}/fd/*"))
-            if any(is_present(target) and "/infiniband/uverbs" in target for target in targets):
-                users.append(f"{host.read_word(f'/proc/{pid}/comm')} [{pid}]")
-    return tuple(users)
+    limits = {pid: locked for pid in pids if is_present(locked := _locked_bytes(host, pid))}
+    limited = [pid for pid, locked in limits.items() if is_present(most) and 0 <= locked <= most]
+    return tuple(
+        f"{host.read_word(f'/proc/{pid}/comm')} [{pid}]"
+        for pid in limited
+        if any("/infiniband/uverbs" in str(host.read_link(fd)) for fd in host.glob_paths(f"/proc/{pid}/fd/*"))
+    )
 
 
 def _port_row(host: Host, path: str) -> SubjectRow:

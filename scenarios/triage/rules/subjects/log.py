@@ -153,11 +153,7 @@ def rows_of_unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> l
     unlisted = {number for place, number in enumerate(heads) if place not in known_places}
     around = {n + step for n in unlisted for step in range(-MAX_REPORT_LINES, MAX_REPORT_LINES + 1)}
     listed_numbers = index.find_matches(listed.items(), around)
-    unlisted = {
-        n
-        for n in unlisted
-        if not any(_tell_same_fault(log.lines, n, listed_number) for listed_number in listed_numbers)
-    }
+    unlisted -= {n for n in unlisted if any(_tell_same_fault(log.lines, (n, m)) for m in listed_numbers)}
     lines: dict[str, list[str]] = {}
     for number in sorted(unlisted):
         lines.setdefault(driver_and_device_of(index.lines[number]), []).append(index.lines[number])
@@ -172,18 +168,16 @@ def rows_of_unlisted_lines(host: Host, listed: Mapping[str, Sequence[str]]) -> l
     return _rows_by_device(host, log.source, lines, grave.__contains__)
 
 
-def _tell_same_fault(lines: Sequence[LogLine], first: int, second: int) -> bool:
+def _tell_same_fault(lines: Sequence[LogLine], numbers: Sequence[int]) -> bool:
     """True of two lines by one driver, or about one device, of the same moment: a fault is told in several lines."""
-    if abs(first - second) > MAX_REPORT_LINES:
-        return False
-    times = [time_s for n in (first, second) if (time_s := lines[n].time_s) is not None]
+    times = [time_s for number in numbers if (time_s := lines[number].time_s) is not None]
+    first, second = (
+        {driver_and_device_of(lines[n].message), *named_devices(lines[n].message)} - {"the kernel"}
+        for n in numbers
+    )
     if len(times) == 2 and abs(times[0] - times[1]) > MAX_REPORT_SECONDS:
         return False
-    return not _speakers(lines[first].message).isdisjoint(_speakers(lines[second].message))
-
-
-def _speakers(message: str) -> set[str]:
-    return {driver_and_device_of(message), *named_devices(message)} - {"the kernel"}
+    return abs(numbers[0] - numbers[1]) <= MAX_REPORT_LINES and not first.isdisjoint(second)
 
 
 # What a report of the kernel's holds below its first line: stacks, registers, tables; and lines of no driver.

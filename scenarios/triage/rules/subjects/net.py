@@ -22,7 +22,7 @@ from hostdx.probes.system.network.nic import ROOT, Nic, read_nics
 from hostdx.probes.system.network.offload import read_offload
 from hostdx.probes.system.virtualisation import read_virtualisation
 from hostdx.probes.types import Absent, is_present
-from hostdx.scenarios.triage.knowledge.counters import known_counters, ring_counters
+from hostdx.scenarios.triage.knowledge.counters import known_counters
 from hostdx.scenarios.triage.rules.expression import Value
 from hostdx.scenarios.triage.rules.subjects import irq, tcp
 from hostdx.scenarios.triage.rules.table import SubjectRow, field_value
@@ -117,7 +117,7 @@ def _card_row(host: Host, card: Nic, emulated: bool) -> SubjectRow:
         "irq_isolated": lambda: irq.isolated_interrupt_cpus(host, _irq_numbers(host, card)),
         **{name: partial(_spreading_value, host, card, name) for name in irq.BY_HAND},
         "cut_off": lambda: _largest_driver_sum(
-            host, card.name, [rf"^(?:{entry.counter})$" for entry in ring_counters()]
+            host, card.name, [rf"^(?:{entry.counter})$" for entry in known_counters() if entry.of == "ring"]
         ),
         "port_full": partial(_driver_sum, host, card.name, _PORT_FULL),
         "exceeded": partial(_driver_sum, host, card.name, r"allowance_exceeded$"),

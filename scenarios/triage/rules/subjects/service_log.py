@@ -219,7 +219,8 @@ def _fault_line_row(
         name: text or unnamed for name, text in (match.groupdict() if match else {}).items()
     }
     names["subject"] = next((text for text in names.values() if is_present(text)), unnamed)
-    devices = dict.fromkeys(name for number in numbers for name in named_devices(lines[number]))
+    every_device = dict.fromkeys(name for number in numbers for name in named_devices(lines[number]))
+    devices = [name for name in every_device if name not in names.values()]  # the title has those
     columns: dict[str, Value | Reader] = {
         "name": program,
         "from_kernel": program == KERNEL,

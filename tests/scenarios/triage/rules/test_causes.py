@@ -8,6 +8,7 @@ from hostdx.probes.reading.host import Host
 from hostdx.probes.system.software.system_log import clock_of
 from hostdx.scenarios.contract.finding import Finding, Remedy, fold_alike_findings
 from hostdx.scenarios.triage.rules.known import load_written_rules
+from hostdx.scenarios.triage.rules.services import commands_that_work
 from hostdx.scenarios.triage.rules.subjects.log import rows_of_unlisted_lines
 from hostdx.scenarios.triage.rules.subjects.service_log import fault_line_rows, rows_of_unlisted_service_lines
 from hostdx.scenarios.triage.rules.words import MAX_LOOPED_VALUES, commands_for_rows
@@ -128,6 +129,23 @@ def test_a_boot_parameter_that_is_set_is_not_advised(tmp_path: Path) -> None:
     assert "initcall_blacklist=sysfb_init" not in advice("with", "ro initcall_blacklist=sysfb_init")
 
 
+def test_a_boot_parameter_of_a_command_line_is_left_out_where_it_is_set(tmp_path: Path) -> None:
+    line = "# the boot loader's command line: swiotlb=131072"
+    for name, cmdline, commands in (("set", "ro swiotlb=131072", []), ("other", "ro swiotlb=65536", [line])):
+        assert [*commands_that_work(host_with(tmp_path / name, {"proc/cmdline": cmdline}), line)] == commands
+
+
+def test_a_limit_on_locked_memory_is_a_warning_where_jobs_use_an_adapter(tmp_path: Path) -> None:
+    limits = "Max locked memory         65536                65536                bytes     \n"
+    files = {"sys/class/infiniband/mlx5_0/node_type": "1: CA\n"}
+    for pid, name in ((3122, "slurmd"), (41030, "lmp_mpi")):
+        files |= {f"proc/{pid}/comm": f"{name}\n", f"proc/{pid}/limits": limits}
+    assert findings(tmp_path, files, "fabric")["fabric.locked-memory"].severity == "notice"
+    (tmp_path / "proc/41030/fd").mkdir()
+    (tmp_path / "proc/41030/fd/11").symlink_to("/dev/infiniband/uverbs0")
+    assert findings(tmp_path, {}, "fabric")["fabric.locked-memory"].severity == "warning"
+
+
 def test_a_loop_over_very_many_is_cut() -> None:
     few = [{"name": f"p{n}"} for n in range(MAX_LOOPED_VALUES)]
     [whole] = commands_for_rows("ls {name}", few)
@@ -135,6 +153,8 @@ def test_a_loop_over_very_many_is_cut() -> None:
     assert "#" not in whole
     assert cut.startswith(whole)
     assert "last" not in cut
+    pairs = [{"name": f"p{n}", "source": f"s{n}"} for n in range(2 * MAX_LOOPED_VALUES)]
+    assert len(commands_for_rows("mount {source} {name}", pairs)) == MAX_LOOPED_VALUES + 1
 
 
 def test_findings_that_are_folded_keep_the_commands_of_each() -> None:
