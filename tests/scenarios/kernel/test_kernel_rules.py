@@ -8,7 +8,7 @@ import pytest
 from hostdx.probes.reading.host import Host
 from hostdx.probes.types import Absent
 from hostdx.scenarios.contract.finding import Finding
-from hostdx.scenarios.contract.rule import Unreadable
+from hostdx.scenarios.contract.rule import FactUnreadable
 from hostdx.scenarios.kernel import rules
 from hostdx.scenarios.kernel.reboots import Boot, Letter, boot_series_of, unfinished_series
 from hostdx.scenarios.kernel.rules import NEEDS, SYMPTOMS, check_known_faults
@@ -38,7 +38,7 @@ def test_what_could_not_be_read_is_the_reason(tmp_path: Path) -> None:
     unmet = rules.NEEDS["amd"](host)
     assert isinstance(unmet, Absent)
     findings: list[Finding] = []
-    with pytest.raises(Unreadable, match=re.escape(unmet.reason)):
+    with pytest.raises(FactUnreadable, match=re.escape(unmet.reason)):
         findings.extend(check_known_faults(host))
     assert findings == []
 
